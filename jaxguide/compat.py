@@ -1,0 +1,84 @@
+"""Keep every line whose truth depends on the JAX version, each with the version from which it can go."""
+
+import contextlib
+import importlib.metadata
+import os
+from collections.abc import Iterator, Sequence
+from types import CodeType
+from typing import Any
+
+# jaxlib versions whose CPU compiler fails on a reduction that feeds an unordered callback (from 4096 elements on).
+# Can go when none of them is supported.
+_PRINT_FLAG_VERSIONS = frozenset({"0.10.2", "0.11.2", "0.12.0", "0.12.0.1"})
+_PRINT_FLAG = "--xla_cpu_experimental_ynn_fusion_type=-reduce"
+
+
+def print_flag(jaxlib_version: str) -> str | None:
+    """Return the XLA flag that lets `jax.debug.print` compile on CPU with this jaxlib, or None where none is needed.
+
+    >>> print_flag("0.12.0.1")
+    '--xla_cpu_experimental_ynn_fusion_type=-reduce'
+    >>> print_flag("0.10.1") is None
+    True
+    """
+    return _PRINT_FLAG if jaxlib_version in _PRINT_FLAG_VERSIONS else None
+
+
+def set_print_flag() -> None:
+    """Add the flag of `print_flag` to `XLA_FLAGS` for the installed jaxlib; call it before JAX starts.
+
+    Flags already set are kept, and the flag is left alone where the user has set it to something else.
+    """
+    try:
+        flag = print_flag(importlib.metadata.version("jaxlib"))
+    except importlib.metadata.PackageNotFoundError:
+        return
+    present = os.environ.get("XLA_FLAGS", "")
+    if flag is None or flag.split("=")[0] in {part.split("=")[0] for part in present.split()}:
+        return
+    os.environ["XLA_FLAGS"] = f"{present} {flag}".strip()
+
+
+@contextlib.contextmanager
+def documented_draws_setting() -> Iterator[None]:
+    """Give the random numbers that documents written before JAX 0.5 show (`jax.threefry_partitionable(False)`).
+
+    >>> import jax
+    >>> with documented_draws_setting():
+    ...     print(jax.random.normal(jax.random.key(42)))
+    -0.18471177
+    """
+    import jax
+
+    # Until 0.5 the default was False; can go when JAX drops the setting.
+    with jax.threefry_partitionable(False):
+        yield
+
+
+def jaxpr_parts(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
+    """Return the plain jaxpr and its constants, from a `Jaxpr` or a `ClosedJaxpr`.
+
+    Until 0.10 equation parameters hold `ClosedJaxpr`; from 0.11 on both names are one class. Can go at 0.11.
+    """
+    return getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ())
+
+
+def traceback_frames(source_info: Any) -> list[tuple[CodeType, int]]:
+    """Return the (code, instruction) pairs of an equation's traceback, innermost first; empty where JAX has none.
+
+    `jax.extend.source_info_util.summarize` names the line only; `raw_frames` is a method of the public object.
+    """
+    traceback = getattr(source_info, "traceback", None)
+    if traceback is None or not hasattr(traceback, "raw_frames"):
+        return []
+    codes, instructions = traceback.raw_frames()
+    return list(zip(codes, instructions, strict=True))
+
+
+def frame_line(code: CodeType, instruction: int) -> int:
+    """Return the source line of one instruction of `code`, as `traceback_frames` gives it."""
+    first = code.co_firstlineno
+    for start, end, number in code.co_lines():
+        if start <= instruction < end and number is not None:
+            return number
+    return first

@@ -1,0 +1,179 @@
+"""Run a program and note every key that it consumes."""
+
+from collections.abc import Callable, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from jaxguide import interpret
+from jaxguide.keys.eager import run_eagerly
+from jaxguide.keys.events import Bits, Event, KeyLog, implementation, is_key, rows_of, words
+from jaxguide.keys.places import Origin, origin
+from jaxguide.keys.problems import find_problems
+from jaxguide.keys.record import KeyUse, Use
+from jaxguide.keys.rows import BranchFinder, active_rows
+from jaxguide.staging import stage
+
+# What consumes, makes or declares a key, and the kind of use. Wrapping, unwrapping and moving a key consume nothing.
+_KINDS = {
+    "random_bits": "draw",
+    "random_gamma": "draw",
+    "rng_bit_generator": "draw",
+    "random_split": "split",
+    "random_fold_in": "fold_in",
+    "random_seed": "seed",
+    "random_clone": "clone",
+}
+
+
+def key_use(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> KeyUse:
+    """Run `fn` on the given arguments and report each key that it draws from, splits or folds into.
+
+    The program really runs, so only the branch of a `jax.lax.cond` that is taken is seen; a host callback runs only
+    where a key depends on its result. Keys are told apart by their bits, so typed keys, legacy uint32 keys and every
+    implementation are alike, and containers, closures, jit, vmap, scan, while, cond, grad and checkpoint are seen
+    through. `jax.random.clone` grants one more use. Where a function needs real values while it is traced (a Python
+    `if` on an array), it is run without tracing.
+
+    >>> import jax
+    >>> def noise(key):
+    ...     return jax.random.normal(key, (3,)) + jax.random.uniform(key, (3,))
+    >>> [problem.kind for problem in key_use(noise, jax.random.key(0)).problems]
+    ['drawn_twice']
+    >>> [use.sampler for use in key_use(noise, jax.random.key(0)).uses]
+    ['normal', 'uniform']
+
+    Args:
+        fn: any function, also jitted or vmapped. Arrays, keys and floats are traced; Python integers, strings,
+            booleans and None stay as they are, so that they can be shapes.
+        args, kwargs: its arguments.
+
+    Returns:
+        The uses and the problems. A program that raises gives no uses and `untraceable`, the exception's text.
+    """
+    log = KeyLog()
+    observer = KeyObserver(log)
+    try:
+        try:
+            staged = stage(fn, args, kwargs)
+        except Exception:  # run without tracing, the same call works or shows the student's own error
+            run_eagerly(fn, args, kwargs, observer)
+        else:
+            interpret.run(staged.jaxpr, staged.arguments, observer)
+    except Exception as error:
+        return KeyUse(untraceable=f"{type(error).__name__}: {error}")
+    return KeyUse([event.use for event in log.events], find_problems(log.events))
+
+
+class KeyObserver(interpret.Observer):
+    """Log the keys that each equation consumes."""
+
+    lazy = True
+
+    def __init__(self, log: KeyLog) -> None:
+        self.log = log
+        self._finder = BranchFinder()
+        self._consuming: dict[Any, bool] = {}
+        self._origins: dict[int, tuple[Any, Origin]] = {}
+
+    def watches(self, eqn: Any) -> bool:
+        """Tell whether keys are consumed in this equation."""
+        if eqn.primitive.name in _KINDS:
+            return True
+        # The backward pass of `jax.checkpoint` repeats the draws of the forward pass on purpose.
+        return not eqn.params.get("differentiated") and any(map(self._consumes, interpret.inner_jaxprs(eqn)))
+
+    def _consumes(self, jaxpr: Any) -> bool:
+        if jaxpr not in self._consuming:
+            self._consuming[jaxpr] = any(map(self.watches, jaxpr.eqns))
+        return self._consuming[jaxpr]
+
+    def enters(self, step: interpret.Step) -> bool:
+        """Look inside the user's calls and loops, not inside a sampler's."""
+        return self._origin(step.eqn).sampler is None
+
+    def before(self, step: interpret.Step) -> Sequence[Any] | None:
+        """Log what a sampler or a single primitive is about to consume."""
+        kind = _KINDS.get(step.eqn.primitive.name)
+        sampler = self._origin(step.eqn).sampler
+        if kind is None and sampler is None:
+            return None
+        # Only draws are worth skipping where nothing depends on them.
+        outputs = None if kind in (None, "draw") else interpret.bind(step.eqn, step.inputs)
+        if sampler is not None:
+            self._sampler(step, sampler, outputs)
+        elif kind is not None:
+            self._primitive(step, kind, outputs)
+        return outputs
+
+    def _sampler(self, step: interpret.Step, sampler: str, outputs: Sequence[Any] | None) -> None:
+        found = self._origin(step.eqn)
+        call = self.log.sampler_call(step.scope, found.call, found.site)
+        for value in step.inputs:
+            if is_key(value):
+                like = Use("draw", (), implementation(value), sampler=sampler)
+                self._log(step, value, like, skip=call.own | call.drawn)
+                call.drawn.update(rows_of(words(value)))
+        if outputs is not None and is_key(outputs[0]):
+            call.own.update(rows_of(words(outputs[0])))
+
+    def _primitive(self, step: interpret.Step, kind: str, outputs: Sequence[Any] | None) -> None:
+        key = step.inputs[0] if kind != "seed" or outputs is None else outputs[0]
+        made = None if outputs is None else words(outputs[0])
+        data = None
+        count = None
+        if kind == "split":
+            count = int(np.prod(step.eqn.params["shape"], dtype=int))
+        elif kind == "fold_in":
+            # `vmap(fold_in, (None, 0))` leaves the key alone and batches the number.
+            data = np.asarray(step.inputs[1])
+            key = np.broadcast_to(words(key), (*np.broadcast_shapes(key.shape, data.shape), words(key).shape[-1]))
+            data = np.broadcast_to(data, key.shape[:-1])
+        elif kind == "seed":
+            data = np.asarray(step.inputs[0])
+        impl = implementation(step.inputs[0]) or implementation(outputs[0] if outputs else key)
+        self._log(step, key, Use(kind, (), impl, sampler="bits" if kind == "draw" else None, count=count), made, data)
+
+    def _log(
+        self,
+        step: interpret.Step,
+        key: Any,
+        like: Use,
+        made: np.ndarray | None = None,
+        data: np.ndarray | None = None,
+        skip: Set[Bits] = frozenset(),
+    ) -> None:
+        bits = words(key)
+        shape = bits.shape[:-1]
+        branches = [branch for outer in step.outward() for branch in self._finder.branches(outer)]
+        masks = [branch.active for branch in branches]
+        masks += [outer.scope.active for outer in step.outward() if outer.scope.active is not None]
+        active = active_rows(shape, masks).reshape(-1)
+        rows = rows_of(bits)
+        children = [()] * len(rows) if made is None else _children(made, len(rows))
+        numbers = [None] * len(rows) if data is None else [int(n) for n in data.reshape(-1)]
+        used = [i for i in range(len(rows)) if active[i] and rows[i] not in skip]
+        tags: frozenset[Any] = frozenset()
+        if branches and all(branch.shared for branch in branches) and len({(rows[i], numbers[i]) for i in used}) == 1:
+            # One key given to a cond under `vmap` on purpose: JAX copied it to the rows, the user drew once.
+            used = used[:1]
+            tags = frozenset(branch.tag for branch in branches if branch.tag is not None)
+        lines = tuple(line for outer in step.outward() for line in self._origin(outer.eqn).lines)
+        number = lines[0].number if lines else None
+        source = lines[0].text() if lines else None
+        operation = self.log.next_operation()
+        for i in used:
+            use = Use(like.kind, rows[i], like.impl, number, source, like.sampler, numbers[i], like.count)
+            self.log.events.append(Event(use, lines, operation, children[i], tags))
+
+    def _origin(self, eqn: Any) -> Origin:
+        if id(eqn) not in self._origins:
+            self._origins[id(eqn)] = (eqn, origin(eqn.source_info))  # the equation is kept so that its id stays its own
+        return self._origins[id(eqn)][1]
+
+
+def _children(made: np.ndarray, parents: int) -> list[tuple[Bits, ...]]:
+    """Return the keys that each parent made: the axes of a split come last."""
+    flat = rows_of(made)
+    each = len(flat) // max(parents, 1)
+    return [tuple(flat[i * each : (i + 1) * each]) for i in range(parents)]

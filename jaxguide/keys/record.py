@@ -1,0 +1,99 @@
+"""Hold what was seen of a program's keys as plain data."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Use:
+    """One key consumed once.
+
+    Args:
+        kind: 'draw', 'split', 'fold_in', 'seed' or 'clone'.
+        bits: the key's words, as `jax.random.key_data` gives them; of a seed, the words of the key that it made.
+        impl: the key's implementation, such as 'fry' (threefry) or 'rbg'.
+        line: the line of the user's code, counted as Python does in its file or cell; None where JAX knows none.
+        source: the text of that line.
+        sampler: for a draw the sampler's name in `jax.random`, such as 'normal'.
+        data: the number folded in, or the seed, where it is one number.
+        count: how many keys a split made.
+    """
+
+    kind: str
+    bits: tuple[int, ...]
+    impl: str
+    line: int | None = None
+    source: str | None = None
+    sampler: str | None = None
+    data: int | None = None
+    count: int | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return this as dict, list, str, int and None only."""
+        return {**vars(self), "bits": list(self.bits)}
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "Use":
+        """Rebuild what `to_plain` returned."""
+        return cls(**{**plain, "bits": tuple(plain["bits"])})
+
+
+@dataclass(frozen=True)
+class KeyProblem:
+    """One mistake with a key, and the two lines that make it.
+
+    Args:
+        kind: 'drawn_twice', 'parent_used_after_split', 'parent_used_after_fold', 'split_twice',
+            'fold_twice_same_data', 'split_and_fold_mixed', 'same_key_for_all_rows' or 'seed_built_twice'.
+        message: one sentence for a beginner.
+        first_line, second_line: the lines of the first and the second use; the same where one line ran twice.
+        first_source, second_source: their text.
+    """
+
+    kind: str
+    message: str
+    first_line: int | None = None
+    second_line: int | None = None
+    first_source: str | None = None
+    second_source: str | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return this as dict, str, int and None only."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "KeyProblem":
+        """Rebuild what `to_plain` returned."""
+        return cls(**plain)
+
+
+@dataclass(frozen=True)
+class KeyUse:
+    """Every key that one run of a program consumed, and the problems found.
+
+    Args:
+        uses: one for each key consumed, in program order; a batched draw has one for each row.
+        problems: empty for a program that uses each key once.
+        untraceable: why the program could not be run, as the exception's text; None where it ran.
+    """
+
+    uses: list[Use] = field(default_factory=list)
+    problems: list[KeyProblem] = field(default_factory=list)
+    untraceable: str | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return this as dict, list, str, int and None only, to cross a process boundary."""
+        return {
+            "uses": [use.to_plain() for use in self.uses],
+            "problems": [problem.to_plain() for problem in self.problems],
+            "untraceable": self.untraceable,
+        }
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "KeyUse":
+        """Rebuild what `to_plain` returned."""
+        return cls(
+            [Use.from_plain(use) for use in plain["uses"]],
+            [KeyProblem.from_plain(problem) for problem in plain["problems"]],
+            plain["untraceable"],
+        )

@@ -1,0 +1,90 @@
+"""Tell which rows of a batched computation really happen: the others are computed and thrown away.
+
+Under `vmap` both branches of a `jax.lax.cond` run for every row, and a finished row of a `jax.lax.while_loop` goes on
+until the last one is done.
+"""
+
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jax.extend import core
+
+from jaxguide.interpret import Scope, Step
+
+_MOVES = frozenset({"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "copy", "convert_element_type"})
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One branch of a batched cond that a step lies in.
+
+    Args:
+        active: bool[rows], the rows that take the branch.
+        tag: (the cond, the branch's number), None where it cannot be told.
+        shared: the branch's operand is one value given to all rows.
+    """
+
+    active: np.ndarray
+    tag: tuple[Any, int] | None
+    shared: bool
+
+
+class BranchFinder:
+    """Find the batched branches around steps; keeps what it learned of each jaxpr."""
+
+    def __init__(self) -> None:
+        self._makers: dict[Any, dict[Any, Any]] = {}
+
+    def branches(self, step: Step) -> Iterator[Branch]:
+        """Yield the branches of batched conds that `step` lies in within its own jaxpr.
+
+        The batching rule of `cond` passes each operand of a branch through `select_n(taken, x, x)`, which changes
+        nothing but marks what belongs to the branch (seen in 0.10.2 to 0.12.0.1).
+        """
+        makers = self._makers_of(step.scope.jaxpr)
+        if not any(_marks(eqn) for eqn in makers.values()):
+            return
+        waiting, seen = [v for v in step.eqn.invars if not isinstance(v, core.Literal)], set()
+        while waiting:
+            variable = waiting.pop()
+            eqn = makers.get(variable)
+            if variable in seen or eqn is None:
+                continue
+            seen.add(variable)
+            if _marks(eqn):
+                yield self._branch(eqn, makers, step.scope)
+                waiting.append(eqn.invars[1])
+            elif eqn.primitive.name != "select_n":
+                waiting += [v for v in eqn.invars if not isinstance(v, core.Literal)]
+
+    def _makers_of(self, jaxpr: Any) -> dict[Any, Any]:
+        if jaxpr not in self._makers:
+            self._makers[jaxpr] = {variable: eqn for eqn in jaxpr.eqns for variable in eqn.outvars}
+        return self._makers[jaxpr]
+
+    def _branch(self, mark: Any, makers: dict[Any, Any], scope: Scope) -> Branch:
+        taken, eqn = mark.invars[0], makers.get(mark.invars[0])
+        while eqn is not None and eqn.primitive.name in _MOVES and eqn.invars[0].aval.ndim:
+            taken, eqn = eqn.invars[0], makers.get(eqn.invars[0])
+        tag = None
+        if eqn is not None and eqn.primitive.name == "eq" and isinstance(eqn.invars[1], core.Literal):
+            tag = ((weakref.ref(scope), eqn.invars[0]), int(eqn.invars[1].val))
+        source = makers.get(mark.invars[1])
+        shared = source is not None and source.primitive.name == "broadcast_in_dim"
+        return Branch(np.asarray(scope.read(taken)), tag, shared)
+
+
+def _marks(eqn: Any) -> bool:
+    return eqn.primitive.name == "select_n" and len(eqn.invars) == 3 and eqn.invars[1] is eqn.invars[2]
+
+
+def active_rows(shape: tuple[int, ...], masks: list[np.ndarray]) -> np.ndarray:
+    """Return bool[shape]: which of the keys in an array of this shape are really used, given the masks around."""
+    active = np.ones(shape, bool)
+    for mask in masks:
+        if mask.ndim and shape[: mask.ndim] == mask.shape:
+            active &= mask.reshape(mask.shape + (1,) * (len(shape) - mask.ndim))
+    return active

@@ -1,0 +1,63 @@
+"""Trace a function with its arrays abstract and its other arguments kept as they are."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Staged:
+    """Hold a traced function: its jaxpr and the values of the arguments that were traced.
+
+    Args:
+        jaxpr: the closed jaxpr, as `jax.make_jaxpr` returns it.
+        arguments: the flat values of its inputs, in order.
+    """
+
+    jaxpr: Any
+    arguments: tuple[Any, ...]
+
+
+def is_traced_argument(leaf: Any) -> bool:
+    """Tell whether an argument becomes a tracer: arrays, keys, NumPy scalars and floats do, the rest stay static.
+
+    Python integers stay as they are because they so often are shapes, axes and seeds.
+
+    >>> [is_traced_argument(x) for x in (np.zeros(2), 1.5, 3, "mean", None, True)]
+    [True, True, False, False, False, False]
+    """
+    return isinstance(leaf, jax.Array | np.ndarray | np.generic | float | complex)
+
+
+def stage(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, concrete: bool = False) -> Staged:
+    """Trace `fn` on the given arguments and return its jaxpr with the values to run it on.
+
+    Rests on `jax.make_jaxpr`.
+
+    >>> staged = stage(lambda x, n: x * n, (2.0, 3), {})
+    >>> staged.arguments
+    (2.0,)
+
+    Args:
+        fn: the function.
+        args, kwargs: its arguments; see `is_traced_argument` for which become tracers.
+        concrete: keep every argument static, as constants of the program.
+
+    Raises:
+        Exception: whatever `fn` raises while it is traced.
+    """
+    leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
+    traced = [i for i, leaf in enumerate(leaves) if not concrete and is_traced_argument(leaf)]
+
+    def call(*values: Any) -> Any:
+        filled = list(leaves)
+        for i, value in zip(traced, values, strict=True):
+            filled[i] = value
+        positional, keywords = jax.tree.unflatten(structure, filled)
+        return fn(*positional, **keywords)
+
+    arguments = tuple(leaves[i] for i in traced)
+    return Staged(jax.make_jaxpr(call)(*arguments), arguments)
