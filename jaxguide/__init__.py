@@ -1,0 +1,49 @@
+"""Learn and teach JAX: helpers over the real API, lessons that check themselves, an autograder."""
+
+# No newer syntax than Python 3.5's above the version check: it must still run where Python is too old.
+import sys
+
+if sys.version_info < (3, 11):
+    sys.exit(
+        "jaxguide needs Python 3.11 or newer, and this is Python %d.%d: "  # noqa: UP031
+        "start it with a newer one, for example python3.12." % sys.version_info[:2]
+    )
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+# Public name -> module that defines it. Nothing is imported, jax least of all, before a name is touched.
+_HOMES = {
+    "check": "jaxguide.lesson",
+    "hint": "jaxguide.lesson",
+    "solution": "jaxguide.lesson",
+    "start": "jaxguide.lesson",
+    "key_use": "jaxguide.keys",
+    "program": "jaxguide.tracing",
+    "trace_counts": "jaxguide.tracing",
+}
+_MODULES = ("keys", "tracing", "lesson")
+
+__all__ = [*sorted(_HOMES), *sorted(_MODULES)]
+
+if TYPE_CHECKING:
+    from jaxguide import keys, lesson, tracing
+    from jaxguide.keys import key_use
+    from jaxguide.lesson import check, hint, solution, start
+    from jaxguide.tracing import program, trace_counts
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return importlib.import_module(f"jaxguide.{name}")
+    raise AttributeError(f"module 'jaxguide' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,240 @@
+"""What authors import: the decorators of books and keys, and the expectations that checks are written with.
+
+A book and a key also run as plain scripts, so each decorator returns what it decorates; a loader that is at work
+(`collecting`) is told of it.
+"""
+
+import contextlib
+import contextvars
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from jaxguide.course.expect import (
+    expect_close,
+    expect_different,
+    expect_documented,
+    expect_dtype,
+    expect_equal,
+    expect_no_key_problem,
+    expect_raises,
+    expect_shape,
+    expect_that,
+)
+from jaxguide.course.values import FunctionName
+
+__all__ = [
+    "alternative",
+    "alternative_value",
+    "answer",
+    "exercise",
+    "expect_close",
+    "expect_different",
+    "expect_documented",
+    "expect_dtype",
+    "expect_equal",
+    "expect_no_key_problem",
+    "expect_raises",
+    "expect_shape",
+    "expect_that",
+    "given",
+    "hidden",
+    "prediction",
+    "reveal",
+    "visible",
+    "wrong",
+    "wrong_value",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """One use of a decorator: which, on what, with which arguments."""
+
+    role: str
+    function: Any
+    options: dict[str, Any]
+
+
+_marks: contextvars.ContextVar[list[Mark] | None] = contextvars.ContextVar("marks", default=None)
+
+
+@contextlib.contextmanager
+def collecting() -> Iterator[list[Mark]]:
+    """Collect the marks that the code run inside makes."""
+    marks: list[Mark] = []
+    token = _marks.set(marks)
+    try:
+        yield marks
+    finally:
+        _marks.reset(token)
+
+
+def _mark(role: str, function: Any, **options: Any) -> None:
+    marks = _marks.get()
+    if marks is not None:
+        marks.append(Mark(role, function, options))
+
+
+def exercise(
+    *, title: str, points: float = 1, hints: Sequence[str] = (), reproduces: Sequence[str] = (), why_so_many: str = ""
+) -> Callable[[F], F]:
+    """Declare the function below to be an exercise: its signature, contract and starter.
+
+    Args:
+        title: a few words.
+        points: what it is worth.
+        hints: a ladder of three: a question, the concept with a link, a skeleton with a blank.
+        reproduces: ids of the documented examples that its checks reproduce.
+        why_so_many: the reason for more than four ids.
+    """
+
+    def decorate(function: F) -> F:
+        _mark(
+            "exercise",
+            function,
+            title=title,
+            points=points,
+            hints=tuple(hints),
+            reproduces=tuple(reproduces),
+            why_so_many=why_so_many,
+        )
+        return function
+
+    return decorate
+
+
+def prediction(*, title: str, points: float = 1, hints: Sequence[str] = ()) -> Callable[[F], F]:
+    """Declare the function below, of no arguments, to be a prediction; a `reveal` in a check cell has the answer."""
+
+    def decorate(function: F) -> F:
+        _mark(
+            "prediction",
+            function,
+            title=title,
+            points=points,
+            hints=tuple(hints),
+            reproduces=(),
+            why_so_many="",
+        )
+        return function
+
+    return decorate
+
+
+def reveal(target: Callable[..., Any] | str) -> Callable[[F], F]:
+    """Declare the function below to compute, live, what a prediction predicts."""
+
+    def decorate(function: F) -> F:
+        _mark("reveal", function, target=target)
+        return function
+
+    return decorate
+
+
+def visible(
+    target: Callable[..., Any] | str,
+    *,
+    stage: str = "value",
+    idea: str = "",
+    kind: str | None = None,
+    weight: float = 1.0,
+    required: bool | None = None,
+    misconception: str = "",
+    reproduces: Sequence[str] = (),
+) -> Callable[[F], F]:
+    """Declare a check of the exercise `target` that students may see; its docstring is the fact it checks.
+
+    Args:
+        target: the exercise's function, or its name.
+        stage: when it runs, one of `jaxguide.course.verdict.STAGES`.
+        idea: the idea behind it, told when it fails.
+        kind: 'value', 'relation' or 'observed'; by default 'observed' for traces, keys and cost, else 'value'.
+        weight: its share of the points.
+        required: whether the exercise earns nothing without it.
+        misconception: the planted wrong answer that its failure points to.
+        reproduces: the documented examples that it compares with the ledger.
+    """
+    return _check("visible", target, stage, idea, kind, weight, required, misconception, reproduces)
+
+
+def hidden(
+    *,
+    stage: str = "value",
+    idea: str = "",
+    kind: str | None = None,
+    weight: float = 1.0,
+    required: bool | None = None,
+    misconception: str = "",
+    reproduces: Sequence[str] = (),
+) -> Callable[[F], F]:
+    """Declare, in a key, a check that only grading runs; arguments as for `visible`."""
+    return _check("hidden", None, stage, idea, kind, weight, required, misconception, reproduces)
+
+
+def _check(
+    role: str,
+    target: Any,
+    stage: str,
+    idea: str,
+    kind: str | None,
+    weight: float,
+    required: bool | None,
+    misconception: str,
+    reproduces: Sequence[str],
+) -> Callable[[F], F]:
+    def decorate(function: F) -> F:
+        _mark(
+            role,
+            function,
+            target=target,
+            stage=stage,
+            idea=idea,
+            kind=kind,
+            weight=weight,
+            required=required,
+            misconception=misconception,
+            reproduces=tuple(reproduces),
+        )
+        return function
+
+    return decorate
+
+
+def answer(function: F) -> F:
+    """Declare, in a key, the answer to the exercise of this name."""
+    _mark("answer", function)
+    return function
+
+
+def wrong(*, rejected_by: str, says: str = "") -> Callable[[F], F]:
+    """Declare, in a key, a wrong answer named after its misconception, and the check that must reject it."""
+
+    def decorate(function: F) -> F:
+        _mark("wrong", function, rejected_by=rejected_by, says=says)
+        return function
+
+    return decorate
+
+
+def alternative(function: F) -> F:
+    """Declare, in a key, another right answer."""
+    _mark("alternative", function)
+    return function
+
+
+def alternative_value(name: str, value: Any) -> None:
+    """Declare, in a key, another right answer that is no `def`: a lambda, a partial, what `jax.vmap` returns."""
+    _mark("alternative", value, name=name)
+
+
+def wrong_value(name: str, value: Any, *, rejected_by: str, says: str = "") -> None:
+    """Declare, in a key, a wrong answer that is no `def`."""
+    _mark("wrong", value, name=name, rejected_by=rejected_by, says=says)
+
+
+def given(name: str) -> FunctionName:
+    """Return the argument that stands for a function of the book, sent by name."""
+    return FunctionName(name)

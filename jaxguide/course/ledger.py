@@ -1,0 +1,107 @@
+"""The ledger: every documented example of the source documents, with its output in a form that a check can compare."""
+
+import contextlib
+import contextvars
+import copy
+import dataclasses
+import functools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+LEDGER_PATH = Path(__file__).parent / "ledger.json"
+
+_compared: contextvars.ContextVar[set[tuple[str, str]] | None] = contextvars.ContextVar("compared", default=None)
+_replaced: contextvars.ContextVar[dict[str, Any] | None] = contextvars.ContextVar("replaced", default=None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """One part of a record: how to compare, and with what."""
+
+    compare: str
+    value: Any = None
+    rtol: float = 1e-6
+    type_name: str = ""
+    phrase: str = ""
+
+
+@functools.cache
+def _stored() -> dict[str, Any]:
+    return json.loads(LEDGER_PATH.read_text(encoding="utf-8"))
+
+
+def entries() -> dict[str, Any]:
+    """Return the ledger: example id -> its source, what it says, the documented output, and its record."""
+    replaced = _replaced.get()
+    return _stored() if replaced is None else replaced
+
+
+def parts(example: str) -> tuple[str, ...]:
+    """Return the parts that an example's record holds: 'value', or 'documented' and 'today', or 'error'."""
+    record = entries()[example]["record"] or {}
+    if record.get("compare") == "error":
+        return ("value",)
+    return tuple(part for part in ("value", "documented", "today") if part in record)
+
+
+def compare(example: str, part: str) -> Record:
+    """Return one part of an example's record, and note that it was compared.
+
+    Raises:
+        KeyError: the ledger has no such example, or its record no such part.
+    """
+    entry = entries().get(example)
+    if entry is None:
+        raise KeyError(f"the ledger has no example {example!r}")
+    record = entry["record"]
+    if not record or part not in parts(example):
+        raise KeyError(f"the ledger's record of {example} has no part {part!r}")
+    noted = _compared.get()
+    if noted is not None:
+        noted.add((example, part))
+    if record["compare"] == "error":
+        return Record("error", type_name=record["type"], phrase=record["phrase"])
+    return Record(record["compare"], record[part], record.get("rtol", 1e-6))
+
+
+@contextlib.contextmanager
+def noting_comparisons() -> Iterator[set[tuple[str, str]]]:
+    """Collect the (example, part) pairs that are compared inside."""
+    noted: set[tuple[str, str]] = set()
+    token = _compared.set(noted)
+    try:
+        yield noted
+    finally:
+        _compared.reset(token)
+
+
+@contextlib.contextmanager
+def corrupted(example: str, part: str) -> Iterator[None]:
+    """Change one part of one record inside, so that whoever compares with it must notice."""
+    changed = copy.deepcopy(entries())
+    record = changed[example]["record"]
+    if record["compare"] == "error":
+        record["type"] += "X"
+    else:
+        record[part] = _change(record[part])
+    token = _replaced.set(changed)
+    try:
+        yield
+    finally:
+        _replaced.reset(token)
+
+
+def _change(value: Any) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    if isinstance(value, str):
+        return value + " corrupted"
+    if isinstance(value, list):
+        return [*value[:-1], _change(value[-1])] if value else [0]
+    if isinstance(value, dict):
+        return {name: _change(child) for name, child in value.items()}
+    return "corrupted"

@@ -1,0 +1,94 @@
+"""Which names a piece of code needs and binds, and which statements of a lesson define them."""
+
+import ast
+import dataclasses
+import symtable
+from collections.abc import Iterable
+
+
+@dataclasses.dataclass(frozen=True)
+class Statement:
+    """One top-level statement: its source, the names it binds, the global names it reads."""
+
+    source: str
+    line: int
+    binds: frozenset[str]
+    reads: frozenset[str]
+    is_import: bool
+
+
+def global_names(source: str) -> frozenset[str]:
+    """Return the names that `source` reads from the module's namespace.
+
+    A name that is a parameter or a local variable of a function is not one of them.
+
+    >>> sorted(global_names("def f(key):\\n    return scale * key"))
+    ['scale']
+    """
+    table = symtable.symtable(source, "<names>", "exec")
+    names = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
+    waiting = list(table.get_children())
+    while waiting:
+        inner = waiting.pop()
+        names |= {symbol.get_name() for symbol in inner.get_symbols() if symbol.is_global() and symbol.is_referenced()}
+        waiting += inner.get_children()
+    return frozenset(names)
+
+
+def bound_names(node: ast.stmt) -> frozenset[str]:
+    """Return the names that a top-level statement binds, inside loops and branches too.
+
+    >>> sorted(bound_names(ast.parse("key, (a, *rest) = f()").body[0]))
+    ['a', 'key', 'rest']
+    """
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return frozenset({node.name})
+    names: set[str] = set()
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(part.name)
+            continue
+        if isinstance(part, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            continue
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            names.add(part.id)
+        if isinstance(part, ast.alias):
+            names.add((part.asname or part.name).split(".")[0])
+        waiting.extend(ast.iter_child_nodes(part))
+    return frozenset(names)
+
+
+def statements(source: str, first_line: int = 1) -> list[Statement]:
+    """Split source into its top-level statements."""
+    lines = source.splitlines()
+    found = []
+    for node in ast.parse(source).body:
+        start = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+        text = "\n".join(lines[start - 1 : node.end_lineno])
+        found.append(
+            Statement(
+                source=text,
+                line=first_line + start - 1,
+                binds=bound_names(node),
+                reads=global_names(text),
+                is_import=isinstance(node, ast.Import | ast.ImportFrom),
+            )
+        )
+    return found
+
+
+def needed(available: Iterable[Statement], names: Iterable[str]) -> list[Statement]:
+    """Return, in their order, all imports and the statements that define `names` or what those need in turn."""
+    pool = list(available)
+    wanted, kept = set(names), {i for i, s in enumerate(pool) if s.is_import}
+    growing = True
+    while growing:
+        growing = False
+        for i, statement in enumerate(pool):
+            if i not in kept and statement.binds & wanted:
+                kept.add(i)
+                wanted |= statement.reads
+                growing = True
+    return [pool[i] for i in sorted(kept)]

@@ -1,0 +1,268 @@
+"""Plain data: what an answer's arguments and results become before a check may look at them.
+
+A student's object never reaches a check. It is turned into None, bool, int, float, complex, str, dtypes, the classes
+below, and tuple, list and dict of these: nothing with behaviour of the student's own.
+"""
+
+import dataclasses
+from typing import Any
+
+import jax
+import numpy as np
+
+Data = Any  # one of the classes below, a Python scalar, str, np.dtype, or tuple/list/dict of Data
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ArrayData:
+    """An array or array scalar: `values`, whether its type is weak, and who made it ('jax', 'numpy')."""
+
+    values: np.ndarray
+    weak_type: bool = False
+    origin: str = "jax"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.values.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.values.dtype
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        return self.values[index]
+
+    def __float__(self) -> float:
+        return float(self.values)
+
+    def __int__(self) -> int:
+        return int(self.values)
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class KeyData:
+    """An array of typed PRNG keys: its bits (uint32[..., n]) and the name of its implementation."""
+
+    bits: np.ndarray
+    impl: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.bits.shape[:-1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NodeData:
+    """A namedtuple or a registered pytree: the type's name, its named or numbered children, its static part."""
+
+    type_name: str
+    children: dict[str, Data]
+    static: Data = None
+
+    def __getattr__(self, name: str) -> Data:
+        try:
+            return self.__dict__["children"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __getitem__(self, index: int) -> Data:
+        return list(self.children.values())[index]
+
+
+@dataclasses.dataclass(frozen=True)
+class FunctionName:
+    """A function sent by name: one that the book defines for all to use."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Unsupported:
+    """Something that is no data: its type's name and, where it helps, what to say about it."""
+
+    type_name: str
+    note: str = ""
+
+
+class NotData(TypeError):
+    """An argument of a check is not data, so it could not be sent to a student's function."""
+
+
+_SCALARS = (bool, int, float, complex, str)
+
+
+def to_data(value: Any, depth: int = 0) -> Data:
+    """Turn a value into plain data.
+
+    >>> to_data((1, jax.numpy.ones(2)))[1].values
+    array([1., 1.], dtype=float32)
+    """
+    if depth > 50:
+        return Unsupported(type(value).__name__, "nested more than 50 deep")
+    kind = type(value)
+    if value is None or kind in _SCALARS or kind in (ArrayData, KeyData, NodeData, FunctionName, Unsupported):
+        return value
+    if isinstance(value, jax.core.Tracer):
+        return Unsupported("tracer", "a tracer that left its transformation")
+    if isinstance(value, jax.Array):
+        return _array_to_data(value)
+    if kind is np.ndarray or isinstance(value, np.generic):
+        if value.dtype.hasobject:
+            return Unsupported("object array")
+        return ArrayData(np.array(value), origin="numpy")
+    if isinstance(value, np.dtype):
+        return value
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return np.dtype(value)
+    if kind is tuple:
+        return tuple(to_data(child, depth + 1) for child in value)
+    if kind is list:
+        return [to_data(child, depth + 1) for child in value]
+    if kind is dict:
+        if not all(type(name) in _SCALARS or name is None for name in value):
+            return Unsupported("dict", "with keys that are not plain")
+        return {name: to_data(child, depth + 1) for name, child in value.items()}
+    return _node_to_data(value, depth)
+
+
+def _array_to_data(value: jax.Array) -> Data:
+    if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return KeyData(np.array(jax.random.key_data(value)), str(jax.random.key_impl(value)))
+    return ArrayData(np.array(value), weak_type=bool(getattr(value, "weak_type", False)))
+
+
+def _node_to_data(value: Any, depth: int) -> Data:
+    kind = type(value)
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        fields = {name: to_data(child, depth + 1) for name, child in zip(kind._fields, value, strict=True)}
+        return NodeData(kind.__name__, fields)
+    if isinstance(value, dict):
+        return to_data({**value}, depth)
+    if isinstance(value, np.ndarray):
+        return to_data(np.asarray(value), depth)
+    if callable(value):
+        return Unsupported("function")
+    try:
+        children, _ = jax.tree_util.tree_flatten_with_path(value, is_leaf=lambda x: x is not value)
+    except Exception:  # the student's own flatten rule may raise anything
+        return Unsupported(kind.__name__)
+    if len(children) == 1 and children[0][1] is value:
+        return Unsupported(kind.__name__)
+    named = {_path_name(path): to_data(child, depth + 1) for path, child in children}
+    return NodeData(kind.__name__, named)
+
+
+def _path_name(path: tuple[Any, ...]) -> str:
+    return jax.tree_util.keystr(path, simple=True, separator=".")
+
+
+def from_data(data: Data, names: dict[str, Any] | None = None) -> Any:
+    """Build the value that `data` describes, new each time, so that no call can change another's arguments.
+
+    Args:
+        data: what `to_data` returns.
+        names: where a `FunctionName` is looked up.
+
+    Raises:
+        NotData: it describes something that cannot be an argument.
+    """
+    if isinstance(data, ArrayData):
+        return _array_from_data(data)
+    if isinstance(data, KeyData):
+        return jax.random.wrap_key_data(jax.numpy.asarray(data.bits), impl=data.impl)
+    if isinstance(data, FunctionName):
+        if names is None or data.name not in names:
+            raise NotData(f"the book defines no function `{data.name}` to pass as an argument")
+        return names[data.name]
+    if type(data) is tuple:
+        return tuple(from_data(child, names) for child in data)
+    if type(data) is list:
+        return [from_data(child, names) for child in data]
+    if type(data) is dict:
+        return {name: from_data(child, names) for name, child in data.items()}
+    if isinstance(data, NodeData):
+        kind = (names or {}).get(data.type_name)
+        if kind is None or not hasattr(kind, "_fields"):
+            raise NotData(f"`{data.type_name}` is no namedtuple that the book defines")
+        return kind(**{name: from_data(child, names) for name, child in data.children.items()})
+    if isinstance(data, Unsupported):
+        raise NotData(f"a {data.type_name} cannot be an argument of an answer")
+    return data
+
+
+def _array_from_data(data: ArrayData) -> Any:
+    if data.origin == "numpy":
+        copy = np.array(data.values)
+        return copy if copy.ndim else copy[()]
+    if data.weak_type:
+        # The public way to a weakly typed array: from a Python scalar, then to its shape.
+        scalar = jax.numpy.asarray(data.values.reshape(-1)[0].item() if data.values.size else 0)
+        return scalar if not data.shape else jax.numpy.asarray(data.values)
+    return jax.numpy.array(data.values)
+
+
+def describe_type(data: Data) -> str:
+    """Name a value's kind as JAX prints it: `float32[3,2]`, `key<fry>[]`, `a tuple of 2`.
+
+    >>> describe_type(to_data(jax.numpy.zeros((3, 2))))
+    'float32[3,2]'
+    """
+    if isinstance(data, ArrayData):
+        text = f"{data.dtype.name}[{','.join(map(str, data.shape))}]"
+        return text + (" (weak type)" if data.weak_type else "")
+    if isinstance(data, KeyData):
+        return f"key<{_IMPL_TAGS.get(data.impl, data.impl)}>[{','.join(map(str, data.shape))}]"
+    if isinstance(data, tuple | list | dict):
+        return f"a {type(data).__name__} of {len(data)}"
+    if isinstance(data, NodeData):
+        return data.type_name
+    if isinstance(data, FunctionName):
+        return f"the function {data.name}"
+    if isinstance(data, Unsupported):
+        return f"a {data.type_name}" + (f" ({data.note})" if data.note else "")
+    if data is None:
+        return "None"
+    return f"a Python {type(data).__name__}" if isinstance(data, _SCALARS) else str(data)
+
+
+_IMPL_TAGS = {"threefry2x32": "fry", "rbg": "rbg", "unsafe_rbg": "urbg"}
+
+
+def show(data: Data, limit: int = 200) -> str:
+    """Write a value as a student would type or see it, cut to `limit` characters.
+
+    >>> show(to_data(jax.numpy.arange(3)))
+    '[0 1 2]'
+    """
+    if isinstance(data, ArrayData):
+        text = np.array2string(data.values, threshold=12, edgeitems=3, max_line_width=80)
+    elif isinstance(data, KeyData):
+        words = np.array2string(data.bits, threshold=8, edgeitems=2, max_line_width=80)
+        text = f"key with bits {words}" if not data.shape else f"keys with bits {words}"
+    elif isinstance(data, tuple):
+        text = "(" + ", ".join(show(child, limit) for child in data) + ("," if len(data) == 1 else "") + ")"
+    elif isinstance(data, list):
+        text = "[" + ", ".join(show(child, limit) for child in data) + "]"
+    elif isinstance(data, dict):
+        text = "{" + ", ".join(f"{name!r}: {show(child, limit)}" for name, child in data.items()) + "}"
+    elif isinstance(data, NodeData):
+        text = f"{data.type_name}({', '.join(f'{n}={show(c, limit)}' for n, c in data.children.items())})"
+    elif isinstance(data, FunctionName):
+        text = data.name
+    elif isinstance(data, Unsupported):
+        text = describe_type(data)
+    else:
+        text = repr(data)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,141 @@
+"""What a check and an exercise came to: outcomes, verdicts and marks, as plain records."""
+
+import dataclasses
+import enum
+from typing import Any
+
+from jaxguide.course.values import Data
+
+
+class Verdict(enum.StrEnum):
+    """How an exercise ended; a check ends in one of the first, third to fourth, or the last three."""
+
+    PASSED = "passed"
+    PARTLY_RIGHT = "partly right"
+    FAILED = "failed"
+    ERROR = "error"
+    NOT_ATTEMPTED = "not attempted"
+    OUT_OF_TIME = "out of time"
+    OUT_OF_MEMORY = "out of memory"
+    DIED = "died"
+    NOT_CHECKED = "not checked"
+
+
+class Kind(enum.StrEnum):
+    """What a check decides on. Only a value cannot be forged by code that runs in the same process as the answer."""
+
+    VALUE = "value"
+    RELATION = "relation"
+    OBSERVED = "observed"
+
+
+STAGES = ("attempted", "runs", "shape", "dtype", "value", "jit", "traces", "gradient", "keys", "cost")
+"""The order in which checks run. A failure in one stage leaves the later stages unchecked."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ErrorInfo:
+    """A student's exception as data: class, message, and the student's own line where it arose."""
+
+    type_name: str
+    message: str
+    line: int | None = None
+    source: str = ""
+    where: str = ""
+
+    def to_plain(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "ErrorInfo":
+        return cls(**plain)
+
+
+class StudentError(Exception):
+    """The student's function raised; `info` says what and where."""
+
+    def __init__(self, info: ErrorInfo):
+        super().__init__(f"{info.type_name}: {info.message}")
+        self.info = info
+
+
+class AnswerGone(Exception):
+    """The process that held the answer was stopped or ended; `verdict` says how, `note` says it to the student."""
+
+    def __init__(self, verdict: Verdict, note: str):
+        super().__init__(note)
+        self.verdict = verdict
+        self.note = note
+
+
+class CheckFailed(Exception):
+    """A check found something wrong: what was seen, what was expected and why."""
+
+    def __init__(self, message: str, got: str = "", expected: str = "", misconception: str = ""):
+        super().__init__(message)
+        self.message = message
+        self.got = got
+        self.expected = expected
+        self.misconception = misconception
+
+
+@dataclasses.dataclass
+class CheckResult:
+    """One check's outcome on one answer."""
+
+    name: str
+    fact: str
+    stage: str
+    kind: Kind
+    weight: float
+    hidden: bool
+    verdict: Verdict
+    required: bool = False
+    message: str = ""
+    idea: str = ""
+    call: str = ""
+    got: str = ""
+    expected: str = ""
+    error: ErrorInfo | None = None
+    misconceptions: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict is Verdict.PASSED
+
+
+@dataclasses.dataclass
+class ExerciseResult:
+    """One exercise's outcome: its verdict, its marks and every check."""
+
+    name: str
+    title: str
+    lesson: str
+    points: float
+    verdict: Verdict
+    score: float
+    seed: int
+    checks: list[CheckResult] = dataclasses.field(default_factory=list)
+    note: str = ""
+    printed: str = ""
+    hint: str = ""
+    reveal: Data = None
+
+    @property
+    def first_failure(self) -> CheckResult | None:
+        return next((c for c in self.checks if c.verdict not in (Verdict.PASSED, Verdict.NOT_CHECKED)), None)
+
+
+def score(points: float, checks: list[CheckResult], all_or_nothing: bool = False) -> float:
+    """Return the points that these outcomes earn.
+
+    Points times the weights of the checks passed over all weights; nothing where a required check did not pass, and
+    with `all_or_nothing` nothing unless every check passed.
+    """
+    total = sum(check.weight for check in checks)
+    if not total or any(check.required and not check.passed for check in checks):
+        return 0.0
+    passed = sum(check.weight for check in checks if check.passed)
+    if all_or_nothing and passed < total:
+        return 0.0
+    return round(points * passed / total, 4)
