@@ -1,0 +1,118 @@
+"""Percent-format Python: split a file into cells, and run pieces of it so that errors name file and line."""
+
+import ast
+import dataclasses
+import linecache
+import re
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jaxguide.course.exercise import AuthorError
+from jaxguide.text import _
+
+_MARKER = re.compile(r"^# %%(?:[ \t]+(\S.*?))?[ \t]*$")
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One cell: its kind (for a key: the exercise's name), its source without marker, the marker's line."""
+
+    kind: str
+    source: str
+    line: int
+
+    @property
+    def prose(self) -> str:
+        """The Markdown of a prose cell."""
+        return "\n".join(line.removeprefix("#").removeprefix(" ") for line in self.source.splitlines())
+
+
+def split_cells(text: str) -> list[tuple[str | None, str, int]]:
+    """Split percent-format text into (title, source, line of the marker); text before the first marker has line 0.
+
+    >>> split_cells("# %% [markdown]\\n# Hello\\n\\n# %%\\nx = 1\\n")
+    [('[markdown]', '# Hello', 1), (None, 'x = 1', 4)]
+    """
+    found: list[tuple[str | None, list[str], int]] = [(None, [], 0)]
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _MARKER.match(line)
+        if match:
+            found.append((match[1], [], number))
+        else:
+            found[-1][1].append(line)
+    cells = [(title, "\n".join(lines).strip("\n"), line) for title, lines, line in found]
+    return cells[1:] if not cells[0][1].strip() else cells
+
+
+def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Cell]:
+    """Read a book's or key's cells.
+
+    Args:
+        path: the file.
+        kinds: title -> kind for a book; None for a key, whose titles are names.
+
+    Raises:
+        AuthorError: the file cannot be read as cells, or a cell is of no known kind.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AuthorError(path, 1, _("cannot be read: {error}").format(error=error)) from None
+    cells = []
+    for title, source, line in split_cells(text):
+        if line == 0:
+            raise AuthorError(path, 1, _("text stands before the first cell; start the file with `# %%`"))
+        if kinds is not None and title not in kinds:
+            message = _("`# %% {title}` is no kind of cell; use `# %%`, `# %% [markdown]`, `# %% exercise` or `# %% check`")
+            raise AuthorError(path, line, message.format(title=title))
+        kind = kinds[title] if kinds is not None else (title or "")
+        cell = Cell(kind, source, line)
+        _check_syntax(path, cell, is_prose=title == "[markdown]")
+        cells.append(cell)
+    return cells
+
+
+def _check_syntax(path: Path, cell: Cell, is_prose: bool) -> None:
+    if is_prose:
+        for offset, text in enumerate(cell.source.splitlines(), 1):
+            if text and not text.startswith("#"):
+                raise AuthorError(path, cell.line + offset, _("a line of prose must start with `#`"))
+        return
+    try:
+        ast.parse(cell.source)
+    except SyntaxError as error:
+        raise AuthorError(path, cell.line + (error.lineno or 1), _("syntax error: {error}").format(error=error.msg)) from None
+
+
+def run_cell(path: Path, source: str, first_line: int, namespace: dict[str, Any]) -> None:
+    """Run code of an author's file in `namespace`, so that tracebacks show the file and its lines.
+
+    Raises:
+        AuthorError: it raised; the line is the deepest one in this file.
+    """
+    linecache.checkcache(str(path))
+    try:
+        code = compile("\n" * (first_line - 1) + source, str(path), "exec")
+        exec(code, namespace)
+    except AuthorError:
+        raise
+    except Exception as error:
+        lines = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]
+        raise AuthorError(path, lines[-1] if lines else first_line, f"{type(error).__name__}: {error}") from error
+
+
+def decorators(node: ast.FunctionDef) -> list[str]:
+    """Return the names of a function's decorators, called or not.
+
+    >>> decorators(ast.parse("@wrong(rejected_by='x')\\n@jax.jit\\ndef f(): ...").body[0])
+    ['wrong', 'jax.jit']
+    """
+    calls = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+    return [ast.unparse(call) for call in calls]
+
+
+def mark_line(node: ast.FunctionDef, cell: Cell) -> int:
+    """Return the line in the file of a function's first decorator, or of its `def`."""
+    return cell.line + min([node.lineno, *(d.lineno for d in node.decorator_list)])
