@@ -1,0 +1,346 @@
+"""The card says what was seen, in every form that it takes, and hands on nothing that could do harm."""
+
+import io
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from jaxguide.course.card import JSON_TYPE, Card, LessonSummary, clean, result_from_plain, result_to_plain
+from jaxguide.course.card.plain import Shown
+from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict
+
+P, F, N = Verdict.PASSED, Verdict.FAILED, Verdict.NOT_CHECKED
+
+
+def check(name: str, fact: str, verdict: Verdict, *, hidden: bool = False, **more: Any) -> CheckResult:
+    return CheckResult(name, fact, "value", Kind.RELATION, 1.0, hidden, verdict, **more)
+
+
+def exercise(name: str, title: str, verdict: Verdict, checks: list[CheckResult], **more: Any) -> ExerciseResult:
+    return ExerciseResult(name, title, "random_numbers", 2, verdict, 0.0, 7, checks, **more)
+
+
+FAILED = exercise(
+    "two_draws",
+    "Draw twice",
+    F,
+    [
+        check("shape", "Both draws are float32 scalars.", P),
+        check(
+            "draws_differ",
+            "The two draws differ.",
+            F,
+            message="Both draws are the same number: both came from one key.",
+            idea="A key is spent once it is drawn from: `split` it first.",
+            call="two_draws(key with bits [0 3])",
+            got="(-0.3721109, -0.3721109)",
+            expected="two different numbers",
+        ),
+        check("same", "The same key gives the same draws.", N),
+        check("jit", "It works under `jax.jit`.", N),
+    ],
+    hint="hint(two_draws) shows hint 1 of 3.",
+)
+RAISED = exercise(
+    "per_row",
+    "Normalise each row",
+    Verdict.ERROR,
+    [
+        check(
+            "runs",
+            "It runs under `jax.jit`.",
+            Verdict.ERROR,
+            message="Your code raised TracerBoolConversionError: attempted boolean conversion.",
+            idea="The value is not known while tracing, so Python's `if` cannot choose.",
+            error=ErrorInfo(
+                "TracerBoolConversionError", "attempted boolean conversion.", 4, "if r @ r > 0:", "per_row"
+            ),
+        )
+    ],
+)
+PASSED = exercise("right", "A right one", P, [check("a", "It is a.", P), check("b", "It is b.", P)])
+NOT_STARTED = exercise("many", "Many keys", Verdict.NOT_ATTEMPTED, [check("a", "It is a.", N)])
+GUESSED = exercise("guess_shape", "Which shape?", P, [], note="(2,)", reveal=(3, 2))
+PARTLY = exercise("init", "Layers", Verdict.PARTLY_RIGHT, [check("a", "It is a.", P), check("b", "It is b.", F)])
+GRADED = exercise(
+    "stream",
+    "A stream",
+    F,
+    [
+        check("a", "It is a.", P),
+        check(
+            "secret",
+            "No two steps share a key.",
+            F,
+            hidden=True,
+            message="secret message 123",
+            idea="Epoch and step both matter.",
+            call="stream(secret 123)",
+            got="secret got 123",
+            expected="secret expected 123",
+            error=ErrorInfo("Leak123", "secret error 123", 7, "raise Leak"),
+            misconceptions=("epoch_plus_step",),
+        ),
+    ],
+    printed="secret print 123",
+)
+ALL = [FAILED, RAISED, PASSED, NOT_STARTED, GUESSED, PARTLY, GRADED]
+NASTY = "<script>alert(1)</script><b onclick=x>&\x1b[31mred\x1b[0m\x07\u202e\ud800\x00 \" ' `"
+
+
+class Elements(HTMLParser):
+    """Collects element names, attribute names, and text."""
+
+    def __init__(self, source: str):
+        super().__init__()
+        self.names: list[str] = []
+        self.attributes: set[str] = set()
+        self.open: list[str] = []
+        self.words = ""
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.open.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+@pytest.mark.parametrize("result", ALL, ids=lambda result: result.name)
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_line_is_longer_than_the_terminal(result: ExerciseResult, width: int) -> None:
+    lines = Card(result).text(width).splitlines()
+    assert lines
+    assert max(map(cell_len, lines)) <= width
+
+
+def test_long_words_and_values_are_folded_not_cut() -> None:
+    value = "q" * 300
+    result = exercise("f", "F", F, [check("a", "It is a.", F, got=value, expected="y", message="m" * 200)])
+    lines = Card(result).text(60).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert "".join(lines).count("q") == 300
+
+
+def test_a_failure_takes_five_lines_before_the_details() -> None:
+    first, _, details = Card(FAILED).text(120).partition("\n\n")
+    lines = first.splitlines()
+    assert len(lines) == 5
+    assert "✗ Not right yet: Draw twice (two_draws)" in lines[0]
+    assert "The two draws differ." in lines[0]
+    assert lines[1].split(maxsplit=1) == ["Call", "two_draws(key with bits [0 3])"]
+    assert re.search(r"Got +\(-0.3721109, -0.3721109\) +Expected +two different numbers", lines[2])
+    assert "both came from one key. A key is spent" in lines[3]
+    assert "hint(two_draws)" in lines[4]
+    assert "1 of 4 visible checks passed" in details
+
+
+def test_got_and_expected_stand_below_each_other_where_they_do_not_fit() -> None:
+    lines = Card(FAILED).text(60).splitlines()
+    got = next(line for line in lines if "Got" in line)
+    expected = next(line for line in lines if "Expected" in line)
+    assert got is not expected
+    assert got.index("(-0.37") == expected.index("two different")
+
+
+def test_every_check_has_a_glyph_and_a_word() -> None:
+    text = Card(FAILED).text(100)
+    assert re.search("✓ passed +Both draws are float32 scalars.", text)
+    assert re.search("✗ failed +The two draws differ.", text)
+    assert re.search("\u2013 not checked +It works under `jax.jit`.", text)
+    words = Elements(Card(FAILED).html()).words
+    assert "✓ passed · Both draws" in words
+    assert "✗ failed · The two draws differ." in words
+    assert "\u2013 not checked · It works" in words
+
+
+def test_an_error_shows_the_students_own_line_and_is_said_once() -> None:
+    for words in (Card(RAISED).text(120), Elements(Card(RAISED).html()).words):
+        assert words.count("TracerBoolConversionError") == 1
+        assert "if r @ r > 0:" in words
+        assert "line 4" in words
+
+
+def test_an_error_without_a_message_of_its_own_names_the_exception() -> None:
+    error = ErrorInfo("ValueError", "shapes (3,) and (2,)", 2, "return a @ b")
+    text = Card(exercise("f", "F", Verdict.ERROR, [check("a", "It runs.", Verdict.ERROR, error=error)])).text(100)
+    assert "ValueError: shapes (3,) and (2,)" in text
+    assert "Your code, line 2: `return a @ b`" in text
+
+
+def test_passed_claims_no_more_than_the_visible_checks() -> None:
+    assert "✓ Visible checks passed: A right one" in Card(PASSED).text()
+    assert "2 of 2 visible checks passed" in Card(PASSED).text()
+    assert "All checks passed" not in Card(PASSED).text()
+    graded = exercise("f", "F", P, [check("a", "It is a.", P), check("b", "It is b.", P, hidden=True)])
+    assert "All checks passed" in Card(graded).text()
+    assert "1 of 1 hidden check passed" in Card(graded).text()
+
+
+def test_not_started_says_what_to_do() -> None:
+    text = Card(NOT_STARTED).text()
+    assert "○ Not started yet: Many keys" in text
+    assert "Replace the `...` in `many`" in text
+    assert "1 visible check is waiting" in text
+
+
+def test_a_prediction_shows_guess_and_truth() -> None:
+    for words in (Card(GUESSED).text(), Elements(Card(GUESSED).html()).words):
+        assert re.search(r"Your guess\s*\(2,\)", words)
+        assert re.search(r"JAX gives\s*\(3, 2\)", words)
+        assert "Your guess was right" not in words
+    right = exercise("guess_shape", "Which shape?", P, [], note="(3, 2)", reveal=(3, 2))
+    assert "Your guess was right" in Card(right).text()
+
+
+@pytest.mark.parametrize("verdict", [v for v in Verdict if v not in (P, F, N)])
+def test_an_exercise_that_ended_early_has_words(verdict: Verdict) -> None:
+    text = Card(exercise("f", "F", verdict, [check("a", "It is a.", verdict, message="It was stopped.")])).text()
+    assert re.match("[✗◐○] [A-Z].*: F", text)
+
+
+def test_the_html_uses_only_what_an_untrusted_notebook_keeps() -> None:
+    for result in ALL:
+        elements = Elements(Card(result).html())
+        assert elements.open == []
+        assert set(elements.names) <= {"section", "p", "strong", "code", "dl", "dt", "dd", "ul", "li", "div"}
+        assert elements.attributes <= {"style"}
+
+
+def test_no_text_has_a_colour_of_its_own() -> None:
+    colours = re.findall(r"[;\"]color:([^;\"]*)", Card(FAILED).html())
+    assert set(colours) == {"var(--jp-content-font-color1, var(--vscode-editor-foreground, CanvasText))", "inherit"}
+
+
+def test_each_themed_edge_follows_a_plain_one() -> None:
+    """The sanitizer of untrusted notebooks may drop `var(...)`: the edge must not go with it."""
+    edges = re.findall(r"border-left-color:(#[0-9a-f]{6});border-left-color:var\(", Card(FAILED).html())
+    assert edges == ["#d32f2f", "#388e3c", "#d32f2f", "#757575", "#757575"]
+
+
+def nasty_results() -> list[ExerciseResult]:
+    error = ErrorInfo(NASTY, NASTY, 1, NASTY, NASTY)
+    more: dict[str, Any] = {"message": NASTY, "idea": NASTY, "call": NASTY, "got": NASTY, "expected": NASTY, "misconceptions": (NASTY,)}
+    checks = [check(NASTY, NASTY, Verdict.ERROR, error=error, **more), check(NASTY, NASTY, P, hidden=True)]
+    return [
+        exercise(NASTY, NASTY, Verdict.ERROR, checks[:1], note=NASTY, printed=NASTY, hint=NASTY),
+        exercise(NASTY, NASTY, Verdict.FAILED, checks, note=NASTY, printed=NASTY, hint=NASTY),
+        exercise(NASTY, NASTY, P, [], note=NASTY, reveal=Shown(NASTY)),
+        exercise(NASTY, NASTY, Verdict.NOT_ATTEMPTED, [], note=NASTY),
+    ]
+
+
+@pytest.mark.parametrize("result", nasty_results(), ids=["error", "hidden", "prediction", "not started"])
+def test_what_a_student_printed_or_named_is_harmless(result: ExerciseResult) -> None:
+    card = Card(result)
+    elements = Elements(card.html())
+    assert "script" not in elements.names
+    assert "b" not in elements.names
+    assert "<script>alert(1)</script>" in elements.words
+    summary = LessonSummary([result]).text()
+    for text in (card.text(), card.html(), summary):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", text)
+        assert "[31m" not in text
+        text.encode()
+    json.dumps(card.plain(), ensure_ascii=False).encode()
+
+
+def test_rich_markup_in_a_students_text_stays_text() -> None:
+    result = exercise("f", "[red]F[/red]", F, [check("a", "[bold]a", F, got="[1, 2]", message="[/nothing]")])
+    text = Card(result).text()
+    assert all(words in text for words in ("[red]F[/red]", "[bold]a", "[1, 2]", "[/nothing]"))
+
+
+def test_of_a_hidden_check_a_student_sees_its_fact_and_idea_only() -> None:
+    bundle = Card(GRADED)._repr_mimebundle_()
+    for form in bundle.values():
+        words = form if isinstance(form, str) else json.dumps(form)
+        assert "123" not in words
+        assert "No two steps share a key." in words
+        assert "Epoch and step both matter." in words
+    assert "epoch plus step" in Card(GRADED).text()
+    assert "secret got 123" in json.dumps(result_to_plain(GRADED))
+
+
+def console_output(result: ExerciseResult, monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM", "COLORTERM", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    out = io.StringIO()
+    Console(file=out, force_terminal=True, width=80).print(Card(result))
+    return out.getvalue()
+
+
+def test_a_terminal_gets_colour_unless_no_color_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert re.search("\x1b\\[[0-9;]*3[12]m", console_output(FAILED, monkeypatch))
+    plain = console_output(FAILED, monkeypatch, NO_COLOR="1")
+    assert not re.search("\x1b\\[[0-9;]*3[0-9]", plain)
+    assert "✗ Not right yet" in plain
+
+
+def test_an_ascii_terminal_gets_ascii() -> None:
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding="ascii")
+    for result in [*ALL, *nasty_results()]:
+        Console(file=out, width=80).print(Card(result))
+    Console(file=out, width=80).print(LessonSummary(ALL))
+    out.flush()
+    assert b"x Not right yet: Draw twice" in raw.getvalue()
+    assert b"- not checked" in raw.getvalue()
+
+
+def test_one_bundle_holds_text_html_and_json() -> None:
+    bundle = Card(FAILED)._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html", JSON_TYPE}
+    assert "application/json" not in bundle, "JupyterLab would show that in place of the HTML"
+    assert bundle["text/plain"] == Card(FAILED).text() == repr(Card(FAILED))
+    assert bundle[JSON_TYPE]["checks"][1]["got"] == "(-0.3721109, -0.3721109)"
+
+
+def test_nothing_is_printed_while_a_notebook_asks_for_the_bundle(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a Jupyter kernel rich displays by itself whatever is printed with it."""
+    shown: list[object] = []
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr("rich.jupyter.display", lambda *args: shown.append(args))
+    Card(FAILED)._repr_mimebundle_()
+    assert shown == []
+    assert capsys.readouterr().out == ""
+
+
+def test_a_result_comes_back_from_json() -> None:
+    for result in ALL:
+        plain = json.loads(json.dumps(result_to_plain(result)))
+        again = result_from_plain(plain)
+        assert result_to_plain(again) == plain
+        assert Card(again).text(80) == Card(result).text(80)
+        assert [c.verdict for c in again.checks] == [c.verdict for c in result.checks]
+
+
+def test_a_lesson_has_one_line_per_exercise_and_a_total() -> None:
+    text = LessonSummary(ALL).text(100)
+    lines = text.splitlines()
+    assert len(lines) == len(ALL) + 2
+    assert re.match("✗ Not right yet +two_draws +1 of 4 visible checks passed", lines[0])
+    assert lines[-1] == "2 of 7 exercises: visible checks passed. 1 not started."
+    for width in (60, 80, 120):
+        assert max(map(cell_len, LessonSummary(ALL).text(width).splitlines())) <= width
+
+
+def test_clean_keeps_words_of_every_language() -> None:
+    assert clean("键\tключ é\n✓") == "键   ключ é\n✓"
+    assert clean("x" * 50, limit=10) == "x" * 9 + "…"
