@@ -1,0 +1,88 @@
+"""Lay the printed lessons into a student's own folder, where no file of theirs is ever overwritten."""
+
+import contextlib
+import dataclasses
+import enum
+import os
+import secrets
+import time
+from pathlib import Path
+
+_PART = ".jaxguide-*.part"
+_ABANDONED_AFTER_S = 60.0
+
+
+class FileState(enum.StrEnum):
+    """What was done for one file: laid new; kept, being the student's own by now; or there already and the same."""
+
+    NEW = "new"
+    KEPT = "kept"
+    CURRENT = "current"
+
+
+@dataclasses.dataclass(frozen=True)
+class LaidFile:
+    """One file of a workspace and what was done for it."""
+
+    path: Path
+    state: FileState
+
+
+def lay_workspace(folder: Path, notebooks_folder: Path) -> list[LaidFile]:
+    """Copy each lesson's `.ipynb` and `.py` into `folder`, leaving alone whatever is there already.
+
+    A file appears whole or not at all, also when two commands run at once or one is killed.
+
+    Args:
+        folder: the student's workspace; made where it is missing.
+        notebooks_folder: where the printed lessons are.
+
+    Returns:
+        One record for each lesson file, in order of name.
+
+    Raises:
+        OSError: the folder cannot be made or written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned_parts(folder)
+    sources = sorted(path for path in notebooks_folder.iterdir() if path.suffix in (".ipynb", ".py"))
+    return [_lay(source, folder / source.name) for source in sources]
+
+
+def _lay(source: Path, target: Path) -> LaidFile:
+    content = source.read_bytes()
+    if not os.path.lexists(target) and _create(target, content):
+        return LaidFile(target, FileState.NEW)
+    same = target.is_file() and target.read_bytes() == content
+    return LaidFile(target, FileState.CURRENT if same else FileState.KEPT)
+
+
+def _create(target: Path, content: bytes) -> bool:
+    """Write a new file under a name of its own and link it into place; False where another came first."""
+    part = target.with_name(_PART.replace("*", secrets.token_hex(8)))
+    try:
+        with part.open("xb") as file:
+            file.write(content)
+        return _move_without_overwriting(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _move_without_overwriting(part: Path, target: Path) -> bool:
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        return False
+    except OSError:
+        # No hard links here (FAT, some network folders): the remaining gap is the moment between these two lines.
+        if os.path.lexists(target):
+            return False
+        os.replace(part, target)
+    return True
+
+
+def _remove_abandoned_parts(folder: Path) -> None:
+    for part in folder.glob(_PART):
+        with contextlib.suppress(OSError):
+            if time.time() - part.stat().st_mtime > _ABANDONED_AFTER_S:
+                part.unlink()
