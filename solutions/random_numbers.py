@@ -1,0 +1,1325 @@
+# %%
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxguide.course.author import (
+    alternative,
+    alternative_value,
+    answer,
+    expect_close,
+    expect_different,
+    expect_equal,
+    expect_that,
+    given,
+    hidden,
+    wrong,
+)
+
+
+def expect_standard_normal(sample):
+    """Expect the mean and the spread of standard normal numbers; each bound is 7 standard deviations, chance 3e-12."""
+    values = np.asarray(sample, dtype=np.float64).ravel()
+    mean, spread = values.mean(), values.std()
+    expect_that(abs(mean) < 7 / np.sqrt(values.size), "The mean is not 0.", f"{mean:.3f}", "0")
+    expect_that(abs(spread - 1) < 7 / np.sqrt(2 * values.size), "The spread is not 1.", f"{spread:.3f}", "1")
+
+
+def expect_uncorrelated(first, second):
+    """Expect two equally long samples without correlation; the bound is 7 standard deviations, chance 3e-12."""
+    first, second = (np.asarray(sample, dtype=np.float64).ravel() for sample in (first, second))
+    seen = float(np.corrcoef(first, second)[0, 1])
+    expect_that(abs(seen) < 7 / np.sqrt(first.size), "They go together.", f"correlation {seen:.3f}", "near 0")
+
+
+# %% numpy_state_after
+@answer
+def numpy_state_after(seed, draws):
+    np.random.seed(seed)
+    for _ in range(draws):
+        np.random.uniform()
+    state = np.random.get_state()
+    return state[1], state[2]
+
+
+@alternative
+def one_draw_of_a_vector(seed, draws):
+    np.random.seed(seed)
+    np.random.uniform(size=draws)
+    _, words, position, *_ = np.random.get_state()
+    return words, position
+
+
+@alternative
+def read_as_a_dict(seed, draws):
+    np.random.seed(seed)
+    for _ in range(draws):
+        np.random.uniform()
+    state = np.random.get_state(legacy=False)["state"]
+    return state["key"], state["pos"]
+
+
+@wrong(rejected_by="seeding_sets_the_state", says="The state is never seeded.")
+def forgets_the_seed(seed, draws):
+    for _ in range(draws):
+        np.random.uniform()
+    state = np.random.get_state()
+    return state[1], state[2]
+
+
+@wrong(rejected_by="a_draw_changes_the_state", says="The state is read before the draws.")
+def reads_before_drawing(seed, draws):
+    np.random.seed(seed)
+    state = np.random.get_state()
+    for _ in range(draws):
+        np.random.uniform()
+    return state[1], state[2]
+
+
+@wrong(rejected_by="any_seed_and_count", says="The seed is always 0.")
+def always_seeds_with_zero(seed, draws):
+    np.random.seed(0)
+    for _ in range(draws):
+        np.random.uniform()
+    state = np.random.get_state()
+    return state[1], state[2]
+
+
+@hidden(idea="The seed and the number of draws decide the state.", misconception="one fixed seed")
+def any_seed_and_count(answer, draw, reference):
+    """For any seed and number of draws the state is the one that NumPy has."""
+    for draws in (0, 1, 5, 700):
+        seed = draw.integer(1, 10_000)
+        expect_equal(answer(seed, draws), reference(seed, draws))
+
+
+# %% one_by_one_and_at_once
+@answer
+def one_by_one_and_at_once(seed, n):
+    np.random.seed(seed)
+    one_by_one = np.array([np.random.uniform() for _ in range(n)])
+    np.random.seed(seed)
+    return one_by_one, np.random.uniform(size=n)
+
+
+@alternative
+def fills_an_array(seed, n):
+    one_by_one = np.empty(n)
+    np.random.seed(seed)
+    for i in range(n):
+        one_by_one[i] = np.random.rand()
+    np.random.seed(seed)
+    at_once = np.random.rand(n)
+    return one_by_one, at_once
+
+
+@wrong(rejected_by="the_vector_is_the_documented_one", says="The state is not set again before the vector is drawn.")
+def seeds_once(seed, n):
+    np.random.seed(seed)
+    one_by_one = np.array([np.random.uniform() for _ in range(n)])
+    return one_by_one, np.random.uniform(size=n)
+
+
+@wrong(rejected_by="single_draws_differ", says="The state is set again before every single draw.")
+def seeds_before_each_draw(seed, n):
+    one_by_one = np.empty(n)
+    for i in range(n):
+        np.random.seed(seed)
+        one_by_one[i] = np.random.uniform()
+    np.random.seed(seed)
+    return one_by_one, np.random.uniform(size=n)
+
+
+@wrong(rejected_by="both_ways_agree", says="The single draws go on where the vector ended.")
+def goes_on_after_the_vector(seed, n):
+    np.random.seed(seed)
+    at_once = np.random.uniform(size=n)
+    return np.array([np.random.uniform() for _ in range(n)]), at_once
+
+
+@hidden(idea="Sequential equivalence holds for any seed and size.")
+def any_seed_and_size(answer, draw, reference):
+    """For any seed and size both ways give NumPy's numbers."""
+    for n in (1, 2, 7):
+        seed = draw.integer(1, 10_000)
+        expect_close(answer(seed, n), reference(seed, n))
+
+
+# %% predict_same_sum
+@answer
+def predict_same_sum():
+    return False
+
+
+# %% both_orders
+@answer
+def both_orders(seed):
+    np.random.seed(seed)
+    bar_first = bar() + 2 * baz()
+    np.random.seed(seed)
+    baz_first = 2 * baz() + bar()
+    return bar_first, baz_first
+
+
+@alternative
+def names_for_the_draws(seed):
+    np.random.seed(seed)
+    a = np.random.uniform()
+    b = np.random.uniform()
+    return a + 2 * b, b + 2 * a
+
+
+@alternative
+def a_vector_of_two_draws(seed):
+    np.random.seed(seed)
+    u = np.random.uniform(size=2)
+    return u @ np.array([1.0, 2.0]), u @ np.array([2.0, 1.0])
+
+
+@wrong(
+    rejected_by="baz_first_is_another_sum", says="The terms change places on paper, but `bar` is still called first."
+)
+def swaps_the_terms_not_the_calls(seed):
+    sums = []
+    for _ in range(2):
+        np.random.seed(seed)
+        a = bar()
+        b = baz()
+        sums.append(2 * b + a)
+    return sums[0], sums[1]
+
+
+@wrong(rejected_by="baz_first_is_another_sum", says="The second sum goes on with the state of the first.")
+def seeds_once(seed):
+    np.random.seed(seed)
+    return bar() + 2 * baz(), 2 * baz() + bar()
+
+
+@wrong(rejected_by="bar_first_is_the_documented_sum", says="Both calls get the same number.")
+def seeds_before_each_call(seed):
+    np.random.seed(seed)
+    a = bar()
+    np.random.seed(seed)
+    b = baz()
+    return a + 2 * b, b + 2 * a
+
+
+@hidden(idea="The order of the calls decides, for any seed.")
+def any_seed(answer, draw, reference):
+    """For any seed both sums are the right ones."""
+    for _ in range(3):
+        seed = draw.integer(1, 10_000)
+        got, wanted = answer(seed), reference(seed)
+        same = np.allclose([float(np.asarray(x)) for x in got], [float(np.asarray(x)) for x in wanted])
+        expect_that(same, "The sums are others.", got, wanted)
+
+
+# %% describe_key
+@answer
+def describe_key(key):
+    return {
+        "dtype": str(key.dtype),
+        "shape": key.shape,
+        "words": jax.random.key_data(key),
+        "implementation": str(jax.random.key_impl(key)),
+        "printed": str(key),
+    }
+
+
+@alternative
+def words_as_a_numpy_array(key):
+    return {
+        "printed": f"{key}",
+        "implementation": f"{jax.random.key_impl(key)}",
+        "words": np.asarray(jax.random.key_data(key)),
+        "shape": tuple(key.shape),
+        "dtype": f"{key.dtype}",
+    }
+
+
+@wrong(rejected_by="typed_and_legacy_keys_differ_in_type_only", says="The shape of the words is taken for the key's.")
+def shape_of_the_words(key):
+    words = jax.random.key_data(key)
+    return {
+        "dtype": str(key.dtype),
+        "shape": words.shape,
+        "words": words,
+        "implementation": str(jax.random.key_impl(key)),
+        "printed": str(key),
+    }
+
+
+@wrong(rejected_by="prints_as_documented", says="The words are printed instead of the key.")
+def prints_the_words(key):
+    words = jax.random.key_data(key)
+    return {
+        "dtype": str(key.dtype),
+        "shape": key.shape,
+        "words": words,
+        "implementation": str(jax.random.key_impl(key)),
+        "printed": str(words),
+    }
+
+
+@wrong(rejected_by="any_key_of_either_kind", says="The words are taken for two zeros and the seed 42.")
+def words_of_key_42(key):
+    return {
+        "dtype": str(key.dtype),
+        "shape": key.shape,
+        "words": np.array([0, 42], np.uint32),
+        "implementation": str(jax.random.key_impl(key)),
+        "printed": str(key),
+    }
+
+
+@hidden(idea="The description is that of the key which was given.", misconception="one fixed key is described")
+def any_key_of_either_kind(answer, draw, reference):
+    """Any key, typed or legacy, is described."""
+    for key in (draw.key(), draw.legacy_key()):
+        expect_equal(answer(key), reference(key))
+
+
+# %% first_draws
+@answer
+def first_draws(seed, n):
+    np.random.seed(seed)
+    from_numpy = np.random.uniform(size=n)
+    from_jax = jax.random.uniform(jax.random.key(seed), (n,))
+    return from_numpy, from_jax
+
+
+@alternative
+def legacy_key_from_the_seed(seed, n):
+    key = jax.random.PRNGKey(seed)
+    np.random.seed(seed)
+    return np.random.rand(n), jax.random.uniform(key, shape=(n,), minval=0.0, maxval=1.0)
+
+
+@wrong(rejected_by="the_libraries_disagree", says="NumPy's numbers are put into a JAX array.")
+def converts_numpys_numbers(seed, n):
+    np.random.seed(seed)
+    from_numpy = np.random.uniform(size=n)
+    return from_numpy, jnp.asarray(from_numpy)
+
+
+@wrong(rejected_by="the_seed_decides_both_streams", says="NumPy's generator is not seeded.")
+def forgets_to_seed_numpy(seed, n):
+    return np.random.uniform(size=n), jax.random.uniform(jax.random.key(seed), (n,))
+
+
+@wrong(rejected_by="the_seed_decides_both_streams", says="The key is always that of seed 0.")
+def fixed_key(seed, n):
+    np.random.seed(seed)
+    return np.random.uniform(size=n), jax.random.uniform(jax.random.key(0), (n,))
+
+
+@wrong(rejected_by="both_parts_come_from_the_seed", says="The n numbers come from n keys instead of one draw.")
+def one_key_for_each_number(seed, n):
+    np.random.seed(seed)
+    keys = jax.random.split(jax.random.key(seed), n)
+    return np.random.uniform(size=n), jax.vmap(jax.random.uniform)(keys)
+
+
+@hidden(idea="Any seed and any size.")
+def any_seed_and_size(answer, draw, reference):
+    """For any seed and size both parts are the right ones."""
+    for n in (2, 6):
+        seed = draw.integer(1, 10_000)
+        expect_close(answer(seed, n), reference(seed, n))
+
+
+# %% predict_second_draw
+@answer
+def predict_second_draw():
+    return True
+
+
+# %% use_key_twice
+@answer
+def use_key_twice(key):
+    return jax.random.normal(key), jax.random.normal(key), jax.random.key_data(key)
+
+
+@alternative
+@jax.jit
+def jitted(key):
+    return jax.random.normal(key), jax.random.normal(key), jax.random.key_data(key)
+
+
+@alternative
+def a_draw_of_shape_nothing(key):
+    first, second = (jax.random.normal(key, shape=()) for _ in range(2))
+    return first, second, np.asarray(jax.random.key_data(key))
+
+
+@wrong(rejected_by="one_key_gives_one_number", says="The key is split before the second draw.")
+def splits_between_the_draws(key):
+    first = jax.random.normal(key)
+    _, subkey = jax.random.split(key)
+    return first, jax.random.normal(subkey), jax.random.key_data(key)
+
+
+@wrong(rejected_by="the_key_is_not_changed", says="A draw is believed to give back a new key.")
+def reads_a_new_key(key):
+    first, second = jax.random.normal(key), jax.random.normal(key)
+    key, _ = jax.random.split(key)
+    return first, second, jax.random.key_data(key)
+
+
+@wrong(rejected_by="any_key_of_either_kind", says="A seed inside is used instead of the argument.")
+def makes_its_own_key(key):
+    key = jax.random.key(42)
+    return jax.random.normal(key), jax.random.normal(key), jax.random.key_data(key)
+
+
+@hidden(idea="The draws come from the key that was given.", misconception="a fixed seed inside the function")
+def any_key_of_either_kind(answer, draw, reference):
+    """Any key, typed or legacy, gives its own number twice and stays as it was."""
+    for key in (draw.key(), draw.legacy_key()):
+        expect_close(answer(key), reference(key))
+
+
+# %% reuse_correlation
+@answer
+def reuse_correlation(key, n):
+    def correlation(key_u, key_z):
+        return float(np.corrcoef(jax.random.uniform(key_u, (n,)), jax.random.normal(key_z, (n,)))[0, 1])
+
+    return correlation(key, key), correlation(*jax.random.split(key))
+
+
+@alternative
+def folded_keys_and_jnp(key, n):
+    reused = jnp.corrcoef(jax.random.uniform(key, (n,)), jax.random.normal(key, (n,)))[0, 1]
+    key_u, key_z = jax.random.fold_in(key, 10), jax.random.fold_in(key, 20)
+    apart = jnp.corrcoef(jax.random.uniform(key_u, (n,)), jax.random.normal(key_z, (n,)))[0, 1]
+    return reused, apart
+
+
+@alternative
+def by_hand(key, n):
+    def correlation(u, z):
+        u, z = u - u.mean(), z - z.mean()
+        return (u * z).sum() / jnp.sqrt((u * u).sum() * (z * z).sum())
+
+    keys = jax.random.split(key, 3)
+    draws = jax.random.uniform(keys[1], (n,)), jax.random.normal(keys[2], (n,))
+    return correlation(jax.random.uniform(key, (n,)), jax.random.normal(key, (n,))), correlation(*draws)
+
+
+@wrong(rejected_by="apart_is_near_zero", says="The draws for `apart` share a key too: another key, but one.")
+def one_new_key_for_both(key, n):
+    def correlation(key_u, key_z):
+        return float(np.corrcoef(jax.random.uniform(key_u, (n,)), jax.random.normal(key_z, (n,)))[0, 1])
+
+    new_key, _ = jax.random.split(key)
+    return correlation(key, key), correlation(new_key, new_key)
+
+
+@wrong(rejected_by="reused_is_the_correlation_from_one_key", says="Two keys are used in both measurements.")
+def never_reuses(key, n):
+    def correlation(key_u, key_z):
+        return float(np.corrcoef(jax.random.uniform(key_u, (n,)), jax.random.normal(key_z, (n,)))[0, 1])
+
+    a, b, c, d = jax.random.split(key, 4)
+    return correlation(a, b), correlation(c, d)
+
+
+@wrong(rejected_by="reused_is_the_correlation_from_one_key", says="The covariance is taken for the correlation.")
+def covariance_for_correlation(key, n):
+    def covariance(key_u, key_z):
+        return float(np.cov(jax.random.uniform(key_u, (n,)), jax.random.normal(key_z, (n,)))[0, 1])
+
+    return covariance(key, key), covariance(*jax.random.split(key))
+
+
+@hidden(idea="Legacy keys are keys like all others.")
+def any_key_of_either_kind(answer, draw, reference):
+    """For any key, typed or legacy, `reused` is right and `apart` is near zero."""
+    for key in (draw.key(), draw.legacy_key()):
+        got, wanted = answer(key, 3000), reference(key, 3000)
+        reused, apart, expected = (float(np.asarray(x)) for x in (*got, wanted[0]))
+        expect_that(abs(reused - expected) < 1e-3, "`reused` is not right.", reused, expected)
+        # 3000 independent pairs: standard deviation 0.018, so 0.13 is 7 of them.
+        expect_that(abs(apart) < 0.13, "`apart` is not near zero.", apart, "near 0")
+
+
+# %% reuses_a_key
+@answer
+def reuses_a_key(function, key):
+    with jax.debug_key_reuse(True):
+        try:
+            function(key)
+        except jax.errors.KeyReuseError:
+            return True
+    return False
+
+
+@alternative
+def looks_at_the_error_later(function, key):
+    found = None
+    try:
+        with jax.debug_key_reuse(True):
+            function(key)
+    except Exception as error:
+        found = error
+    return isinstance(found, jax.errors.KeyReuseError)
+
+
+@wrong(rejected_by="splitting_first_is_no_reuse", says="A pure function gives the same result again: that is no reuse.")
+def same_result_means_reuse(function, key):
+    first, second = function(key), function(key)
+    return all(bool(a == b) for a, b in zip(first, second, strict=True))
+
+
+@wrong(rejected_by="drawing_twice_is_reuse", says="The watcher is off by default.")
+def forgets_the_watcher(function, key):
+    try:
+        function(key)
+    except jax.errors.KeyReuseError:
+        return True
+    return False
+
+
+@wrong(rejected_by="drawing_twice_is_reuse", says="Draws of two kinds are never equal, although they share their bits.")
+def looks_for_equal_draws(function, key):
+    first, second = function(key)
+    return bool(first == second)
+
+
+@wrong(rejected_by="drawing_from_a_split_key_is_reuse", says="Only draws are counted; a split uses up its key too.")
+def counts_the_draws_only(function, key):
+    return function.__name__ == "draw_twice"
+
+
+@hidden(idea="A split uses up its key: drawing from it afterwards is reuse.", misconception="only draws are looked at")
+def drawing_from_a_split_key_is_reuse(answer, draw):
+    """Splitting a key and then drawing from it is found."""
+    got = answer(given("split_and_draw_from_parent"), draw.key())
+    expect_that(bool(got), "`split_and_draw_from_parent` draws from a key that was split.", got, "True")
+
+
+# %% draws_in_a_row
+@answer
+def draws_in_a_row(key, n):
+    draws = []
+    for _ in range(n):
+        key, subkey = jax.random.split(key)
+        draws.append(jax.random.normal(subkey))
+    return jnp.stack(draws)
+
+
+@alternative
+def with_scan(key, n):
+    def step(key, _):
+        key, subkey = jax.random.split(key)
+        return key, jax.random.normal(subkey)
+
+    return jax.lax.scan(step, key, length=n)[1]
+
+
+@alternative
+def with_del(key, n):
+    draws = np.zeros(n, np.float32)
+    for i in range(n):
+        new_key, subkey = jax.random.split(key)
+        del key
+        draws[i] = jax.random.normal(subkey).item()
+        del subkey
+        key = new_key  # noqa: F841 (the next round uses it)
+    return draws
+
+
+@alternative
+@partial(jax.jit, static_argnums=1)
+def compiled_for_each_n(key, n):
+    draws = []
+    for _ in range(n):
+        key, subkey = jax.random.split(key)
+        draws.append(jax.random.normal(subkey))
+    return jnp.array(draws)
+
+
+@wrong(rejected_by="every_draw_is_new", says="The new key never takes the place of the old one.")
+def the_key_does_not_move_on(key, n):
+    draws = []
+    for _ in range(n):
+        _new_key, subkey = jax.random.split(key)
+        draws.append(jax.random.normal(subkey))
+    return jnp.stack(draws)
+
+
+@wrong(rejected_by="three_draws_are_the_documented_ones", says="The first new key is used up and the second goes on.")
+def swaps_the_new_keys(key, n):
+    draws = []
+    for _ in range(n):
+        subkey, key = jax.random.split(key)
+        draws.append(jax.random.normal(subkey))
+    return jnp.stack(draws)
+
+
+@wrong(
+    rejected_by="three_draws_are_the_documented_ones", says="One split makes all keys; the contract asks for a chain."
+)
+def one_split_for_all(key, n):
+    return jax.vmap(jax.random.normal)(jax.random.split(key, n))
+
+
+@wrong(rejected_by="three_draws_are_the_documented_ones", says="The draw uses the key that goes on.")
+def draws_from_the_key_that_goes_on(key, n):
+    draws = []
+    for _ in range(n):
+        draws.append(jax.random.normal(key))
+        key, _ = jax.random.split(key)
+    return jnp.stack(draws)
+
+
+@hidden(idea="Any key, any number of draws.")
+def any_key_and_count(answer, draw, reference):
+    """For any key, typed or legacy, and any n the draws are the right ones."""
+    for key in (draw.key(), draw.legacy_key()):
+        for n in (1, 4):
+            expect_close(answer(key, n), reference(key, n))
+
+
+# %% keep_one_key
+@answer
+def keep_one_key(key, n):
+    new_keys = jax.random.split(key, n + 1)
+    return new_keys[0], new_keys[1:]
+
+
+@alternative
+def unpacks_into_a_list(key, n):
+    next_key, *subkeys = jax.random.split(key, num=n + 1)
+    return next_key, subkeys
+
+
+alternative_value(
+    "compiled_lambda",
+    jax.jit(lambda key, n: (lambda keys: (keys[0], keys[1:]))(jax.random.split(key, n + 1)), static_argnums=1),
+)
+
+
+@wrong(rejected_by="all_keys_are_new_and_different", says="The old key is kept although it was split.")
+def keeps_the_old_key(key, n):
+    return key, jax.random.split(key, n)
+
+
+@wrong(rejected_by="one_key_and_n_keys", says="The key to keep is not counted.")
+def n_keys_in_all(key, n):
+    new_keys = jax.random.split(key, n)
+    return new_keys[0], new_keys[1:]
+
+
+@wrong(rejected_by="all_keys_are_new_and_different", says="One subkey is handed out n times.")
+def the_same_subkey_n_times(key, n):
+    next_key, subkey = jax.random.split(key)
+    return next_key, [subkey] * n
+
+
+@wrong(rejected_by="short_form_gives_the_documented_keys", says="fold_in and split agree under today's default only.")
+def folds_instead_of_splitting(key, n):
+    return jax.random.fold_in(key, 0), jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(1, n + 1))
+
+
+@hidden(idea="Legacy keys are keys like all others.")
+def any_key_of_either_kind(answer, draw, reference):
+    """For any key, typed or legacy, the new keys are those of one split."""
+    for key in (draw.key(), draw.legacy_key()):
+        for n in (1, 4):
+            (next_key, subkeys), (wanted_key, wanted) = answer(key, n), reference(key, n)
+            expect_equal(next_key, wanted_key)
+            rows = subkeys if isinstance(subkeys, tuple | list) else [subkeys]
+            bits = np.concatenate([np.asarray(getattr(row, "bits", row)).reshape(-1, 2) for row in rows])
+            expected = np.asarray(getattr(wanted, "bits", wanted))
+            expect_that(
+                np.array_equal(bits, expected), "The subkeys are others.", str(bits.tolist()), str(expected.tolist())
+            )
+
+
+# %% individually_and_at_once
+@answer
+def individually_and_at_once(key, n):
+    subkeys = jax.random.split(key, n)
+    return jnp.stack([jax.random.normal(subkey) for subkey in subkeys]), jax.random.normal(key, (n,))
+
+
+@alternative
+def vectorised(key, n):
+    return jax.vmap(jax.random.normal)(jax.random.split(key, n)), jax.random.normal(key, shape=(n,))
+
+
+@alternative
+@partial(jax.jit, static_argnames="n")
+def compiled_for_each_n(key, n):
+    return jax.lax.map(jax.random.normal, jax.random.split(key, n)), jax.random.normal(key, (n,))
+
+
+@wrong(rejected_by="the_two_ways_differ", says="Sequential equivalence, as in NumPy, is taken for granted.")
+def believes_in_sequential_equivalence(key, n):
+    at_once = jax.random.normal(key, (n,))
+    return at_once, at_once
+
+
+@wrong(rejected_by="both_ways_are_the_documented_ones", says="Each single draw uses the same key.")
+def one_key_for_all_single_draws(key, n):
+    return jnp.stack([jax.random.normal(key) for _ in range(n)]), jax.random.normal(key, (n,))
+
+
+@wrong(
+    rejected_by="both_ways_are_the_documented_ones", says="The keys come from a chain of splits, not from one split."
+)
+def a_chain_of_splits(key, n):
+    draws, carried = [], key
+    for _ in range(n):
+        carried, subkey = jax.random.split(carried)
+        draws.append(jax.random.normal(subkey))
+    return jnp.stack(draws), jax.random.normal(key, (n,))
+
+
+@hidden(idea="Any key, any size.")
+def any_key_and_size(answer, draw, reference):
+    """For any key, typed or legacy, and any n both vectors are the right ones."""
+    for key in (draw.key(), draw.legacy_key()):
+        for n in (1, 4):
+            expect_close(answer(key, n), reference(key, n))
+
+
+# %% predict_shape
+@answer
+def predict_shape():
+    return (3, 2)
+
+
+# %% draw_per_key
+@answer
+def draw_per_key(keys):
+    return jax.vmap(jax.random.normal)(keys)
+
+
+alternative_value("made_by_vmap", jax.vmap(jax.random.normal))
+alternative_value("made_by_partial", partial(jax.lax.map, jax.random.normal))
+alternative_value("written_as_lambda", lambda keys: jax.jit(jax.vmap(lambda key: jax.random.normal(key, ())))(keys))
+
+
+@alternative
+@jax.jit
+def scanned_over_the_keys(keys):
+    return jax.lax.scan(lambda carry, key: (carry, jax.random.normal(key)), None, keys)[1]
+
+
+@wrong(rejected_by="numbers_are_those_of_the_loop", says="Only the first key is used.")
+def the_first_key_for_all(keys):
+    return jax.random.normal(keys[0], (len(keys),))
+
+
+@wrong(rejected_by="numbers_are_those_of_the_loop", says="Each key is split once more before its draw.")
+def splits_each_key_again(keys):
+    return jax.vmap(lambda key: jax.random.normal(jax.random.split(key)[1]))(keys)
+
+
+@wrong(rejected_by="the_program_does_not_grow_with_the_keys", says="A Python loop writes one draw for each key.")
+def a_python_loop(keys):
+    return jnp.stack([jax.random.normal(keys[i]) for i in range(len(keys))])
+
+
+@hidden(idea="Any number of keys of either kind.")
+def any_keys_of_either_kind(answer, draw, reference):
+    """For any keys, typed or legacy, the numbers are the right ones."""
+    for keys in (draw.keys(1), draw.keys(6), jax.random.key_data(draw.keys(5))):
+        expect_close(answer(keys), reference(keys))
+
+
+# %% predict_prefix
+@answer
+def predict_prefix():
+    return True
+
+
+# %% two_samples
+@answer
+def two_samples(key, n, m):
+    key_a, key_b = jax.random.split(key)
+    return jax.random.normal(key_a, (n,)), jax.random.normal(key_b, (m,))
+
+
+@alternative
+def a_third_key_is_left_over(key, n, m):
+    key, subkey = jax.random.split(key)
+    a = jax.random.normal(subkey, (n,))
+    key, subkey = jax.random.split(key)
+    return a, jax.random.normal(subkey, (m,))
+
+
+@alternative
+def folded_numbers(key, n, m):
+    return jax.random.normal(jax.random.fold_in(key, 0), (n,)), jax.random.normal(jax.random.fold_in(key, 1), (m,))
+
+
+@alternative
+def one_draw_cut_in_two(key, n, m):
+    both = jax.random.normal(key, (n + m,))
+    return both[:n], both[n:]
+
+
+@alternative
+@partial(jax.jit, static_argnums=(1, 2))
+def compiled_for_each_size(key, n, m):
+    keys = jax.random.split(key, 3)
+    return jax.random.normal(keys[2], (n,)), jax.random.normal(keys[0], (m,))
+
+
+@wrong(rejected_by="neither_sample_begins_with_the_other", says="Both samples come from the key itself.")
+def one_key_for_both(key, n, m):
+    return jax.random.normal(key, (n,)), jax.random.normal(key, (m,))
+
+
+@wrong(rejected_by="each_key_is_used_once", says="One sample comes from the old key, the other from its child.")
+def parent_and_child(key, n, m):
+    child, _ = jax.random.split(key)
+    return jax.random.normal(key, (n,)), jax.random.normal(child, (m,))
+
+
+@wrong(rejected_by="other_key_other_samples", says="A seed inside the function gives the same numbers for ever.")
+def a_fixed_seed_inside(key, n, m):
+    key_a, key_b = jax.random.split(jax.random.key(0))
+    return jax.random.normal(key_a, (n,)), jax.random.normal(key_b, (m,))
+
+
+@wrong(rejected_by="samples_of_equal_size_differ", says="The size is folded in: equal sizes make equal keys.")
+def keys_made_from_the_sizes(key, n, m):
+    return jax.random.normal(jax.random.fold_in(key, n), (n,)), jax.random.normal(jax.random.fold_in(key, m), (m,))
+
+
+@wrong(rejected_by="same_key_same_samples", says="NumPy's hidden state is used, and the key is not.")
+def numpys_hidden_state(key, n, m):
+    return np.random.normal(size=n).astype(np.float32), np.random.normal(size=m).astype(np.float32)
+
+
+@wrong(rejected_by="both_look_standard_normal", says="Uniform numbers are drawn.")
+def uniform_for_normal(key, n, m):
+    key_a, key_b = jax.random.split(key)
+    return jax.random.uniform(key_a, (n,)), jax.random.uniform(key_b, (m,))
+
+
+@hidden(kind="relation", idea="The samples are standard normal and independent.", misconception="another distribution")
+def both_look_standard_normal(answer, draw):
+    """Large samples have mean 0 and standard deviation 1, and do not go together."""
+    for key in (draw.key(), draw.legacy_key()):
+        a, b = answer(key, 3000, 3000)
+        expect_standard_normal(a)
+        expect_standard_normal(b)
+        expect_uncorrelated(a, b)
+
+
+# %% random_walk
+@answer
+def random_walk(key, step_sizes):
+    def step(carry, size):
+        position, key = carry
+        key, subkey = jax.random.split(key)
+        position = position + size * jax.random.normal(subkey)
+        return (position, key), position
+
+    _, path = jax.lax.scan(step, (jnp.float32(0), key), step_sizes)
+    return path
+
+
+@alternative
+def one_key_for_each_round(key, step_sizes):
+    def step(position, inputs):
+        size, key = inputs
+        position = position + size * jax.random.normal(key)
+        return position, position
+
+    keys = jax.random.split(key, len(step_sizes))
+    return jax.lax.scan(step, 0.0, (step_sizes, keys))[1]
+
+
+@alternative
+@jax.jit
+def folds_in_the_round(key, step_sizes):
+    def step(position, inputs):
+        size, i = inputs
+        position = position + size * jax.random.normal(jax.random.fold_in(key, i))
+        return position, position
+
+    return jax.lax.scan(step, 0.0, (step_sizes, jnp.arange(len(step_sizes))))[1]
+
+
+@alternative
+def one_draw_and_a_sum(key, step_sizes):
+    return jnp.cumsum(step_sizes * jax.random.normal(key, step_sizes.shape))
+
+
+alternative_value(
+    "written_as_lambda",
+    lambda key, step_sizes: jnp.cumsum(
+        jax.vmap(jax.random.normal)(jax.random.split(key, step_sizes.shape[0])) * step_sizes
+    ),
+)
+
+
+@wrong(rejected_by="every_step_is_new", says="The carry holds the key, but the old one is handed on.")
+def hands_on_the_old_key(key, step_sizes):
+    def step(carry, size):
+        position, key = carry
+        _, subkey = jax.random.split(key)
+        position = position + size * jax.random.normal(subkey)
+        return (position, key), position
+
+    return jax.lax.scan(step, (jnp.float32(0), key), step_sizes)[1]
+
+
+@wrong(rejected_by="no_key_serves_two_rounds", says="The carried key is drawn from and then split.")
+def draws_from_the_carried_key(key, step_sizes):
+    def step(carry, size):
+        position, key = carry
+        position = position + size * jax.random.normal(key)
+        key, _ = jax.random.split(key)
+        return (position, key), position
+
+    return jax.lax.scan(step, (jnp.float32(0), key), step_sizes)[1]
+
+
+@wrong(rejected_by="steps_add_up", says="The steps are returned, not the positions.")
+def steps_are_not_added_up(key, step_sizes):
+    return step_sizes * jax.vmap(jax.random.normal)(jax.random.split(key, len(step_sizes)))
+
+
+@wrong(rejected_by="same_key_same_walk_other_key_other_walk", says="The walk starts from a seed inside the function.")
+def a_fixed_seed_inside(key, step_sizes):
+    return jnp.cumsum(step_sizes * jax.random.normal(jax.random.key(0), step_sizes.shape))
+
+
+@wrong(rejected_by="the_program_does_not_grow_with_the_steps", says="A Python loop writes out every round.")
+def a_python_loop(key, step_sizes):
+    position, path = jnp.float32(0), []
+    for size in step_sizes:
+        key, subkey = jax.random.split(key)
+        position = position + size * jax.random.normal(subkey)
+        path.append(position)
+    return jnp.stack(path)
+
+
+@hidden(kind="relation", idea="The normal numbers of the steps are independent.")
+def noise_is_standard_normal(answer, draw):
+    """The normal numbers have mean 0 and standard deviation 1, and a step says nothing of the next."""
+    for key in (draw.key(), draw.legacy_key()):
+        # The steps are told apart from positions of float32 that grow to about 100: exact to 1e-5.
+        path = np.asarray(answer(key, np.ones(2000, np.float32)), dtype=np.float64)
+        noise = np.diff(path, prepend=0.0)
+        expect_standard_normal(noise)
+        expect_uncorrelated(noise[:-1], noise[1:])
+
+
+# %% init_layers
+@answer
+def init_layers(key, shapes):
+    keys = jax.random.split(key, len(shapes))
+    return {
+        name: jax.random.normal(layer_key, shape) / jnp.sqrt(shape[0])
+        for layer_key, (name, shape) in zip(keys, shapes.items(), strict=True)
+    }
+
+
+@alternative
+def splits_for_each_layer(key, shapes):
+    layers = {}
+    for name, (rows, columns) in shapes.items():
+        key, subkey = jax.random.split(key)
+        layers[name] = jax.random.normal(subkey, (rows, columns)) * rows**-0.5
+    return layers
+
+
+@alternative
+def folds_in_the_place_of_the_layer(key, shapes):
+    layers = {}
+    for i, name in enumerate(shapes):
+        init = jax.nn.initializers.normal(1 / np.sqrt(shapes[name][0]))
+        layers[name] = init(jax.random.fold_in(key, i), shapes[name], jnp.float32)
+    return layers
+
+
+alternative_value(
+    "written_as_lambda",
+    lambda key, shapes: {
+        name: jax.random.normal(k, shape) / shape[0] ** 0.5
+        for (name, shape), k in zip(shapes.items(), jax.random.split(key, len(shapes)), strict=True)
+    },
+)
+
+
+@wrong(rejected_by="layers_of_other_shape_are_unrelated", says="All layers come from the key itself.")
+def one_key_for_all_layers(key, shapes):
+    return {name: jax.random.normal(key, shape) / jnp.sqrt(shape[0]) for name, shape in shapes.items()}
+
+
+@wrong(rejected_by="layers_of_equal_shape_differ", says="The size is folded in: layers of one shape get one key.")
+def keys_made_from_the_shapes(key, shapes):
+    return {
+        name: jax.random.normal(jax.random.fold_in(key, rows * 1000 + columns), (rows, columns)) / jnp.sqrt(rows)
+        for name, (rows, columns) in shapes.items()
+    }
+
+
+@wrong(rejected_by="each_layer_has_its_own_key", says="The layer is drawn from the key that is split afterwards.")
+def draws_from_the_key_and_splits_it(key, shapes):
+    layers = {}
+    for name, shape in shapes.items():
+        layers[name] = jax.random.normal(key, shape) / jnp.sqrt(shape[0])
+        key, _ = jax.random.split(key)
+    return layers
+
+
+@wrong(rejected_by="values_spread_as_they_should", says="The values are not scaled.")
+def no_scaling(key, shapes):
+    keys = jax.random.split(key, len(shapes))
+    return {name: jax.random.normal(k, shape) for k, (name, shape) in zip(keys, shapes.items(), strict=True)}
+
+
+@wrong(rejected_by="values_spread_as_they_should", says="The values are scaled by the columns.")
+def scaled_by_the_columns(key, shapes):
+    keys = jax.random.split(key, len(shapes))
+    return {
+        name: jax.random.normal(k, shape) / jnp.sqrt(shape[1])
+        for k, (name, shape) in zip(keys, shapes.items(), strict=True)
+    }
+
+
+@wrong(rejected_by="same_key_same_layers_other_key_other_layers", says="Each layer has a seed of its own.")
+def a_seed_for_each_layer(key, shapes):
+    return {
+        name: jax.random.normal(jax.random.key(i), shape) / jnp.sqrt(shape[0])
+        for i, (name, shape) in enumerate(shapes.items())
+    }
+
+
+@hidden(kind="relation", idea="Any network, and keys of either kind.")
+def any_network(answer, draw):
+    """Two big layers of one shape are normal with the right spread, and do not go together."""
+    for key in (draw.key(), draw.legacy_key()):
+        got = answer(key, {"a": (50, 40), "b": (50, 40), "c": (3, 2)})
+        a, b = (np.asarray(got[name], dtype=np.float64) * np.sqrt(50) for name in "ab")
+        expect_standard_normal(a)
+        expect_standard_normal(b)
+        expect_uncorrelated(a, b)
+
+
+# %% dropout_rows
+@answer
+def dropout_rows(key, batch, keep):
+    keys = jax.random.split(key, batch.shape[0])
+    return jax.vmap(drop, in_axes=(0, 0, None))(keys, batch, keep)
+
+
+@alternative
+def one_draw_for_the_batch(key, batch, keep):
+    return drop(key, batch, keep)
+
+
+@alternative
+@jax.jit
+def compiled_with_a_uniform_draw(key, batch, keep):
+    return jnp.where(jax.random.uniform(key, batch.shape) < keep, batch / keep, 0)
+
+
+@alternative
+def folds_in_the_row(key, batch, keep):
+    def one(i, row):
+        return drop(jax.random.fold_in(key, i), row, keep)
+
+    return jax.vmap(one)(jnp.arange(len(batch)), batch)
+
+
+alternative_value(
+    "made_by_partial",
+    partial(
+        lambda axes, key, batch, keep: jax.vmap(drop, axes)(jax.random.split(key, len(batch)), batch, keep),
+        (0, 0, None),
+    ),
+)
+
+
+@wrong(rejected_by="rows_have_different_masks", says="The key is made anew, but there is still one for all rows.")
+def one_new_key_for_all_rows(key, batch, keep):
+    key, subkey = jax.random.split(key)
+    return jax.vmap(lambda row: drop(subkey, row, keep))(batch)
+
+
+@wrong(rejected_by="entries_are_zero_or_scaled", says="The kept entries are not divided by keep.")
+def forgets_to_scale(key, batch, keep):
+    return jnp.where(jax.random.bernoulli(key, keep, batch.shape), batch, 0.0)
+
+
+@wrong(rejected_by="entries_of_a_row_are_dropped_apart", says="There is one choice for each row.")
+def drops_whole_rows(key, batch, keep):
+    kept = jax.random.bernoulli(key, keep, (len(batch), 1))
+    return jnp.where(kept, batch / keep, 0.0)
+
+
+@wrong(rejected_by="same_key_same_mask_other_key_other_mask", says="Each row has a seed: the key is not used.")
+def a_seed_for_each_row(key, batch, keep):
+    keys = jax.vmap(jax.random.key)(jnp.arange(len(batch)))
+    return jax.vmap(drop, in_axes=(0, 0, None))(keys, batch, keep)
+
+
+@wrong(rejected_by="no_key_serves_two_rows", says="Each row is drawn from the key that is split afterwards.")
+def draws_from_the_key_and_splits_it(key, batch, keep):
+    def one(key, row):
+        new_key, _ = jax.random.split(key)
+        return new_key, drop(key, row, keep)
+
+    return jax.lax.scan(one, key, batch)[1]
+
+
+@wrong(rejected_by="the_program_does_not_grow_with_the_rows", says="A Python loop writes out every row.")
+def a_python_loop(key, batch, keep):
+    keys = jax.random.split(key, len(batch))
+    return jnp.stack([drop(keys[i], batch[i], keep) for i in range(len(batch))])
+
+
+@hidden(kind="relation", idea="`keep` is the chance to stay.", misconception="keep is taken for the chance to go")
+def about_keep_of_the_entries_stay(answer, draw):
+    """Of many entries, the part that stays is near `keep`."""
+    for key in (draw.key(), draw.legacy_key()):
+        kept = (np.asarray(answer(key, np.ones((40, 60), np.float32), 0.75)) != 0).mean()
+        # 2400 choices: standard deviation 0.0088; 0.062 is 7 of them, chance 3e-12.
+        expect_that(abs(kept - 0.75) < 0.062, "The part that stays is not near keep = 0.75.", f"{kept:.3f}", "0.75")
+
+
+@wrong(rejected_by="about_keep_of_the_entries_stay", says="keep is taken for the chance that an entry goes.")
+def keep_is_the_chance_to_go(key, batch, keep):
+    dropped = jax.random.bernoulli(key, keep, batch.shape) & (keep < 1.0)
+    return jnp.where(dropped, 0.0, batch / keep)
+
+
+# %% shuffle_together
+@answer
+def shuffle_together(key, inputs, labels):
+    order = jax.random.permutation(key, labels.shape[0])
+    return inputs[order], labels[order]
+
+
+@alternative
+def the_same_key_twice_on_purpose(key, inputs, labels):
+    return jax.random.permutation(key, inputs), jax.random.permutation(key, labels)
+
+
+@alternative
+@jax.jit
+def sorts_random_numbers(key, inputs, labels):
+    order = jnp.argsort(jax.random.uniform(key, (len(labels),)))
+    return jnp.take(inputs, order, axis=0), jnp.take(labels, order)
+
+
+@alternative
+def chooses_without_repetition(key, inputs, labels):
+    order = jax.random.choice(key, len(labels), (len(labels),), replace=False)
+    return jnp.asarray(inputs)[order], jnp.asarray(labels)[order]
+
+
+@wrong(rejected_by="pairs_stay_together", says="Inputs and labels get an order each.")
+def two_orders(key, inputs, labels):
+    key_a, key_b = jax.random.split(key)
+    return jax.random.permutation(key_a, inputs), jax.random.permutation(key_b, labels)
+
+
+@wrong(rejected_by="pairs_stay_together", says="Every column of the inputs is shuffled on its own.")
+def each_column_on_its_own(key, inputs, labels):
+    return jax.random.permutation(key, inputs, independent=True), jax.random.permutation(key, labels)
+
+
+@wrong(rejected_by="every_label_comes_once", says="Rows are drawn with repetition.")
+def rows_with_repetition(key, inputs, labels):
+    order = jax.random.randint(key, (len(labels),), 0, len(labels))
+    return inputs[order], labels[order]
+
+
+@wrong(rejected_by="the_key_decides_the_order", says="NumPy's hidden state makes the order.")
+def numpys_hidden_state(key, inputs, labels):
+    order = np.random.permutation(len(labels))
+    return inputs[order], labels[order]
+
+
+@wrong(rejected_by="the_key_decides_the_order", says="The order is that of seed 0.")
+def a_fixed_seed_inside(key, inputs, labels):
+    order = jax.random.permutation(jax.random.key(0), len(labels))
+    return inputs[order], labels[order]
+
+
+@hidden(idea="Any data, of NumPy or of JAX, and keys of either kind.")
+def any_data(answer, draw):
+    """For any inputs and labels, the pairs stay together and none is lost."""
+    for key in (draw.key(), draw.legacy_key()):
+        inputs, labels = draw.floats(7, 2), jnp.arange(7, dtype=jnp.int32)
+        got_inputs, got_labels = answer(key, inputs, labels)
+        order = np.asarray(got_labels)
+        expect_that(sorted(order.tolist()) == list(range(7)), "Some labels are missing.", got_labels, "0 to 6")
+        expect_close(got_inputs, np.asarray(inputs)[order], "The pairs do not belong together any more.")
+
+
+# %% noise_at
+@answer
+def noise_at(key, epoch, step):
+    epoch_key = jax.random.fold_in(key, epoch)
+    return jax.random.normal(jax.random.fold_in(epoch_key, step), (3,))
+
+
+@alternative
+@jax.jit
+def step_first(key, epoch, step):
+    return jax.random.normal(jax.random.fold_in(jax.random.fold_in(key, step), epoch), (3,))
+
+
+@alternative
+def a_key_for_each_number(key, epoch, step):
+    keys = jax.random.split(jax.random.fold_in(jax.random.fold_in(key, epoch), step), 3)
+    return jax.vmap(jax.random.normal)(keys)
+
+
+alternative_value(
+    "made_by_partial",
+    partial(
+        lambda shape, key, epoch, step: jax.random.normal(
+            jax.random.fold_in(jax.random.fold_in(key, epoch), step), shape
+        ),
+        (3,),
+    ),
+)
+
+
+@wrong(rejected_by="swapped_numbers_do_not_meet", says="The sum of epoch and step is folded in.")
+def folds_in_the_sum(key, epoch, step):
+    return jax.random.normal(jax.random.fold_in(key, epoch + step), (3,))
+
+
+@wrong(rejected_by="long_epochs_do_not_meet", says="An epoch is believed to have at most 1000 steps.")
+def epochs_of_a_thousand_steps(key, epoch, step):
+    return jax.random.normal(jax.random.fold_in(key, epoch * 1000 + step), (3,))
+
+
+@wrong(rejected_by="each_number_counts", says="The epoch is left out: every epoch repeats the first.")
+def leaves_out_the_epoch(key, epoch, step):
+    return jax.random.normal(jax.random.fold_in(key, step), (3,))
+
+
+@wrong(rejected_by="a_restart_gives_the_same_noise", says="The keys start from a seed inside the function.")
+def a_fixed_seed_inside(key, epoch, step):
+    return jax.random.normal(jax.random.fold_in(jax.random.fold_in(jax.random.key(0), epoch), step), (3,))
+
+
+@wrong(rejected_by="same_noise_under_jit", says="A split as long as the epoch needs to know the step while tracing.")
+def splits_to_reach_the_step(key, epoch, step):
+    keys = jax.random.split(jax.random.fold_in(key, epoch), step + 1)
+    return jax.random.normal(keys[step], (3,))
+
+
+@wrong(rejected_by="no_key_is_used_for_two_things", says="Part of the noise comes from the epoch's key.")
+def draws_from_the_epochs_key_too(key, epoch, step):
+    epoch_key = jax.random.fold_in(key, epoch)
+    step_key = jax.random.fold_in(epoch_key, step)
+    return jnp.append(jax.random.normal(step_key, (2,)), jax.random.normal(epoch_key))
+
+
+@hidden(stage="jit", kind="relation", idea="All steps of all epochs are apart, and `vmap` over them works.")
+def a_whole_table_of_steps_differs(answer, draw):
+    """For 24 epochs of 30 steps all 720 noises are different and together standard normal."""
+    epochs, steps = np.meshgrid(np.arange(24, dtype=np.int32), np.arange(30, dtype=np.int32))
+    for key in (draw.key(), draw.legacy_key()):
+        table = np.asarray(answer.vmap(in_axes=(None, 0, 0))(key, epochs.ravel(), steps.ravel()))
+        expect_that(len(np.unique(table, axis=0)) == 720, "Some steps have the same noise.", "equal", "720 noises")
+        expect_standard_normal(table)
+
+
+@hidden(kind="relation", idea="Numbers up to 2**31 - 1 are allowed.")
+def big_numbers_work(answer, draw):
+    """The last step of the last epoch has its own noise."""
+    key, last = draw.key(), 2**31 - 1
+    expect_different(answer(key, last, 0), answer(key, 0, last), "Epoch and step were swapped and nothing changed.")
+    expect_different(answer(key, last, last), answer(key, last, last - 1), "The last two steps have the same noise.")
+
+
+# %% predict_fold_in
+@answer
+def predict_fold_in():
+    return True
+
+
+# %% worker_noise
+@answer
+def worker_noise(key, n):
+    keys = jax.random.split(key, n + 1)
+    return jax.vmap(jax.random.normal)(keys[1:]), jax.random.normal(keys[0])
+
+
+@alternative
+def splits_twice(key, n):
+    key, shared_key = jax.random.split(key)
+    worker_keys = jax.random.split(key, n)
+    return jnp.stack([jax.random.normal(k) for k in worker_keys]), jax.random.normal(shared_key)
+
+
+@alternative
+def folds_only(key, n):
+    def at(i):
+        return jax.random.normal(jax.random.fold_in(key, i))
+
+    return jax.vmap(at)(jnp.arange(1, n + 1)), at(0)
+
+
+@alternative
+def folds_in_the_first_free_number(key, n):
+    rows = jax.vmap(jax.random.normal)(jax.random.split(key, n))
+    return rows, jax.random.normal(jax.random.fold_in(key, n))
+
+
+@alternative
+@partial(jax.jit, static_argnames="n")
+def one_draw_for_all(key, n):
+    numbers = jax.random.normal(key, (n + 1,))
+    return numbers[1:], numbers[0]
+
+
+@wrong(rejected_by="the_shared_number_is_no_workers_number", says="The shared key is that of the last worker.")
+def folds_in_the_last_worker(key, n):
+    rows = jax.vmap(jax.random.normal)(jax.random.split(key, n))
+    return rows, jax.random.normal(jax.random.fold_in(key, n - 1))
+
+
+@wrong(rejected_by="workers_differ", says="All workers draw from one key.")
+def one_key_for_all_workers(key, n):
+    worker_key, shared_key = jax.random.split(key)
+    return jnp.stack([jax.random.normal(worker_key) for _ in range(n)]), jax.random.normal(shared_key)
+
+
+@wrong(rejected_by="no_key_serves_two_workers", says="The shared number comes from the key that was split.")
+def draws_from_the_key_that_was_split(key, n):
+    return jax.vmap(jax.random.normal)(jax.random.split(key, n)), jax.random.normal(key)
+
+
+@wrong(rejected_by="same_key_same_noise_other_key_other_noise", says="The shared number has a seed of its own.")
+def a_seed_for_the_shared_number(key, n):
+    return jax.vmap(jax.random.normal)(jax.random.split(key, n)), jax.random.normal(jax.random.key(0))
+
+
+@wrong(rejected_by="many_workers_are_safe_too", says="A number far away is only as far as the last worker.")
+def folds_in_a_number_far_away(key, n):
+    rows = jax.vmap(jax.random.normal)(jax.random.split(key, n))
+    return rows, jax.random.normal(jax.random.fold_in(key, 1000))
+
+
+@hidden(kind="relation", idea="There may be many workers.", misconception="a number that is far away is folded in")
+def many_workers_are_safe_too(answer, draw):
+    """Also with 3000 workers the shared number is no worker's, and the numbers are standard normal."""
+    same = []
+    for key in (draw.key(), draw.legacy_key()):
+        rows, shared = answer(key, 3000)
+        same.append(set(np.flatnonzero(np.asarray(rows) == np.asarray(shared)).tolist()))
+        expect_standard_normal(rows)
+    # Two independent numbers of float32 are equal by chance 2**-23; the same worker twice 3000 * 2**-46 = 4e-11.
+    both = sorted(same[0] & same[1])
+    expect_that(not both, f"The shared number is that of worker {both[:1]}.", "equal", "another number")
