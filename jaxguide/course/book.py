@@ -58,14 +58,18 @@ class Book:
         return frozenset(exercise.name for exercise in self.exercises)
 
     def setup_source(self, names: Iterable[str]) -> str:
-        """Return the code that must run before an answer: imports, given definitions, and what defines `names`."""
-        definitions = {name for s in self._given_definitions() for name in s.binds}
-        return "\n".join(s.source for s in needed(self.given, {*names, *definitions})) + "\n"
+        """Return the code that must run before an answer: imports, every definition, and what defines `names`.
 
-    def _given_definitions(self) -> list[Statement]:
+        Definitions are cheap and a student may use any; other statements of example cells run only when needed.
+        """
+        definitions = {name for s in self.given if s.is_definition for name in s.binds}
+        wanted = {*names, *definitions, *self._given_in_exercises()}
+        return "\n".join(s.source for s in needed(self.given, wanted)) + "\n"
+
+    def _given_in_exercises(self) -> set[str]:
         cells = [cell for cell in self.cells if cell.kind == "exercise"]
-        found = [s for cell in cells for s in statements(cell.source, cell.line + 1)]
-        return [s for s in found if not s.binds & self.exercise_names]
+        found = [s for cell in cells for s in statements(cell.source)]
+        return {name for s in found for name in s.binds} - self.exercise_names
 
     def exercise_setup_names(self) -> frozenset[str]:
         """Return the names that the exercises' starters read from the lesson."""

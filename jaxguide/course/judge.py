@@ -117,7 +117,8 @@ def _run(
     except CheckFailed as failure:
         result.verdict = Verdict.FAILED
         result.message, result.got, result.expected = failure.message, failure.got, failure.expected
-        result.misconceptions = _misconceptions(check, exercise, failure.misconception)
+        result.misconception = failure.misconception or check.misconception
+        result.misconceptions = _misconceptions(check, exercise, result.misconception)
     except StudentError as failure:
         result.verdict = Verdict.ERROR
         result.error = failure.info
@@ -125,7 +126,8 @@ def _run(
         if failure.info.type_name == "MemoryError" or "RESOURCE_EXHAUSTED" in failure.info.message:
             result.verdict = Verdict.OUT_OF_MEMORY
             result.message = _("It asked for more memory than there is.")
-        result.misconceptions = _misconceptions(check, exercise, "")
+        result.misconception = check.misconception
+        result.misconceptions = _misconceptions(check, exercise, check.misconception)
     except AnswerGone as gone:
         result.verdict, result.message = gone.verdict, gone.note
         result.call = answer.log.last
@@ -151,12 +153,9 @@ def _error_sentence(failure: StudentError) -> str:
 
 
 def _misconceptions(check: Check, exercise: Exercise, named: str) -> tuple[str, ...]:
-    """Return the planted wrong answers that a failure points to: those it names, or all that the check rejects."""
-    named = named or check.misconception
-    if named:
-        return (named,)
-    wrong = exercise.key.wrong if exercise.key else []
-    return tuple(planted.name for planted in wrong if planted.rejected_by == check.name)
+    """Return the planted wrong answers that a failure points to: the one it names, or all that the check rejects."""
+    wrong = [p.name for p in exercise.key.wrong if p.rejected_by == check.name] if exercise.key else []
+    return (named,) if named in wrong else tuple(wrong)
 
 
 def _verdict(outcome: ExerciseResult) -> Verdict:

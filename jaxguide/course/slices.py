@@ -15,6 +15,7 @@ class Statement:
     binds: frozenset[str]
     reads: frozenset[str]
     is_import: bool
+    is_definition: bool
 
 
 def global_names(source: str) -> frozenset[str]:
@@ -74,6 +75,7 @@ def statements(source: str, first_line: int = 1) -> list[Statement]:
                 binds=bound_names(node),
                 reads=global_names(text),
                 is_import=isinstance(node, ast.Import | ast.ImportFrom),
+                is_definition=isinstance(node, ast.FunctionDef | ast.ClassDef),
             )
         )
     return found

@@ -97,6 +97,7 @@ class CheckResult:
     got: str = ""
     expected: str = ""
     error: ErrorInfo | None = None
+    misconception: str = ""
     misconceptions: tuple[str, ...] = ()
 
     @property

@@ -135,7 +135,7 @@ def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
     got, expected = clean(check.got, 600), clean(check.expected, 600)
     pair = [Row(_("Got"), got, code=True)] if got else []
     pair += [Row(_("Expected"), expected, code=True)] if expected else []
-    likely = "; ".join(clean(text, 200).replace("_", " ") for text in check.misconceptions) if check.hidden else ""
+    likely = "; ".join([check.misconception] if check.misconception else check.misconceptions) if check.hidden else ""
     message = clean(check.message, 1000) or note
     error = _error_row(check.error, message) if check.error else None
     fact = clean(check.fact or check.name, 300)
@@ -148,7 +148,7 @@ def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
         pair=tuple(pair),
         error=error,
         idea=clean(check.idea, 600),
-        misconceptions=Row(_("Often behind this"), likely) if likely else None,
+        misconceptions=Row(_("Often behind this"), clean(likely, 300).replace("_", " ")) if likely else None,
     )
 
 

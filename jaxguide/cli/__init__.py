@@ -1,0 +1,49 @@
+"""The program `jaxguide`: one function per command, no logic of its own."""
+
+import difflib
+import importlib
+from typing import Any
+
+import click
+
+from jaxguide import __version__
+from jaxguide.text import _
+
+# Command -> module and attribute; imported when the command is used, so that `--help` starts at once.
+_COMMANDS = {
+    "start": "jaxguide.cli.start:start",
+    "check": "jaxguide.cli.student:check",
+    "hint": "jaxguide.cli.student:hint",
+    "solution": "jaxguide.cli.student:solution",
+    "grade": "jaxguide.cli.grade:grade",
+    "verify": "jaxguide.cli.author:verify",
+    "print": "jaxguide.cli.author:print_",
+    "coverage": "jaxguide.cli.author:coverage",
+}
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, attribute = _COMMANDS[cmd_name].split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
+            text = _("There is no command `{name}`.").format(name=args[0])
+            if near:
+                text += _(" Did you mean `{near}`?").format(near=near[0])
+            raise click.UsageError(text, ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="jaxguide")
+def main() -> None:
+    """Learn and teach JAX: lessons that check themselves, and an autograder."""

@@ -1,0 +1,124 @@
+"""The commands of authors: `verify`, `print` and `coverage`."""
+
+import sys
+import time
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from jaxguide.cli.common import course_option, json_option, print_json, read_course
+from jaxguide.text import _, plural
+
+
+@click.command()
+@course_option
+@json_option
+@click.option("--seeds", type=click.IntRange(1), default=2, show_default=True, help="Seeds to judge each answer with.")
+@click.option("--only", metavar="EXERCISE", help="Prove this exercise alone.")
+def verify(folder: Path | None, as_json: bool, seeds: int, only: str | None) -> None:
+    """Prove every exercise: right answers pass, wrong ones are rejected by the check that names them.
+
+    \b
+    Example: jaxguide verify --only two_samples --seeds 50
+    """
+    from jaxguide.course.library import UnknownName
+    from jaxguide.course.verify import Proof, stale_problems
+    from jaxguide.course.verify import verify as prove
+
+    course = read_course(folder, keys=True, as_json=as_json)
+    if only is not None:
+        try:
+            course.exercise(only)
+        except UnknownName as error:
+            raise click.UsageError(str(error)) from None
+    started, proof, shown = time.monotonic(), Proof(), 0
+    total = len(course.exercises) if only is None else 1
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=console, transient=True, disable=as_json
+    )
+    with bar:
+        task = bar.add_task("", total=total)
+        for exercise, proof in prove(course, seeds, only):
+            bar.update(task, advance=1, description=exercise.name)
+            for problem in proof.problems[shown:] if not as_json else []:
+                bar.console.print(str(problem), style="red", markup=False, soft_wrap=True, highlight=False)
+            shown = len(proof.problems)
+    stale = stale_problems(course) if only is None else []
+    proof.problems += stale
+    for problem in stale if not as_json else []:
+        console.print(str(problem), style="red", markup=False, soft_wrap=True, highlight=False)
+    seconds = round(time.monotonic() - started, 1)
+    if as_json:
+        print_json({**proof.to_plain(), "seconds": seconds})
+    else:
+        words = _(
+            "{exercises} exercises ({predictions} predictions), {checks} visible and {hidden} hidden checks; "
+            "{wrong} wrong and {right} other right answers planted, judged {judged} times in {seconds} s: {verdict}"
+        )
+        verdict = (
+            plural("{count} problem", "{count} problems", len(proof.problems)) if proof.problems else _("all proven")
+        )
+        click.echo(
+            words.format(
+                exercises=proof.exercises,
+                predictions=proof.predictions,
+                checks=proof.checks,
+                hidden=proof.hidden_checks,
+                wrong=proof.wrong,
+                right=proof.alternatives,
+                judged=proof.judged,
+                seconds=seconds,
+                verdict=verdict,
+            )
+        )
+    sys.exit(1 if proof.problems else 0)
+
+
+@click.command("print")
+@course_option
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; end with status 1 where a file is stale.")
+def print_(folder: Path | None, only_check: bool) -> None:
+    """Print the books for students: notebooks/<topic>.ipynb and .py.
+
+    \b
+    Example: jaxguide print
+    """
+    from jaxguide.course.printer import print_book, stale_files
+
+    course = read_course(folder, keys=False)
+    target = course.places.notebooks
+    stale = [path for book in course.books.values() for path in stale_files(book, target)]
+    if only_check:
+        for path in stale:
+            click.echo(_("{path} is stale; run `jaxguide print`").format(path=path))
+        sys.exit(1 if stale else 0)
+    for book in course.books.values():
+        print_book(book, target)
+    for path in stale:
+        click.echo(_("printed {path}").format(path=path))
+    if not stale:
+        click.echo(_("every printed lesson in {folder} is current").format(folder=target))
+
+
+@click.command()
+@course_option
+@json_option
+def coverage(folder: Path | None, as_json: bool) -> None:
+    """Tell which documented examples the course's exercises reproduce.
+
+    \b
+    Example: jaxguide coverage --json
+    """
+    from jaxguide.course.coverage import coverage as measure
+
+    found = measure(read_course(folder, keys=True, as_json=as_json))
+    if as_json:
+        print_json(found.to_plain())
+        return
+    for example, exercise in found.by_exercise.items():
+        click.echo(f"{example}  {exercise}")
+    words = _("{reproduced} of {documented} documented examples are reproduced by graded exercises.")
+    click.echo(words.format(reproduced=len(found.by_exercise), documented=len(found.documented)))

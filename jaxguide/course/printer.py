@@ -1,0 +1,107 @@
+"""Print a book for students: the notebook and the `.py`, the same cells in both, the same bytes each time."""
+
+import dataclasses
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from jaxguide.course.book import Book, printable_source
+from jaxguide.files import write_whole
+
+_METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class PrintedCell:
+    """One cell as students get it: 'prose', 'setup', 'example' or 'exercise'; `source` is Markdown or code."""
+
+    kind: str
+    source: str
+    id: str
+
+
+def printed_cells(book: Book) -> list[PrintedCell]:
+    """Return a lesson's cells as students get them: no checks, no decorators, a setup cell after the first prose."""
+    cells: list[PrintedCell] = []
+    seen: dict[str, int] = {}
+
+    def add(kind: str, source: str) -> None:
+        # An id depends on what the cell says, so that inserting a cell changes no other cell's id.
+        digest = hashlib.sha256(f"{book.topic}/{kind}/{source}".encode()).hexdigest()[:12]
+        seen[digest] = seen.get(digest, 0) + 1
+        cells.append(PrintedCell(kind, source, digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"))
+
+    for cell in book.cells:
+        if cell.kind == "prose":
+            add("prose", cell.prose)
+            if sum(c.kind == "setup" for c in cells) == 0:
+                add("setup", setup_cell(book.topic))
+        elif cell.kind == "example":
+            add("example", cell.source)
+        elif cell.kind == "exercise":
+            add("exercise", printable_source(book, cell))
+    return cells
+
+
+def setup_cell(topic: str) -> str:
+    """Return the source of the cell that each printed lesson starts with."""
+    return f'from jaxguide.lesson import check, hint, solution, start\n\nstart("{topic}")'
+
+
+def notebook_text(book: Book) -> str:
+    """Return the lesson as a notebook: nbformat 4.5, no outputs."""
+    cells: list[dict[str, Any]] = []
+    for cell in printed_cells(book):
+        lines = cell.source.splitlines(keepends=True)
+        if cell.kind == "prose":
+            cells.append({"cell_type": "markdown", "id": cell.id, "metadata": {}, "source": lines})
+        else:
+            cells.append(
+                {
+                    "cell_type": "code",
+                    "execution_count": None,
+                    "id": cell.id,
+                    "metadata": {},
+                    "outputs": [],
+                    "source": lines,
+                }
+            )
+    notebook = {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def script_text(book: Book) -> str:
+    """Return the lesson as percent-format Python."""
+    parts = []
+    for cell in printed_cells(book):
+        if cell.kind == "prose":
+            lines = [f"# {line}".rstrip() for line in cell.source.splitlines()]
+            parts.append("# %% [markdown]\n" + "\n".join(lines))
+        else:
+            parts.append("# %%\n" + cell.source)
+    return "\n\n".join(parts) + "\n"
+
+
+def print_book(book: Book, folder: Path) -> list[Path]:
+    """Write the notebook and the `.py` of a book into `folder`; return the files that changed."""
+    changed = []
+    for path, text in printed_files(book, folder).items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            write_whole(path, text)
+            changed.append(path)
+    return changed
+
+
+def stale_files(book: Book, folder: Path) -> list[Path]:
+    """Return the printed files of a book that are missing or not what the book prints now."""
+    files = printed_files(book, folder)
+    return [p for p, text in files.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
+
+
+def printed_files(book: Book, folder: Path) -> dict[Path, str]:
+    """Return what a book prints: path -> text."""
+    return {folder / f"{book.topic}.ipynb": notebook_text(book), folder / f"{book.topic}.py": script_text(book)}

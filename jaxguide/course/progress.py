@@ -1,0 +1,62 @@
+"""What a student has done so far, kept in one small file in their workspace."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from jaxguide.files import write_whole
+
+FILE_NAME = "jaxguide-progress.json"
+VERSION = 1
+
+
+@dataclasses.dataclass
+class ExerciseProgress:
+    """One exercise: whether it passed, which pieces of code were checked, hints read, the locked guess."""
+
+    passed: bool = False
+    attempts: list[str] = dataclasses.field(default_factory=list)
+    hints: int = 0
+    guess: str | None = None
+
+
+class Progress:
+    """The progress in one folder; every change is written at once, whole or not at all."""
+
+    def __init__(self, folder: Path):
+        self.path = folder / FILE_NAME
+        self.trouble = ""
+
+    def of(self, name: str) -> ExerciseProgress:
+        """Return what was done of one exercise."""
+        return self._read().get(name, ExerciseProgress())
+
+    def update(self, name: str, **changes: Any) -> ExerciseProgress:
+        """Change what is known of one exercise and write the file."""
+        everything = self._read()
+        everything[name] = dataclasses.replace(everything.get(name, ExerciseProgress()), **changes)
+        plain = {"version": VERSION, "exercises": {n: dataclasses.asdict(e) for n, e in everything.items()}}
+        try:
+            write_whole(self.path, json.dumps(plain, indent=1, sort_keys=True) + "\n")
+        except OSError as error:
+            # A folder that cannot be written must not keep anyone from working.
+            self.trouble = str(error)
+        return everything[name]
+
+    def _read(self) -> dict[str, ExerciseProgress]:
+        try:
+            plain = json.loads(self.path.read_text(encoding="utf-8"))
+            return {name: ExerciseProgress(**entry) for name, entry in plain["exercises"].items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            self.trouble = f"{FILE_NAME}: {error}"
+            self._keep_damaged()
+            return {}
+
+    def _keep_damaged(self) -> None:
+        try:
+            self.path.replace(self.path.with_suffix(".damaged.json"))
+        except OSError:
+            pass

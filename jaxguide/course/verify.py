@@ -1,0 +1,276 @@
+"""Prove every exercise of a course: right answers pass, wrong ones are rejected by the check that names them."""
+
+import ast
+import dataclasses
+import inspect
+import linecache
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jaxguide.course import ledger
+from jaxguide.course.answer import LocalAnswer
+from jaxguide.course.book import Book
+from jaxguide.course.exercise import Exercise, Planted
+from jaxguide.course.judge import guessed_right, judge
+from jaxguide.course.library import Course
+from jaxguide.course.printer import stale_files
+from jaxguide.course.slices import global_names
+from jaxguide.course.starter import is_starter
+from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.text import _
+
+MIN_WRONG = 2
+MANY_EXAMPLES = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """One thing that is missing or wrong in a book or key."""
+
+    path: Path
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}"
+
+
+@dataclasses.dataclass
+class Proof:
+    """What was proven of a course: the problems found, and how much was tried."""
+
+    problems: list[Problem] = dataclasses.field(default_factory=list)
+    exercises: int = 0
+    predictions: int = 0
+    checks: int = 0
+    hidden_checks: int = 0
+    wrong: int = 0
+    alternatives: int = 0
+    judged: int = 0
+    seeds: int = 0
+    reproduced: set[str] = dataclasses.field(default_factory=set)
+
+    def to_plain(self) -> dict[str, Any]:
+        plain = dataclasses.asdict(self)
+        plain["problems"] = [{**dataclasses.asdict(p), "path": str(p.path)} for p in self.problems]
+        plain["reproduced"] = sorted(self.reproduced)
+        return plain
+
+
+def verify(course: Course, seeds: int = 2, only: str | None = None) -> Iterator[tuple[Exercise, Proof]]:
+    """Prove the exercises of a course one by one.
+
+    Args:
+        course: with its keys loaded.
+        seeds: how many seeds each planted answer is judged with; the verdict must be the same with each.
+        only: the one exercise to prove.
+
+    Yields:
+        Each exercise and the proof so far; the same `Proof` each time.
+    """
+    proof = Proof(seeds=seeds)
+    for book in course.books.values():
+        for exercise in book.exercises:
+            if only is None or exercise.name == only:
+                _Prover(book, exercise, seeds, proof).prove()
+                yield exercise, proof
+
+
+def stale_problems(course: Course) -> list[Problem]:
+    """Return a problem for each printed file that is not what its book prints now."""
+    message = _("not what the book prints now; run `jaxguide print`")
+    folder = course.places.notebooks
+    return [Problem(path, 1, message) for book in course.books.values() for path in stale_files(book, folder)]
+
+
+class _Prover:
+    def __init__(self, book: Book, exercise: Exercise, seeds: int, proof: Proof):
+        assert exercise.key is not None
+        self.book, self.exercise, self.key = book, exercise, exercise.key
+        self.seeds, self.proof = seeds, proof
+        self.answers: dict[str, LocalAnswer] = {}
+
+    def prove(self) -> None:
+        self._count()
+        self._prove_hints()
+        self._prove_signature()
+        if self.exercise.is_prediction:
+            self._prove_prediction()
+            return
+        if not self._prove_right(self.key.answer, _("the key's answer")):
+            return
+        for planted in self.key.alternatives:
+            self._prove_right(planted, _("the right answer `{name}`").format(name=planted.name))
+        self._prove_starter()
+        self._prove_wrong()
+        self._prove_documented()
+
+    def _problem(self, message: str, where: Planted | None = None) -> None:
+        path, line = (where.path, where.line) if where else (self.exercise.path, self.exercise.line)
+        self.proof.problems.append(Problem(path, line, message))
+
+    def _count(self) -> None:
+        proof, exercise = self.proof, self.exercise
+        proof.exercises += 1
+        proof.predictions += exercise.is_prediction
+        proof.checks += len(exercise.checks)
+        proof.hidden_checks += len(self.key.hidden)
+        proof.wrong += len(self.key.wrong)
+        proof.alternatives += len(self.key.alternatives)
+
+    def _prove_hints(self) -> None:
+        question, concept, skeleton = self.exercise.hints[:3]
+        name = self.exercise.name
+        if "?" not in question:
+            self._problem(_("the first hint of `{name}` is no question").format(name=name))
+        if "https://" not in concept:
+            self._problem(_("the second hint of `{name}` has no link to the concept").format(name=name))
+        if "____" not in skeleton:
+            self._problem(_("the third hint of `{name}` has no blank `____`").format(name=name))
+
+    def _prove_signature(self) -> None:
+        body = ast.parse(self.key.answer.source).body
+        node = next(n for n in body if isinstance(n, ast.FunctionDef) and n.name == self.exercise.name)
+        signature = f"({ast.unparse(node.args)})"
+        if signature != self.exercise.signature:
+            message = _("the key's `{name}{key}` has another signature than the book's `{name}{book}`")
+            self._problem(
+                message.format(name=self.exercise.name, key=signature, book=self.exercise.signature), self.key.answer
+            )
+
+    def _judge(self, planted: Planted, seed: int) -> ExerciseResult:
+        self.proof.judged += 1
+        return judge(self.exercise, self._answer(planted), seed=seed, reference=self._answer(self.key.answer))
+
+    def _answer(self, planted: Planted) -> LocalAnswer:
+        """Return a planted answer, run once: its compiled programs serve every seed."""
+        if planted.name not in self.answers:
+            namespace = run_answer(self.book, planted.source)
+            self.answers[planted.name] = LocalAnswer(self.exercise.name, namespace[self.exercise.name], namespace)
+        return self.answers[planted.name]
+
+    def _prove_right(self, planted: Planted, what: str) -> bool:
+        for seed in range(self.seeds):
+            try:
+                result = self._judge(planted, seed)
+            except Exception as error:
+                self._problem(_("{what} cannot be run: {error}").format(what=what, error=_one_line(error)), planted)
+                return False
+            failure = result.first_failure
+            if result.verdict is not Verdict.PASSED or failure:
+                message = _("{what} is rejected by the check `{check}` (seed {seed}): {why}")
+                name, why = (failure.name, failure.message) if failure else ("-", result.verdict)
+                self._problem(message.format(what=what, check=name, seed=seed, why=why), planted)
+                return False
+        return True
+
+    def _prove_starter(self) -> None:
+        starter = Planted("starter", self.exercise.starter_source + "\n", self.exercise.line, self.exercise.path)
+        name = self.exercise.name
+        if not is_starter(self._answer(starter).function, self.exercise):
+            self._problem(_("the starter of `{name}` is not recognised as the starter").format(name=name))
+        try:
+            passed = self._judge(starter, 0).verdict is Verdict.PASSED
+        except Exception as error:
+            self._problem(_("the starter of `{name}` breaks a check: {error}").format(name=name, error=_one_line(error)))
+            return
+        if passed:
+            self._problem(_("the starter of `{name}` passes all checks").format(name=name))
+
+    def _prove_wrong(self) -> None:
+        name, checks = self.exercise.name, {check.name for check in self.exercise.all_checks()}
+        if len(self.key.wrong) < MIN_WRONG:
+            message = _("`{name}` has {count} planted wrong answers; it needs at least {least}")
+            self._problem(message.format(name=name, count=len(self.key.wrong), least=MIN_WRONG), self.key.answer)
+        for planted in self.key.wrong:
+            if planted.rejected_by not in checks:
+                message = _("the wrong answer `{wrong}` names the check `{check}`, which `{name}` does not have")
+                self._problem(message.format(wrong=planted.name, check=planted.rejected_by, name=name), planted)
+                continue
+            for seed in range(self.seeds):
+                if not self._rejected_as_named(planted, seed):
+                    break
+
+    def _rejected_as_named(self, planted: Planted, seed: int) -> bool:
+        try:
+            result = self._judge(planted, seed)
+        except Exception as error:
+            message = _("the wrong answer `{wrong}` breaks a check: {error}")
+            self._problem(message.format(wrong=planted.name, error=_one_line(error)), planted)
+            return False
+        failure = result.first_failure
+        if failure is None:
+            message = _("the wrong answer `{wrong}` passes all checks (seed {seed})")
+            self._problem(message.format(wrong=planted.name, seed=seed), planted)
+        elif failure.name != planted.rejected_by:
+            message = _("the wrong answer `{wrong}` is rejected by `{got}`, not by `{named}` (seed {seed}): {why}")
+            words = {"wrong": planted.name, "got": failure.name, "named": planted.rejected_by, "seed": seed}
+            self._problem(message.format(**words, why=failure.message), planted)
+        elif planted.name not in failure.misconceptions:
+            message = _("the check `{check}` rejects `{wrong}` but names the misconception {names}")
+            names = ", ".join(failure.misconceptions) or "-"
+            self._problem(message.format(check=failure.name, wrong=planted.name, names=names), planted)
+        else:
+            return True
+        return False
+
+    def _prove_prediction(self) -> None:
+        try:
+            result = self._judge(self.key.answer, 0)
+        except Exception as error:
+            self._problem(_("the prediction cannot be run: {error}").format(error=_one_line(error)), self.key.answer)
+            return
+        if result.verdict is not Verdict.PASSED or not guessed_right(result):
+            message = _("the key predicts {guess}, and JAX gives {live}")
+            self._problem(message.format(guess=result.note, live=result.reveal), self.key.answer)
+
+    def _prove_documented(self) -> None:
+        exercise, entries = self.exercise, ledger.entries()
+        named = [example for check in exercise.all_checks() for example in check.reproduces]
+        for example in {*exercise.reproduces, *named}:
+            if example not in entries:
+                self._problem(_("the ledger has no documented example {example}").format(example=example))
+        for example in sorted({*exercise.reproduces} ^ {*named}):
+            message = _("{example} stands on the exercise or on a check of it, and not on both")
+            self._problem(message.format(example=example))
+        if len(exercise.reproduces) > MANY_EXAMPLES and not exercise.why_so_many:
+            message = _("`{name}` reproduces more than {most} documented examples; say `why_so_many`")
+            self._problem(message.format(name=exercise.name, most=MANY_EXAMPLES))
+        for example in exercise.reproduces:
+            if example in named and example in entries and self._is_reproduced(example):
+                self.proof.reproduced.add(example)
+
+    def _is_reproduced(self, example: str) -> bool:
+        """Return whether checks that name the example compare each part of its record, and notice a changed one."""
+        parts = ledger.parts(example)
+        if not parts:
+            self._problem(_("the ledger's entry {example} has no record to compare with").format(example=example))
+            return False
+        with ledger.noting_comparisons() as noted:
+            self._judge(self.key.answer, 0)
+        for part in parts:
+            if (example, part) not in noted:
+                message = _("no check compares the {part} of {example} with the ledger")
+                self._problem(message.format(part=part, example=example))
+                return False
+            with ledger.corrupted(example, part):
+                failure = self._judge(self.key.answer, 0).first_failure
+            naming = {check.name for check in self.exercise.all_checks() if example in check.reproduces}
+            if failure is None or failure.name not in naming:
+                message = _("changing the {part} of {example} in the ledger makes no check fail that names it")
+                self._problem(message.format(part=part, example=example))
+                return False
+        return True
+
+
+def run_answer(book: Book, source: str, filename: str = "<submission answer>") -> dict[str, Any]:
+    """Run an answer's source in a new student's namespace and return the namespace."""
+    namespace = book.student_namespace(global_names(source))
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    exec(compile(source, filename, "exec"), namespace)
+    return namespace
+
+
+def _one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {inspect.cleandoc(str(error)).splitlines()[0] if str(error) else ''}"

@@ -1,0 +1,238 @@
+"""What a lesson imports: `start`, `check`, `hint` and `solution`, in a notebook, a script or a shell."""
+
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jaxguide import compat
+from jaxguide.text import _
+
+if TYPE_CHECKING:
+    from jaxguide.course.exercise import Exercise
+    from jaxguide.course.library import Course
+    from jaxguide.course.progress import Progress
+    from jaxguide.course.verdict import ExerciseResult
+
+ATTEMPTS_BEFORE_SOLUTION = 3
+
+
+def start(topic: str) -> None:
+    """Prepare a lesson: say which versions run, and cure known trouble before JAX starts.
+
+    Args:
+        topic: the lesson's name, such as 'random_numbers'.
+
+    >>> start("random_numbers")  # doctest: +ELLIPSIS
+    random_numbers: Python ..., jax ..., ready.
+    """
+    compat.set_print_flag()
+    words = _("{topic}: Python {python}, jax {jax}, ready.")
+    print(words.format(topic=topic, python=platform.python_version(), jax=metadata.version("jax")))
+
+
+def check(target: Any) -> None:
+    """Check your answer to an exercise and show a card that says what is right, what is not, and why.
+
+    Args:
+        target: your function, or its name in quotes.
+
+    The exercise is found by the name that your function has in your notebook or script, so `check(per_row)` works
+    whether `per_row` is a `def`, a lambda, or what `jax.vmap` returned.
+    """
+    _check(target, _callers_names())
+
+
+def hint(target: Any) -> None:
+    """Show the next hint for an exercise: first a question, then the concept, then a skeleton with a blank.
+
+    Args:
+        target: your function, or its name in quotes.
+    """
+    found = _find(target, _callers_names())
+    if isinstance(found, str):
+        return _say(found)
+    exercise, _function = found
+    progress = _progress()
+    steps = len(exercise.hints)
+    step = min(progress.of(exercise.name).hints, steps - 1)
+    progress.update(exercise.name, hints=step + 1)
+    heading = _("Hint {step} of {steps} for {name}").format(step=step + 1, steps=steps, name=exercise.name)
+    _say(f"{heading}\n\n{exercise.hints[step]}")
+    return None
+
+
+def solution(target: Any, sure: bool = False) -> None:
+    """Show the solution of an exercise, once you have passed it or have tried three different answers.
+
+    Args:
+        target: your function, or its name in quotes.
+        sure: say True to see it before you have passed.
+    """
+    found = _find(target, _callers_names())
+    if isinstance(found, str):
+        return _say(found)
+    exercise, _function = found
+    done = _progress().of(exercise.name)
+    missing = ATTEMPTS_BEFORE_SOLUTION - len(done.attempts)
+    if not done.passed and missing > 0:
+        text = _("The solution opens when {name} has passed, or after {count} more different tries with `check`.")
+        return _say(text.format(name=exercise.name, count=missing) + " " + _next_hint(exercise))
+    if not done.passed and not sure:
+        text = _("You have not passed {name} yet. To see the solution all the same: `solution({name}, sure=True)`.")
+        return _say(text.format(name=exercise.name))
+    return _say(_solution_text(exercise))
+
+
+def _check(target: Any, names: Mapping[str, Any]) -> None:
+    found = _find(target, names)
+    if isinstance(found, str):
+        return _say(found)
+    exercise, function = found
+    from jaxguide.course.card import Card
+
+    result = check_answer(exercise, function, names, _progress())
+    _show(Card(result))
+    return None
+
+
+def check_answer(
+    exercise: "Exercise", function: Any, names: Mapping[str, Any], progress: "Progress"
+) -> "ExerciseResult":
+    """Judge a function by an exercise's visible checks, in this process, and note the progress."""
+    from jaxguide.course.answer import LocalAnswer
+    from jaxguide.course.judge import judge
+    from jaxguide.course.starter import is_starter
+    from jaxguide.course.verdict import Verdict
+
+    attempted = not is_starter(function, exercise)
+    book = _course().book_of(exercise)
+    answer = LocalAnswer(exercise.name, function, {**book.names, **names}) if attempted else None
+    result = judge(exercise, answer)
+    done = progress.of(exercise.name)
+    if result.verdict is Verdict.NOT_ATTEMPTED:
+        return result
+    if exercise.is_prediction:
+        if result.verdict is Verdict.PASSED:
+            # The first guess is the one that counts: it is locked before the answer is shown.
+            result.note = done.guess if done.guess is not None else result.note
+            progress.update(exercise.name, guess=result.note, passed=True)
+        return result
+    attempt = _fingerprint(function)
+    attempts = done.attempts if attempt in done.attempts else [*done.attempts, attempt]
+    passed = result.verdict is Verdict.PASSED
+    progress.update(exercise.name, attempts=attempts, passed=done.passed or passed)
+    if not passed:
+        result.hint = _next_hint(exercise)
+    return result
+
+
+def _next_hint(exercise: "Exercise") -> str:
+    return _("Stuck? `hint({name})` helps.").format(name=exercise.name)
+
+
+def _fingerprint(function: Any) -> str:
+    """Return what tells one piece of code from another, so that the same code tried twice counts once."""
+    import inspect
+
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    essence = repr((code.co_code, code.co_consts, code.co_names)) if code else repr(type(function))
+    return hashlib.sha256(essence.encode()).hexdigest()[:12]
+
+
+def _find(target: Any, names: Mapping[str, Any]) -> "tuple[Exercise, Any] | str":
+    """Return the exercise and the student's function, or a sentence that says why there is none."""
+    from jaxguide.course.library import UnknownName
+
+    course = _course()
+    if isinstance(target, str):
+        try:
+            exercise = course.exercise(target)
+        except UnknownName as error:
+            return str(error)
+        if target not in names:
+            return _("`{name}` is not defined yet: run the cell that defines it, then check again.").format(name=target)
+        function = names[target]
+    else:
+        bound = [name for name, value in names.items() if value is target and name in course.exercises]
+        if not bound:
+            return _not_an_exercise(target, course)
+        exercise, function = course.exercises[bound[-1]], target
+    if not callable(function):
+        text = _("`{name}` should be a function; it is a {kind}. Did you call it by mistake?")
+        return text.format(name=exercise.name, kind=type(function).__name__)
+    return exercise, function
+
+
+def _not_an_exercise(target: Any, course: "Course") -> str:
+    from jaxguide.course.library import did_you_mean
+
+    if not callable(target):
+        text = _("`check` takes a function or its name in quotes; it got a {kind}. Write `check(name)`, not `check(name())`.")
+        return text.format(kind=type(target).__name__)
+    name = getattr(target, "__name__", type(target).__name__)
+    text = _("No exercise is bound to this function (`{name}`). Give it the name of the exercise, then check again.")
+    return text.format(name=name) + did_you_mean(name, list(course.exercises))
+
+
+def _course() -> "Course":
+    from jaxguide.course.library import installed_course
+
+    return installed_course()
+
+
+def _progress() -> "Progress":
+    from jaxguide.course.progress import Progress
+
+    return Progress(Path(os.environ.get("JAXGUIDE_WORKSPACE", ".")))
+
+
+def _solution_text(exercise: "Exercise") -> str:
+    from jaxguide.course.exercise import AuthorError
+    from jaxguide.course.key import load_key
+    from jaxguide.course.book import load_book
+
+    where = _course().places.solutions / f"{exercise.lesson}.py"
+    if not where.is_file():
+        return _("The solutions are not part of this installation.")
+    book = load_book(exercise.path)
+    try:
+        load_key(where, book)
+    except AuthorError as error:
+        return str(error)
+    key = next(e.key for e in book.exercises if e.name == exercise.name)
+    assert key is not None
+    texts = [_("A solution of {name}:").format(name=exercise.name), key.answer.source.strip()]
+    if key.alternatives:
+        texts += [_("Another right answer:"), key.alternatives[0].source.strip()]
+    return "\n\n".join(texts)
+
+
+def _callers_names() -> Mapping[str, Any]:
+    """Return the names of whoever called `check`: the notebook's, or the script's with the function's own."""
+    frame = sys._getframe(2)
+    return {**frame.f_globals, **frame.f_locals}
+
+
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and ipython.get_ipython() is not None
+
+
+def _show(card: Any) -> None:
+    if _in_notebook():
+        from IPython.display import display
+
+        display(card)
+    else:
+        from rich.console import Console
+
+        Console().print(card)
+
+
+def _say(text: str) -> None:
+    print(text)
