@@ -1,0 +1,110 @@
+"""Decide which cells of a submission run, and what must have run before them."""
+
+import ast
+import dataclasses
+from collections.abc import Iterable
+
+from jaxguide.course.book import Book
+from jaxguide.course.exercise import Exercise
+from jaxguide.course.library import Course
+from jaxguide.course.printer import printed_cells
+from jaxguide.course.slices import bound_names, global_names
+from jaxguide.course.verdict import ErrorInfo
+from jaxguide.grading.submission import Submission, SubmittedCell
+from jaxguide.text import _
+
+
+@dataclasses.dataclass(frozen=True)
+class PlannedCell:
+    """A cell to run, and the exercises whose printed starter it still holds."""
+
+    cell: SubmittedCell
+    starters: frozenset[str]
+
+
+@dataclasses.dataclass
+class Plan:
+    """How one submission is run for one lesson.
+
+    Args:
+        setup: the book's code that runs first.
+        cells: what runs then, in the file's order.
+        broken: for an exercise whose definition is no Python, the cell and the error.
+        repairs: what was left out or mended, for the report.
+    """
+
+    setup: str
+    cells: list[PlannedCell]
+    broken: dict[str, tuple[SubmittedCell, ErrorInfo]]
+    repairs: list[str]
+
+
+def lessons_of(submission: Submission, course: Course) -> list[str]:
+    """Return the lessons that a submission answers: by its definitions, else by what it starts, else by its name."""
+    defined = frozenset().union(*(cell.defines for cell in submission.cells))
+    found = [topic for topic, book in course.books.items() if book.exercise_names & defined]
+    if not found:
+        found = [topic for topic in dict.fromkeys(submission.topics()) if topic in course.books]
+    if not found:
+        found = [topic for topic in course.books if topic in submission.path.stem]
+    return found
+
+
+def make_plan(submission: Submission, book: Book, course: Course) -> Plan:
+    """Plan how a submission is run for one lesson."""
+    printed = {_essence(cell.source) for b in course.books.values() for cell in printed_cells(b) if cell.kind != "prose"}
+    exercises = {exercise.name: exercise for exercise in book.exercises}
+    plan = Plan("", [], {}, [])
+    reads: set[str] = set()
+    for cell in submission.cells:
+        for magic in cell.magics:
+            message = _("{label}: the magic or shell line `{line}` was taken out, not run.")
+            plan.repairs.append(message.format(label=cell.label, line=magic[:100]))
+        if cell.error is not None:
+            message = _("{label}: not run, since it is no Python: {error} (line {line}).")
+            line = cell.error.line or "?"
+            plan.repairs.append(message.format(label=cell.label, error=cell.error.message, line=line))
+            plan.broken.update((name, (cell, cell.error)) for name in cell.defines & book.exercise_names)
+        elif cell.tree is not None and cell.tree.body and _essence(cell.source) not in printed:
+            plan.cells.append(PlannedCell(cell, frozenset(_starters(cell.tree, exercises))))
+            reads |= _reads(cell.source)
+    # Functions that checks send by name are among the book's names.
+    plan.setup = book.setup_source({*reads, *book.exercise_setup_names(), *book.names})
+    return plan
+
+
+def _reads(source: str) -> frozenset[str]:
+    try:
+        return global_names(source)
+    except (SyntaxError, ValueError, RecursionError):  # `return` at top level is only found when a cell is compiled
+        return frozenset()
+
+
+def _essence(source: str) -> str:
+    """Return what a cell says, whatever its comments and layout."""
+    try:
+        return ast.dump(ast.parse(source))
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return source.strip()
+
+
+def _starters(tree: ast.Module, exercises: dict[str, Exercise]) -> Iterable[str]:
+    """Yield the exercises for which the last thing that a cell binds to their name is the printed starter."""
+    for name, exercise in exercises.items():
+        binding = [node for node in tree.body if name in bound_names(node)]
+        if binding and isinstance(binding[-1], ast.FunctionDef) and _is_starter(binding[-1], exercise.starter):
+            yield name
+
+
+def _is_starter(function: ast.FunctionDef, starter: ast.FunctionDef) -> bool:
+    body, printed = _body(function), _body(starter)
+    if not body and not printed:
+        return True
+    return body == printed and ast.dump(function.args) == ast.dump(starter.args)
+
+
+def _body(function: ast.FunctionDef) -> list[str]:
+    """Return a function's statements, but for its docstring, `pass` and `...`."""
+    constants = [isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in function.body]
+    kept = [n for n, is_constant in zip(function.body, constants, strict=True) if not is_constant]
+    return [ast.dump(node) for node in kept if not isinstance(node, ast.Pass)]

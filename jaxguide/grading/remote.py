@@ -1,0 +1,288 @@
+"""A worker as the grader sees it: start it, send it requests under limits, end it."""
+
+import contextlib
+import importlib.util
+import json
+import os
+import queue
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from jaxguide.course.verdict import AnswerGone, Verdict
+from jaxguide.grading import wire
+from jaxguide.grading.box import LANDLOCK
+from jaxguide.grading.usage import TOKEN_VARIABLE, Limits, ProcessTree
+from jaxguide.text import _
+
+_START_LIMIT_S = 300.0
+_FIRST_POLL_S, _LAST_POLL_S = 0.02, 0.2
+_CPU_BACKSTOP_FACTOR = 100
+_BOOT = (
+    "import json, sys; places = json.loads(sys.argv[1])['places'];"
+    "sys.path[:0] = [p for p in places[:1] if p not in sys.path];"
+    "sys.path += [p for p in places if p not in sys.path];"
+    "from jaxguide.grading.worker import main; main()"
+)
+
+
+class GraderError(Exception):
+    """Grading itself does not work here; no student is to blame."""
+
+
+class MachineBusy(GraderError):
+    """The machine gave a worker so little time that nothing can be said about its code."""
+
+
+class WorkerProcess:
+    """One process that holds one submission's code.
+
+    Args:
+        hidden: folders and files that it must not see.
+        limits: what one exercise may use.
+        protection: the best protection to try.
+
+    Raises:
+        GraderError: it does not start.
+    """
+
+    def __init__(self, hidden: Sequence[Path] = (), limits: Limits | None = None, protection: str = LANDLOCK):
+        self.limits = limits or Limits()
+        self.is_alive = True
+        self._scratch = Path(tempfile.mkdtemp(prefix="jaxguide-worker-"))
+        self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
+        token = secrets.token_hex(16)
+        self._process = subprocess.Popen(
+            [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(self._config(hidden, protection))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._output,
+            bufsize=0,
+            close_fds=True,
+            cwd=self._scratch,
+            env=_environment(self._scratch, token),
+            start_new_session=True,
+        )
+        self._tree = ProcessTree(self._process.pid, token)
+        self._sent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._received: queue.SimpleQueue[bytes | wire.WireError | None] = queue.SimpleQueue()
+        self._count = 0
+        threading.Thread(target=self._carry, daemon=True).start()
+        try:
+            ready = self._wait(_START_LIMIT_S)
+            self._tree.start(base_memory=True)
+            self.protection = str(ready["protection"])
+            self.versions = {str(name): str(version) for name, version in ready["versions"].items()}
+        except (AnswerGone, wire.WireError, KeyError) as problem:
+            said = self._last_output()
+            self.kill()
+            raise GraderError(_("A worker process did not start: {said}").format(said=said or problem)) from problem
+
+    def _config(self, hidden: Sequence[Path], protection: str) -> dict[str, Any]:
+        return {
+            "places": _places(),
+            "hidden": [str(path) for path in hidden],
+            "scratch": str(self._scratch),
+            "protection": protection,
+            "memory_bytes": self.limits.memory_bytes,
+            "file_bytes": self.limits.file_bytes,
+            "cpu_s": int(self.limits.cpu_s * _CPU_BACKSTOP_FACTOR) + 60,
+        }
+
+    def start_exercise(self) -> None:
+        """Count the limits from now."""
+        self._tree.start()
+
+    def request(self, operation: str, **fields: Any) -> dict[str, Any]:
+        """Send one request and return the reply.
+
+        Raises:
+            AnswerGone: the worker is gone: over a limit, ended by the student's code, or replying nonsense.
+            MachineBusy: it got too little time.
+        """
+        if not self.is_alive:
+            raise AnswerGone(Verdict.DIED, _("The process that ran your code has ended."))
+        self._count += 1
+        self._sent.put(wire.encode({"id": self._count, "op": operation, **fields}))
+        try:
+            reply = self._wait(None)
+            if reply.get("id") != self._count:
+                raise wire.WireError("the reply is to another request")
+        except wire.WireError:
+            self.kill()
+            raise broken_reply() from None
+        except BaseException:
+            self.kill()
+            raise
+        return reply
+
+    def _carry(self) -> None:
+        """Move frames to and fro; in a thread of its own, since a worker may leave its pipes full or empty."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        try:
+            while True:
+                prefix = _read(stdout, wire.PREFIX.size)
+                self._received.put(prefix + _read(stdout, wire.frame_size(prefix)) if prefix else None)
+                frame = self._sent.get()
+                if not prefix or frame is None:
+                    return
+                rest = memoryview(frame)
+                while rest:
+                    rest = rest[stdin.write(rest) :]
+        except wire.WireError as error:
+            self._received.put(error)
+        except (OSError, ValueError):
+            self._received.put(None)
+
+    def _wait(self, start_limit_s: float | None) -> dict[str, Any]:
+        """Wait for the next frame while the worker stays within its limits."""
+        poll_s = _FIRST_POLL_S
+        while True:
+            with contextlib.suppress(queue.Empty):
+                frame = self._received.get(timeout=poll_s)
+                break
+            poll_s = min(poll_s * 2, _LAST_POLL_S)
+            if self._process.poll() is not None and self._received.empty():
+                # A child that keeps the pipe open must not make us wait for the end of a process that has ended.
+                time.sleep(_FIRST_POLL_S)
+                frame = None if self._received.empty() else self._received.get()
+                break
+            self._check_limits(start_limit_s)
+        if frame is None:
+            raise self._ended()
+        if isinstance(frame, wire.WireError):
+            raise frame
+        reply = wire.decode(frame)
+        if type(reply) is not dict:
+            raise wire.WireError("the reply is no dict")
+        return reply
+
+    def _check_limits(self, start_limit_s: float | None) -> None:
+        used = self._tree.sample()
+        limits = self.limits
+        if start_limit_s is not None:
+            if used.wall_s > start_limit_s:
+                raise GraderError(_("A worker process did not start within {limit:.0f} s.").format(limit=start_limit_s))
+            return
+        if used.cpu_s > limits.cpu_s:
+            message = _("Your code was stopped after {limit:g} seconds of computing. Is there a loop that never ends?")
+            raise AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.cpu_s))
+        if used.idle_s > limits.idle_s:
+            message = _("Your code was stopped after {limit:g} seconds of waiting. Does it sleep, or wait for input?")
+            raise AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.idle_s))
+        if used.memory_bytes > limits.memory_bytes:
+            raise out_of_memory(limits)
+        if used.wall_s > limits.wall_s:
+            message = _("Not graded: the machine is too busy; code had to wait for {wall:.0f} s.")
+            raise MachineBusy(message.format(wall=used.wall_s))
+
+    def _ended(self) -> AnswerGone:
+        """Say how the process ended."""
+        try:
+            code = self._process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            return AnswerGone(Verdict.DIED, _("Your code closed the line to the grader."))
+        said = self._last_output().lower()
+        if code < 0:
+            if any(words in said for words in ("bad_alloc", "resource_exhausted", "out of memory", "cannot allocate")):
+                return out_of_memory(self.limits)
+            name = signal.Signals(-code).name if -code in list(signal.Signals) else str(-code)
+            message = _("Your code made the Python process crash (signal {name}).")
+            if name == "SIGKILL":
+                message = _("Your code's Python process was killed (signal {name}).")
+            return AnswerGone(Verdict.DIED, message.format(name=name))
+        message = _("Your code ended the Python process (exit code {code}), so no result came back.")
+        return AnswerGone(Verdict.DIED, message.format(code=code))
+
+    def _last_output(self) -> str:
+        with contextlib.suppress(OSError, ValueError):
+            size = self._output.seek(0, os.SEEK_END)
+            self._output.seek(max(0, size - 4000))
+            return self._output.read().decode("utf-8", "replace").strip()
+        return ""
+
+    def kill(self) -> None:
+        """End the worker with all that it started, and remove its folder."""
+        if not self.is_alive:
+            return
+        self.is_alive = False
+        self._tree.kill()
+        self._process.wait()
+        self._sent.put(None)
+        for pipe in (self._process.stdin, self._process.stdout, self._output):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def out_of_memory(limits: Limits) -> AnswerGone:
+    """Return the end of code that asked for too much memory."""
+    message = _("Your code asked for more than {size:g} GB of memory. Is a shape larger than you meant?")
+    return AnswerGone(Verdict.OUT_OF_MEMORY, message.format(size=round(limits.memory_bytes / 2**30, 2)))
+
+
+def broken_reply() -> AnswerGone:
+    """Return the end of code that disturbed the line to the grader."""
+    message = _("Your code wrote to the grader's own line, so that the reply could not be read.")
+    return AnswerGone(Verdict.DIED, message)
+
+
+def _read(pipe: IO[bytes], size: int) -> bytes:
+    """Read so many bytes; none where the line ends before the first."""
+    parts: list[bytes] = []
+    left = size
+    while left:
+        part = pipe.read(min(left, 2**20))
+        if not part:
+            if parts:
+                raise wire.WireError("the line ended in the middle of a frame")
+            return b""
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _places() -> list[str]:
+    """Return where this process finds the packages that a worker needs; the first is this package's."""
+    places = [str(Path(__file__).parents[2])]
+    for name in ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ml_dtypes", "opt_einsum"):
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin is not None:
+            places.append(str(Path(spec.origin).parents[1]))
+    return list(dict.fromkeys(places))
+
+
+def _environment(scratch: Path, token: str) -> dict[str, str]:
+    """Return a worker's environment, of which nothing is inherited but what the system itself needs."""
+    folder = str(scratch)
+    environment = {
+        "PATH": os.defpath,
+        "HOME": folder,
+        "TMPDIR": folder,
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        "PYTHONUTF8": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "JAX_PLATFORMS": "cpu",
+        "MPLBACKEND": "Agg",
+        "MPLCONFIGDIR": folder,
+        "OPENBLAS_NUM_THREADS": "1",
+        # Each thread's own heap would reserve 64 MB of address space: the memory limit must not depend on their number.
+        "MALLOC_ARENA_MAX": "2",
+        TOKEN_VARIABLE: token,
+    }
+    for name in ("SYSTEMROOT", "SYSTEMDRIVE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
+        if name in os.environ:
+            environment[name] = os.environ[name]
+    return environment

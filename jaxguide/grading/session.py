@@ -1,0 +1,193 @@
+"""One submission in its workers: define its cells, answer questions, and start again when a worker is gone."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxguide.course.answer import Answer
+from jaxguide.course.evaluate import Request
+from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
+from jaxguide.grading.answers import BrokenAnswer, RemoteAnswer
+from jaxguide.grading.plan import Plan, PlannedCell
+from jaxguide.grading.remote import GraderError, WorkerProcess, broken_reply, out_of_memory
+from jaxguide.grading.usage import Limits
+from jaxguide.text import _
+
+_LOST_CELLS_LIMIT = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Surroundings:
+    """What a submission is run under.
+
+    Args:
+        hidden: folders and files that no worker may see.
+        limits: what one exercise may use.
+        protection: the best protection to try.
+    """
+
+    hidden: tuple[Path, ...]
+    limits: Limits
+    protection: str
+
+
+class Session:
+    """The running half of grading one submission for one lesson; use it with `with`.
+
+    After `define`, `repairs` says what went wrong in its cells.
+    """
+
+    def __init__(self, plan: Plan, names: Sequence[str], surroundings: Surroundings):
+        self.plan = plan
+        self.names = list(names)
+        self.limits = surroundings.limits
+        self.repairs: list[str] = []
+        self.protection = ""
+        self.versions: dict[str, str] = {}
+        self._surroundings = surroundings
+        self._worker: WorkerProcess | None = None
+        self._gone: AnswerGone | None = None
+        self._lost: dict[int, AnswerGone] = {}
+        self._raised: dict[int, ErrorInfo] = {}
+        self._definitions: dict[str, list[PlannedCell]] = {}
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        if self._worker is not None:
+            self._worker.kill()
+
+    def define(self) -> None:
+        """Run the cells in a worker; cells that end it are left out of the next one."""
+        self._run_cells()
+        for planned in self.plan.cells:
+            cell = planned.cell
+            gone, error = self._lost.get(cell.number), self._raised.get(cell.number)
+            if gone is not None:
+                self.repairs.append(_("{label}: left out. {note}").format(label=cell.label, note=gone.note))
+            elif error is not None:
+                message = _("{label}: raised {name}: {message} (line {line}).")
+                fields = {"name": error.type_name, "message": error.message, "line": error.line or "?"}
+                self.repairs.append(message.format(label=cell.label, **fields))
+        for name, cells in self._definitions.items():
+            if len(cells) > 1:
+                labels = ", ".join(planned.cell.label for planned in cells)
+                message = _("`{name}` is defined {count} times ({labels}); the last counts.")
+                self.repairs.append(message.format(name=name, count=len(cells), labels=labels))
+
+    def answer(self, name: str) -> Answer | None:
+        """Return the answer that counts for an exercise, or None where it was not attempted."""
+        if name in self._definitions:
+            if self._worker is None or not self._worker.is_alive:
+                self._run_cells()
+            self._gone = None
+            if self._worker is not None:
+                self._worker.start_exercise()
+            return RemoteAnswer(name, self._ask)
+        return self._broken(name)
+
+    def _broken(self, name: str) -> Answer | None:
+        """Return an answer for a name whose only definitions failed."""
+        for planned in reversed(self.plan.cells):
+            cell = planned.cell
+            if name in cell.defines and name not in planned.starters:
+                if cell.number in self._lost:
+                    return BrokenAnswer(name, self._lost[cell.number])
+                if cell.number in self._raised:
+                    return BrokenAnswer(name, StudentError(self._raised[cell.number]))
+        if name in self.plan.broken:
+            return BrokenAnswer(name, StudentError(self.plan.broken[name][1]))
+        return None
+
+    def _run_cells(self) -> None:
+        """Run all cells in a new worker, and again in another without the one that ended it."""
+        while True:
+            worker = self._start()
+            self._definitions = {}
+            for planned in self.plan.cells:
+                if planned.cell.number in self._lost:
+                    continue
+                try:
+                    self._run_cell(worker, planned)
+                except AnswerGone as gone:
+                    worker.kill()
+                    self._lose(planned, gone)
+                    break
+            else:
+                return
+
+    def _lose(self, planned: PlannedCell, gone: AnswerGone) -> None:
+        self._lost[planned.cell.number] = gone
+        if len(self._lost) < _LOST_CELLS_LIMIT:
+            return
+        note = _("Not run, since {count} cells before it ended the process.").format(count=_LOST_CELLS_LIMIT)
+        for later in self.plan.cells:
+            if later.cell.number > planned.cell.number:
+                self._lost.setdefault(later.cell.number, AnswerGone(Verdict.DIED, note))
+
+    def _start(self) -> WorkerProcess:
+        around = self._surroundings
+        self._worker = worker = WorkerProcess(around.hidden, around.limits, around.protection)
+        self.protection, self.versions = worker.protection, worker.versions
+        try:
+            failed = worker.request("setup", source=self.plan.setup)["failed"]
+        except AnswerGone as gone:
+            raise GraderError(_("The lesson's own setup ended a worker: {note}").format(note=gone.note)) from gone
+        if failed:
+            worker.kill()
+            what = f"{failed['type_name']}: {failed['message']}"
+            raise GraderError(_("The lesson's own setup failed in a worker: {what}").format(what=what))
+        return worker
+
+    def _run_cell(self, worker: WorkerProcess, planned: PlannedCell) -> None:
+        cell = planned.cell
+        worker.start_exercise()
+        fields = {"cell": cell.number, "source": cell.source, "exercises": self.names}
+        reply = worker.request("define", starters=sorted(planned.starters), **fields)
+        failed, bound, values = reply.get("failed"), reply.get("bound"), reply.get("values")
+        if not _are_names(bound) or not _are_names(values):
+            raise broken_reply()
+        if failed is not None:
+            try:
+                self._raised[cell.number] = ErrorInfo.from_plain(failed)
+            except TypeError:
+                raise broken_reply() from None
+        for name in bound:
+            if name in self.names and name not in planned.starters:
+                self._definitions.setdefault(name, []).append(planned)
+        for name in values:
+            message = _("{label}: sets `{name}` to a value, not a function; the function before it counts.")
+            self._note(message.format(label=cell.label, name=name[:100]))
+
+    def _note(self, repair: str) -> None:
+        if repair not in self.repairs:
+            self.repairs.append(repair)
+
+    def _ask(self, name: str, request: Request) -> dict[str, Any]:
+        if self._gone is not None or self._worker is None:
+            raise self._gone or AnswerGone(Verdict.DIED, _("The process that ran your code has ended."))
+        try:
+            reply = self._worker.request("ask", name=name, request=request)
+        except AnswerGone as gone:
+            self._gone = gone
+            raise
+        if _is_out_of_memory(reply):
+            # What is left of the attempt still fills the memory: the next exercise gets a new worker.
+            self._worker.kill()
+            self._gone = out_of_memory(self.limits)
+            raise self._gone
+        return reply
+
+
+def _are_names(value: Any) -> bool:
+    return type(value) is list and all(isinstance(name, str) for name in value)
+
+
+def _is_out_of_memory(reply: dict[str, Any]) -> bool:
+    error = reply.get("error")
+    if not isinstance(error, dict):
+        return False
+    name, message = error.get("type_name"), error.get("message")
+    return name in ("MemoryError", "_ArrayMemoryError") or (isinstance(message, str) and "RESOURCE_EXHAUSTED" in message)

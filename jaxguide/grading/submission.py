@@ -1,0 +1,193 @@
+"""Read a submission, a notebook or a Python file, as cells of code, without running any of it."""
+
+import ast
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from jaxguide.course.slices import bound_names
+from jaxguide.course.source import split_cells
+from jaxguide.course.verdict import ErrorInfo
+from jaxguide.grading.magics import without_magics
+from jaxguide.text import _
+
+FILE_LIMIT_BYTES = 50 * 2**20
+CELL_LIMIT = 200_000
+CELLS_LIMIT = 3_000
+SUFFIXES = (".ipynb", ".py")
+
+
+class UnreadableSubmission(Exception):
+    """A file is no submission that can be read; the message says why in one sentence."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SubmittedCell:
+    """One cell of code.
+
+    Args:
+        number: its place among the file's cells of code, from 1.
+        label: how a report calls it: 'code cell 3', or 'line 12' of a Python file.
+        source: its Python, without magics; for a Python file after so many empty lines that line numbers are the file's.
+        magics: the lines taken out.
+        tree: its statements, None where it is no Python.
+        error: why it is none.
+        defines: the names that its statements bind, as far as they can be told.
+    """
+
+    number: int
+    label: str
+    source: str
+    magics: tuple[str, ...]
+    tree: ast.Module | None
+    error: ErrorInfo | None
+    defines: frozenset[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Submission:
+    """The cells of code of one file."""
+
+    path: Path
+    cells: list[SubmittedCell]
+
+    def topics(self) -> list[str]:
+        """Return the lessons that the file itself names with `start("topic")`."""
+        found = []
+        for node in (node for cell in self.cells if cell.tree for node in ast.walk(cell.tree)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute) and node.args:
+                name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+                topic = node.args[0]
+                if name == "start" and isinstance(topic, ast.Constant) and isinstance(topic.value, str):
+                    found.append(topic.value)
+        return found
+
+
+def read_submission(path: Path) -> Submission:
+    """Read a file's cells.
+
+    Raises:
+        UnreadableSubmission: it cannot be read, is no notebook or holds no code.
+    """
+    text = _read_text(path)
+    sources = _notebook_cells(text) if path.suffix == ".ipynb" else _script_cells(text)
+    if not any(source.strip() for _label, source in sources):
+        raise UnreadableSubmission(_("The file holds no code."))
+    if len(sources) > CELLS_LIMIT:
+        raise UnreadableSubmission(_("The file holds {count} cells of code.").format(count=len(sources)))
+    if any(len(source) > CELL_LIMIT for _label, source in sources):
+        raise UnreadableSubmission(_("A cell holds more than {count} characters.").format(count=CELL_LIMIT))
+    return Submission(path, [_cell(number, *parts) for number, parts in enumerate(sources, 1)])
+
+
+def _read_text(path: Path) -> str:
+    try:
+        if path.stat().st_size > FILE_LIMIT_BYTES:
+            size = FILE_LIMIT_BYTES // 2**20
+            raise UnreadableSubmission(_("The file is larger than {size} MB; clear its outputs.").format(size=size))
+        content = path.read_bytes()
+    except OSError as error:
+        raise UnreadableSubmission(_("The file cannot be read: {error}.").format(error=error.strerror)) from None
+    if not content.strip():
+        raise UnreadableSubmission(_("The file is empty."))
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        message = _("The file is no text: its byte {place} is not UTF-8.").format(place=error.start)
+        raise UnreadableSubmission(message) from None
+
+
+def _notebook_cells(text: str) -> list[tuple[str, str]]:
+    try:
+        notebook = json.loads(text)
+    except json.JSONDecodeError as error:
+        at_end = not text[error.pos :].strip() or "Unterminated" in error.msg
+        message = _("The notebook is cut off: it ends in the middle, at line {line}.") if at_end else _(
+            "The notebook is damaged: line {line} is not JSON."
+        )
+        line = text.count("\n") + 1 if at_end else error.lineno
+        raise UnreadableSubmission(message.format(line=line)) from None
+    except (RecursionError, ValueError):
+        raise UnreadableSubmission(_("The notebook is damaged: it cannot be read as JSON.")) from None
+    cells = _cells(notebook)
+    if cells is None:
+        raise UnreadableSubmission(_("The file is no notebook: it has no list of cells."))
+    sources = [_source(cell) for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code"]
+    return [(_("code cell {number}").format(number=n), source) for n, source in enumerate(sources, 1)]
+
+
+def _cells(notebook: Any) -> list[Any] | None:
+    if not isinstance(notebook, dict):
+        return None
+    cells = notebook.get("cells")
+    if cells is None and isinstance(notebook.get("worksheets"), list):  # the notebook format before 2015
+        sheets = [sheet for sheet in notebook["worksheets"] if isinstance(sheet, dict)]
+        cells = [cell for sheet in sheets for cell in sheet.get("cells") or []]
+    return cells if isinstance(cells, list) else None
+
+
+def _source(cell: dict[str, Any]) -> str:
+    source = cell.get("source", cell.get("input"))
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    # Lone surrogates, which JSON can hold, are no text that Python compiles or a terminal prints.
+    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
+
+
+def _script_cells(text: str) -> list[tuple[str, str]]:
+    cells = split_cells(text)
+    if len(cells) == 1 and cells[0][2] == 0:
+        parts = _chunks(text)
+    else:
+        lines = text.split("\n")
+        bounds = [*(line for _title, _source, line in cells), len(lines) + 1]
+        parts = [
+            (start + 1, "\n".join(lines[start : end - 1]))
+            for (title, _source, start), end in zip(cells, bounds[1:], strict=True)
+            if title is None or not title.startswith("[")
+        ]
+    return [(_("line {number}").format(number=_first_code(n, s)), "\n" * (n - 1) + s) for n, s in parts if s.strip()]
+
+
+def _first_code(number: int, source: str) -> int:
+    return number + next(i for i, line in enumerate(source.split("\n")) if line.strip())
+
+
+def _chunks(text: str) -> list[tuple[int, str]]:
+    """Cut a plain script before each statement at the left margin that follows an empty line, so that one bad part
+    does not take the others with it."""
+    lines = text.split("\n")
+    try:
+        inside = {n for node in ast.parse(text).body for n in range(_start(node) + 1, (node.end_lineno or 0) + 1)}
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        inside = set()
+    starts = [1]
+    for number, line in enumerate(lines[1:], 2):
+        if line[:1].strip() and line[0] not in ")]}" and not lines[number - 2].strip() and number not in inside:
+            starts.append(number)
+    ends = [*starts[1:], len(lines) + 1]
+    return [(start, "\n".join(lines[start - 1 : end - 1])) for start, end in zip(starts, ends, strict=True)]
+
+
+def _start(node: ast.stmt) -> int:
+    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+
+
+_DEFINITION = re.compile(r"^(?:async )?(?:def[ \t]+(\w+)|(\w+)[ \t]*=[^=])", re.MULTILINE)
+
+
+def _cell(number: int, label: str, source: str) -> SubmittedCell:
+    code, magics = without_magics(source)
+    tree, error = None, None
+    try:
+        tree = ast.parse(code)
+        defines = frozenset().union(*(bound_names(node) for node in tree.body))
+    except SyntaxError as wrong:
+        error = ErrorInfo("SyntaxError", wrong.msg, wrong.lineno, (wrong.text or "").strip()[:300])
+    except (ValueError, MemoryError, RecursionError) as wrong:
+        error = ErrorInfo(type(wrong).__name__, _("the code cannot be read"))
+    if error is not None:
+        tree, defines = None, frozenset(a or b for a, b in _DEFINITION.findall(code))
+    return SubmittedCell(number, label, code, tuple(magics), tree, error, defines)

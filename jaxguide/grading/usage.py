@@ -1,0 +1,149 @@
+"""What a worker's whole process tree uses, seen from outside, and its end."""
+
+import contextlib
+import dataclasses
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+TOKEN_VARIABLE = "JAXGUIDE_WORKER"
+_BUSY_SHARE = 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What one exercise may use.
+
+    Args:
+        cpu_s: processor time; it decides.
+        idle_s: time in which the code neither computes nor wants to, only waits.
+        memory_bytes: beyond what JAX itself needs.
+        file_bytes: the largest file, and the most of native output.
+        wall_factor: after so many times `cpu_s` on the clock the machine counts as too busy to grade, nobody as slow.
+    """
+
+    cpu_s: float = 30.0
+    idle_s: float = 60.0
+    memory_bytes: int = 2 * 2**30
+    file_bytes: int = 64 * 2**20
+    wall_factor: float = 10.0
+
+    @property
+    def wall_s(self) -> float:
+        return self.wall_factor * self.cpu_s + self.idle_s
+
+
+@dataclasses.dataclass
+class Usage:
+    """What a tree has used since `start`."""
+
+    cpu_s: float = 0.0
+    idle_s: float = 0.0
+    wall_s: float = 0.0
+    memory_bytes: int = 0
+
+
+class ProcessTree:
+    """A process and its descendants."""
+
+    def __init__(self, pid: int, token: str):
+        self.pid, self.token = pid, token
+        self._root = psutil.Process(pid)
+        self._cpu_start = self._cpu_last = 0.0
+        self._memory_start = 0
+        self._idle_s = 0.0
+        self._wall_start = self._wall_last = time.monotonic()
+        self.start()
+
+    def start(self, base_memory: bool = False) -> None:
+        """Count from now; with `base_memory`, take the memory in use now for what JAX itself needs."""
+        cpu_s, memory = self._now()
+        self._cpu_start = self._cpu_last = cpu_s
+        if base_memory:
+            self._memory_start = memory
+        self._idle_s = 0.0
+        self._wall_start = self._wall_last = time.monotonic()
+
+    def sample(self) -> Usage:
+        """Return what was used since `start`.
+
+        A moment counts as idle when no thread computed or was ready to: one that the machine's load keeps from computing
+        is ready, so that load never makes anybody idle.
+        """
+        cpu_s, memory = self._now()
+        now = time.monotonic()
+        passed = now - self._wall_last
+        if cpu_s - self._cpu_last < _BUSY_SHARE * passed and not self._is_ready():
+            self._idle_s += passed
+        self._cpu_last, self._wall_last = max(cpu_s, self._cpu_last), now
+        more = max(0, memory - self._memory_start)
+        return Usage(max(0.0, cpu_s - self._cpu_start), self._idle_s, now - self._wall_start, more)
+
+    def _processes(self) -> list[psutil.Process]:
+        with contextlib.suppress(psutil.Error):
+            return [self._root, *self._root.children(recursive=True)]
+        return [self._root]
+
+    def _now(self) -> tuple[float, int]:
+        cpu_s, memory = 0.0, 0
+        for process in self._processes():
+            with contextlib.suppress(psutil.Error):
+                times = process.cpu_times()
+                cpu_s += times.user + times.system + times.children_user + times.children_system
+                memory += process.memory_info().rss
+        return cpu_s, memory
+
+    def _is_ready(self) -> bool:
+        """Return whether a thread of the tree runs, wants to run, or waits for a disk."""
+        for process in self._processes():
+            with contextlib.suppress(psutil.Error, OSError):
+                if not sys.platform.startswith("linux"):
+                    if process.status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP):
+                        return True
+                    continue
+                for task in os.scandir(f"/proc/{process.pid}/task"):
+                    state = Path(task.path, "stat").read_text().rpartition(")")[2].split()[0]
+                    if state in ("R", "D"):
+                        return True
+        return False
+
+    def kill(self) -> None:
+        """End the process, its descendants, its group, and whatever else was started from it; see that they are gone."""
+        for _attempt in range(20):
+            strays = [*self._living(), *self._bearing_token()]
+            if hasattr(os, "killpg"):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self.pid, signal.SIGKILL)
+            for process in strays:
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
+            if not strays:
+                return
+            psutil.wait_procs(strays, timeout=1)
+
+    def _living(self) -> list[psutil.Process]:
+        return [p for p in self._processes() if _is_living(p)]
+
+    def _bearing_token(self) -> list[psutil.Process]:
+        """Find processes by the mark in their environment, which a child inherits and a daemon keeps."""
+        mark = f"{TOKEN_VARIABLE}={self.token}".encode()
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError):
+                if sys.platform.startswith("linux"):
+                    marked = mark in Path(f"/proc/{process.pid}/environ").read_bytes()
+                else:
+                    marked = process.environ().get(TOKEN_VARIABLE) == self.token
+                if marked and _is_living(process):
+                    found.append(process)
+        return found
+
+
+def _is_living(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False

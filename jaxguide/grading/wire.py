@@ -1,0 +1,324 @@
+"""Carry data between the grader and a worker as bytes: declared sizes, allow-listed types, no pickle, no eval.
+
+A message is a frame: 4 bytes `JGW1`, the header's length (uint32), the payload's length (uint64), the header (JSON in
+which everything but None, bool and str is a tagged list) and the payload (the bytes of all arrays, one after the other,
+little-endian, in C order). Whatever does not follow this is a `WireError`.
+"""
+
+import json
+import math
+import re
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from jaxguide.course.evaluate import Request, Step
+from jaxguide.course.values import ArrayData, Data, FunctionName, KeyData, NodeData, Unsupported
+
+PREFIX = struct.Struct("<4sIQ")
+MAGIC = b"JGW1"
+HEADER_LIMIT_BYTES = 8 * 2**20
+PAYLOAD_LIMIT_BYTES = 128 * 2**20
+DEPTH_LIMIT = 100
+LEAF_LIMIT = 200_000
+INT_LIMIT_BITS = 14_000  # Python writes no integer of more than 4300 digits as text
+_NAME_LIMIT = 200
+_AXES_LIMIT = 32
+
+_NUMPY_NAMES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+_EXTRA_NAMES = (
+    *("bfloat16", "int2", "int4", "uint2", "uint4", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"),
+    *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
+    *("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+)
+DTYPES: dict[str, np.dtype] = {name: np.dtype(name) for name in _NUMPY_NAMES}
+DTYPES.update({n: np.dtype(getattr(ml_dtypes, n)) for n in _EXTRA_NAMES if hasattr(ml_dtypes, n)})
+
+KEY_WORDS = {"threefry2x32": 2, "rbg": 4, "unsafe_rbg": 4}
+"""Key implementations that may cross, each with the length of one key in words of 32 bits."""
+
+_HEX_INT = re.compile(r"-?0x[0-9a-f]+")
+
+
+class WireError(Exception):
+    """Bytes that are no message, or a message over the limits."""
+
+
+def encode(data: Data) -> bytes:
+    """Write data as one frame.
+
+    An array, a key or an integer of a kind that may not cross becomes `Unsupported`.
+
+    >>> decode(encode({"value": (1, float("inf"))}))
+    {'value': (1, inf)}
+
+    Raises:
+        WireError: it is no data, or more of it than a frame may hold.
+    """
+    writer = _Writer()
+    tree = writer.write(data, 0)
+    header = json.dumps(tree, ensure_ascii=True, separators=(",", ":"), check_circular=False).encode("ascii")
+    if len(header) > HEADER_LIMIT_BYTES:
+        raise WireError(f"the values need {len(header)} bytes of header, and {HEADER_LIMIT_BYTES} are the limit")
+    return b"".join([PREFIX.pack(MAGIC, len(header), writer.size_bytes), header, *writer.payload])
+
+
+def frame_size(prefix: bytes) -> int:
+    """Return how many bytes follow a frame's first `PREFIX.size` bytes.
+
+    Raises:
+        WireError: they do not begin a frame, or announce more than the limits.
+    """
+    if len(prefix) != PREFIX.size:
+        raise WireError("a frame's beginning was cut off")
+    magic, header_bytes, payload_bytes = PREFIX.unpack(prefix)
+    if magic != MAGIC:
+        raise WireError("these bytes do not begin a frame")
+    if header_bytes > HEADER_LIMIT_BYTES or payload_bytes > PAYLOAD_LIMIT_BYTES:
+        raise WireError(f"a frame announces {header_bytes} + {payload_bytes} bytes, more than the limit")
+    return header_bytes + payload_bytes
+
+
+def decode(frame: bytes) -> Data:
+    """Read the data of one whole frame.
+
+    Raises:
+        WireError: a byte of it is not as it must be.
+    """
+    following = frame_size(frame[: PREFIX.size])
+    if len(frame) != PREFIX.size + following:
+        raise WireError(f"a frame has {len(frame)} bytes and announces {PREFIX.size + following}")
+    header_bytes = PREFIX.unpack(frame[: PREFIX.size])[1]
+    start = PREFIX.size + header_bytes
+    try:
+        tree = json.loads(frame[PREFIX.size : start].decode("ascii"), parse_constant=_refuse, parse_int=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"a frame's header is no JSON: {type(error).__name__}") from None
+    reader = _Reader(memoryview(frame)[start:])
+    data = reader.read(tree, 0)
+    if reader.rest:
+        raise WireError(f"{len(reader.rest)} bytes of the payload belong to no array")
+    return data
+
+
+def _refuse(text: str) -> Any:
+    raise WireError("a frame's header holds a bare number")
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.payload: list[bytes] = []
+        self.size_bytes = 0
+        self.leaves = 0
+
+    def write(self, data: Data, depth: int) -> Any:
+        self.leaves += 1
+        if depth > DEPTH_LIMIT or self.leaves > LEAF_LIMIT:
+            raise WireError(f"values may nest {DEPTH_LIMIT} deep and number {LEAF_LIMIT} in all; these are more")
+        kind = type(data)
+        if data is None or kind in (bool, str):
+            return data
+        if kind is int and data.bit_length() > INT_LIMIT_BITS:
+            return self.write(Unsupported("int", "of thousands of digits"), depth)
+        if kind is int:
+            return ["i", hex(data)]
+        if kind is float:
+            return ["f", data.hex()]
+        if kind is complex:
+            return ["c", data.real.hex(), data.imag.hex()]
+        if kind in (tuple, list):
+            return ["t" if kind is tuple else "l", *(self.write(child, depth + 1) for child in data)]
+        if kind is dict:
+            pairs = ([self.write(name, depth + 1), self.write(child, depth + 1)] for name, child in data.items())
+            return ["d", *pairs]
+        if isinstance(data, np.dtype):
+            return ["D", data.name] if data.name in DTYPES else self.write(Unsupported(f"dtype {data.name}"), depth)
+        return self._write_object(data, depth)
+
+    def _write_object(self, data: Data, depth: int) -> Any:
+        if isinstance(data, ArrayData):
+            if data.dtype.name not in DTYPES:
+                return self.write(Unsupported(f"array of dtype {data.dtype.name[:40]}"), depth)
+            return ["a", *self._array(data.values), data.weak_type, data.origin]
+        if isinstance(data, KeyData):
+            if not _is_key(data.bits, data.impl):
+                return self.write(Unsupported("key", f"of the implementation {data.impl[:40]}"), depth)
+            return ["k", *self._array(data.bits), data.impl]
+        if isinstance(data, NodeData):
+            children = [[name[:_NAME_LIMIT], self.write(child, depth + 1)] for name, child in data.children.items()]
+            return ["n", data.type_name[:_NAME_LIMIT], children, self.write(data.static, depth + 1)]
+        if isinstance(data, FunctionName):
+            return ["F", data.name]
+        if isinstance(data, Unsupported):
+            return ["u", data.type_name[:_NAME_LIMIT], data.note[:_NAME_LIMIT]]
+        if isinstance(data, Step):
+            return ["S", data.name, *([name, self.write(value, depth + 1)] for name, value in data.options)]
+        if isinstance(data, Request):
+            steps = self.write(data.steps, depth + 1)
+            return ["R", steps, data.question, self.write(data.calls, depth + 1)]
+        raise WireError(f"a {type(data).__name__} is no data")
+
+    def _array(self, values: np.ndarray) -> tuple[str, list[str]]:
+        dtype = DTYPES[values.dtype.name]
+        self.size_bytes += values.size * dtype.itemsize
+        if self.size_bytes > PAYLOAD_LIMIT_BYTES:
+            raise WireError(f"the arrays need more than {PAYLOAD_LIMIT_BYTES // 2**20} MB")
+        self.payload.append(values.astype(dtype, copy=False).tobytes())
+        return dtype.name, [hex(axis) for axis in values.shape]
+
+
+def _is_key(bits: np.ndarray, impl: str) -> bool:
+    return bits.dtype == np.uint32 and bits.ndim > 0 and KEY_WORDS.get(impl) == bits.shape[-1]
+
+
+class _Reader:
+    def __init__(self, payload: memoryview):
+        self.rest = payload
+        self.leaves = 0
+
+    def read(self, tree: Any, depth: int) -> Data:
+        self.leaves += 1
+        if depth > DEPTH_LIMIT or self.leaves > LEAF_LIMIT:
+            raise WireError("a message nests too deep or holds too many values")
+        if tree is None or tree is True or tree is False:
+            return tree
+        if isinstance(tree, str):
+            return _text(tree, None)
+        if not isinstance(tree, list) or not tree or not isinstance(tree[0], str) or tree[0] not in _READERS:
+            raise WireError("a message holds something without a known tag")
+        tag, *parts = tree
+        least, most, reader = _READERS[tag]
+        if not least <= len(parts) <= most:
+            raise WireError(f"a `{tag}` has {len(parts)} parts")
+        return reader(self, parts, depth + 1)
+
+    def sequence(self, parts: list[Any], depth: int) -> list[Data]:
+        return [self.read(part, depth) for part in parts]
+
+    def mapping(self, parts: list[Any], depth: int) -> dict[Any, Data]:
+        result: dict[Any, Data] = {}
+        for name, value in _pairs(parts):
+            key = self.read(name, depth)
+            if not (key is None or type(key) in (bool, int, float, complex, str)):
+                raise WireError("a dict's key is not plain")
+            result[key] = self.read(value, depth)
+        if len(result) != len(parts):
+            raise WireError("a dict has the same key twice")
+        return result
+
+    def array(self, name: Any, shape: Any) -> np.ndarray:
+        dtype = DTYPES.get(name) if isinstance(name, str) else None
+        if dtype is None:
+            raise WireError("an array has a dtype that may not cross")
+        if not isinstance(shape, list) or len(shape) > _AXES_LIMIT:
+            raise WireError("an array's shape is no short list")
+        axes = [_integer(axis) for axis in shape]
+        if any(axis < 0 or axis >= 2**48 for axis in axes):
+            raise WireError("an array's axis has an impossible length")
+        size_bytes = math.prod(axes) * dtype.itemsize
+        if size_bytes > len(self.rest):
+            raise WireError("an array is larger than the payload")
+        taken, self.rest = self.rest[:size_bytes], self.rest[size_bytes:]
+        if dtype == bool and size_bytes and np.frombuffer(taken, np.uint8).max() > 1:
+            raise WireError("an array of bool holds something else")
+        try:
+            return np.frombuffer(taken, dtype).reshape(axes).copy()
+        except ValueError:
+            raise WireError("an array's shape is impossible") from None
+
+    def array_data(self, parts: list[Any], depth: int) -> ArrayData:
+        name, shape, weak, origin = parts
+        if not isinstance(weak, bool) or origin not in ("jax", "numpy"):
+            raise WireError("an array's description is not as it must be")
+        return ArrayData(self.array(name, shape), weak, origin)
+
+    def key_data(self, parts: list[Any], depth: int) -> KeyData:
+        name, shape, impl = parts
+        bits = self.array(name, shape)
+        if not isinstance(impl, str) or not _is_key(bits, impl):
+            raise WireError("a key's bits do not fit its implementation")
+        return KeyData(bits, impl)
+
+    def node(self, parts: list[Any], depth: int) -> NodeData:
+        name, children, static = parts
+        if not isinstance(children, list):
+            raise WireError("a node's children are no list")
+        named = {_text(child): self.read(value, depth) for child, value in _pairs(children)}
+        if len(named) != len(children):
+            raise WireError("a node has two children of one name")
+        return NodeData(_text(name), named, self.read(static, depth))
+
+    def step(self, parts: list[Any], depth: int) -> Step:
+        name, *options = parts
+        return Step(_text(name), tuple((_text(key), self.read(value, depth)) for key, value in _pairs(options)))
+
+    def request(self, parts: list[Any], depth: int) -> Request:
+        steps, question, calls = self.read(parts[0], depth), _text(parts[1]), self.read(parts[2], depth)
+        if type(steps) is not tuple or not all(type(step) is Step for step in steps):
+            raise WireError("a request's steps are no steps")
+        good = type(calls) is tuple and calls and all(_is_call(call) for call in calls)
+        if not good:
+            raise WireError("a request's calls are no calls")
+        return Request(steps, question, calls)
+
+
+def _is_call(call: Any) -> bool:
+    return type(call) is tuple and len(call) == 2 and type(call[0]) is tuple and type(call[1]) is dict
+
+
+def _pairs(parts: list[Any]) -> list[list[Any]]:
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in parts):
+        raise WireError("a pair is no pair")
+    return parts
+
+
+def _text(value: Any, limit: int | None = _NAME_LIMIT) -> str:
+    if not isinstance(value, str) or (limit is not None and len(value) > limit):
+        raise WireError("a name is no short string")
+    # Half of a surrogate pair is a str in Python and cannot be printed or written to a file.
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+def _integer(value: Any) -> int:
+    if not isinstance(value, str) or len(value) > INT_LIMIT_BITS // 4 + 4 or not _HEX_INT.fullmatch(value):
+        raise WireError("an integer is not written as one")
+    return int(value, 16)
+
+
+def _float(value: Any) -> float:
+    try:
+        return float.fromhex(value)
+    except (TypeError, ValueError, OverflowError):
+        raise WireError("a float is not written as one") from None
+
+
+def _dtype(parts: list[Any]) -> np.dtype:
+    if not isinstance(parts[0], str) or parts[0] not in DTYPES:
+        raise WireError("a dtype that may not cross")
+    return DTYPES[parts[0]]
+
+
+# Tag -> fewest parts, most parts, how they are read.
+_MANY = LEAF_LIMIT
+_READERS: dict[str, tuple[int, int, Callable[[_Reader, list[Any], int], Data]]] = {
+    "i": (1, 1, lambda reader, parts, depth: _integer(parts[0])),
+    "f": (1, 1, lambda reader, parts, depth: _float(parts[0])),
+    "c": (2, 2, lambda reader, parts, depth: complex(_float(parts[0]), _float(parts[1]))),
+    "t": (0, _MANY, lambda reader, parts, depth: tuple(reader.sequence(parts, depth))),
+    "l": (0, _MANY, _Reader.sequence),
+    "d": (0, _MANY, _Reader.mapping),
+    "D": (1, 1, lambda reader, parts, depth: _dtype(parts)),
+    "a": (4, 4, _Reader.array_data),
+    "k": (3, 3, _Reader.key_data),
+    "n": (3, 3, _Reader.node),
+    "F": (1, 1, lambda reader, parts, depth: FunctionName(_text(parts[0]))),
+    "u": (2, 2, lambda reader, parts, depth: Unsupported(_text(parts[0]), _text(parts[1]))),
+    "S": (1, _MANY, _Reader.step),
+    "R": (3, 3, _Reader.request),
+}
