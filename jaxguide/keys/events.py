@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.keys.places import Line
+from jaxguide.keys.places import Line, Origin
 from jaxguide.keys.record import Use
 
 Bits = tuple[int, ...]
@@ -43,7 +43,7 @@ class SamplerCall:
     """One call of a sampler of `jax.random`: the keys that it drew from, and those that it made for itself."""
 
     call: tuple[Any, ...]
-    sites: set[Any] = field(default_factory=set)
+    sites: dict[Any, Any] = field(default_factory=dict)
     drawn: set[Bits] = field(default_factory=set)
     own: set[Bits] = field(default_factory=set)
 
@@ -61,12 +61,16 @@ class KeyLog:
         self._operations += 1
         return self._operations
 
-    def sampler_call(self, scope: Any, call: tuple[Any, ...], site: tuple[Any, ...]) -> SamplerCall:
-        """Return the sampler call that an equation belongs to: a repeated site starts another one."""
+    def sampler_call(self, scope: Any, origin: Origin) -> SamplerCall:
+        """Return the sampler call that an equation belongs to: a site reached again starts another one."""
         current = self._calls.get(scope)
-        if current is None or current.call != call or site in current.sites:
-            current = self._calls[scope] = SamplerCall(call)
-        current.sites.add(site)
+        if (
+            current is None
+            or current.call != origin.call
+            or (origin.site in current.sites and current.sites[origin.site] is not origin.moment)
+        ):
+            current = self._calls[scope] = SamplerCall(origin.call)
+        current.sites[origin.site] = origin.moment
         return current
 
 

@@ -107,8 +107,7 @@ class KeyObserver(interpret.Observer):
         return outputs
 
     def _sampler(self, step: interpret.Step, sampler: str, outputs: Sequence[Any] | None) -> None:
-        found = self._origin(step.eqn)
-        call = self.log.sampler_call(step.scope, found.call, found.site)
+        call = self.log.sampler_call(step.scope, self._origin(step.eqn))
         for value in step.inputs:
             if is_key(value):
                 like = Use("draw", (), implementation(value), sampler=sampler)

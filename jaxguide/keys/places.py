@@ -42,12 +42,14 @@ class Origin:
         sampler: the outermost function of `jax.random` below them that is no mere key handler, None elsewhere.
         call: tells apart the places in the code that called the sampler.
         site: tells apart the equations of one such call.
+        moment: the traceback itself, one object for all equations of an inlined inner call.
     """
 
     lines: tuple[Line, ...]
     sampler: str | None
     call: tuple[Any, ...]
     site: tuple[Any, ...]
+    moment: Any
 
 
 @functools.cache
@@ -81,4 +83,4 @@ def origin(source_info: Any) -> Origin:
             break
         if not is_library(code.co_filename):
             lines.append(Line(code.co_filename, compat.frame_line(code, instruction)))
-    return Origin(tuple(lines), sampler, tuple(frames[entry:]), tuple(frames))
+    return Origin(tuple(lines), sampler, tuple(frames[entry:]), tuple(frames), source_info.traceback)

@@ -41,11 +41,11 @@ class BranchFinder:
     def branches(self, step: Step) -> Iterator[Branch]:
         """Yield the branches of batched conds that `step` lies in within its own jaxpr.
 
-        The batching rule of `cond` passes each operand of a branch through `select_n(taken, x, x)`, which changes
-        nothing but marks what belongs to the branch (seen in 0.10.2 to 0.12.0.1).
+        The batching rule of `cond` passes each operand of a branch through `select_n(taken, stop_gradient(x), x)`. That
+        changes nothing but marks what belongs to the branch (seen in 0.10.2 to 0.12.0.1).
         """
         makers = self._makers_of(step.scope.jaxpr)
-        if not any(_marks(eqn) for eqn in makers.values()):
+        if not any(_marks(eqn, makers) for eqn in makers.values()):
             return
         waiting, seen = [v for v in step.eqn.invars if not isinstance(v, core.Literal)], set()
         while waiting:
@@ -54,9 +54,9 @@ class BranchFinder:
             if variable in seen or eqn is None:
                 continue
             seen.add(variable)
-            if _marks(eqn):
+            if _marks(eqn, makers):
                 yield self._branch(eqn, makers, step.scope)
-                waiting.append(eqn.invars[1])
+                waiting.append(eqn.invars[2])
             elif eqn.primitive.name != "select_n":
                 waiting += [v for v in eqn.invars if not isinstance(v, core.Literal)]
 
@@ -72,13 +72,19 @@ class BranchFinder:
         tag = None
         if eqn is not None and eqn.primitive.name == "eq" and isinstance(eqn.invars[1], core.Literal):
             tag = ((weakref.ref(scope), eqn.invars[0]), int(eqn.invars[1].val))
-        source = makers.get(mark.invars[1])
+        source = makers.get(mark.invars[2])
         shared = source is not None and source.primitive.name == "broadcast_in_dim"
         return Branch(np.asarray(scope.read(taken)), tag, shared)
 
 
-def _marks(eqn: Any) -> bool:
-    return eqn.primitive.name == "select_n" and len(eqn.invars) == 3 and eqn.invars[1] is eqn.invars[2]
+def _marks(eqn: Any, makers: dict[Any, Any]) -> bool:
+    if eqn.primitive.name != "select_n" or len(eqn.invars) != 3:
+        return False
+    _, idle, taken = eqn.invars
+    maker = None if isinstance(idle, core.Literal) else makers.get(idle)
+    if maker is not None and maker.primitive.name == "stop_gradient":
+        idle = maker.invars[0]
+    return idle is taken
 
 
 def active_rows(shape: tuple[int, ...], masks: list[np.ndarray]) -> np.ndarray:
