@@ -72,7 +72,7 @@ class BrokenAnswer(Answer):
         return BrokenAnswer(self.name, self._failure, steps)
 
     def _ask(self, request: Request) -> dict[str, Any]:
-        self.log.last = ""
+        self.log.request = None
         raise self._failure
 
 
@@ -106,22 +106,20 @@ def _fits(value: Any, kind: Any) -> bool:
     if origin is list:
         return type(value) is list and all(_fits(child, parameters[0]) for child in value)
     if origin is dict:
-        return type(value) is dict and all(_fits(k, parameters[0]) and _fits(v, parameters[1]) for k, v in value.items())
+        return type(value) is dict and all(
+            _fits(k, parameters[0]) and _fits(v, parameters[1]) for k, v in value.items()
+        )
     if origin is tuple:
         return type(value) is tuple and all(_fits(child, parameters[0]) for child in value)
     if kind is None or kind is types.NoneType:
         return value is None
-    if type(value) is not kind:
-        return False
-    return all(_fits(getattr(value, name), hint) for name, hint in _fields(kind).items())
+    declared: typing.Hashable = kind
+    return type(value) is declared and all(_fits(getattr(value, name), hint) for name, hint in _fields(declared).items())
 
 
 @functools.cache
-def _fields(kind: type) -> dict[str, Any]:
+def _fields(kind: Any) -> dict[str, Any]:
     if dataclasses.is_dataclass(kind):
         hints = typing.get_type_hints(kind)
         return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
     return typing.get_type_hints(kind) if hasattr(kind, "_fields") else {}
-
-
-

@@ -51,14 +51,14 @@ def hide(hidden: Sequence[Path], scratch: Path, protection: str = LANDLOCK) -> s
 
 def _readable() -> list[Path]:
     package = Path(__file__).parents[1]
-    places = [*sys.path, package, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
+    places: list[str | Path] = [*sys.path, package, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     for prefix in {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}:
         places += [Path(prefix, part) for part in ("lib", "lib64", "share", "pyvenv.cfg")]
     return [Path(place) for place in (*places, *_SYSTEM_READABLE) if place and os.path.exists(place)]
 
 
 def _remember_folders() -> None:
-    """Let Python list the folders that it imports from now, since one that holds a hidden one cannot be listed later."""
+    """List the folders that Python imports from, since one that holds a hidden one cannot be listed later."""
     import jaxguide
 
     for entry in (*sys.path, *jaxguide.__path__):

@@ -207,5 +207,3 @@ class _Grader:
             names = run_answer(book, exercise.key.answer.source, f"<reference {exercise.name}>")
             self.references[exercise.name] = LocalAnswer(exercise.name, names[exercise.name], names)
         return self.references[exercise.name]
-
-

@@ -52,7 +52,9 @@ def lessons_of(submission: Submission, course: Course) -> list[str]:
 
 def make_plan(submission: Submission, book: Book, course: Course) -> Plan:
     """Plan how a submission is run for one lesson."""
-    printed = {_essence(cell.source) for b in course.books.values() for cell in printed_cells(b) if cell.kind != "prose"}
+    printed = {
+        _essence(cell.source) for b in course.books.values() for cell in printed_cells(b) if cell.kind != "prose"
+    }
     exercises = {exercise.name: exercise for exercise in book.exercises}
     plan = Plan("", [], {}, [])
     reads: set[str] = set()

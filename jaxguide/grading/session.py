@@ -60,8 +60,9 @@ class Session:
             self._worker.kill()
 
     def define(self) -> None:
-        """Run the cells in a worker; cells that end it are left out of the next one."""
-        self._run_cells()
+        """Run the cells in a worker; cells that end it are left out of the next one. Without cells, none is started."""
+        if self.plan.cells:
+            self._run_cells()
         for planned in self.plan.cells:
             cell = planned.cell
             gone, error = self._lost.get(cell.number), self._raised.get(cell.number)
@@ -147,7 +148,7 @@ class Session:
         fields = {"cell": cell.number, "source": cell.source, "exercises": self.names}
         reply = worker.request("define", starters=sorted(planned.starters), **fields)
         failed, bound, values = reply.get("failed"), reply.get("bound"), reply.get("values")
-        if not _are_names(bound) or not _are_names(values):
+        if bound is None or values is None or not _are_names(bound) or not _are_names(values):
             raise broken_reply()
         if failed is not None:
             try:
@@ -190,4 +191,6 @@ def _is_out_of_memory(reply: dict[str, Any]) -> bool:
     if not isinstance(error, dict):
         return False
     name, message = error.get("type_name"), error.get("message")
-    return name in ("MemoryError", "_ArrayMemoryError") or (isinstance(message, str) and "RESOURCE_EXHAUSTED" in message)
+    return name in ("MemoryError", "_ArrayMemoryError") or (
+        isinstance(message, str) and "RESOURCE_EXHAUSTED" in message
+    )

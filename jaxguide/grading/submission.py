@@ -30,7 +30,7 @@ class SubmittedCell:
     Args:
         number: its place among the file's cells of code, from 1.
         label: how a report calls it: 'code cell 3', or 'line 12' of a Python file.
-        source: its Python, without magics; for a Python file after so many empty lines that line numbers are the file's.
+        source: its Python, without magics; empty lines before it make line numbers those of a Python file.
         magics: the lines taken out.
         tree: its statements, None where it is no Python.
         error: why it is none.
@@ -104,8 +104,10 @@ def _notebook_cells(text: str) -> list[tuple[str, str]]:
         notebook = json.loads(text)
     except json.JSONDecodeError as error:
         at_end = not text[error.pos :].strip() or "Unterminated" in error.msg
-        message = _("The notebook is cut off: it ends in the middle, at line {line}.") if at_end else _(
-            "The notebook is damaged: line {line} is not JSON."
+        message = (
+            _("The notebook is cut off: it ends in the middle, at line {line}.")
+            if at_end
+            else _("The notebook is damaged: line {line} is not JSON.")
         )
         line = text.count("\n") + 1 if at_end else error.lineno
         raise UnreadableSubmission(message.format(line=line)) from None

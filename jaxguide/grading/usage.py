@@ -71,8 +71,8 @@ class ProcessTree:
     def sample(self) -> Usage:
         """Return what was used since `start`.
 
-        A moment counts as idle when no thread computed or was ready to: one that the machine's load keeps from computing
-        is ready, so that load never makes anybody idle.
+        A moment counts as idle when no thread computed or was ready to: one that the machine's load keeps from
+        computing is ready, so that load never makes anybody idle.
         """
         cpu_s, memory = self._now()
         now = time.monotonic()
@@ -112,7 +112,7 @@ class ProcessTree:
         return False
 
     def kill(self) -> None:
-        """End the process, its descendants, its group, and whatever else was started from it; see that they are gone."""
+        """End the process and whatever was started from it, and see that all are gone."""
         for _attempt in range(20):
             strays = [*self._living(), *self._bearing_token()]
             if hasattr(os, "killpg"):

@@ -1,0 +1,78 @@
+"""Show a batch of graded submissions in the terminal."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from jaxguide.course.card import clean
+from jaxguide.course.card.content import State, check_state
+from jaxguide.course.card.terminal import Layout, to_text
+from jaxguide.course.verdict import Verdict
+from jaxguide.grading.grade import SubmissionResult
+from jaxguide.text import _, plural
+
+_FEW = 3
+_COUNTED = (Verdict.PASSED, Verdict.NOT_ATTEMPTED)
+
+
+class GradeTable:
+    """One row for each submission: file, points, and every exercise under its verdict, in words and glyphs."""
+
+    def __init__(self, results: Sequence[SubmissionResult]):
+        self.results = list(results)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        layout = Layout(options.max_width, options.ascii_only)
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(overflow="fold", max_width=max(16, options.max_width // 3))
+        table.add_column(overflow="fold", justify="right")
+        table.add_column(overflow="fold", ratio=1)
+        heads = (_("Submission"), _("Points"), _("Exercises"))
+        table.add_row(*(layout.text(head, style="bold") for head in heads))
+        for result in self.results:
+            name = layout.text(clean(str(result.path), 200))
+            table.add_row(name, layout.text(_points(result)), Text("\n").join(self._lines(result, layout)))
+        yield table
+        yield Text("")
+        for line in self._totals():
+            yield layout.text(line)
+
+    def _lines(self, result: SubmissionResult, layout: Layout) -> Iterator[Text]:
+        if result.unreadable is not None:
+            state = State("✗", "x", _("not readable"), "bad")
+            yield layout.state(state).append_text(layout.text(f": {clean(result.unreadable, 500)}"))
+            return
+        for verdict in Verdict:
+            names = [one.name for one in result.results if one.verdict is verdict]
+            if not names:
+                continue
+            said = ", ".join(clean(name, 60) for name in names)
+            if verdict in _COUNTED and len(self.results) > _FEW:
+                said = plural("{count} exercise", "{count} exercises", len(names))
+            state = check_state(verdict)
+            yield layout.state(state).append_text(layout.text(f": {said}"))
+        for why in result.not_graded.values():
+            yield layout.text(clean(why, 500))
+        if result.repairs:
+            count = len(result.repairs)
+            yield layout.text(plural("{count} note on how it was read", "{count} notes on how it was read", count))
+
+    def _totals(self) -> Iterator[str]:
+        yield plural("{count} submission", "{count} submissions", len(self.results))
+        protections = sorted({result.protection for result in self.results if result.protection})
+        if protections:
+            yield _("Protection of the key: {names}.").format(names=", ".join(protections))
+        incomplete = sum(not result.is_complete for result in self.results)
+        if incomplete:
+            message = "{count} submission could not be graded in full."
+            yield plural(message, "{count} submissions could not be graded in full.", incomplete)
+
+    def text(self, width: int | None = None) -> str:
+        """Return the table as plain text, no line longer than `width`."""
+        return to_text(self, width)
+
+
+def _points(result: SubmissionResult) -> str:
+    return "\u2013" if result.unreadable is not None else f"{result.score:g}/{result.points:g}"
