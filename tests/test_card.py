@@ -231,7 +231,14 @@ def test_each_themed_edge_follows_a_plain_one() -> None:
 
 def nasty_results() -> list[ExerciseResult]:
     error = ErrorInfo(NASTY, NASTY, 1, NASTY, NASTY)
-    more: dict[str, Any] = {"message": NASTY, "idea": NASTY, "call": NASTY, "got": NASTY, "expected": NASTY, "misconceptions": (NASTY,)}
+    more: dict[str, Any] = {
+        "message": NASTY,
+        "idea": NASTY,
+        "call": NASTY,
+        "got": NASTY,
+        "expected": NASTY,
+        "misconceptions": (NASTY,),
+    }
     checks = [check(NASTY, NASTY, Verdict.ERROR, error=error, **more), check(NASTY, NASTY, P, hidden=True)]
     return [
         exercise(NASTY, NASTY, Verdict.ERROR, checks[:1], note=NASTY, printed=NASTY, hint=NASTY),

@@ -80,10 +80,11 @@ class _Server:
     """JupyterLab in a process of its own, from its start to its end."""
 
     def __init__(self, workspace: Path, browser: bool, port: int | None, ip: str):
+        self.workspace = workspace.resolve()
         self.token = secrets.token_hex(24)
         self.command = [
             *(sys.executable, "-m", "jupyterlab"),
-            f"--ServerApp.root_dir={workspace.resolve()}",
+            f"--ServerApp.root_dir={self.workspace}",
             f"--ServerApp.ip={ip}",
             "--ServerApp.answer_yes=True",
             "--ServerApp.log_level=ERROR",
@@ -107,6 +108,7 @@ class _Server:
             # The kernel must be this Python, not one that the student installed for themselves at another time.
             "JUPYTER_PREFER_ENV_PATH": "1",
             "JUPYTER_CONFIG_PATH": os.pathsep.join(config),
+            "JAXGUIDE_WORKSPACE": str(self.workspace),
         }
 
     def run(self) -> int:

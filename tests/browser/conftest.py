@@ -1,0 +1,53 @@
+"""A JupyterLab with a laid workspace, and a headless Chromium to open it with."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from lab_page import LabPage
+from lab_server import StartedLab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+# Nothing but the page is fetched, and a container's limits are no reason to stop.
+ARGUMENTS = (
+    "--no-sandbox --disable-gpu --disable-dev-shm-usage --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    required = os.environ.get("JAXGUIDE_REQUIRE_BROWSER") == "1"
+    chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if chromium is None:
+        reason = f"no Chromium on the path (looked for {', '.join(CHROMIUM)})"
+        pytest.fail(reason) if required else pytest.skip(reason)
+    if not required:
+        pytest.importorskip("playwright")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS.split())
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[StartedLab]:
+    with StartedLab(tmp_path) as started:
+        yield started
+
+
+@pytest.fixture
+def lab_page(browser: "Browser", lab: StartedLab, tmp_path: Path) -> Iterator[LabPage]:
+    folder = Path(os.environ.get("JAXGUIDE_SCREENSHOTS") or tmp_path / "screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    yield LabPage(context.new_page(), lab, folder)
+    context.close()

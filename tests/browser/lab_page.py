@@ -1,0 +1,72 @@
+"""Do in JupyterLab what a student does: open a notebook, find a cell, write into it, run it, look."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lab_server import StartedLab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+LIMIT_MS = 60_000
+
+
+class LabPage:
+    """One browser page on one started JupyterLab."""
+
+    def __init__(self, page: "Page", lab: StartedLab, screenshots: Path):
+        self.page = page
+        self.lab = lab
+        self.screenshots = screenshots
+        page.set_default_timeout(LIMIT_MS)
+
+    def open(self, notebook: str, theme: str = "JupyterLab Light") -> None:
+        """Open a notebook of the workspace in the given theme and wait until it is there."""
+        self._set("apputils-extension/themes", {"theme": theme})
+        # Every cell is in the page, not only those in view.
+        self._set("notebook-extension/tracker", {"windowingMode": "none"})
+        self.page.goto(f"{self.lab.address}/lab/tree/{notebook}?token={self.lab.token}&reset")
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
+        self.page.wait_for_selector(f'body[data-jp-theme-name="{theme}"]', state="attached")
+
+    def cell(self, words: str) -> "Locator":
+        """Return the first code cell whose source has these words."""
+        return self.page.locator(".jp-CodeCell").filter(has_text=words).first
+
+    def run(self, words: str, source: str | None = None) -> "Locator":
+        """Run the cell with these words, with a new source where given; return it once it has run."""
+        cell = self.cell(words)
+        number = cell.evaluate("cell => [...cell.parentElement.children].indexOf(cell)")
+        # From now on by place: a new source may not have the words.
+        cell = self.page.locator(".jp-Notebook .jp-Cell").nth(number)
+        prompt = cell.locator(".jp-InputPrompt")
+        before = prompt.inner_text()
+        editor = cell.locator(".cm-content").first
+        editor.scroll_into_view_if_needed()
+        editor.click()
+        if source is not None:
+            self.page.keyboard.press("Control+a")
+            self.page.keyboard.insert_text(source)
+        self.page.keyboard.press("Control+Enter")
+        self.page.wait_for_function(
+            "([prompt, before]) => /^\\[\\d+\\]:$/.test(prompt.innerText) && prompt.innerText !== before",
+            arg=[prompt.element_handle(), before],
+        )
+        return cell
+
+    def picture(self, cell: "Locator", name: str) -> Path:
+        """Take a picture of a cell with its output."""
+        path = self.screenshots / f"{name}.png"
+        cell.screenshot(path=str(path))
+        return path
+
+    def save(self) -> None:
+        """Save the notebook, and wait until it is on the disk."""
+        with self.page.expect_response(lambda answer: answer.request.method == "PUT" and "/contents/" in answer.url):
+            self.page.keyboard.press("Control+s")
+
+    def _set(self, plugin: str, settings: dict[str, str]) -> None:
+        path = self.lab.settings / "@jupyterlab" / f"{plugin}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(settings))
