@@ -1,0 +1,111 @@
+"""An author's mistake gives one sentence with file and line, and exit status 1."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import edit
+
+BOOK, KEY = "exercises/tiny.py", "solutions/tiny.py"
+SECOND = "\n\n@exercise(title='Two', hints=['?', 'https://', '____'])\ndef second(x):\n    '''Two.'''\n    ...\n"
+DOUBLE_STUB = '    """Return twice x: float32[n] -> float32[n]."""\n    ...\n'
+
+MISTAKES = {
+    "two decorated functions in one cell": (BOOK, DOUBLE_STUB, DOUBLE_STUB + SECOND, "exactly one function", "second"),
+    "a check of an unknown exercise": (BOOK, "@visible(double, idea", '@visible("duble", idea', "`duble`", "@visible"),
+    "a key without a book entry": (KEY, "# %% guess_shape", "# %% guess_size", "no such exercise", "# %% guess_size"),
+    "an exercise without a key": (KEY, "# %% guess_shape\n@answer\ndef guess_shape():\n    return (3,)\n", "", "no cell in the key", "@prediction"),
+    "a missing hint": (BOOK, '"x * ____"', "", "2 hints; it needs three", "@exercise"),
+    "a duplicate check": (BOOK, "def works_under_jit", "def twice_the_input", "stands twice", "@visible(double, stage"),
+    "a reserved name": (BOOK, "def double(x)", "def check(x)", "reserved", "@exercise"),
+    "an unknown kind of cell": (BOOK, "# %% exercise", "# %% exercize", "no kind of cell", "# %% exercize"),
+    "a syntax error": (BOOK, "def square(x):", "def square(x:", "syntax error", "def square(x:"),
+    "an unknown stage": (BOOK, 'stage="jit"', 'stage="compile"', "no stage", "@visible(double, stage"),
+    "a check without a fact": (BOOK, '    """It works under jax.jit."""\n', "", "no docstring", "@visible(double, stage"),
+    "a name error in a check cell": (BOOK, "@visible(double, idea", "@visble(double, idea", "NameError", "@visble"),
+    "text before the first cell": (BOOK, "# %% check", "import os\n# %% check", "before the first cell", "import os"),
+    "an answer in an untitled cell": (KEY, "# %% guess_shape", "# %%", "without a title", "@answer"),
+    "a wrong answer that passes": (KEY, "return x * x", "return 2 * x", "passes all checks", "@wrong(rejected_by=\"twice"),
+    "a wrong answer with another check": (KEY, 'rejected_by="twice_the_input"', 'rejected_by="works_under_jit"', "not by `works_under_jit`", "@wrong"),
+    "a key's answer that is wrong": (KEY, "return 2 * x", "return 3 * x", "rejected by the check `twice_the_input`", "@answer"),
+    "an alternative that is wrong": (KEY, "return x + x", "return x - x", "`jitted` is rejected", "@alternative"),
+    "another signature": (KEY, "def double(x):\n    return 2 * x", "def double(y):\n    return 2 * y", "another signature", "@answer"),
+    "a starter that passes": (BOOK, DOUBLE_STUB, DOUBLE_STUB.replace("...", "return 2 * x"), "starter of `double` passes", "@exercise"),
+    "one wrong answer only": (KEY, '@wrong(rejected_by="works_under_jit", says="NumPy cannot be traced.")', "", "needs at least 2", "@answer"),
+    "a hint without a link": (BOOK, "https://docs.jax.dev/\", \"x", "\", \"x", "no link", "@exercise"),
+    "a hint without a blank": (BOOK, "x * ____", "x * 2", "no blank", "@exercise"),
+    "a wrong prediction in the key": (KEY, "return (3,)", "return (4,)", "JAX gives (3,)", "@answer"),
+    "an unknown documented example": (BOOK, "points=2,", 'points=2, reproduces=["S9-99"],', "S9-99", "@exercise"),
+    "an example no check names": (BOOK, "points=2,", 'points=2, reproduces=["S0-41"],', "S0-41", "@exercise"),
+    "an example no check compares": (BOOK, "points=2,", 'points=2, reproduces=["S0-41"],', "not on both", "@exercise"),
+    "an answer that needs another's": (KEY, "return (3,)", "return double(jnp.zeros(3)).shape", "NameError", "@answer"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_said_with_file_and_line(tiny: Path, mistake: str) -> None:
+    file, old, new, words, at = MISTAKES[mistake]
+    path = edit(tiny, file, old, new)
+    problems = _verify(tiny)
+    found = [p for p in problems if words in p]
+    assert found, problems
+    where, line = found[0].split(":")[:2]
+    lines = Path(where).read_text().splitlines()
+    assert Path(where) in {path, tiny / BOOK, tiny / KEY}
+    marked = lines[int(line) - 1]
+    assert at in marked or mistake in ("two decorated functions in one cell",), (line, marked)
+    assert "\n" not in found[0]
+
+
+def test_two_decorated_functions_name_the_second(tiny: Path) -> None:
+    path = edit(tiny, BOOK, DOUBLE_STUB, DOUBLE_STUB + SECOND)
+    (problem,) = _verify(tiny)
+    line = int(problem.split(":")[1])
+    assert path.read_text().splitlines()[line - 1].startswith("@exercise(title='Two'")
+
+
+def test_a_duplicate_name_across_books_names_both_places(tiny: Path) -> None:
+    for folder in ("exercises", "solutions"):
+        (tiny / folder / "other.py").write_text((tiny / folder / "tiny.py").read_text())
+    (problem,) = _verify(tiny)
+    assert "tiny.py" in problem
+    assert "other.py" in problem
+    assert "unique" in problem
+
+
+def test_a_key_without_a_book_says_so(tiny: Path) -> None:
+    (tiny / "solutions" / "lost.py").write_text("# %%\n")
+    (problem,) = _verify(tiny)
+    assert "lost.py" in problem
+    assert "no book" in problem
+
+
+def test_the_command_prints_one_sentence_and_ends_with_status_1(tiny: Path) -> None:
+    edit(tiny, BOOK, '"x * ____"', "")
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxguide", "verify", "--course", str(tiny)], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "tiny.py:" in done.stderr
+
+
+def test_the_tiny_course_is_proven(tiny: Path) -> None:
+    assert _verify(tiny) == []
+
+
+def _verify(course: Path) -> list[str]:
+    from jaxguide.course.exercise import AuthorError
+    from jaxguide.course.library import load_course
+    from jaxguide.course.verify import Proof, verify
+
+    try:
+        loaded = load_course(course)
+    except AuthorError as error:
+        return [str(error)]
+    proof = Proof()
+    for _exercise, proof in verify(loaded, seeds=1):  # noqa: B007
+        pass
+    return [str(problem) for problem in proof.problems]

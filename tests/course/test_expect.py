@@ -1,0 +1,95 @@
+"""Near misses get their own words."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxguide.course import expect
+from jaxguide.course.values import to_data
+from jaxguide.course.verdict import CheckFailed
+
+X = jnp.arange(6.0).reshape(2, 3) + 1
+
+NEAR_MISSES = [
+    (np.asarray(X, np.float64), X, "float64", "did `np.` slip in for `jnp.`?"),
+    (X.reshape(3, 2), X, "values are right but the shape is (3, 2)", "expected (2, 3)"),
+    (X.T, X, "transposed", "(3, 2)"),
+    (X[:2, :2].T, X[:2, :2], "transposed", ""),
+    (-X, X, "sign", "negative"),
+    (X, X.sum(0), "reduction", "missing"),
+    (X, X.mean(1), "reduction", "missing"),
+    (X[:, ::-1], X, "another order", ""),
+    (None, X, "`return` missing", ""),
+    (..., X, "stub is still there", ""),
+    (X.at[0, 0].set(jnp.nan), X, "NaN or infinity", ""),
+    (jnp.ones((1, 1)), jnp.ones((1,)), "shape is (1, 1); expected (1,)", ""),
+    (len, X, "a function", "cannot look inside"),
+    ([X, X], (X, X), "a list is not a tuple", ""),
+    ((X,), (X, X), "a tuple of 1; expected a tuple of 2", ""),
+    ({"a": X}, {"a": X, "b": X}, "'a', 'b'", ""),
+    ((X, X + 1), (X, X), "`result[1]`", "not the expected ones"),
+    (2.5, jnp.float32(2.5), "a Python float", "should be float32"),
+    ("text", X, "Expected float32[2,3]", "a Python str"),
+]
+
+
+@pytest.mark.parametrize(("got", "expected", "words", "more"), NEAR_MISSES)
+def test_a_near_miss_is_named(got: Any, expected: Any, words: str, more: str) -> None:
+    with pytest.raises(CheckFailed) as failure:
+        expect.expect_close(to_data(got) if got is not ... else got, expected)
+    assert words.lower() in failure.value.message.lower()
+    assert more in failure.value.message
+
+
+@pytest.mark.parametrize(
+    ("got", "expected"),
+    [
+        (X, X),
+        (X * (1 + 1e-6), X),
+        (np.asarray(X), X),
+        (X.astype(jnp.bfloat16), X.astype(jnp.bfloat16) * 1.004),
+        ((X, [X, {"a": X}]), (X, [X, {"a": X}])),
+        (3, 3),
+        (jnp.float32(2.5), 2.5),
+        (jnp.array([jnp.nan, 1.0]), jnp.array([jnp.nan, 1.0])),
+    ],
+)
+def test_right_results_pass(got: Any, expected: Any) -> None:
+    expect.expect_close(to_data(got), expected)
+
+
+def test_exactly_the_same_keys_pass_typed_or_legacy() -> None:
+    expect.expect_equal(to_data(jax.random.key(3)), jax.random.key(3))
+    expect.expect_equal(to_data(jax.random.PRNGKey(3)), jax.random.key(3))
+    with pytest.raises(CheckFailed, match="another key"):
+        expect.expect_equal(to_data(jax.random.key(3)), jax.random.key(4))
+
+
+def test_weak_types_matter_only_when_asked_for() -> None:
+    weak, strong = to_data(jnp.asarray(2.0)), jnp.float32(2.0)
+    expect.expect_close(weak, strong)
+    with pytest.raises(CheckFailed, match="is weak and should be strong"):
+        expect.expect_close(weak, strong, weak_type=True)
+
+
+def test_different_means_not_the_same() -> None:
+    expect.expect_different(to_data(X), X + 1, "same")
+    with pytest.raises(CheckFailed, match="same"):
+        expect.expect_different(to_data(X), X, "same")
+
+
+def test_a_documented_record_is_compared() -> None:
+    expect.expect_documented("S0-35", to_data(ledger_value("S0-35")))
+    with pytest.raises(CheckFailed, match="S0-35"):
+        expect.expect_documented("S0-35", to_data("something else"))
+    with pytest.raises(KeyError, match="S9-99"):
+        expect.expect_documented("S9-99", 1)
+
+
+def ledger_value(example: str) -> Any:
+    from jaxguide.course import ledger
+
+    return ledger.entries()[example]["record"]["value"]
