@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxguide import compat
-from jaxguide.text import _
+from jaxguide.text import _, plural
 
 if TYPE_CHECKING:
     from jaxguide.course.exercise import Exercise
@@ -53,17 +53,19 @@ def hint(target: Any) -> None:
     Args:
         target: your function, or its name in quotes.
     """
-    found = _find(target, _callers_names())
-    if isinstance(found, str):
-        return _say(found)
-    exercise, _function = found
-    progress = _progress()
+    name = _name_of(target, _callers_names())
+    if name:
+        show_hint(name)
+
+
+def show_hint(name: str) -> None:
+    """Show the next hint for the exercise of this name."""
+    exercise, progress = _course().exercise(name), _progress()
     steps = len(exercise.hints)
-    step = min(progress.of(exercise.name).hints, steps - 1)
-    progress.update(exercise.name, hints=step + 1)
-    heading = _("Hint {step} of {steps} for {name}").format(step=step + 1, steps=steps, name=exercise.name)
+    step = min(progress.of(name).hints, steps - 1)
+    progress.update(name, hints=step + 1)
+    heading = _("Hint {step} of {steps} for {name}").format(step=step + 1, steps=steps, name=name)
     _say(f"{heading}\n\n{exercise.hints[step]}")
-    return None
 
 
 def solution(target: Any, sure: bool = False) -> None:
@@ -73,31 +75,41 @@ def solution(target: Any, sure: bool = False) -> None:
         target: your function, or its name in quotes.
         sure: say True to see it before you have passed.
     """
-    found = _find(target, _callers_names())
-    if isinstance(found, str):
-        return _say(found)
-    exercise, _function = found
-    done = _progress().of(exercise.name)
+    name = _name_of(target, _callers_names())
+    if name:
+        show_solution(name, sure, f"`solution({name}, sure=True)`")
+
+
+def show_solution(name: str, sure: bool, how: str) -> None:
+    """Show the solution of the exercise of this name, or say when it opens; `how` is what to type to be sure."""
+    exercise, done = _course().exercise(name), _progress().of(name)
     missing = ATTEMPTS_BEFORE_SOLUTION - len(done.attempts)
-    if not done.passed and missing > 0:
-        text = _("The solution opens when {name} has passed, or after {count} more different tries with `check`.")
-        return _say(text.format(name=exercise.name, count=missing) + " " + _next_hint(exercise))
-    if not done.passed and not sure:
-        text = _("You have not passed {name} yet. To see the solution all the same: `solution({name}, sure=True)`.")
-        return _say(text.format(name=exercise.name))
-    return _say(_solution_text(exercise))
+    if exercise.is_prediction and not done.passed:
+        _say(_("Guess first: the answer is shown when you check your guess."))
+    elif not done.passed and missing > 0:
+        text = plural(
+            "The solution of {name} opens when it has passed, or after {count} more different try with `check`.",
+            "The solution of {name} opens when it has passed, or after {count} more different tries with `check`.",
+            missing,
+            name=name,
+        )
+        _say(text + " " + _next_hint(exercise))
+    elif not done.passed and not sure:
+        text = _("You have not passed {name} yet. To see its solution all the same: {how}.")
+        _say(text.format(name=name, how=how))
+    else:
+        _say(_solution_text(exercise))
 
 
 def _check(target: Any, names: Mapping[str, Any]) -> None:
     found = _find(target, names)
     if isinstance(found, str):
-        return _say(found)
-    exercise, function = found
+        _say(found)
+        return
     from jaxguide.course.card import Card
 
-    result = check_answer(exercise, function, names, _progress())
-    _show(Card(result))
-    return None
+    exercise, function = found
+    _show(Card(check_answer(exercise, function, names, _progress())))
 
 
 def check_answer(
@@ -144,6 +156,17 @@ def _fingerprint(function: Any) -> str:
     return hashlib.sha256(essence.encode()).hexdigest()[:12]
 
 
+def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:
+    """Return the name of the exercise that is meant, or say why there is none."""
+    if isinstance(target, str) and target in _course().exercises:
+        return target
+    found = _find(target, names)
+    if isinstance(found, str):
+        _say(found)
+        return None
+    return found[0].name
+
+
 def _find(target: Any, names: Mapping[str, Any]) -> "tuple[Exercise, Any] | str":
     """Return the exercise and the student's function, or a sentence that says why there is none."""
     from jaxguide.course.library import UnknownName
@@ -163,7 +186,7 @@ def _find(target: Any, names: Mapping[str, Any]) -> "tuple[Exercise, Any] | str"
             return _not_an_exercise(target, course)
         exercise, function = course.exercises[bound[-1]], target
     if not callable(function):
-        text = _("`{name}` should be a function; it is a {kind}. Did you call it by mistake?")
+        text = _("`{name}` should be a function; it is of type {kind}. Did you call it by mistake?")
         return text.format(name=exercise.name, kind=type(function).__name__)
     return exercise, function
 
@@ -172,7 +195,10 @@ def _not_an_exercise(target: Any, course: "Course") -> str:
     from jaxguide.course.library import did_you_mean
 
     if not callable(target):
-        text = _("`check` takes a function or its name in quotes; it got a {kind}. Write `check(name)`, not `check(name())`.")
+        text = _(
+            "`check` takes a function or its name in quotes; this is of type {kind}. "
+            "Write `check(name)`, not `check(name(...))`."
+        )
         return text.format(kind=type(target).__name__)
     name = getattr(target, "__name__", type(target).__name__)
     text = _("No exercise is bound to this function (`{name}`). Give it the name of the exercise, then check again.")
@@ -192,9 +218,9 @@ def _progress() -> "Progress":
 
 
 def _solution_text(exercise: "Exercise") -> str:
+    from jaxguide.course.book import load_book
     from jaxguide.course.exercise import AuthorError
     from jaxguide.course.key import load_key
-    from jaxguide.course.book import load_book
 
     where = _course().places.solutions / f"{exercise.lesson}.py"
     if not where.is_file():

@@ -25,10 +25,11 @@ def _(message: str) -> str:
     return _translations(os.environ.get("JAXGUIDE_LANG")).gettext(message)
 
 
-def plural(one: str, many: str, count: int) -> str:
-    """Return the form of a message that fits `count`, with `{count}` filled in.
+def plural(one: str, many: str, count: int, **words: object) -> str:
+    """Return the form of a message that fits `count`, with `{count}` and `words` filled in.
 
     >>> plural("{count} check", "{count} checks", 3)
     '3 checks'
     """
-    return _translations(os.environ.get("JAXGUIDE_LANG")).ngettext(one, many, count).format(count=count)
+    message = _translations(os.environ.get("JAXGUIDE_LANG")).ngettext(one, many, count)
+    return message.format(count=count, **words)

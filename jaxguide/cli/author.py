@@ -37,7 +37,12 @@ def verify(folder: Path | None, as_json: bool, seeds: int, only: str | None) -> 
     total = len(course.exercises) if only is None else 1
     console = Console(stderr=True)
     bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=console, transient=True, disable=as_json
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=console,
+        transient=True,
+        disable=as_json,
     )
     with bar:
         task = bar.add_task("", total=total)

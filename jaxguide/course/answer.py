@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jaxguide.course.evaluate import Request, Step, evaluate
-from jaxguide.course.values import Data, Unsupported, show, to_data
+from jaxguide.course.values import Data, show, to_data
 from jaxguide.course.verdict import ErrorInfo, StudentError
 from jaxguide.keys import KeyUse
 from jaxguide.tracing import Program
@@ -33,8 +33,14 @@ class Observation:
 class CallLog:
     """The last call made, for the card, and what the student's code printed, in order."""
 
-    last: str = ""
+    name: str = ""
+    request: Request | None = None
     printed: str = ""
+
+    @property
+    def last(self) -> str:
+        """The last call as a student would type it; written only when a card needs it."""
+        return write_call(self.name, self.request) if self.request else ""
 
 
 class Answer(ABC):
@@ -110,7 +116,7 @@ class Answer(ABC):
         return self._send(Request(self.steps, question, ((to_data(args), to_data(kwargs)),)))
 
     def _send(self, request: Request) -> Data:
-        self.log.last = write_call(self.name, request)
+        self.log.name, self.log.request = self.name, request
         reply = self._ask(request)
         self.log.printed += reply.get("printed", "")
         if "error" in reply:
@@ -159,9 +165,3 @@ def write_call(name: str, request: Request) -> str:
 def _write_arguments(args: tuple[Data, ...], kwargs: dict[str, Data]) -> str:
     shown = [show(arg, 120) for arg in args] + [f"{name}={show(value, 120)}" for name, value in kwargs.items()]
     return ", ".join(shown)
-
-
-def is_data(value: Data) -> bool:
-    """Return whether nothing in `value` was left out as unsupported."""
-    children: Any = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
-    return not isinstance(value, Unsupported) and all(is_data(child) for child in children)

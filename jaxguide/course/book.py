@@ -6,7 +6,7 @@ import functools
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,9 @@ def _exercise_node(path: Path, cell: Cell) -> tuple[ast.FunctionDef, str]:
     marked = [(n, d) for n in functions for d in decorators(n) if d in EXERCISE_MARKS]
     if len(marked) != 1:
         line = cell.line if len(marked) < 2 else mark_line(marked[1][0], cell)
-        message = _("an exercise cell needs exactly one function with `@exercise` or `@prediction`; this one has {count}")
+        message = _(
+            "an exercise cell needs exactly one function with `@exercise` or `@prediction`; this one has {count}"
+        )
         raise AuthorError(path, line, message.format(count=len(marked)))
     node = marked[0][0]
     if node.name in RESERVED:
@@ -286,5 +288,3 @@ def printable_source(book: Book, cell: Cell) -> str:
     body = [*other_decorators(node, lines), *lines[node.lineno - 1 : node.end_lineno]]
     kept = [*lines[: start - 1], *body, *lines[node.end_lineno :]]
     return textwrap.dedent("\n".join(kept)).rstrip() + f"\n\n\ncheck({node.name})"
-
-

@@ -8,7 +8,6 @@ import linecache
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -16,8 +15,8 @@ import jax
 from jaxguide import compat, keys, tracing
 from jaxguide.course.values import Data, from_data, to_data
 from jaxguide.course.verdict import ErrorInfo
+from jaxguide.frames import is_library
 
-PACKAGE = Path(__file__).parents[1]
 PRINTED_LIMIT = 20_000
 
 
@@ -188,15 +187,5 @@ def _first_lines(text: str, limit: int = 600) -> str:
     return kept if len(kept) <= limit else kept[: limit - 1] + "…"
 
 
-@functools.cache
-def _library_folders() -> tuple[str, ...]:
-    import sysconfig
-
-    paths = sysconfig.get_paths()
-    return tuple({paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"], str(PACKAGE)})
-
-
 def _is_students(path: str) -> bool:
-    if path.startswith("<") and not path.startswith("<submission"):
-        return False
-    return not path.startswith(_library_folders())
+    return not path.startswith("<setup") and not is_library(path)

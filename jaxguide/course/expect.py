@@ -85,13 +85,11 @@ def expect_dtype(got: Data, dtype: Any, message: str = "", *, misconception: str
         raise CheckFailed(text, describe_type(got), np.dtype(dtype).name, misconception)
 
 
-def expect_that(
-    condition: bool, message: str, got: Any = "", expected: Any = "", *, misconception: str = ""
-) -> None:
+def expect_that(condition: bool, message: str, got: Any = "", expected: Any = "", *, misconception: str = "") -> None:
     """Expect a condition to hold, and say `message` where it does not."""
     if not condition:
-        shown = [value if isinstance(value, str) else show(to_data(value)) for value in (got, expected)]
-        raise CheckFailed(message, *shown, misconception)
+        seen, wanted = (value if isinstance(value, str) else show(to_data(value)) for value in (got, expected))
+        raise CheckFailed(message, seen, wanted, misconception)
 
 
 def expect_no_key_problem(use: KeyUse, allow: Collection[str] = (), *, misconception: str = "") -> None:
@@ -183,9 +181,7 @@ def _numbers_close(got: Any, expected: Any, rtol: float) -> bool:
 
 
 def _with(failure: CheckFailed, got: Data, expected: Data, misconception: str) -> CheckFailed:
-    return CheckFailed(
-        failure.message, failure.got or show(got), failure.expected or show(expected), misconception
-    )
+    return CheckFailed(failure.message, failure.got or show(got), failure.expected or show(expected), misconception)
 
 
 def _reject_missing(got: Data) -> None:
@@ -303,9 +299,7 @@ def _compare_arrays(
     if weak_type and isinstance(expected, ArrayData) and got.weak_type != expected.weak_type:
         text = _("Values and dtype{where} are right, but the type is {got} and should be {expected}.")
         words = (_("strong"), _("weak"))
-        raise CheckFailed(
-            text.format(where=_where(path), got=words[got.weak_type], expected=words[expected.weak_type])
-        )
+        raise CheckFailed(text.format(where=_where(path), got=words[got.weak_type], expected=words[expected.weak_type]))
 
 
 def _close(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None, exact: bool) -> bool:

@@ -110,7 +110,7 @@ def _run(
     check: Check, result: CheckResult, exercise: Exercise, answer: Answer, reference: Answer | None, seed: int
 ) -> bool:
     """Run one check and fill in its result; return whether the answer is gone."""
-    answer.log.last = ""
+    answer.log.request = None
     given: dict[str, Any] = {"answer": answer, "draw": Draw(seed, exercise.name, check.name), "reference": reference}
     try:
         _call(check.function, given)

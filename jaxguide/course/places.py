@@ -22,5 +22,7 @@ def places(course: Path | None = None) -> Places:
     """
     if course is None:
         clone = _PACKAGE.parent
-        course = clone if (clone / "exercises").is_dir() and (clone / "pyproject.toml").is_file() else _PACKAGE / "_course"
+        course = (
+            clone if (clone / "exercises").is_dir() and (clone / "pyproject.toml").is_file() else _PACKAGE / "_course"
+        )
     return Places(course / "exercises", course / "solutions", course / "notebooks")

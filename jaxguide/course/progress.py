@@ -1,5 +1,6 @@
 """What a student has done so far, kept in one small file in their workspace."""
 
+import contextlib
 import dataclasses
 import json
 from pathlib import Path
@@ -56,7 +57,5 @@ class Progress:
             return {}
 
     def _keep_damaged(self) -> None:
-        try:
+        with contextlib.suppress(OSError):
             self.path.replace(self.path.with_suffix(".damaged.json"))
-        except OSError:
-            pass

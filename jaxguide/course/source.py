@@ -65,7 +65,9 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Cell
         if line == 0:
             raise AuthorError(path, 1, _("text stands before the first cell; start the file with `# %%`"))
         if kinds is not None and title not in kinds:
-            message = _("`# %% {title}` is no kind of cell; use `# %%`, `# %% [markdown]`, `# %% exercise` or `# %% check`")
+            message = _(
+                "`# %% {title}` is no kind of cell; use `# %%`, `# %% [markdown]`, `# %% exercise` or `# %% check`"
+            )
             raise AuthorError(path, line, message.format(title=title))
         kind = kinds[title] if kinds is not None else (title or "")
         cell = Cell(kind, source, line)
@@ -83,7 +85,9 @@ def _check_syntax(path: Path, cell: Cell, is_prose: bool) -> None:
     try:
         ast.parse(cell.source)
     except SyntaxError as error:
-        raise AuthorError(path, cell.line + (error.lineno or 1), _("syntax error: {error}").format(error=error.msg)) from None
+        raise AuthorError(
+            path, cell.line + (error.lineno or 1), _("syntax error: {error}").format(error=error.msg)
+        ) from None
 
 
 def run_cell(path: Path, source: str, first_line: int, namespace: dict[str, Any]) -> None:
@@ -99,7 +103,9 @@ def run_cell(path: Path, source: str, first_line: int, namespace: dict[str, Any]
     except AuthorError:
         raise
     except Exception as error:
-        lines = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]
+        lines = [
+            number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)
+        ]
         raise AuthorError(path, lines[-1] if lines else first_line, f"{type(error).__name__}: {error}") from error
 
 

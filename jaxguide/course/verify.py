@@ -173,7 +173,9 @@ class _Prover:
         try:
             passed = self._judge(starter, 0).verdict is Verdict.PASSED
         except Exception as error:
-            self._problem(_("the starter of `{name}` breaks a check: {error}").format(name=name, error=_one_line(error)))
+            self._problem(
+                _("the starter of `{name}` breaks a check: {error}").format(name=name, error=_one_line(error))
+            )
             return
         if passed:
             self._problem(_("the starter of `{name}` passes all checks").format(name=name))

@@ -14,7 +14,7 @@ from jaxguide.course.card import result_to_plain
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judge import judge
 from jaxguide.course.library import load_course
-from jaxguide.course.verdict import ExerciseResult, Verdict, score
+from jaxguide.course.verdict import ExerciseResult, Verdict
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_right_values_and_no_jit_is_partly_right(double: Exercise) -> None:
 def test_the_smallest_failing_input_is_shown(double: Exercise) -> None:
     failure = _judge(double, lambda x: x).first_failure
     assert failure is not None
-    assert len(failure.got.split()) == 2
+    assert len(failure.got.strip("[]").split()) == 2
 
 
 def test_an_exception_is_told_with_the_students_line(double: Exercise) -> None:
@@ -111,10 +111,6 @@ def test_the_same_answer_gets_the_same_card_every_time(double: Exercise) -> None
 def test_the_same_seed_gives_the_same_inputs_and_another_seed_others(double: Exercise) -> None:
     calls = [_judge(double, lambda x: x, seed=seed).checks[0].call for seed in (4, 4, 5)]
     assert calls[0] == calls[1] != calls[2]
-
-
-def test_score_needs_every_required_check() -> None:
-    assert score(3, []) == 0
 
 
 def test_a_prediction_earns_its_points_for_being_answered(tiny: Path) -> None:
