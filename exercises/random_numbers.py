@@ -23,7 +23,7 @@ def parts(got, count):
         expect_that(len(got) == count, message, got)
         return list(got)
     expect_shape(got, (count,), message)
-    return list(np.asarray(got))
+    return np.asarray(got).tolist()
 
 
 def number(value):
@@ -279,7 +279,7 @@ def single_draws_differ(answer):
 @visible(one_by_one_and_at_once, idea="A vector is drawn in one call.", reproduces=["S0-29"])
 def the_vector_is_the_documented_one(answer):
     """For seed 0, the vector of three numbers is the documented one."""
-    expect_documented("S0-29", answer(0, 3)[1])
+    expect_documented("S0-29", parts(answer(0, 3), 2)[1])
 
 
 @visible(
@@ -387,7 +387,7 @@ def two_sums(answer):
 @visible(both_orders, idea="`bar` gets the first number, `baz` the second.", reproduces=["S0-32"])
 def bar_first_is_the_documented_sum(answer):
     """With `bar` first and seed 0, the sum is the documented one."""
-    expect_documented("S0-32", number(answer(0)[0]))
+    expect_documented("S0-32", number(parts(answer(0), 2)[0]))
 
 
 @visible(
@@ -721,7 +721,7 @@ def one_key_gives_one_number(answer):
     first, second, _ = parts(answer(key), 3)
     expect_equal(second, first, "The second draw is another number: it came from another key.")
     expect_documented("S0-38", numbers([first, second]), part="today")
-    expect_documented("S0-38", numbers(answer.documented_draws(key)[:2]), part="documented")
+    expect_documented("S0-38", numbers(parts(answer.documented_draws(key), 3)[:2]), part="documented")
 
 
 @visible(
@@ -731,7 +731,7 @@ def one_key_gives_one_number(answer):
 )
 def the_key_is_not_changed(answer):
     """The words of key 42 are 0 and 42, before and after."""
-    expect_documented("S0-37", words(answer(jax.random.key(42))[2]).tolist())
+    expect_documented("S0-37", words(parts(answer(jax.random.key(42)), 3)[2]).tolist())
 
 
 # %% [markdown]
@@ -798,7 +798,7 @@ def two_correlations(answer, draw):
 def reused_is_the_correlation_from_one_key(answer, draw):
     """`reused` is the correlation of the two draws from the key itself."""
     key = draw.key()
-    reused = number(answer(key, 200)[0])
+    reused = number(parts(answer(key, 200), 2)[0])
     wanted = float(np.corrcoef(jax.random.uniform(key, (200,)), jax.random.normal(key, (200,)))[0, 1])
     message = "This is not the correlation of the two draws from `key`."
     expect_that(abs(reused - wanted) < 1e-3, message, reused, wanted)
@@ -811,14 +811,14 @@ def reused_is_the_correlation_from_one_key(answer, draw):
 def apart_is_near_zero(answer, draw):
     """From two keys, 2000 uniform and 2000 normal draws have almost no correlation."""
     # The correlation of 2000 independent pairs has standard deviation 0.022: 0.15 is 6.7 of them, chance 2e-11.
-    apart = number(answer(draw.key(), 2000)[1])
+    apart = number(parts(answer(draw.key(), 2000), 2)[1])
     expect_that(abs(apart) < 0.15, "The draws for `apart` still go together.", apart, "less than 0.15 from zero")
 
 
 @visible(reuse_correlation, idea="Reuse shows in the numbers.", reproduces=["S0-39"])
 def reuse_shows_and_splitting_cures(answer):
     """From key 42, the correlation is 98 percent with one key, and near zero with two keys."""
-    reused, apart = map(number, answer(jax.random.key(42), 2000))
+    reused, apart = map(number, parts(answer(jax.random.key(42), 2000), 2))
     expect_documented("S0-39", [round(100 * reused), abs(apart) < 0.15])
 
 
@@ -1144,7 +1144,7 @@ def all_keys_are_new_and_different(answer):
     message = f"Of {len(made)} keys only {len(set(made))} are different."
     different = len(set(made)) == len(made)
     expect_that(different, message, len(set(made)), len(made), misconception="the_same_subkey_n_times")
-    again = answer(key, 42)
+    again = parts(answer(key, 42), 2)
     same = np.array_equal(words(again[0]), words(next_key)) and np.array_equal(words(again[1]), words(subkeys))
     expect_documented("S0-46", [len(made) - 1, len(set(made)), "key<fry>", list(next_key.shape)])
     expect_documented("S0-43", [bool(same), len(set(made)) == len(made)])
@@ -1155,7 +1155,7 @@ def short_form_gives_the_documented_keys(answer):
     """For n = 1, key 42 gives the two documented keys, under the old setting and under today's."""
     key = jax.random.key(42)
     for part, subject in (("today", answer), ("documented", answer.documented_draws)):
-        next_key, subkeys = subject(key, 1)
+        next_key, subkeys = parts(subject(key, 1), 2)
         expect_documented("S0-45", [words(next_key).tolist(), words(subkeys)[0].tolist()], part=part)
 
 
@@ -1383,10 +1383,11 @@ def reproducible_compiled_and_vectorised(answer, draw):
     idea="A vectorised operation is one operation for any number of keys; a Python loop writes one for each key.",
 )
 def the_program_does_not_grow_with_the_keys(answer, draw):
-    """The program is as long for 24 keys as for 4."""
-    short, long = answer.program(draw.keys(4)).equations, answer.program(draw.keys(24)).equations
+    """The program is as long for 64 keys as for 4."""
+    short, long = answer.program(draw.keys(4)).equations, answer.program(draw.keys(64)).equations
     message = "The program grows with the number of keys: a Python loop was unrolled. Use `jax.vmap`."
-    expect_that(long < short + 20, message, f"{long} equations for 24 keys", f"{short}, as for 4 keys")
+    # A loop adds several equations for each of the 60 more, a scan in parallel (`associative_scan`) some in all.
+    expect_that(long < short + 60, message, f"{long} equations for 64 keys", f"{short}, as for 4 keys")
 
 
 # %% [markdown]
@@ -1668,11 +1669,12 @@ def no_key_serves_two_rounds(answer, draw):
     idea="A scan is one operation for any number of rounds; a Python loop is written out round by round.",
 )
 def the_program_does_not_grow_with_the_steps(answer, draw):
-    """The program is as long for 24 steps as for 4."""
+    """The program is as long for 64 steps as for 4."""
     key = draw.key()
-    short, long = (answer.program(key, draw.floats(n)).equations for n in (4, 24))
+    short, long = (answer.program(key, draw.floats(n)).equations for n in (4, 64))
     message = "The program grows with the number of steps: a Python loop was unrolled. Use `jax.lax.scan`."
-    expect_that(long < short + 20, message, f"{long} equations for 24 steps", f"{short}, as for 4 steps")
+    # A loop adds several equations for each of the 60 more, a scan in parallel (`associative_scan`) some in all.
+    expect_that(long < short + 60, message, f"{long} equations for 64 steps", f"{short}, as for 4 steps")
 
 
 # %% [markdown]
@@ -1948,11 +1950,12 @@ def no_key_serves_two_rows(answer, draw):
     idea="`vmap` is one operation for any number of rows; a Python loop is written out row by row.",
 )
 def the_program_does_not_grow_with_the_rows(answer, draw):
-    """The program is as long for 24 rows as for 4."""
+    """The program is as long for 64 rows as for 4."""
     key = draw.key()
-    short, long = (answer.program(key, draw.floats(n, 5), 0.5).equations for n in (4, 24))
+    short, long = (answer.program(key, draw.floats(n, 5), 0.5).equations for n in (4, 64))
     message = "The program grows with the number of rows: a Python loop was unrolled. Use `jax.vmap`."
-    expect_that(long < short + 20, message, f"{long} equations for 24 rows", f"{short}, as for 4 rows")
+    # A loop adds several equations for each of the 60 more, a scan in parallel (`associative_scan`) some in all.
+    expect_that(long < short + 60, message, f"{long} equations for 64 rows", f"{short}, as for 4 rows")
 
 
 # %% [markdown]
