@@ -119,26 +119,13 @@ def check_answer(
     from jaxguide.course.answer import LocalAnswer
     from jaxguide.course.judge import judge
     from jaxguide.course.starter import is_starter
-    from jaxguide.course.verdict import Verdict
 
     attempted = not is_starter(function, exercise)
     book = _course().book_of(exercise)
     answer = LocalAnswer(exercise.name, function, {**book.names, **names}) if attempted else None
     result = judge(exercise, answer)
-    done = progress.of(exercise.name)
-    if result.verdict is Verdict.NOT_ATTEMPTED:
-        return result
-    if exercise.is_prediction:
-        if result.verdict is Verdict.PASSED:
-            # The first guess is the one that counts: it is locked before the answer is shown.
-            result.note = done.guess if done.guess is not None else result.note
-            progress.update(exercise.name, guess=result.note, passed=True)
-        return result
-    attempt = _fingerprint(function)
-    attempts = done.attempts if attempt in done.attempts else [*done.attempts, attempt]
-    passed = result.verdict is Verdict.PASSED
-    progress.update(exercise.name, attempts=attempts, passed=done.passed or passed)
-    if not passed:
+    progress.note(result, _fingerprint(function))
+    if result.first_failure:
         result.hint = _next_hint(exercise)
     return result
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.files import write_whole
 
 FILE_NAME = "jaxguide-progress.json"
@@ -44,6 +45,23 @@ class Progress:
             # A folder that cannot be written must not keep anyone from working.
             self.trouble = str(error)
         return everything[name]
+
+    def note(self, result: ExerciseResult, attempt: str) -> None:
+        """Note what a check came to; of a prediction the first guess is locked, and `result` shows it from then on.
+
+        Args:
+            result: the outcome.
+            attempt: what tells this piece of code from another.
+        """
+        if result.verdict is Verdict.NOT_ATTEMPTED:
+            return
+        done, passed = self.of(result.name), result.verdict is Verdict.PASSED
+        if result.reveal is not None:
+            result.note = done.guess if done.guess is not None else result.note
+            self.update(result.name, guess=result.note, passed=True)
+            return
+        attempts = done.attempts if attempt in done.attempts else [*done.attempts, attempt]
+        self.update(result.name, attempts=attempts, passed=done.passed or passed)
 
     def _read(self) -> dict[str, ExerciseProgress]:
         try:

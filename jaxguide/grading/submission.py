@@ -147,8 +147,9 @@ def _script_cells(text: str) -> list[tuple[str, str]]:
         bounds = [*(line for _title, _source, line in cells), len(lines) + 1]
         parts = [
             (start + 1, "\n".join(lines[start : end - 1]))
-            for (title, _source, start), end in zip(cells, bounds[1:], strict=True)
-            if title is None or not title.startswith("[")
+            for (_title, source, start), end in zip(cells, bounds[1:], strict=True)
+            # A file's prose is comments; code that stands below it, in the same cell, runs in Python all the same.
+            if any(line.strip() and not line.startswith("#") for line in source.split("\n"))
         ]
     return [(_("line {number}").format(number=_first_code(n, s)), "\n" * (n - 1) + s) for n, s in parts if s.strip()]
 
