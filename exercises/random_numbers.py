@@ -352,6 +352,17 @@ def sum_in_both_orders():
     return first == second
 
 
+# %% [markdown]
+# The first call gets the first number of the hidden state, whoever makes it. Each function looks harmless alone, and
+# still the order of the calls decides the result.
+
+# %%
+np.random.seed(0)
+b = baz()
+a = bar()
+print("baz first:", a + 2 * b)
+
+
 # %% exercise
 @exercise(
     title="Swap the order",
@@ -413,8 +424,8 @@ def baz_first_is_another_sum(answer):
 # 2. **parallel**: many machines can draw without waiting for each other,
 # 3. **vectorised**: many numbers come from one fast operation.
 #
-# A hidden state spoils this. To be reproducible, all draws must wait in one line, in one fixed order.
-# But `jax.jit` wants to reorder, drop and merge operations, and many devices want to work at the same time.
+# A hidden state spoils this. To be reproducible, all draws must wait in one line, in one fixed order. But a compiler
+# (in JAX, `jax.jit`) wants to reorder, drop and merge operations, and many devices want to work at the same time.
 
 # %% [markdown]
 # So JAX has no hidden state. Here it does not follow NumPy at all: there is no `jnp.random`, and a random function
@@ -454,6 +465,7 @@ print("made by:", jax.random.key_impl(key))
 legacy = jax.random.PRNGKey(42)
 print("dtype:", legacy.dtype)
 print("shape:", legacy.shape)
+print("words:", jax.random.key_data(legacy))
 print("same sample:", jax.random.normal(key) == jax.random.normal(legacy))
 
 
@@ -529,8 +541,14 @@ def typed_and_legacy_keys_differ_in_type_only(answer):
 # %% [markdown]
 # ### The same seed, two libraries
 #
-# In both libraries the seed decides all numbers. But the methods differ, so the numbers differ too: results of a
-# NumPy program do not come out again in JAX, not even with the same seed.
+# In both libraries the seed decides all numbers: the same seed again, the same numbers again. But the methods differ,
+# so the numbers differ too. A NumPy program does not give its old results in JAX, not even with the same seed.
+
+# %%
+for _ in range(2):
+    np.random.seed(0)
+    print("NumPy:", np.random.uniform(size=3))
+    print("JAX:  ", jax.random.uniform(jax.random.key(0), (3,)))
 
 
 # %% exercise
@@ -1273,8 +1291,8 @@ def both_ways_are_the_documented_ones(answer):
 # %% [markdown]
 # ### Many keys at once
 #
-# You can have an array of keys, as of any other values. `jax.vmap` maps a draw over it: one vectorised operation, and
-# the numbers are exactly those of the loop.
+# What `split` returns is an array of keys. `jax.vmap(f)` is `f` for all elements of an array at once: one vectorised
+# operation instead of a loop. Its numbers are exactly those of the loop.
 
 # %%
 subkeys = jax.random.split(jax.random.key(42), 3)
@@ -1555,11 +1573,31 @@ def each_key_is_used_once(answer, draw):
 # %% [markdown]
 # ### A walk in a loop
 #
-# `jax.lax.scan` runs a loop inside a compiled program. Its body is traced once, so a key from outside is the *same* key
-# in every round. The key must travel with the loop: in the carry, or as one key for each round.
+# `jax.lax.scan(step, start, xs)` is a compiled loop. In each round, `step` gets the *carry* (what the round before
+# handed on) and one element of `xs`. It returns the new carry and one output. Here it adds up numbers.
+
 
 # %%
-print(jax.lax.scan(lambda total, x: (total + x, total + x), 0.0, jnp.array([1.0, 2.0, 3.0])))
+def add(total, x):
+    """Add one number to the carry, and put the sum out."""
+    return total + x, total + x
+
+
+last, sums = jax.lax.scan(add, 0.0, jnp.array([1.0, 2.0, 3.0]))
+print("last carry:", last, " outputs:", sums)
+
+# %% [markdown]
+# JAX runs the Python code of `step` only once, to learn what it does. So a key from outside is the *same* key in every
+# round. A key must travel with the loop: in the carry, or as one key for each round in `xs`.
+
+
+# %%
+def draw_once_more(carry, _):
+    """Draw from a key that comes from outside."""
+    return carry, jax.random.normal(key)
+
+
+print(jax.lax.scan(draw_once_more, None, length=3)[1])
 
 
 # %% exercise
@@ -1688,7 +1726,13 @@ def the_program_does_not_grow_with_the_steps(answer, draw):
 # %% [markdown]
 # ### A network of layers
 #
-# The start values of a network are random, and every layer needs its own. Two equal layers would stay equal for ever.
+# The start values of a network are random, and every layer needs a key of its own. With one key for all, a bigger layer
+# begins with the numbers of a smaller one.
+
+# %%
+key = jax.random.key(0)
+print("layer (2, 2):", jax.random.normal(key, (2, 2)).ravel())
+print("layer (2, 3):", jax.random.normal(key, (2, 3)).ravel())
 
 
 # %% exercise
@@ -1840,7 +1884,8 @@ def drop(key, row, keep):
 print(drop(jax.random.key(0), jnp.ones(8), 0.5))
 
 # %% [markdown]
-# Now a whole batch, with `jax.vmap`. Look at the rows: something is wrong.
+# Now a whole batch, with `jax.vmap`. `in_axes` says what is mapped: only the batch has rows (0); the key and `keep` are
+# the same for all (None). Look at the rows: something is wrong.
 
 # %%
 print(jax.vmap(drop, in_axes=(None, 0, None))(jax.random.key(0), jnp.ones((3, 8)), 0.5))
@@ -2232,13 +2277,15 @@ def compare_fold_in_with_split():
 
 
 # %% [markdown]
-# Look at the words. This is how today's default works; it was not so before 0.5.0, and nobody promises it.
+# Look at the words. This is how today's default works. It was not so before 0.5.0, and nobody promises it.
 # So: from one key, make new keys either with `split` or with `fold_in`.
 
 # %%
 key = jax.random.key(42)
 print("split:  ", jax.random.key_data(jax.random.split(key, 3)).tolist())
 print("fold_in:", [jax.random.key_data(jax.random.fold_in(key, i)).tolist() for i in range(3)])
+with jax.threefry_partitionable(False):
+    print("split before 0.5.0:", jax.random.key_data(jax.random.split(key, 3)).tolist())
 
 
 # %% exercise
