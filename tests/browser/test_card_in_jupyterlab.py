@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from lab_page import LabPage
@@ -11,6 +12,9 @@ from jaxguide.course.book import load_book
 from jaxguide.course.exercise import Key
 from jaxguide.course.key import load_key
 from jaxguide.course.places import places
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
 
@@ -34,61 +38,56 @@ def luminance(rgb: str) -> float:
     return 0.2126 * r + 0.7152 * g + 0.0722 * b
 
 
-def test_a_wrong_and_a_right_answer_get_their_cards(lab_page: LabPage, key: Key) -> None:
-    lab_page.open(f"{LESSON}.ipynb")
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_a_students_answers_get_cards_that_can_be_read(lab_page: LabPage, key: Key, theme: str) -> None:
+    name = theme.split()[-1].lower()
+    check = f"check({EXERCISE})"
+    lab_page.open(f"{LESSON}.ipynb", theme)
     setup = lab_page.run("from jaxguide.lesson import")
     assert "ready" in setup.inner_text()
     lab_page.run("import jax.numpy as jnp")
 
-    check = f"\n\ncheck({EXERCISE})"
-    started = lab_page.run(f"check({EXERCISE})")
-    assert "Not started yet" in started.locator(CARD).inner_text()
+    card = lab_page.run(check).locator(CARD)
+    assert "○ Not started yet" in card.inner_text()
+    assert_readable(card)
 
-    cell = lab_page.run(f"check({EXERCISE})", key.wrong[0].source.strip() + check)
-    assert cell.locator(CARD).count() == 1
-    words = cell.locator(CARD).inner_text()
-    assert re.search("✗ (Not right yet|Partly right)|◐ Partly right", words)
+    cell = lab_page.run(check, f"{key.wrong[0].source.strip()}\n\n{check}")
+    assert cell.locator(".jp-OutputArea-output").count() == 1, "one card and nothing beside it"
+    card = cell.locator(CARD)
+    assert_failure(card)
+    lab_page.picture(cell, f"wrong-{name}")
+    lab_page.save()
+    distrust(lab_page.lab.workspace / f"{LESSON}.ipynb")
+
+    cell = lab_page.run(check, f"{key.answer.source.strip()}\n\n{check}")
+    card = cell.locator(CARD)
+    assert "✓ Visible checks passed" in card.inner_text()
+    assert "✗" not in card.inner_text()
+    assert_readable(card)
+    lab_page.picture(cell, f"right-{name}")
+
+    lab_page.open("distrusted.ipynb", theme)
+    cell = lab_page.cell(check)
+    card = cell.locator(CARD)
+    card.wait_for()
+    source = card.evaluate("card => card.outerHTML")
+    assert "var(--jp-layout-color1" not in source, "the sanitizer was not at work"
+    assert_failure(card)
+    lab_page.picture(cell, f"untrusted-{name}")
+
+
+def assert_failure(card: "Locator") -> None:
+    words = card.inner_text()
+    assert re.search("✗ Not right yet|◐ Partly right", words)
     assert "✗ failed" in words
     assert "\nCall\n" in words
     assert f"hint({EXERCISE})" in words
-    lab_page.picture(cell, "wrong-light")
-
-    cell = lab_page.run(f"check({EXERCISE})", key.answer.source.strip() + check)
-    words = cell.locator(CARD).inner_text()
-    assert "✓ Visible checks passed" in words
-    assert "failed" not in words
-    assert cell.locator(".jp-OutputArea-output").count() == 1
-    lab_page.picture(cell, "right-light")
+    assert_readable(card)
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-def test_the_card_reads_well_in_both_themes_also_when_the_notebook_is_not_trusted(
-    lab_page: LabPage, key: Key, theme: str
-) -> None:
-    name = theme.split()[-1].lower()
-    lab_page.open(f"{LESSON}.ipynb", theme)
-    lab_page.run("from jaxguide.lesson import")
-    lab_page.run("import jax.numpy as jnp")
-    cell = lab_page.run(f"check({EXERCISE})", f"{key.wrong[0].source.strip()}\n\ncheck({EXERCISE})")
-    assert_readable(lab_page, CARD)
-    lab_page.picture(cell, f"wrong-{name}")
-    lab_page.save()
-
-    distrust(lab_page.lab.workspace / f"{LESSON}.ipynb")
-    lab_page.open("distrusted.ipynb", theme)
-    lab_page.page.wait_for_selector(CARD)
-    source = lab_page.page.locator(CARD).evaluate("card => card.outerHTML")
-    assert "var(--jp-layout-color1" not in source, "the sanitizer was not at work"
-    assert_readable(lab_page, CARD)
-    words = lab_page.page.locator(CARD).inner_text()
-    assert "✗ failed" in words
-    assert "Expected" in words or "Error" in words or "Call" in words
-    lab_page.picture(lab_page.cell(f"check({EXERCISE})"), f"untrusted-{name}")
-
-
-def assert_readable(lab_page: LabPage, selector: str) -> None:
+def assert_readable(card: "Locator") -> None:
     """Every text of the card stands out from what is behind it, and nothing is wider than the card."""
-    seen = lab_page.page.locator(selector).evaluate(
+    seen = card.evaluate(
         """card => [...card.querySelectorAll('*')].filter(e => e.innerText).map(e => {
             let behind = e;
             while (behind && /rgba?\\(.*, 0\\)|transparent/.test(getComputedStyle(behind).backgroundColor))
