@@ -1590,14 +1590,10 @@ print("last carry:", last, " outputs:", sums)
 # JAX runs the Python code of `step` only once, to learn what it does. So a key from outside is the *same* key in every
 # round. A key must travel with the loop: in the carry, or as one key for each round in `xs`.
 
-
 # %%
-def draw_once_more(carry, _):
-    """Draw from a key that comes from outside."""
-    return carry, jax.random.normal(key)
-
-
-print(jax.lax.scan(draw_once_more, None, length=3)[1])
+key = jax.random.key(0)
+_, outputs = jax.lax.scan(lambda carry, x: (carry, jax.random.normal(key)), 0.0, jnp.arange(3))
+print(outputs)
 
 
 # %% exercise
