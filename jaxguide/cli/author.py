@@ -60,25 +60,20 @@ def verify(folder: Path | None, as_json: bool, seeds: int, only: str | None) -> 
         print_json({**proof.to_plain(), "seconds": seconds})
     else:
         words = _(
-            "{exercises} exercises ({predictions} predictions), {checks} visible and {hidden} hidden checks; "
-            "{wrong} wrong and {right} other right answers planted, judged {judged} times in {seconds} s: {verdict}"
+            "exercises: {exercises}; predictions: {predictions}; visible checks: {checks}; hidden checks: {hidden}; "
+            "wrong answers: {wrong}; other right answers: {right}"
         )
-        verdict = (
-            plural("{count} problem", "{count} problems", len(proof.problems)) if proof.problems else _("all proven")
-        )
-        click.echo(
-            words.format(
-                exercises=proof.exercises,
-                predictions=proof.predictions,
-                checks=proof.checks,
-                hidden=proof.hidden_checks,
-                wrong=proof.wrong,
-                right=proof.alternatives,
-                judged=proof.judged,
-                seconds=seconds,
-                verdict=verdict,
-            )
-        )
+        counts = {
+            "exercises": proof.exercises - proof.predictions,
+            "predictions": proof.predictions,
+            "checks": proof.checks,
+            "hidden": proof.hidden_checks,
+            "wrong": proof.wrong,
+            "right": proof.alternatives,
+        }
+        click.echo(words.format(**counts))
+        found = plural("{count} problem", "{count} problems", len(proof.problems)) if proof.problems else _("all proven")
+        click.echo(_("{found}: {judged} answers judged in {s} s").format(found=found, judged=proof.judged, s=seconds))
     sys.exit(1 if proof.problems else 0)
 
 

@@ -1,9 +1,11 @@
 """A book: one lesson as percent-format Python, read into cells and exercises."""
 
 import ast
+import contextlib
 import dataclasses
 import functools
 import inspect
+import io
 import re
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -58,13 +60,19 @@ class Book:
         return frozenset(exercise.name for exercise in self.exercises)
 
     def setup_source(self, names: Iterable[str]) -> str:
-        """Return the code that must run before an answer: imports, every definition, and what defines `names`.
-
-        Definitions are cheap and a student may use any; other statements of example cells run only when needed.
-        """
-        definitions = {name for s in self.given if s.is_definition for name in s.binds}
-        wanted = {*names, *definitions, *self._given_in_exercises()}
+        """Return the code that must run before an answer: imports, given definitions, and what defines `names`."""
+        wanted = {*names, *self._given_in_exercises(), *self._sent_by_name()}
         return "\n".join(s.source for s in needed(self.given, wanted)) + "\n"
+
+    def _sent_by_name(self) -> set[str]:
+        """Return the functions of example cells that a check names, in code or in quotes."""
+        named: set[str] = set()
+        for cell in self.cells:
+            if cell.kind == "check":
+                named |= global_names(cell.source)
+                nodes = ast.walk(ast.parse(cell.source))
+                named |= {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+        return {name for s in self.given if s.is_definition for name in s.binds & named}
 
     def _given_in_exercises(self) -> set[str]:
         cells = [cell for cell in self.cells if cell.kind == "exercise"]
@@ -84,7 +92,9 @@ class Book:
         """Return a new namespace in which the lesson's setup has run, as a worker makes it."""
         namespace: dict[str, Any] = {"__name__": "__main__"}
         source = self.setup_source({*names, *self.exercise_setup_names()})
-        exec(compile(source, f"<setup {self.topic}>", "exec"), namespace)
+        # An example may print while it defines a name; that is nobody's output here.
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(source, f"<setup {self.topic}>", "exec"), namespace)
         return namespace
 
 

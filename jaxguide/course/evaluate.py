@@ -20,6 +20,16 @@ from jaxguide.frames import is_library
 PRINTED_LIMIT = 20_000
 
 
+class Printed(io.StringIO):
+    """Text that keeps its beginning and lets the rest go, so that no flood of output fills the memory."""
+
+    def write(self, text: str) -> int:
+        room = PRINTED_LIMIT - self.tell()
+        if room > 0:
+            super().write(text[:room])
+        return len(text)
+
+
 @dataclasses.dataclass(frozen=True)
 class Step:
     """One transformation around the answer: 'jit', 'vmap', 'grad', 'documented_draws' or 'then', with its options."""
@@ -54,7 +64,7 @@ def evaluate(function: Callable[..., Any], request: Request, names: Mapping[str,
         names: the namespace in which functions sent by name are found.
     """
     namespace = dict(names)
-    out = io.StringIO()
+    out = Printed()
     with _quiet(out):
         try:
             subject = _transform(function, request.steps, namespace)
@@ -64,7 +74,7 @@ def evaluate(function: Callable[..., Any], request: Request, names: Mapping[str,
             reply = {"error": describe_error(error).to_plain()}
         except BaseException as error:  # a student's sys.exit() or KeyboardInterrupt is an error of theirs
             reply = {"error": describe_error(error).to_plain()}
-    reply["printed"] = out.getvalue()[:PRINTED_LIMIT]
+    reply["printed"] = out.getvalue()
     return reply
 
 
@@ -129,7 +139,7 @@ def _observe(subject: Callable[..., Any], request: Request, names: dict[str, Any
 
 
 def _watch(subject: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    out = io.StringIO()
+    out = Printed()
     value, error = None, None
     with contextlib.redirect_stdout(out), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -143,7 +153,7 @@ def _watch(subject: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     return {
         "value": value,
         "error": error,
-        "lines": out.getvalue()[:PRINTED_LIMIT].splitlines(),
+        "lines": out.getvalue().splitlines(),
         "warnings": [f"{w.category.__name__}: {w.message}"[:500] for w in caught[:20]],
     }
 
@@ -176,10 +186,18 @@ def describe_error(error: BaseException) -> ErrorInfo:
             where = frame.f_code.co_name
     if isinstance(error, SyntaxError) and error.lineno is not None:
         line, source = error.lineno, (error.text or "").strip()
+    text = _text_of(error)
     message = "".join(traceback.format_exception_only(error)[-1:]).strip()
     name = type(error).__name__
     message = message.partition(": ")[2] if message.startswith(name) or ": " in message.split("\n")[0] else message
-    return ErrorInfo(name, _first_lines(str(error) or message), line, source[:300], where)
+    return ErrorInfo(name, _first_lines(text or message), line, source[:300], where)
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an exception class of the student's own may fail to describe itself
+        return ""
 
 
 def _first_lines(text: str, limit: int = 600) -> str:

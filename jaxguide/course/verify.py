@@ -77,6 +77,13 @@ def verify(course: Course, seeds: int = 2, only: str | None = None) -> Iterator[
                 yield exercise, proof
 
 
+def reproduced(book: Book, exercise: Exercise) -> set[str]:
+    """Return the documented examples that an exercise's checks compare with the ledger and notice when changed."""
+    prover = _Prover(book, exercise, 1, Proof())
+    prover.prove_documented()
+    return prover.proof.reproduced
+
+
 def stale_problems(course: Course) -> list[Problem]:
     """Return a problem for each printed file that is not what its book prints now."""
     message = _("not what the book prints now; run `jaxguide print`")
@@ -104,7 +111,7 @@ class _Prover:
             self._prove_right(planted, _("the right answer `{name}`").format(name=planted.name))
         self._prove_starter()
         self._prove_wrong()
-        self._prove_documented()
+        self.prove_documented()
 
     def _problem(self, message: str, where: Planted | None = None) -> None:
         path, line = (where.path, where.line) if where else (self.exercise.path, self.exercise.line)
@@ -227,7 +234,7 @@ class _Prover:
             message = _("the key predicts {guess}, and JAX gives {live}")
             self._problem(message.format(guess=result.note, live=result.reveal), self.key.answer)
 
-    def _prove_documented(self) -> None:
+    def prove_documented(self) -> None:
         exercise, entries = self.exercise, ledger.entries()
         named = [example for check in exercise.all_checks() for example in check.reproduces]
         for example in {*exercise.reproduces, *named}:

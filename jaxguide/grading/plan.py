@@ -71,7 +71,7 @@ def make_plan(submission: Submission, book: Book, course: Course) -> Plan:
             plan.cells.append(PlannedCell(cell, frozenset(_starters(cell.tree, exercises))))
             reads |= _reads(cell.source)
     # Functions that checks send by name are among the book's names.
-    plan.setup = book.setup_source({*reads, *book.exercise_setup_names(), *book.names})
+    plan.setup = book.setup_source({*reads, *book.exercise_setup_names()})
     return plan
 
 

@@ -1,0 +1,92 @@
+"""The real lesson graded for real: solved, untouched, wrong in every way, and with answers that break their process."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lesson_files import right_answers, submission, wrong_answers
+
+from jaxguide.course.library import Course, load_course
+from jaxguide.course.verdict import Verdict
+from jaxguide.grading.grade import SubmissionResult, grade
+
+
+@pytest.fixture(scope="module")
+def lesson() -> Course:
+    return load_course()
+
+
+def _grade(lesson: Course, path: Path) -> SubmissionResult:
+    (result,) = grade([path], lesson)
+    return result
+
+
+def test_the_solved_lesson_gets_full_marks(lesson: Course, tmp_path: Path) -> None:
+    book = lesson.books["random_numbers"]
+    result = _grade(lesson, submission(book, tmp_path / "ada.ipynb", right_answers(book)))
+    assert {e.name: e.verdict for e in result.results if e.verdict is not Verdict.PASSED} == {}
+    assert result.score == result.points == sum(e.points for e in book.exercises)
+    assert len(result.results) == len(book.exercises)
+
+
+@pytest.mark.parametrize("suffix", [".ipynb", ".py"])
+def test_the_starter_gets_nothing_and_is_not_attempted(lesson: Course, suffix: str) -> None:
+    result = _grade(lesson, lesson.places.notebooks / f"random_numbers{suffix}")
+    assert {e.verdict for e in result.results} == {Verdict.NOT_ATTEMPTED}
+    assert result.score == 0
+    assert len(result.results) == len(lesson.books["random_numbers"].exercises)
+
+
+@pytest.mark.parametrize("number", [0, *(pytest.param(n, marks=pytest.mark.long) for n in range(1, 7))])
+def test_each_planted_misconception_is_reported(lesson: Course, tmp_path: Path, number: int) -> None:
+    book = lesson.books["random_numbers"]
+    wrong = wrong_answers(book, number)
+    path = submission(book, tmp_path / "bob.ipynb", {name: source for name, (_n, _c, source) in wrong.items()})
+    by_name = {e.name: e for e in _grade(lesson, path).results}
+    for name, (misconception, check, _source) in wrong.items():
+        failure = by_name[name].first_failure
+        assert failure is not None, (name, misconception)
+        assert (failure.name, misconception in failure.misconceptions) == (check, True), (name, failure.message)
+
+
+BREAKING = {
+    "draws_in_a_row": ("    while True: pass", Verdict.OUT_OF_TIME),
+    "two_samples": ("    import os\n    os._exit(0)", Verdict.DIED),
+    "random_walk": ("    import sys\n    sys.exit()", Verdict.ERROR),
+    "worker_noise": ("    return jnp.asarray(np.ones(3 * 2**30, np.uint8))", Verdict.OUT_OF_MEMORY),
+}
+
+
+def test_four_answers_that_break_their_process_cost_no_other_its_mark(lesson: Course, tmp_path: Path) -> None:
+    book = lesson.books["random_numbers"]
+    answers = right_answers(book)
+    for name, (body, _verdict) in BREAKING.items():
+        answers[name] = f"def {name}{lesson.exercise(name).signature}:\n{body}"
+    result = _grade(lesson, submission(book, tmp_path / "eve.ipynb", answers))
+    for outcome in result.results:
+        expected = BREAKING[outcome.name][1] if outcome.name in BREAKING else Verdict.PASSED
+        assert outcome.verdict is expected, (outcome.name, outcome.first_failure)
+        assert outcome.score == (0 if outcome.name in BREAKING else outcome.points)
+
+
+def test_a_truncated_notebook_gets_a_clear_line_and_the_others_are_graded(lesson: Course, tmp_path: Path) -> None:
+    whole = submission(lesson.books["random_numbers"], tmp_path / "ada.ipynb", {})
+    (tmp_path / "cut.ipynb").write_text(whole.read_text()[:3000])
+    command = [sys.executable, "-m", "jaxguide", "grade", str(tmp_path), "--json", "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "cut.ipynb: The notebook is cut off" in done.stderr
+    printed = json.loads(done.stdout)
+    assert printed == json.loads((tmp_path / "out" / "results.json").read_text())
+    ada, cut = printed["submissions"]
+    assert (ada["unreadable"], len(ada["exercises"])) == (None, len(lesson.books["random_numbers"].exercises))
+    assert "cut off" in cut["unreadable"]
+    assert {path.stem for path in (tmp_path / "out" / "feedback").iterdir()} == {"ada", "cut"}
+
+
+def test_wrong_usage_ends_with_status_2(tmp_path: Path) -> None:
+    for arguments in (["no_such_file.ipynb"], [], [str(tmp_path)], [str(tmp_path), "--only", "two_sample"]):
+        done = subprocess.run([sys.executable, "-m", "jaxguide", "grade", *arguments], capture_output=True, text=True)
+        assert done.returncode == 2, done.stderr

@@ -1,0 +1,74 @@
+"""The README's files are written, its commands run, and their output is what it shows."""
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ELSEWHERE = ("make start", "make test", "pip install", "jaxguide start")  # tests/test_start.py and CI run these
+
+
+def _blocks(language: str) -> list[str]:
+    return [text for kind, text in BLOCK.findall(README.read_text()) if kind == language]
+
+
+def _commands() -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for block in _blocks("console"):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line[2:], ""))
+            else:
+                found[-1] = (found[-1][0], found[-1][1] + line + "\n")
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the README shows."""
+    folder = tmp_path_factory.mktemp("readme")
+    for text in _blocks("python"):
+        name, _newline, body = text.partition("\n")
+        if name.endswith(".py"):
+            path = folder / name.removeprefix("# ")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(body)
+    return folder
+
+
+def test_the_two_commands_stand_on_top() -> None:
+    assert [command for command, _shown in _commands()[:2]] == ["make start", "make test"]
+
+
+def test_the_commands_do_what_the_readme_shows(folder: Path) -> None:
+    checker = doctest.OutputChecker()
+    ran = 0
+    for command, shown in _commands():
+        if command.startswith(ELSEWHERE):
+            continue
+        arguments = shlex.split(command)
+        assert arguments[0] == "jaxguide"
+        done = subprocess.run(
+            [sys.executable, "-m", *arguments],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "COLUMNS": "130"},
+        )
+        assert done.returncode == (1 if arguments[1] in ("check", "grade") else 0), done.stderr
+        flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        assert checker.check_output(shown, done.stdout, flags), f"{command}\n{done.stdout}"
+        ran += 1
+    assert ran >= 7
+
+
+def test_the_readmes_book_runs_as_a_script(folder: Path) -> None:
+    book = folder / "my_course" / "exercises" / "hello.py"
+    subprocess.run([sys.executable, str(book)], check=True, cwd=folder)
