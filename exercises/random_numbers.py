@@ -1563,7 +1563,7 @@ def samples_of_equal_size_differ(answer, draw):
 @visible(
     two_samples,
     stage="keys",
-    idea="A key that was split is used up: draw from the new keys only.",
+    idea="Each key serves once: for one split or for one draw.",
 )
 def each_key_is_used_once(answer, draw):
     """No key is used twice."""
@@ -2356,8 +2356,9 @@ def the_shared_number_is_no_workers_number(answer, draw):
         both = [parts(answer(draw.key(), n), 2) for _ in range(2)]
         # A worker has the shared number by chance 2**-23, the same worker with two keys by chance 2**-46.
         meets = [set(np.flatnonzero(np.asarray(rows) == np.asarray(shared)).tolist()) for rows, shared in both]
-        same = sorted(meets[0] & meets[1])
-        expect_that(not same, f"The shared number is that of worker {same[:1]}.", tuple(both[0]), "another number")
+        same = meets[0] & meets[1]
+        message = f"The shared number is that of worker {min(same, default=None)}."
+        expect_that(not same, message, tuple(both[-1]), "another number")
 
 
 @visible(
@@ -2380,7 +2381,7 @@ def same_key_same_noise_other_key_other_noise(answer, draw):
 @visible(
     worker_noise,
     stage="keys",
-    idea="A key that was split is used up: do not draw from it.",
+    idea="Each key serves once: for one split or for one draw.",
 )
 def no_key_serves_two_workers(answer, draw):
     """No key is used twice."""
