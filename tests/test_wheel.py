@@ -1,0 +1,65 @@
+"""The wheel carries the course: installed outside a clone, everything works and the key stays hidden."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+CLONE = Path(__file__).parents[1]
+STEALS = '''
+from pathlib import Path
+
+import jax
+import jaxguide
+
+
+def two_samples(key, n, m):
+    key_folder = Path(jaxguide.__file__).parent / "_course" / "solutions"
+    names = {}
+    exec((key_folder / "random_numbers.py").read_text(), names)
+    return names["two_samples"](key, n, m)
+'''
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package unpacked from its wheel."""
+    out = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(CLONE)]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = out.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(out / "site")
+    return out / "site"
+
+
+def _run(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    code = "import sys; sys.path[:] = [p for p in sys.path if p != sys.argv[1]]; del sys.argv[1]; "
+    code += "from jaxguide.cli import main; main()"
+    # An editable install puts the clone on the path; the unpacked wheel stands before it.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), sysconfig.get_paths()["purelib"]])}
+    command = [sys.executable, "-c", code, str(CLONE), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+
+
+def test_the_wheel_holds_the_lessons_and_nothing_of_the_tests(installed: Path) -> None:
+    course = installed / "jaxguide" / "_course"
+    names = {path.relative_to(course).as_posix() for path in course.rglob("*") if path.is_file()}
+    assert {"exercises/random_numbers.py", "solutions/random_numbers.py"} <= names
+    assert {"notebooks/random_numbers.ipynb", "notebooks/random_numbers.py"} <= names
+    assert not (installed / "tests").exists()
+
+
+def test_the_installed_program_hints_checks_and_keeps_the_key_from_workers(installed: Path, tmp_path: Path) -> None:
+    hint = _run(installed, tmp_path, "hint", "two_samples")
+    assert hint.stdout.startswith("Hint 1 of 3"), hint.stderr
+    (tmp_path / "thief.py").write_text(STEALS)
+    graded = _run(installed, tmp_path, "grade", "thief.py", "--only", "two_samples", "--json")
+    (submission,) = json.loads(graded.stdout)["submissions"]
+    (exercise,) = submission["exercises"]
+    assert (exercise["verdict"], exercise["score"]) == ("error", 0), graded.stderr
+    assert "PermissionError" in json.dumps(exercise)
