@@ -114,7 +114,9 @@ def _fits(value: Any, kind: Any) -> bool:
     if kind is None or kind is types.NoneType:
         return value is None
     declared: typing.Hashable = kind
-    return type(value) is declared and all(_fits(getattr(value, name), hint) for name, hint in _fields(declared).items())
+    if type(value) is not declared:
+        return False
+    return all(_fits(getattr(value, name), hint) for name, hint in _fields(declared).items())
 
 
 @functools.cache

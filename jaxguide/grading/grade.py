@@ -1,6 +1,7 @@
 """Grade submissions: one after the other, each in a worker of its own, every file with a result of its own."""
 
 import dataclasses
+import sys
 import traceback
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -79,6 +80,12 @@ def find_submissions(paths: Iterable[Path]) -> list[Path]:
     return list(found)
 
 
+def _holds_python(folder: Path) -> bool:
+    """Return whether a folder holds what every worker needs, as when results are written to the top of a clone."""
+    places = (sys.prefix, sys.base_prefix, Path(__file__).parent)
+    return any(Path(place).is_relative_to(folder.absolute()) for place in places)
+
+
 def _is_passed_over(path: Path) -> bool:
     return any(part.startswith(".") or part in _FOLDERS_PASSED_OVER for part in path.parts)
 
@@ -113,7 +120,7 @@ def grade(
         FileNotFoundError: one of the paths is not there.
     """
     files = find_submissions(paths)
-    concealed = (course.places.solutions, *conceal, *files)
+    concealed = (course.places.solutions, *(path for path in conceal if not _holds_python(path)), *files)
     grader = _Grader(
         course,
         Surroundings(tuple(path.absolute() for path in concealed), limits or Limits(), protection),

@@ -59,7 +59,7 @@ class WorkerProcess:
         self.is_alive = True
         self._scratch = Path(tempfile.mkdtemp(prefix="jaxguide-worker-"))
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
-        token = secrets.token_hex(16)
+        token = f"{os.getpid()}-{secrets.token_hex(16)}"
         self._process = subprocess.Popen(
             [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(self._config(hidden, protection))],
             stdin=subprocess.PIPE,

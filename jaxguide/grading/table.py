@@ -1,8 +1,10 @@
 """Show a batch of graded submissions in the terminal."""
 
+import os
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +16,7 @@ from jaxguide.grading.grade import SubmissionResult
 from jaxguide.text import _, plural
 
 _FEW = 3
+_NARROW = 70
 _COUNTED = (Verdict.PASSED, Verdict.NOT_ATTEMPTED)
 
 
@@ -25,19 +28,28 @@ class GradeTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layout = Layout(options.max_width, options.ascii_only)
+        yield from self._stacked(layout) if layout.width < _NARROW else self._columns(layout)
+        yield Text("")
+        for line in self._totals():
+            yield layout.text(line)
+
+    def _stacked(self, layout: Layout) -> Iterator[RenderableType]:
+        for result in self.results:
+            yield layout.text(f"{_name(result)}  {_points(result)}", style="bold")
+            yield from (Padding(line, (0, 0, 0, 2)) for line in self._lines(result, layout))
+
+    def _columns(self, layout: Layout) -> Iterator[RenderableType]:
         table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(overflow="fold", max_width=max(16, options.max_width // 3))
+        table.add_column(overflow="fold", max_width=max(16, layout.width // 3))
         table.add_column(overflow="fold", justify="right")
         table.add_column(overflow="fold", ratio=1)
         heads = (_("Submission"), _("Points"), _("Exercises"))
         table.add_row(*(layout.text(head, style="bold") for head in heads))
         for result in self.results:
-            name = layout.text(clean(str(result.path), 200))
-            table.add_row(name, layout.text(_points(result)), Text("\n").join(self._lines(result, layout)))
+            table.add_row(
+                layout.text(_name(result)), layout.text(_points(result)), Text("\n").join(self._lines(result, layout))
+            )
         yield table
-        yield Text("")
-        for line in self._totals():
-            yield layout.text(line)
 
     def _lines(self, result: SubmissionResult, layout: Layout) -> Iterator[Text]:
         if result.unreadable is not None:
@@ -72,6 +84,11 @@ class GradeTable:
     def text(self, width: int | None = None) -> str:
         """Return the table as plain text, no line longer than `width`."""
         return to_text(self, width)
+
+
+def _name(result: SubmissionResult) -> str:
+    """Return the file's path as seen from here, where that is shorter."""
+    return clean(min(str(result.path), os.path.relpath(result.path), key=len), 200)
 
 
 def _points(result: SubmissionResult) -> str:

@@ -105,8 +105,9 @@ class ProcessTree:
                     if process.status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP):
                         return True
                     continue
-                for task in os.scandir(f"/proc/{process.pid}/task"):
-                    state = Path(task.path, "stat").read_text().rpartition(")")[2].split()[0]
+                tasks = Path(f"/proc/{process.pid}/task")
+                for task in os.listdir(tasks):
+                    state = Path(tasks, task, "stat").read_text().rpartition(")")[2].split()[0]
                     if state in ("R", "D"):
                         return True
         return False

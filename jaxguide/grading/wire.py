@@ -225,7 +225,7 @@ class _Reader:
         if size_bytes > len(self.rest):
             raise WireError("an array is larger than the payload")
         taken, self.rest = self.rest[:size_bytes], self.rest[size_bytes:]
-        if dtype.kind == "b" and size_bytes and np.frombuffer(taken, np.uint8).max() > 1:
+        if dtype.kind == "b" and size_bytes and (np.frombuffer(taken, np.uint8) > 1).any():
             raise WireError("an array of bool holds something else")
         try:
             return np.frombuffer(taken, dtype).reshape(axes).copy()

@@ -6,7 +6,6 @@ and no other submission ever comes into this process.
 
 import builtins
 import contextlib
-import io
 import json
 import linecache
 import os
@@ -17,7 +16,6 @@ import types
 from typing import Any
 
 FIRST_PRIVATE_DESCRIPTOR = 200
-OUTPUT_LIMIT = 20_000
 
 
 def main() -> None:
@@ -27,14 +25,13 @@ def main() -> None:
     os.umask(0o077)
     from pathlib import Path
 
+    from jaxguide import compat
     from jaxguide.grading import box
 
+    compat.set_print_flag()  # reads which jaxlib is installed, which may not be possible in the box
     hidden = [Path(path) for path in config["hidden"]]
     protection = box.hide(hidden, Path(config["scratch"]), config["protection"])
 
-    from jaxguide import compat
-
-    compat.set_print_flag()
     _start_jax()
     from jaxguide.grading.wire import encode
 
@@ -142,16 +139,6 @@ def _write(descriptor: int, frame: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-class Bounded(io.StringIO):
-    """Text that keeps its first part and lets the rest go, so that no flood of output fills the memory."""
-
-    def write(self, text: str) -> int:
-        room = OUTPUT_LIMIT - self.tell()
-        if room > 0:
-            super().write(text[:room])
-        return len(text)
-
-
 class Submission:
     """The student's namespace and what was defined in it."""
 
@@ -209,10 +196,10 @@ class Submission:
 
     def run(self, filename: str, source: str) -> dict[str, Any]:
         """Run source in the namespace; an exception becomes data."""
-        from jaxguide.course.evaluate import describe_error
+        from jaxguide.course.evaluate import Printed, describe_error
 
         linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-        out = Bounded()
+        out = Printed()
         error = None
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             try:

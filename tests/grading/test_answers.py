@@ -1,0 +1,86 @@
+"""What a worker replies is checked all through before a check may look at it."""
+
+from typing import Any
+
+import pytest
+
+from jaxguide.course.answer import Answer
+from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
+from jaxguide.grading.answers import BrokenAnswer, RemoteAnswer
+from jaxguide.keys import KeyProblem, KeyUse, Use
+from jaxguide.tracing import Output, Program
+
+
+def answering(reply: dict[str, Any]) -> Answer:
+    return RemoteAnswer("f", lambda name, request: reply)
+
+
+SEEN = {"value": 1, "error": None, "lines": ["a"], "warnings": [], "traces": 1, "compiles": 1}
+PROGRAM = Program({"add": 2}, 2, [Output((3,), "float32", False)], 0, 0).to_plain()
+KEY_USE = KeyUse([Use("draw", (0, 1), "fry", 3)], [KeyProblem("drawn_twice", "twice")]).to_plain()
+QUESTIONS = {"observe": [SEEN], "program": PROGRAM, "key_use": KEY_USE}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_good_replies_come_through(question: str) -> None:
+    getattr(answering({"value": QUESTIONS[question], "printed": ""}), question)(1)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {},
+        {"printed": ""},
+        {"value": 1},
+        {"value": 1, "printed": 7},
+        {"value": 1, "error": None, "printed": ""},
+        {"error": [], "printed": ""},
+        {"error": {"type_name": 3}, "printed": ""},
+        {"error": {"type_name": 3, "message": "", "line": None, "source": "", "where": ""}, "printed": ""},
+        {"error": {"type_name": "E", "message": "", "line": "1", "source": "", "where": ""}, "printed": ""},
+    ],
+)
+def test_a_reply_out_of_shape_is_the_submissions_failure(reply: dict[str, Any]) -> None:
+    with pytest.raises(AnswerGone, match="own line") as gone:
+        answering(reply)(1)
+    assert gone.value.verdict is Verdict.DIED
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("observe", None),
+        ("observe", []),
+        ("observe", [SEEN, SEEN]),
+        ("observe", [{**SEEN, "traces": "none"}]),
+        ("observe", [{**SEEN, "traces": True}]),
+        ("observe", [{**SEEN, "lines": [1]}]),
+        ("observe", [{**SEEN, "error": {"type_name": 1}}]),
+        ("observe", [{**SEEN, "more": 1}]),
+        ("observe", [{"value": 1}]),
+        ("program", 3),
+        ("program", {**PROGRAM, "primitives": {"add": "2"}}),
+        ("program", {**PROGRAM, "outputs": [[[3], 32, False]]}),
+        ("program", {**PROGRAM, "outputs": 3}),
+        ("key_use", {**KEY_USE, "uses": [{"kind": 3}]}),
+        ("key_use", {**KEY_USE, "uses": [{**KEY_USE["uses"][0], "bits": ["0"]}]}),
+        ("key_use", {**KEY_USE, "problems": [{"kind": 1, "message": ""}]}),
+        ("key_use", {"uses": []}),
+    ],
+)
+def test_what_is_observed_has_its_declared_types(question: str, value: Any) -> None:
+    with pytest.raises(AnswerGone, match="own line"):
+        getattr(answering({"value": value, "printed": ""}), question)(1)
+
+
+def test_sys_exit_gets_a_sentence() -> None:
+    error = ErrorInfo("SystemExit", "", 3).to_plain()
+    with pytest.raises(StudentError, match=r"sys\.exit"):
+        answering({"error": error, "printed": ""})(1)
+
+
+def test_a_broken_definition_answers_every_question_with_its_failure() -> None:
+    answer = BrokenAnswer("f", StudentError(ErrorInfo("NameError", "name 'x' is not defined", 2)))
+    for ask in (answer, answer.jit, answer.vmap(), answer.observe, answer.grad().program, answer.key_use):
+        with pytest.raises(StudentError, match="NameError"):
+            ask(1.0)

@@ -1,0 +1,221 @@
+"""What honest submissions get, in whatever shape their file is."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from small_course import ANSWERS, FACTORS, without
+
+from jaxguide.course.library import Course
+from jaxguide.course.printer import notebook_text, script_text
+from jaxguide.course.verdict import Verdict
+from jaxguide.grading.grade import SubmissionResult, find_submissions, grade
+
+Notebook = Callable[..., Path]
+
+
+def one(course: Course, path: Path, **options: object) -> SubmissionResult:
+    (result,) = grade([path], course, **options)  # type: ignore[arg-type]
+    return result
+
+
+def verdicts(result: SubmissionResult) -> dict[str, str]:
+    return {r.name: r.verdict.value for r in result.results}
+
+
+def test_the_solved_lesson_gets_all_points(course: Course, notebook: Notebook) -> None:
+    result = one(course, notebook(*ANSWERS.values()))
+    assert set(verdicts(result).values()) == {"passed"}
+    assert (result.score, result.points) == (6, 6)
+    assert result.repairs == []
+    assert result.protection in ("landlock", "audit hook")
+    assert {"python", "jax", "jaxlib"} <= set(result.versions)
+    assert any(check.hidden for r in result.results for check in r.checks)
+
+
+def test_the_starter_is_not_attempted(course: Course, tmp_path: Path) -> None:
+    (book,) = course.books.values()
+    for name, text in (("small_numbers.ipynb", notebook_text(book)), ("small_numbers.py", script_text(book))):
+        path = tmp_path / "grace" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        result = one(course, path)
+        assert set(verdicts(result).values()) == {"not attempted"}
+        assert (result.score, result.student) == (0, "grace")
+        assert result.repairs == []
+
+
+def test_answers_written_into_the_printed_lesson_count(course: Course, tmp_path: Path) -> None:
+    (book,) = course.books.values()
+    text = script_text(book)
+    stub = text.index("    ...", text.index("def triple"))
+    path = tmp_path / "ada.py"
+    path.write_text(text[:stub] + "    return scale * x * 0.3" + text[stub + 7 :])
+    result = one(course, path)
+    assert verdicts(result)["triple"] == "passed"
+    assert verdicts(result)["double"] == "not attempted"
+    assert result.repairs == []
+
+
+def test_a_wrong_answer_names_its_hidden_check(course: Course, notebook: Notebook) -> None:
+    wrong = "def double(x):\n    return 2 * x if x.shape == (3,) else x\n"
+    (double, *_others) = one(course, notebook(wrong)).results
+    failed = [check for check in double.checks if check.verdict is Verdict.FAILED]
+    assert [check.name for check in failed] == ["doubles_any_numbers"]
+    assert failed[0].hidden
+    assert failed[0].got
+    assert failed[0].expected
+
+
+def test_only_named_exercises_are_graded(course: Course, notebook: Notebook) -> None:
+    result = one(course, notebook(*ANSWERS.values()), only={"triple"})
+    assert verdicts(result) == {"triple": "passed"}
+    assert result.points == 1
+
+
+def test_many_idioms_count(course: Course, notebook: Notebook) -> None:
+    result = one(
+        course,
+        notebook(
+            "import jax, functools\nimport numpy as np\nfrom jaxguide.lesson import check, hint, solution, start\n"
+            "import jaxguide\njaxguide.check('double')\nstart('small_numbers')",
+            "double = jax.jit(lambda x: x + x)\ncheck(double)",
+            "triple = jax.vmap(lambda one: 3 * one)",
+            "quadruple = functools.partial(jnp.multiply, 4.0)",
+            "class Times:\n    def __call__(self, x):\n        return 5.0 * x\nquintuple = Times()",
+            "if True:\n    def slope(f, x):\n        return jax.vjp(f, x)[1](1.0)[0]",
+        ),
+    )
+    assert set(verdicts(result).values()) == {"passed"}
+    assert result.repairs == []
+
+
+def test_last_definition_that_executes_and_is_not_the_starter_counts(course: Course, notebook: Notebook) -> None:
+    starter = 'def double(x):\n    """Return something else than the stub says."""\n    # a comment\n    pass\n'
+    result = one(
+        course,
+        notebook(
+            "def double(x):\n    return x\n",
+            ANSWERS["double"],
+            starter,
+            "raise ValueError('half way')\ndef double(x):\n    return 7 * x\n",
+            "double = double(jnp.ones(3))",
+            ANSWERS["triple"] + "\nthis is no Python",
+            *without("double", "triple"),
+        ),
+    )
+    assert verdicts(result) == {**dict.fromkeys([*FACTORS, "slope"], "passed"), "triple": "error"}
+    said = "\n".join(result.repairs)
+    assert "`double` is defined 2 times (code cell 1, code cell 2); the last counts." in said
+    assert "code cell 4: raised ValueError: half way (line 1)." in said
+    assert "code cell 5: sets `double` to a value" in said
+    assert "code cell 6: not run, since it is no Python" in said
+
+
+def test_a_definition_that_fails_is_an_error_of_its_exercise(course: Course, notebook: Notebook) -> None:
+    result = one(course, notebook("nothing_of_this_name\ndef double(x):\n    return 2 * x", *without("double")))
+    assert verdicts(result)["double"] == "error"
+    first = result.results[0].first_failure
+    assert first is not None
+    assert first.error is not None
+    assert (first.error.type_name, first.error.line) == ("NameError", 1)
+    assert result.score == 5
+
+
+def test_magics_are_taken_out_and_reported(course: Course, notebook: Notebook) -> None:
+    result = one(
+        course,
+        notebook(
+            "%matplotlib inline\n!touch /tmp/must_not_appear\nimport jax\n",
+            "%%time\n" + ANSWERS["double"],
+            "%%bash\ndef triple(x):\n    return 3 * x",
+            "double?\n" + ANSWERS["quadruple"] + "files = !ls\n",
+            'def quintuple(x):\n    """Times\n    % of\n    !important"""\n    return 5 * x\n',
+            "get_ipython().run_line_magic('matplotlib', 'inline')\ndisplay(jax.numpy.ones(2))\n",
+        ),
+    )
+    expected = {"double": "passed", "triple": "not attempted", "quadruple": "passed", "quintuple": "passed"}
+    assert verdicts(result) == {**expected, "slope": "not attempted"}
+    magics = ["%matplotlib inline", "!touch /tmp/must_not_appear", "%%time", "%%bash", "double?", "files = !ls"]
+    assert [any(f"`{magic}`" in repair for repair in result.repairs) for magic in magics] == [True] * 6
+    assert len(result.repairs) == 6
+    assert not Path("/tmp/must_not_appear").exists()
+
+
+def test_a_plain_script_keeps_its_good_parts(course: Course, tmp_path: Path) -> None:
+    path = tmp_path / "plain.py"
+    path.write_text(
+        "import jax\n\n" + ANSWERS["double"] + "\n1 / 0\n\ndef triple(x:\n\n    return\n\n" + ANSWERS["quadruple"]
+    )
+    result = one(course, path)
+    expected = {"double": "passed", "triple": "error", "quadruple": "passed"}
+    assert {name: verdict for name, verdict in verdicts(result).items() if name in expected} == expected
+    said = "\n".join(result.repairs)
+    assert "line 6: raised ZeroDivisionError: division by zero (line 6)." in said
+    assert "line 8: not run" in said
+
+
+def test_errors_show_the_line_of_the_students_file(course: Course, tmp_path: Path) -> None:
+    path = tmp_path / "lines.py"
+    path.write_text("# %% [markdown]\n# Text\n\n# %%\n\ndef double(x):\n    y = x\n    return y.no_such_thing\n")
+    failure = one(course, path).results[0].first_failure
+    assert failure is not None
+    assert failure.error is not None
+    assert (failure.error.line, failure.error.source) == (8, "return y.no_such_thing")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("cut.ipynb", '{"cells": [{"cell_type": "code", "source": ["def dou', "cut off"),
+        ("cut2.ipynb", '{"cells": [', "cut off"),
+        ("noise.ipynb", "{cells: []}", "line 1 is not JSON"),
+        ("list.ipynb", "[1, 2]", "no notebook"),
+        ("types.ipynb", '{"cells": {"a": 1}}', "no notebook"),
+        ("odd.ipynb", '{"cells": [1, null, {"cell_type": "code", "source": {"a": 1}}, {"cell_type": 3}]}', "no code"),
+        ("deep.ipynb", "[" * 100_000, "damaged|cut off"),
+        ("empty.ipynb", "", "empty"),
+        ("empty.py", " \n", "empty"),
+        ("binary.py", b"\xff\xfe\x00", "UTF-8"),
+        ("other.py", "x = 1\n", "no exercise of this course"),
+        ("notes.txt", "hello", "neither a notebook"),
+        ("long.py", "def double(x): return " + "(" * 300_000, "more than"),
+    ],
+)
+def test_files_that_cannot_be_graded_get_one_sentence(
+    course: Course, tmp_path: Path, name: str, content: str | bytes, says: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    result = one(course, path)
+    assert result.unreadable is not None
+    assert any(part in result.unreadable for part in says.split("|"))
+    assert len(result.unreadable.splitlines()) == 1
+    assert not result.is_complete
+
+
+@pytest.mark.parametrize(
+    "source", ["-" * 100_000 + "1", "(" * 5000 + ")" * 5000, "x = '\0'", "a" + ".b" * 50_000, "return 3"]
+)
+def test_code_that_cannot_be_read_harms_nobody(course: Course, notebook: Notebook, source: str) -> None:
+    result = one(course, notebook(source, ANSWERS["double"]), only={"double"})
+    assert verdicts(result) == {"double": "passed"}
+    assert len(result.repairs) == 1
+
+
+def test_folders_are_searched_and_checkpoints_passed_over(course: Course, notebook: Notebook, tmp_path: Path) -> None:
+    first = notebook(ANSWERS["double"], name="b/small_numbers.ipynb")
+    second = notebook(ANSWERS["double"], name="a/x.ipynb")
+    for other in (".ipynb_checkpoints/x-checkpoint.ipynb", ".hidden/x.py", "__pycache__/x.py", "a/notes.md"):
+        notebook(ANSWERS["double"], name=other)
+    assert find_submissions([tmp_path, first]) == [second, first]
+    with pytest.raises(FileNotFoundError, match="no file or folder"):
+        find_submissions([tmp_path / "missing"])
+
+
+def test_old_notebooks_are_read(course: Course, tmp_path: Path) -> None:
+    path = tmp_path / "old.ipynb"
+    cell = {"cell_type": "code", "input": [ANSWERS["double"]]}
+    path.write_text(json.dumps({"nbformat": 3, "worksheets": [{"cells": [cell]}]}))
+    assert verdicts(one(course, path))["double"] == "passed"

@@ -1,0 +1,233 @@
+"""What code gets that never ends, ends everything, floods, forks or forges: its own verdict, and no one else's."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+from small_course import ANSWERS, FACTORS, without
+
+from jaxguide.course.library import Course
+from jaxguide.course.verdict import ExerciseResult
+from jaxguide.grading.grade import SubmissionResult, grade
+from jaxguide.grading.usage import TOKEN_VARIABLE, Limits
+
+Notebook = Callable[..., Path]
+
+
+def one(course: Course, path: Path, limits: Limits) -> SubmissionResult:
+    (result,) = grade([path], course, limits=limits)
+    return result
+
+
+TOOLS = """
+import os, sys, time, ctypes, signal
+
+def write_everywhere(text):
+    for descriptor in range(190, 300):
+        try: os.write(descriptor, text)
+        except OSError: pass
+"""
+
+
+def in_calls(course: Course, notebook: Notebook, limits: Limits, bodies: Sequence[str]) -> list[ExerciseResult]:
+    """Grade exercises with these bodies, and see that the answer graded after them keeps its mark."""
+    cells = [TOOLS]
+    for name, body in zip(FACTORS, bodies, strict=False):
+        lines = "\n".join(f"    {line}" for line in body.splitlines())
+        cells.append(f"def {name}(x):\n{lines}\n    return {FACTORS[name]} * x")
+    result = one(course, notebook(*cells, ANSWERS["slope"]), limits)
+    assert result.results[-1].verdict == "passed"
+    assert result.not_graded == {}
+    assert no_stray_left()
+    return result.results[: len(bodies)]
+
+
+def no_stray_left() -> bool:
+    """Return whether every worker, and whatever it started, is gone within a second."""
+    for _moment in range(20):
+        if not any(_is_workers(process) for process in psutil.process_iter()):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _is_workers(process: psutil.Process) -> bool:
+    try:
+        # A token begins with the grader's process, so that tests that run side by side do not meet.
+        return (
+            process.environ().get(TOKEN_VARIABLE, "").startswith(f"{os.getpid()}-")
+            and process.status() != psutil.STATUS_ZOMBIE
+        )
+    except psutil.Error:
+        return False
+
+
+def test_four_that_end_everything_leave_the_fifth_its_mark(course: Course, notebook: Notebook) -> None:
+    path = notebook(
+        "import os, sys\nimport numpy as np",
+        "def double(x):\n    while True:\n        pass",
+        "def triple(x):\n    os._exit(0)",
+        "def quadruple(x):\n    sys.exit()",
+        "def quintuple(x):\n    return 5 * x + np.ones(3 * 2**30, np.uint8).sum() * 0",
+        ANSWERS["slope"],
+    )
+    result = one(course, path, Limits(cpu_s=2.0))
+    double, triple, quadruple, quintuple, slope = result.results
+    assert double.verdict == "out of time"
+    assert "2 seconds of computing" in double.checks[0].message
+    assert triple.verdict == "died"
+    assert "exit code 0" in triple.checks[0].message
+    assert quadruple.verdict == "error"
+    assert quadruple.checks[0].error is not None
+    assert quadruple.checks[0].error.type_name == "SystemExit"
+    assert "sys.exit()" in quadruple.checks[0].message
+    assert quintuple.verdict == "out of memory"
+    assert "2 GB" in quintuple.checks[0].message
+    assert slope.verdict == "passed"
+    assert (result.score, result.not_graded) == (2, {})
+    assert no_stray_left()
+
+
+def test_memory_asked_of_jax_is_bounded_too(course: Course, notebook: Notebook, quick: Limits) -> None:
+    body = "return 2 * x + jnp.sum(jnp.ones(3 * 2**30, jnp.int8).at[0].set(3)) * 0"
+    (double,) = in_calls(course, notebook, quick, [body])
+    assert double.verdict == "out of memory"
+
+
+def test_cells_that_end_the_process_are_left_out(course: Course, notebook: Notebook, quick: Limits) -> None:
+    path = notebook(
+        ANSWERS["double"],
+        "while True:\n    pass",
+        "import os\nos._exit(3)\ndef triple(x):\n    return 3 * x",
+        "import sys\nsys.exit('enough')",
+        *without("double", "triple"),
+    )
+    result = one(course, path, quick)
+    assert [r.verdict.value for r in result.results] == ["passed", "died", "passed", "passed", "passed"]
+    said = "\n".join(result.repairs)
+    assert "code cell 2: left out. Your code was stopped after 2 seconds of computing." in said
+    assert "code cell 3: left out. Your code ended the Python process (exit code 3)" in said
+    assert "code cell 4: raised SystemExit: enough" in said
+    assert no_stray_left()
+
+
+def test_many_cells_that_end_the_process_end_the_attempt(
+    course: Course, notebook: Notebook, quick: Limits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxguide.grading.session._LOST_CELLS_LIMIT", 2)
+    path = notebook(ANSWERS["double"], *["import os; os._exit(0)"] * 15, ANSWERS["triple"])
+    result = one(course, path, quick)
+    assert [r.verdict.value for r in result.results][:2] == ["passed", "died"]
+
+
+ENDS = {
+    "waits": [
+        ("time.sleep(1000)", "out of time", "of waiting"),
+        ("while True: time.sleep(0.001)", "out of time", "of waiting"),
+        ("input()", "error", "EOF"),
+        ("os.kill(os.getpid(), signal.SIGSTOP)", "out of time", "of waiting"),
+    ],
+    "signals": [
+        ("os.kill(os.getpid(), 9)", "died", "SIGKILL"),
+        ("ctypes.string_at(0)", "died", "SIGSEGV"),
+        ("os.abort()", "died", "SIGABRT"),
+        ("while True: print('spam' * 1000)", "out of time", "of computing"),
+    ],
+    "descriptors": [
+        ("os.closerange(3, 300)", "died", ""),
+        ("write_everywhere(b'garbage' * 10)", "died", "own line"),
+        ("write_everywhere(b'JGW1' + b'\\xff' * 40)", "died", "own line"),
+        ("def f(n): return f(n + 1)\nf(0)", "error", "recursion"),
+    ],
+    "errors": [
+        ("import resource\nresource.setrlimit(resource.RLIMIT_AS, (10, 10))\nbytes(10**8)", "out of memory", ""),
+        ("raise type('Odd\\x1b[31m', (BaseException,), {})('\\x1b]0;title\\x07' * 3)", "error", ""),
+        ("raise type('Bad', (Exception,), {'__str__': lambda self: 1 / 0})()", "error", ""),
+        ("return [0] * 10**6", "error", "too large"),
+    ],
+    "values": [
+        ("return lambda: 3", "failed", ""),
+        ("return 10 ** 10000", "failed", ""),
+        ("return x.astype('complex64') * {'a': 1}", "error", ""),
+        ("a = []\na.append(a)\nreturn a", "error", ""),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_ends_are_told_apart(course: Course, notebook: Notebook, quick: Limits, kind: str) -> None:
+    results = in_calls(course, notebook, quick, [body for body, _verdict, _says in ENDS[kind]])
+    for result, (body, verdict, says) in zip(results, ENDS[kind], strict=True):
+        first = result.first_failure
+        assert first is not None, body
+        assert (body, result.verdict.value) == (body, verdict)
+        assert says in first.message, body
+
+
+HARMLESS = [
+    "print('x' * 50_000_000)\nos.write(1, b'y' * 10_000_000)\nos.write(2, b'z' * 10_000_000)",
+    "for d in range(3, 100):\n    try: os.write(d, b'garbage')\n    except OSError: pass",
+    "os.closerange(0, 100)",
+    "sys.stdout = sys.stderr = sys.stdin = None",
+    "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(100)\n    os._exit(0)",
+    "os.fork()",
+    "import threading\nthreading.Thread(target=time.sleep, args=(100,), daemon=True).start()",
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nimport atexit\natexit.register(time.sleep, 100)",
+]
+
+
+@pytest.mark.parametrize("start", range(0, len(HARMLESS), 4))
+def test_what_does_no_harm_passes(course: Course, notebook: Notebook, quick: Limits, start: int) -> None:
+    bodies = HARMLESS[start : start + 4]
+    results = in_calls(course, notebook, quick, bodies)
+    assert [(body, r.verdict.value) for body, r in zip(bodies, results, strict=True)] == [(b, "passed") for b in bodies]
+
+
+def test_no_patch_in_the_worker_changes_a_mark(course: Course, notebook: Notebook, quick: Limits) -> None:
+    patches = """
+import jax, numpy as np, jax.numpy as jnp, sys, gc, builtins
+class Yes:
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    def __array__(self, dtype=None, copy=None): return np.zeros(3)
+    def __getattr__(self, name): return self
+    def __call__(self, *args, **kwargs): return self
+    shape, dtype, ndim = (3,), np.dtype('float32'), 1
+class Liar(np.ndarray):
+    def __array_function__(self, *args): return True
+    def __array_ufunc__(self, *args, **kwargs): return True
+    def __eq__(self, other): return True
+for module in (np, jnp, np.testing):
+    for name in ('allclose', 'array_equal', 'isclose', 'assert_allclose', 'assert_array_equal', 'array_equiv'):
+        if hasattr(module, name): setattr(module, name, lambda *args, **kwargs: True)
+for name in list(sys.modules):
+    if name.startswith('jaxguide'):
+        for key, value in list(vars(sys.modules[name]).items()):
+            if key in ('judge', 'score', 'expect_close', 'grade'): vars(sys.modules[name])[key] = lambda *a, **k: 1
+import jaxguide.course.verdict as v, jaxguide.course.evaluate as e
+v.score = lambda *args, **kwargs: 100
+print('{"verdict": "passed", "score": 100}')
+def double(x): return Yes()
+def triple(x): return np.zeros(3, 'float32').view(Liar)
+def quadruple(x): return True
+def quintuple(x):
+    frame = sys._getframe()
+    while frame: frame.f_locals.update(result=True, passed=True); frame = frame.f_back
+    return x
+"""
+    result = one(course, notebook(patches, ANSWERS["slope"]), quick)
+    assert [r.verdict.value for r in result.results] == [*["failed"] * 4, "passed"]
+
+
+def test_a_replaced_evaluator_can_only_return_values(course: Course, notebook: Notebook, quick: Limits) -> None:
+    forge = """
+import jaxguide.course.evaluate as e
+e.evaluate = lambda function, *rest: {'value': function.__name__ + ' passed', 'printed': 3 * (function is triple) or ''}
+def double(x): return 2 * x
+def triple(x): return 3 * x
+"""
+    (result,) = grade([notebook(forge)], course, limits=quick, only={"double", "triple"})
+    assert [r.verdict.value for r in result.results] == ["failed", "died"]

@@ -1,0 +1,206 @@
+"""Data survives the wire, and nothing but a `WireError` comes of bytes that are no message."""
+
+import contextlib
+import dataclasses
+import json
+import math
+import random
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jaxguide.course.evaluate import Request, Step
+from jaxguide.course.values import ArrayData, FunctionName, KeyData, NodeData, Unsupported, to_data
+from jaxguide.grading import wire
+from jaxguide.grading.wire import WireError, decode, encode
+
+
+def same(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, float):
+        return a == b or (math.isnan(a) and math.isnan(b))
+    if isinstance(a, complex):
+        return same(a.real, b.real) and same(a.imag, b.imag)
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return len(a) == len(b) and all(map(same, a, b)) and all(map(same, a.values(), b.values()))
+    if dataclasses.is_dataclass(a):
+        return all(same(getattr(a, f.name), getattr(b, f.name)) for f in dataclasses.fields(a))
+    return a == b
+
+
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**40), 10**40),
+    st.floats(),
+    st.complex_numbers(),
+    st.text(st.characters(exclude_categories=("Cs",)), max_size=20),
+    st.sampled_from(list(wire.DTYPES.values())),
+    st.builds(FunctionName, st.text("abc_", max_size=9)),
+    st.builds(Unsupported, st.text("abc", max_size=9), st.text("abc", max_size=9)),
+)
+plain_keys = st.one_of(st.text("abc", max_size=4), st.integers(), st.booleans(), st.none())
+
+
+@st.composite
+def arrays(draw: st.DrawFn) -> ArrayData:
+    dtype = draw(st.sampled_from(list(wire.DTYPES.values())))
+    shape = tuple(draw(st.lists(st.integers(0, 3), max_size=3)))
+    numbers = draw(st.lists(st.integers(0, 1), min_size=math.prod(shape), max_size=math.prod(shape)))
+    values = np.array(numbers).reshape(shape).astype(dtype)
+    return ArrayData(values, draw(st.booleans()), draw(st.sampled_from(["jax", "numpy"])))
+
+
+data = st.recursive(
+    st.one_of(scalars, arrays()),
+    lambda child: st.one_of(
+        st.lists(child, max_size=4),
+        st.lists(child, max_size=4).map(tuple),
+        st.dictionaries(plain_keys, child, max_size=4),
+        st.builds(NodeData, st.text("ABC", max_size=5), st.dictionaries(st.text("xyz", max_size=3), child, max_size=3)),
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data)
+def test_data_comes_back_as_it_was(value: Any) -> None:
+    assert same(decode(encode(value)), value)
+
+
+@pytest.mark.parametrize("dtype", list(wire.DTYPES.values()), ids=str)
+def test_arrays_of_every_allowed_dtype_come_back(dtype: np.dtype) -> None:
+    for shape in ((), (0,), (2, 3), (1, 0, 4)):
+        values = np.ones(shape).astype(dtype)
+        assert same(decode(encode(ArrayData(values))), ArrayData(values))
+
+
+def test_python_and_array_scalars_stay_distinct() -> None:
+    values = to_data((1.0, np.float64(1.0), jnp.float32(1.0), True, np.bool_(True)))
+    back = decode(encode(values))
+    assert [type(v) for v in back] == [float, ArrayData, ArrayData, bool, ArrayData]
+    assert [v.origin for v in back[1:3]] == ["numpy", "jax"]
+
+
+def test_keys_cross_as_bits_and_implementation() -> None:
+    for impl in wire.KEY_WORDS:
+        keys = to_data(jax.random.split(jax.random.key(3, impl=impl), 2))
+        back = decode(encode(keys))
+        assert isinstance(back, KeyData)
+        assert same(back, keys)
+
+
+def test_requests_cross() -> None:
+    steps = (Step("jit"), Step("vmap", (("in_axes", (0, None)), ("out_axes", 0))))
+    request = Request(steps, "value", (((to_data(jnp.ones(3)), FunctionName("loss")), {"n": 3}),))
+    assert same(decode(encode({"id": 1, "request": request}))["request"], request)
+
+
+def test_what_may_not_cross_becomes_unsupported() -> None:
+    dates = ArrayData(np.array(["2026-01-01"], "datetime64[D]"))
+    words = ArrayData(np.array(["a"]))
+    own_key = KeyData(np.zeros(7, np.uint32), "my_own")
+    back = decode(encode([dates, words, own_key, 10**5000, np.dtype("datetime64[s]")]))
+    assert all(isinstance(value, Unsupported) for value in back)
+
+
+def test_lone_surrogates_do_not_come_through() -> None:
+    assert decode(encode("a\ud800b")).encode() == b"a?b"
+
+
+def test_too_much_is_refused_before_it_is_sent() -> None:
+    deep: Any = 1
+    for _level in range(200):
+        deep = [deep]
+    for value in (
+        deep,
+        [0] * (wire.LEAF_LIMIT + 1),
+        object(),
+        ArrayData(np.zeros(wire.PAYLOAD_LIMIT_BYTES + 1, np.int8)),
+    ):
+        with pytest.raises(WireError):
+            encode(value)
+
+
+SAMPLE = encode(
+    {
+        "id": 3,
+        "value": (1, 2.5, 1j, [ArrayData(np.arange(6, dtype="float32").reshape(2, 3))], to_data(np.bool_(True))),
+        "node": NodeData("Point", {"x": ArrayData(np.ones(2, ml_dtypes.bfloat16)), "y": None}, 3),
+        "request": Request((Step("grad", (("argnums", 0),)),), "value", (((1,), {}),)),
+    }
+)
+
+
+def only_wire_errors(frame: bytes) -> None:
+    with contextlib.suppress(WireError):
+        decode(frame)
+
+
+def test_mutated_frames_give_wire_errors_only() -> None:
+    chance = random.Random(0)
+    for _round in range(4000):
+        frame = bytearray(SAMPLE)
+        for _change in range(chance.randint(1, 4)):
+            place = chance.randrange(len(frame))
+            action = chance.randrange(4)
+            if action == 0:
+                frame[place] = chance.randrange(256)
+            elif action == 1:
+                frame[place] = chance.choice(b'[]",{}0123456789truefalsn-x.')
+            elif action == 2:
+                del frame[place]
+            else:
+                frame.insert(place, chance.randrange(256))
+        only_wire_errors(bytes(frame))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.recursive(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=6),
+                              st.sampled_from([*"ifctldDaknFuSR", "0x2", "float32", "bool", "jax", "threefry2x32"])),
+                    lambda child: st.lists(child, max_size=5), max_leaves=15), st.binary(max_size=40))  # fmt: skip
+def test_invented_headers_give_wire_errors_only(tree: Any, payload: bytes) -> None:
+    header = json.dumps(tree).encode()
+    only_wire_errors(wire.PREFIX.pack(wire.MAGIC, len(header), len(payload)) + header + payload)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"[" * 100_000,
+        b'["a","float32",["0x1000000000000"],false,"jax"]',
+        b'["a","float32",["-0x1"],false,"jax"]',
+        b'["a","object",["0x1"],false,"jax"]',
+        b'["k","uint32",["0x3"],"threefry2x32"]',
+        b'["i","' + b"9" * 10_000 + b'"]',
+        b"1" * 5000,
+        b"NaN",
+        b'["d",["a",true],["a",true]]',
+        b'["d",[["l"],true]]',
+        b'["R",["t"],"value",["t"]]',
+        b'["f","0x1p99999999999"]',
+        b'"\\ud800',
+        b"\xff",
+        b"",
+    ],
+)
+def test_hand_made_headers_are_refused(header: bytes) -> None:
+    with pytest.raises(WireError):
+        decode(wire.PREFIX.pack(wire.MAGIC, len(header), 0) + header)
+
+
+def test_announced_sizes_are_capped_before_reading() -> None:
+    with pytest.raises(WireError, match="limit"):
+        wire.frame_size(wire.PREFIX.pack(wire.MAGIC, 10, 2**40))
