@@ -2,6 +2,7 @@
 
 import functools
 import gettext
+import math
 import os
 from pathlib import Path
 
@@ -25,11 +26,11 @@ def _(message: str) -> str:
     return _translations(os.environ.get("JAXGUIDE_LANG")).gettext(message)
 
 
-def plural(one: str, many: str, count: int, **words: object) -> str:
+def plural(one: str, many: str, count: float, **words: object) -> str:
     """Return the form of a message that fits `count`, with `{count}` and `words` filled in.
 
     >>> plural("{count} check", "{count} checks", 3)
     '3 checks'
     """
-    message = _translations(os.environ.get("JAXGUIDE_LANG")).ngettext(one, many, count)
-    return message.format(count=count, **words)
+    message = _translations(os.environ.get("JAXGUIDE_LANG")).ngettext(one, many, math.ceil(count))
+    return message.format(count=f"{count:g}", **words)

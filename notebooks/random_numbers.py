@@ -67,6 +67,7 @@ _ = np.random.uniform()
 show_state()
 
 # %%
+# Exercise: Look at the hidden state (2 points)
 def numpy_state_after(seed, draws):
     """Seed NumPy's global generator, draw some numbers, and return the state that is left.
 
@@ -103,6 +104,7 @@ np.random.seed(0)
 print("all at once: ", np.random.uniform(size=3))
 
 # %%
+# Exercise: One by one, all at once (1 point)
 def one_by_one_and_at_once(seed, n):
     """Draw n uniform numbers in two ways, each time starting from the same seed.
 
@@ -146,6 +148,7 @@ print(foo())
 # Now think of a compiler that runs `baz()` first. For a sum, the order should not matter. Or should it?
 
 # %%
+# Predict: the other order (1 point)
 def predict_same_sum():
     """After `np.random.seed(0)`, `baz()` runs before `bar()`. Is `bar() + 2 * baz()` the same number as before?
 
@@ -157,7 +160,18 @@ def predict_same_sum():
 
 check(predict_same_sum)
 
+# %% [markdown]
+# The first call gets the first number of the hidden state, whoever makes it. Each function looks harmless alone, and
+# still the order of the calls decides the result.
+
 # %%
+np.random.seed(0)
+b = baz()
+a = bar()
+print("baz first:", a + 2 * b)
+
+# %%
+# Exercise: Swap the order (2 points)
 def both_orders(seed):
     """Compute `bar() + 2 * baz()` with `bar` called first and with `baz` called first, each time after the same seed.
 
@@ -181,8 +195,8 @@ check(both_orders)
 # 2. **parallel**: many machines can draw without waiting for each other,
 # 3. **vectorised**: many numbers come from one fast operation.
 #
-# A hidden state spoils this. To be reproducible, all draws must wait in one line, in one fixed order.
-# But `jax.jit` wants to reorder, drop and merge operations, and many devices want to work at the same time.
+# A hidden state spoils this. To be reproducible, all draws must wait in one line, in one fixed order. But a compiler
+# (in JAX, `jax.jit`) wants to reorder, drop and merge operations, and many devices want to work at the same time.
 
 # %% [markdown]
 # So JAX has no hidden state. Here it does not follow NumPy at all: there is no `jnp.random`, and a random function
@@ -222,9 +236,11 @@ print("made by:", jax.random.key_impl(key))
 legacy = jax.random.PRNGKey(42)
 print("dtype:", legacy.dtype)
 print("shape:", legacy.shape)
+print("words:", jax.random.key_data(legacy))
 print("same sample:", jax.random.normal(key) == jax.random.normal(legacy))
 
 # %%
+# Exercise: Describe a key (2 points)
 def describe_key(key):
     """Describe one key, typed or legacy.
 
@@ -244,10 +260,17 @@ check(describe_key)
 # %% [markdown]
 # ### The same seed, two libraries
 #
-# In both libraries the seed decides all numbers. But the methods differ, so the numbers differ too: results of a
-# NumPy program do not come out again in JAX, not even with the same seed.
+# In both libraries the seed decides all numbers: the same seed again, the same numbers again. But the methods differ,
+# so the numbers differ too. A NumPy program does not give its old results in JAX, not even with the same seed.
 
 # %%
+for _ in range(2):
+    np.random.seed(0)
+    print("NumPy:", np.random.uniform(size=3))
+    print("JAX:  ", jax.random.uniform(jax.random.key(0), (3,)))
+
+# %%
+# Exercise: One seed, two libraries (1 point)
 def first_draws(seed, n):
     """Repair this: draw n uniform numbers with NumPy and n with JAX, both from the same seed.
 
@@ -273,6 +296,7 @@ check(first_draws)
 # A random function *reads* its key. What happens if you give the same key to it again?
 
 # %%
+# Predict: the second draw (1 point)
 def predict_second_draw():
     """With `key = jax.random.key(42)`: is `jax.random.normal(key) == jax.random.normal(key)`?
 
@@ -308,6 +332,7 @@ with jax.threefry_partitionable(False):
 print("today:       ", jax.random.normal(key))
 
 # %%
+# Exercise: Use a key twice (1 point)
 def use_key_twice(key):
     """Draw one normal number from the key, draw from the same key again, and read the key's words afterwards.
 
@@ -346,6 +371,7 @@ normal = jax.random.normal(key_b, (2000,))
 print("correlation:", np.corrcoef(uniform, normal)[0, 1])
 
 # %%
+# Exercise: Measure the harm of reuse (2 points)
 def reuse_correlation(key, n):
     """Measure how uniform and normal draws go together, from one key and from two.
 
@@ -389,6 +415,7 @@ with jax.debug_key_reuse(True):
     print("second:", jax.random.uniform(key))
 
 # %%
+# Exercise: Catch a reuse (2 points)
 def draw_twice(key):
     """Draw two numbers from one key: the mistake."""
     return jax.random.normal(key), jax.random.uniform(key)
@@ -457,6 +484,7 @@ with jax.threefry_partitionable(False):
         print(f"draw {i}: {jax.random.normal(subkey)}")
 
 # %%
+# Exercise: Draws in a row (2 points)
 def draws_in_a_row(key, n):
     """Draw n normal numbers, one after the other, and split the key before each draw.
 
@@ -511,6 +539,7 @@ key, *forty_two_subkeys = jax.random.split(key, num=43)
 print(len(forty_two_subkeys), "subkeys, the first:", jax.random.key_data(forty_two_subkeys[0]))
 
 # %%
+# Exercise: One key to keep, n to use (2 points)
 def keep_one_key(key, n):
     """Split a key, in one go, into one key to keep and n keys to use.
 
@@ -552,6 +581,7 @@ with jax.threefry_partitionable(False):
     print("all at once: ", jax.random.normal(key, shape=(3,)))
 
 # %%
+# Exercise: Three draws, or a draw of three (1 point)
 def individually_and_at_once(key, n):
     """Draw n normal numbers from n subkeys, and n numbers in one draw from the key itself.
 
@@ -573,8 +603,8 @@ check(individually_and_at_once)
 # %% [markdown]
 # ### Many keys at once
 #
-# You can have an array of keys, as of any other values. `jax.vmap` maps a draw over it: one vectorised operation, and
-# the numbers are exactly those of the loop.
+# What `split` returns is an array of keys. `jax.vmap(f)` is `f` for all elements of an array at once: one vectorised
+# operation instead of a loop. Its numbers are exactly those of the loop.
 
 # %%
 subkeys = jax.random.split(jax.random.key(42), 3)
@@ -594,6 +624,7 @@ print("jit:       ", jax.jit(jax.vmap(jax.random.normal))(subkeys))
 # The mapped function may draw more than one number from each key. What shape comes out then?
 
 # %%
+# Predict: the shape (1 point)
 def predict_shape():
     """What is the shape of `jax.vmap(partial(jax.random.normal, shape=(2,)))(jax.random.split(key, 3))`?
 
@@ -606,6 +637,7 @@ def predict_shape():
 check(predict_shape)
 
 # %%
+# Exercise: One draw for each key (2 points)
 def draw_per_key(keys):
     """Draw one normal number from each key, in one vectorised operation: without a Python loop.
 
@@ -626,6 +658,7 @@ check(draw_per_key)
 # This is not in the older texts. You draw two numbers from a key, and three numbers from the same key. What comes out?
 
 # %%
+# Predict: a longer draw (1 point)
 def predict_prefix():
     """Are the two numbers of `jax.random.normal(key, (2,))` also the first two of `jax.random.normal(key, (3,))`?
 
@@ -655,6 +688,7 @@ with jax.threefry_partitionable(False):
 # and no key is used twice.
 
 # %%
+# Exercise: Two independent samples (2 points)
 def two_samples(key, n, m):
     """Draw two samples of the standard normal distribution that have nothing to do with each other.
 
@@ -676,13 +710,29 @@ check(two_samples)
 # %% [markdown]
 # ### A walk in a loop
 #
-# `jax.lax.scan` runs a loop inside a compiled program. Its body is traced once, so a key from outside is the *same* key
-# in every round. The key must travel with the loop: in the carry, or as one key for each round.
+# `jax.lax.scan(step, start, xs)` is a compiled loop. In each round, `step` gets the *carry* (what the round before
+# handed on) and one element of `xs`. It returns the new carry and one output. Here it adds up numbers.
 
 # %%
-print(jax.lax.scan(lambda total, x: (total + x, total + x), 0.0, jnp.array([1.0, 2.0, 3.0])))
+def add(total, x):
+    """Add one number to the carry, and put the sum out."""
+    return total + x, total + x
+
+
+last, sums = jax.lax.scan(add, 0.0, jnp.array([1.0, 2.0, 3.0]))
+print("last carry:", last, " outputs:", sums)
+
+# %% [markdown]
+# JAX runs the Python code of `step` only once, to learn what it does. So a key from outside is the *same* key in every
+# round. A key must travel with the loop: in the carry, or as one key for each round in `xs`.
 
 # %%
+key = jax.random.key(0)
+_, outputs = jax.lax.scan(lambda carry, x: (carry, jax.random.normal(key)), 0.0, jnp.arange(3))
+print(outputs)
+
+# %%
+# Exercise: A random walk (3 points)
 def random_walk(key, step_sizes):
     """Repair this walk, which always goes on in the direction of its first step.
 
@@ -711,9 +761,16 @@ check(random_walk)
 # %% [markdown]
 # ### A network of layers
 #
-# The start values of a network are random, and every layer needs its own. Two equal layers would stay equal for ever.
+# The start values of a network are random, and every layer needs a key of its own. With one key for all, a bigger layer
+# begins with the numbers of a smaller one.
 
 # %%
+key = jax.random.key(0)
+print("layer (2, 2):", jax.random.normal(key, (2, 2)).ravel())
+print("layer (2, 3):", jax.random.normal(key, (2, 3)).ravel())
+
+# %%
+# Exercise: Start values for layers (2 points)
 def init_layers(key, shapes):
     """Draw the start values of all layers of a network.
 
@@ -748,12 +805,14 @@ def drop(key, row, keep):
 print(drop(jax.random.key(0), jnp.ones(8), 0.5))
 
 # %% [markdown]
-# Now a whole batch, with `jax.vmap`. Look at the rows: something is wrong.
+# Now a whole batch, with `jax.vmap`. `in_axes` says what is mapped: only the batch has rows (0); the key and `keep` are
+# the same for all (None). Look at the rows: something is wrong.
 
 # %%
 print(jax.vmap(drop, in_axes=(None, 0, None))(jax.random.key(0), jnp.ones((3, 8)), 0.5))
 
 # %%
+# Exercise: Dropout for a batch (3 points)
 def dropout_rows(key, batch, keep):
     """Repair this: every entry of the batch must be dropped or kept on its own.
 
@@ -783,6 +842,7 @@ check(dropout_rows)
 print(jax.random.permutation(jax.random.key(0), 5))
 
 # %%
+# Exercise: Shuffle inputs and labels (2 points)
 def shuffle_together(key, inputs, labels):
     """Put the rows of `inputs` and the entries of `labels` into one new random order, the same for both.
 
@@ -813,6 +873,7 @@ print(jax.random.key_data(jax.random.fold_in(key, 1204)))
 print(jax.random.key_data(jax.random.fold_in(key, 1205)))
 
 # %%
+# Exercise: Noise for epoch and step (3 points)
 def noise_at(key, epoch, step):
     """Draw the noise of one training step, from the key and the two numbers alone.
 
@@ -837,6 +898,7 @@ check(noise_at)
 # Now you know two ways to make new keys from a key. Do they know of each other?
 
 # %%
+# Predict: split and fold_in (1 point)
 def predict_fold_in():
     """Is `jax.random.fold_in(key, 1)` the same key as `jax.random.split(key, 3)[1]`?
 
@@ -849,15 +911,18 @@ def predict_fold_in():
 check(predict_fold_in)
 
 # %% [markdown]
-# Look at the words. This is how today's default works; it was not so before 0.5.0, and nobody promises it.
+# Look at the words. This is how today's default works. It was not so before 0.5.0, and nobody promises it.
 # So: from one key, make new keys either with `split` or with `fold_in`.
 
 # %%
 key = jax.random.key(42)
 print("split:  ", jax.random.key_data(jax.random.split(key, 3)).tolist())
 print("fold_in:", [jax.random.key_data(jax.random.fold_in(key, i)).tolist() for i in range(3)])
+with jax.threefry_partitionable(False):
+    print("split before 0.5.0:", jax.random.key_data(jax.random.split(key, 3)).tolist())
 
 # %%
+# Exercise: Workers and a shared draw (2 points)
 def worker_noise(key, n):
     """Repair this: one number for each of n workers, and one more for all of them, all n + 1 independent.
 

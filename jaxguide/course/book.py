@@ -7,7 +7,6 @@ import functools
 import inspect
 import io
 import re
-import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from jaxguide.course.exercise import AuthorError, Check, Exercise
 from jaxguide.course.slices import Statement, global_names, needed, statements
 from jaxguide.course.source import Cell, decorators, mark_line, parse_cells, run_cell
 from jaxguide.course.verdict import STAGES, Kind
-from jaxguide.text import _
+from jaxguide.text import _, plural
 
 RESERVED = frozenset({"check", "hint", "solution", "start", "progress", "jaxguide"})
 EXERCISE_MARKS = ("exercise", "prediction")
@@ -291,10 +290,17 @@ def _finish(exercise: Exercise, predictions: set[str]) -> None:
 
 
 def printable_source(book: Book, cell: Cell) -> str:
-    """Return an exercise cell as students get it: without the author's decorator, with `check(<name>)` below."""
+    """Return an exercise cell as students get it: title and points, no decorator of ours, `check(<name>)` below."""
     node, _decorator = _exercise_node(book.path, cell)
     lines = cell.source.splitlines()
     start = min(d.lineno for d in node.decorator_list)
     body = [*other_decorators(node, lines), *lines[node.lineno - 1 : node.end_lineno]]
     kept = [*lines[: start - 1], *body, *lines[node.end_lineno :]]
-    return textwrap.dedent("\n".join(kept)).rstrip() + f"\n\n\ncheck({node.name})"
+    exercise = next(e for e in book.exercises if e.name == node.name)
+    return f"{_heading(exercise)}\n" + "\n".join(kept).rstrip() + f"\n\n\ncheck({node.name})"
+
+
+def _heading(exercise: Exercise) -> str:
+    title = exercise.title if exercise.is_prediction else _("Exercise: {title}").format(title=exercise.title)
+    points = plural("{count} point", "{count} points", exercise.points)
+    return f"# {title} ({points})"

@@ -1,7 +1,9 @@
 """Percent-format Python: split a file into cells, and run pieces of it so that errors name file and line."""
 
 import ast
+import contextlib
 import dataclasses
+import io
 import linecache
 import re
 import traceback
@@ -91,7 +93,7 @@ def _check_syntax(path: Path, cell: Cell, is_prose: bool) -> None:
 
 
 def run_cell(path: Path, source: str, first_line: int, namespace: dict[str, Any]) -> None:
-    """Run code of an author's file in `namespace`, so that tracebacks show the file and its lines.
+    """Run code of an author's file in `namespace`, so that tracebacks show its lines; what it prints is dropped.
 
     Raises:
         AuthorError: it raised; the line is the deepest one in this file.
@@ -99,7 +101,9 @@ def run_cell(path: Path, source: str, first_line: int, namespace: dict[str, Any]
     linecache.checkcache(str(path))
     try:
         code = compile("\n" * (first_line - 1) + source, str(path), "exec")
-        exec(code, namespace)
+        # What an example prints belongs to those who run the book, not to those who load it.
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(code, namespace)
     except AuthorError:
         raise
     except Exception as error:
