@@ -31,10 +31,11 @@ class Observation:
 
 @dataclasses.dataclass
 class CallLog:
-    """The last call made, for the card, and what the student's code printed, in order."""
+    """The last call made and what came of it, for the card, and what the student's code printed, in order."""
 
     name: str = ""
     request: Request | None = None
+    value: Data = None
     printed: str = ""
 
     @property
@@ -121,6 +122,7 @@ class Answer(ABC):
         self.log.printed += reply.get("printed", "")
         if "error" in reply:
             raise StudentError(ErrorInfo.from_plain(reply["error"]))
+        self.log.value = reply["value"]
         return reply["value"]
 
 

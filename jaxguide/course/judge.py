@@ -16,6 +16,7 @@ from jaxguide.course.verdict import (
     CheckResult,
     ExerciseResult,
     Kind,
+    NotJudged,
     StudentError,
     Verdict,
 )
@@ -132,6 +133,17 @@ def _run(
         result.verdict, result.message = gone.verdict, gone.note
         result.call = answer.log.last
         return True
+    except NotJudged:
+        raise
+    except Exception:
+        # `verify` proves each check on right answers, so what a check cannot handle is the form of this answer's value.
+        if answer.log.request is None:
+            raise
+        result.verdict, result.got = Verdict.FAILED, show(answer.log.value)
+        result.message = _("What your function returned has another form than the contract asks for.")
+        if answer.log.value is None:
+            result.message = _("Your function returned None. Is the `return` missing?")
+        result.misconceptions = _misconceptions(check, exercise, "")
     else:
         result.verdict = Verdict.PASSED
         return False

@@ -68,6 +68,10 @@ class AnswerGone(Exception):
         self.note = note
 
 
+class NotJudged(Exception):
+    """Judging itself is not possible, and no student is to blame."""
+
+
 class CheckFailed(Exception):
     """A check found something wrong: what was seen, what was expected and why."""
 

@@ -16,7 +16,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.course.verify import run_answer
 from jaxguide.grading.box import LANDLOCK
 from jaxguide.grading.plan import lessons_of, make_plan
-from jaxguide.grading.remote import GraderError, MachineBusy
+from jaxguide.grading.remote import GraderError, NotGraded
 from jaxguide.grading.session import Session, Surroundings
 from jaxguide.grading.submission import SUFFIXES, Submission, UnreadableSubmission, read_submission
 from jaxguide.grading.usage import Limits
@@ -173,8 +173,9 @@ class _Grader:
         with Session(plan, [e.name for e in exercises], self.surroundings) as session:
             try:
                 session.define()
-            except MachineBusy as busy:
-                result.not_graded.update({exercise.name: str(busy) for exercise in exercises})
+            except NotGraded as why:
+                for exercise in exercises:
+                    self._leave_out(exercise, str(why), result)
                 exercises = []
             for exercise in exercises:
                 self._grade_exercise(session, exercise, result)
@@ -183,10 +184,9 @@ class _Grader:
 
     def _grade_exercise(self, session: Session, exercise: Exercise, result: SubmissionResult) -> None:
         try:
-            answer = session.answer(exercise.name)
-            result.results.append(self._judge(exercise, answer))
-        except MachineBusy as busy:
-            result.not_graded[exercise.name] = str(busy)
+            result.results.append(self._judge(exercise, session.answer(exercise.name)))
+        except NotGraded as why:
+            self._leave_out(exercise, str(why), result)
         except GraderError:
             raise
         except Exception as error:
@@ -194,17 +194,18 @@ class _Grader:
             where = traceback.extract_tb(error.__traceback__)[-1]
             message = _("Not graded: a check of the course raised {name}: {error} ({place}).")
             place = f"{Path(where.filename).name}:{where.lineno}"
-            result.not_graded[exercise.name] = message.format(name=type(error).__name__, error=error, place=place)
-        if exercise.name in result.not_graded:
-            result.results.append(self._without_verdict(exercise, result.not_graded[exercise.name]))
+            said = message.format(name=type(error).__name__, error=error, place=place)
+            self._leave_out(exercise, said, result)
 
     def _judge(self, exercise: Exercise, answer: Answer | None) -> ExerciseResult:
         reference = self._reference(exercise) if self.hidden else None
         return judge(exercise, answer, seed=self.seed, reference=reference, all_or_nothing=self.all_or_nothing)
 
-    def _without_verdict(self, exercise: Exercise, note: str) -> ExerciseResult:
+    def _leave_out(self, exercise: Exercise, why: str, result: SubmissionResult) -> None:
+        """Give an exercise no mark, which is not the same as no points, and say why."""
         outcome = self._judge(exercise, None)
-        return dataclasses.replace(outcome, verdict=Verdict.NOT_CHECKED, note=note)
+        result.results.append(dataclasses.replace(outcome, verdict=Verdict.NOT_CHECKED, note=why))
+        result.not_graded[exercise.name] = why
 
     def _reference(self, exercise: Exercise) -> Answer | None:
         if exercise.key is None:

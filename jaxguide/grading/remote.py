@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from jaxguide.course.verdict import AnswerGone, Verdict
+from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
 from jaxguide.grading import wire
 from jaxguide.grading.box import LANDLOCK
 from jaxguide.grading.usage import TOKEN_VARIABLE, Limits, ProcessTree
@@ -34,12 +34,12 @@ _BOOT = (
 )
 
 
-class GraderError(Exception):
+class GraderError(NotJudged):
     """Grading itself does not work here; no student is to blame."""
 
 
-class MachineBusy(GraderError):
-    """The machine gave a worker so little time that nothing can be said about its code."""
+class NotGraded(GraderError):
+    """One submission cannot be graded, though others may: the machine is too busy, or the lesson's setup fails."""
 
 
 class WorkerProcess:
@@ -60,22 +60,27 @@ class WorkerProcess:
         self._scratch = Path(tempfile.mkdtemp(prefix="jaxguide-worker-"))
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
         token = f"{os.getpid()}-{secrets.token_hex(16)}"
-        self._process = subprocess.Popen(
-            [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(self._config(hidden, protection))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._output,
-            bufsize=0,
-            close_fds=True,
-            cwd=self._scratch,
-            env=_environment(self._scratch, token),
-            start_new_session=True,
-        )
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(self._config(hidden, protection))],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._output,
+                bufsize=0,
+                close_fds=True,
+                cwd=self._scratch,
+                env=_environment(self._scratch, token),
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._clean()
+            raise GraderError(_("A worker process did not start: {said}").format(said=error)) from error
         self._tree = ProcessTree(self._process.pid, token)
         self._sent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._received: queue.SimpleQueue[bytes | wire.WireError | None] = queue.SimpleQueue()
         self._count = 0
-        threading.Thread(target=self._carry, daemon=True).start()
+        self._thread = threading.Thread(target=self._carry, daemon=True)
+        self._thread.start()
         try:
             ready = self._wait(_START_LIMIT_S)
             self._tree.start(base_memory=True)
@@ -106,7 +111,7 @@ class WorkerProcess:
 
         Raises:
             AnswerGone: the worker is gone: over a limit, ended by the student's code, or replying nonsense.
-            MachineBusy: it got too little time.
+            NotGraded: it got too little time.
         """
         if not self.is_alive:
             raise AnswerGone(Verdict.DIED, _("The process that ran your code has ended."))
@@ -184,7 +189,7 @@ class WorkerProcess:
             raise out_of_memory(limits)
         if used.wall_s > limits.wall_s:
             message = _("Not graded: the machine is too busy; code had to wait for {wall:.0f} s.")
-            raise MachineBusy(message.format(wall=used.wall_s))
+            raise NotGraded(message.format(wall=used.wall_s))
 
     def _ended(self) -> AnswerGone:
         """Say how the process ended."""
@@ -219,10 +224,17 @@ class WorkerProcess:
         self._tree.kill()
         self._process.wait()
         self._sent.put(None)
-        for pipe in (self._process.stdin, self._process.stdout, self._output):
+        self._thread.join(timeout=1)
+        for pipe in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):
                 if pipe is not None:
                     pipe.close()
+        self._clean()
+
+    def _clean(self) -> None:
+        self._output.close()
+        with contextlib.suppress(OSError):
+            self._scratch.chmod(0o700)
         shutil.rmtree(self._scratch, ignore_errors=True)
 
 

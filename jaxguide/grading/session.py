@@ -10,7 +10,7 @@ from jaxguide.course.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.answers import BrokenAnswer, RemoteAnswer
 from jaxguide.grading.plan import Plan, PlannedCell
-from jaxguide.grading.remote import GraderError, WorkerProcess, broken_reply, out_of_memory
+from jaxguide.grading.remote import NotGraded, WorkerProcess, broken_reply, out_of_memory
 from jaxguide.grading.usage import Limits
 from jaxguide.text import _
 
@@ -135,11 +135,11 @@ class Session:
         try:
             failed = worker.request("setup", source=self.plan.setup)["failed"]
         except AnswerGone as gone:
-            raise GraderError(_("The lesson's own setup ended a worker: {note}").format(note=gone.note)) from gone
+            raise NotGraded(_("The lesson's own setup ended a worker: {note}").format(note=gone.note)) from gone
         if failed:
             worker.kill()
             what = f"{failed['type_name']}: {failed['message']}"
-            raise GraderError(_("The lesson's own setup failed in a worker: {what}").format(what=what))
+            raise NotGraded(_("The lesson's own setup failed in a worker: {what}").format(what=what))
         return worker
 
     def _run_cell(self, worker: WorkerProcess, planned: PlannedCell) -> None:

@@ -1,4 +1,4 @@
-"""The text of a small course: four exercises that multiply, and one that takes a function."""
+"""The text of a small course: four exercises that multiply, one that takes a function, one that returns two values."""
 
 from pathlib import Path
 
@@ -65,6 +65,22 @@ def slope_of_the_loss(answer, draw):
     expect_close(answer(given("loss"), x), 2 * x)
 '''
 
+_BOOK_PAIR = '''
+# %% exercise
+@exercise(title="Pair", hints=["How?", "The concept: https://docs.jax.dev", "return x, ____"])
+def pair(x):
+    """Return x and 2 x."""
+    ...
+
+
+# %% check
+@visible(pair, idea="A tuple of two.")
+def pair_has_two_parts(answer, draw):
+    """It gives the number and its double."""
+    first, second = answer(draw.floats(2))
+    expect_close(second, 2 * first.values)
+'''
+
 _KEY_HEAD = """\
 # %%
 from jaxguide.course.author import answer, expect_close, hidden
@@ -91,9 +107,15 @@ _KEY_TAIL = """
 @answer
 def slope(f, x):
     return jax.grad(f)(x)
+
+# %% pair
+@answer
+def pair(x):
+    return x, 2 * x
 """
 
 ANSWERS = {name: f"def {name}(x):\n    return {factor} * x\n" for name, factor in FACTORS.items()}
+ANSWERS["pair"] = "def pair(x):\n    return x, 2 * x\n"
 ANSWERS["slope"] = "def slope(f, x):\n    return jax.grad(f)(x)\n"
 
 
@@ -103,7 +125,7 @@ def write_course(folder: Path) -> None:
     (folder / "solutions").mkdir()
     book = [_BOOK_EXERCISE.format(name=name, factor=factor) for name, factor in FACTORS.items()]
     key = [_KEY_EXERCISE.format(name=name, factor=factor) for name, factor in FACTORS.items()]
-    (folder / "exercises" / "small_numbers.py").write_text("".join([_BOOK_HEAD, *book, _BOOK_TAIL]))
+    (folder / "exercises" / "small_numbers.py").write_text("".join([_BOOK_HEAD, *book, _BOOK_TAIL, _BOOK_PAIR]))
     (folder / "solutions" / "small_numbers.py").write_text("".join([_KEY_HEAD, *key, _KEY_TAIL]))
 
 

@@ -27,7 +27,7 @@ def verdicts(result: SubmissionResult) -> dict[str, str]:
 def test_the_solved_lesson_gets_all_points(course: Course, notebook: Notebook) -> None:
     result = one(course, notebook(*ANSWERS.values()))
     assert set(verdicts(result).values()) == {"passed"}
-    assert (result.score, result.points) == (6, 6)
+    assert (result.score, result.points) == (7, 7)
     assert result.repairs == []
     assert result.protection in ("landlock", "audit hook")
     assert {"python", "jax", "jaxlib"} <= set(result.versions)
@@ -85,6 +85,7 @@ def test_many_idioms_count(course: Course, notebook: Notebook) -> None:
             "quadruple = functools.partial(jnp.multiply, 4.0)",
             "class Times:\n    def __call__(self, x):\n        return 5.0 * x\nquintuple = Times()",
             "if True:\n    def slope(f, x):\n        return jax.vjp(f, x)[1](1.0)[0]",
+            "pair = lambda x: [x, 2 * x]",
         ),
     )
     assert set(verdicts(result).values()) == {"passed"}
@@ -105,7 +106,7 @@ def test_last_definition_that_executes_and_is_not_the_starter_counts(course: Cou
             *without("double", "triple"),
         ),
     )
-    assert verdicts(result) == {**dict.fromkeys([*FACTORS, "slope"], "passed"), "triple": "error"}
+    assert verdicts(result) == {**dict.fromkeys([*FACTORS, "slope", "pair"], "passed"), "triple": "error"}
     said = "\n".join(result.repairs)
     assert "`double` is defined 2 times (code cell 1, code cell 2); the last counts." in said
     assert "code cell 4: raised ValueError: half way (line 1)." in said
@@ -120,7 +121,7 @@ def test_a_definition_that_fails_is_an_error_of_its_exercise(course: Course, not
     assert first is not None
     assert first.error is not None
     assert (first.error.type_name, first.error.line) == ("NameError", 1)
-    assert result.score == 5
+    assert result.score == 6
 
 
 def test_magics_are_taken_out_and_reported(course: Course, notebook: Notebook) -> None:
@@ -136,7 +137,7 @@ def test_magics_are_taken_out_and_reported(course: Course, notebook: Notebook) -
         ),
     )
     expected = {"double": "passed", "triple": "not attempted", "quadruple": "passed", "quintuple": "passed"}
-    assert verdicts(result) == {**expected, "slope": "not attempted"}
+    assert verdicts(result) == {**expected, "slope": "not attempted", "pair": "not attempted"}
     magics = ["%matplotlib inline", "!touch /tmp/must_not_appear", "%%time", "%%bash", "double?", "files = !ls"]
     assert [any(f"`{magic}`" in repair for repair in result.repairs) for magic in magics] == [True] * 6
     assert len(result.repairs) == 6

@@ -39,7 +39,7 @@ def in_calls(course: Course, notebook: Notebook, limits: Limits, bodies: Sequenc
         lines = "\n".join(f"    {line}" for line in body.splitlines())
         cells.append(f"def {name}(x):\n{lines}\n    return {FACTORS[name]} * x")
     result = one(course, notebook(*cells, ANSWERS["slope"]), limits)
-    assert result.results[-1].verdict == "passed"
+    assert result.results[4].verdict == "passed"
     assert result.not_graded == {}
     assert no_stray_left()
     return result.results[: len(bodies)]
@@ -75,7 +75,7 @@ def test_four_that_end_everything_leave_the_fifth_its_mark(course: Course, noteb
         ANSWERS["slope"],
     )
     result = one(course, path, Limits(cpu_s=2.0))
-    double, triple, quadruple, quintuple, slope = result.results
+    double, triple, quadruple, quintuple, slope, _pair = result.results
     assert double.verdict == "out of time"
     assert "2 seconds of computing" in double.checks[0].message
     assert triple.verdict == "died"
@@ -106,7 +106,7 @@ def test_cells_that_end_the_process_are_left_out(course: Course, notebook: Noteb
         *without("double", "triple"),
     )
     result = one(course, path, quick)
-    assert [r.verdict.value for r in result.results] == ["passed", "died", "passed", "passed", "passed"]
+    assert [r.verdict.value for r in result.results] == ["passed", "died", *["passed"] * 4]
     said = "\n".join(result.repairs)
     assert "code cell 2: left out. Your code was stopped after 2 seconds of computing." in said
     assert "code cell 3: left out. Your code ended the Python process (exit code 3)" in said
@@ -218,8 +218,8 @@ def quintuple(x):
     while frame: frame.f_locals.update(result=True, passed=True); frame = frame.f_back
     return x
 """
-    result = one(course, notebook(patches, ANSWERS["slope"]), quick)
-    assert [r.verdict.value for r in result.results] == [*["failed"] * 4, "passed"]
+    result = one(course, notebook(patches, ANSWERS["slope"], ANSWERS["pair"]), quick)
+    assert [r.verdict.value for r in result.results] == [*["failed"] * 4, "passed", "passed"]
 
 
 def test_a_replaced_evaluator_can_only_return_values(course: Course, notebook: Notebook, quick: Limits) -> None:
@@ -231,3 +231,11 @@ def triple(x): return 3 * x
 """
     (result,) = grade([notebook(forge)], course, limits=quick, only={"double", "triple"})
     assert [r.verdict.value for r in result.results] == ["failed", "died"]
+
+
+def test_values_of_another_form_than_a_check_expects_are_a_failure(course: Course, notebook: Notebook) -> None:
+    cells = ["def pair(x):\n    return 3", "def slope(f, x):\n    return {'a': [None, 'b', 3.0j]}"]
+    (result,) = grade([notebook(*cells)], course, only={"slope", "pair"})
+    assert [r.verdict.value for r in result.results] == ["failed", "failed"]
+    assert result.not_graded == {}
+    assert "another form" in result.results[1].checks[0].message

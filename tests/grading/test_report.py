@@ -54,7 +54,7 @@ def test_feedback_tells_of_a_hidden_check_its_fact_and_idea_only(graded: list[Su
     assert hidden.got not in text
     assert hidden.expected not in text
     assert hidden.call not in text
-    assert "0 of 6 points" in text
+    assert "0 of 7 points" in text
     assert "%magic" in text
     assert "cut off" in feedback(graded[1])
 
@@ -72,7 +72,7 @@ def test_what_was_not_graded_is_no_failure(graded: list[SubmissionResult]) -> No
 def test_the_table_says_verdicts_in_words_and_keeps_the_width(graded: list[SubmissionResult], width: int) -> None:
     text = GradeTable(graded).text(width)
     words = " ".join(text.split())
-    for part in ("✗ failed: double, triple", "○ not started: quadruple", "0/6", "not readable", "2 submissions"):
+    for part in ("✗ failed: double, triple", "○ not started: quadruple", "0/7", "not readable", "2 submissions"):
         assert part in words, part
     assert max(map(len, text.splitlines())) <= width
     assert "\x1b" not in text

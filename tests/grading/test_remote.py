@@ -1,0 +1,118 @@
+"""A worker starts, keeps to its limits whatever the machine's load, and never outlives its grader."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from jaxguide.course.evaluate import Request
+from jaxguide.course.verdict import AnswerGone, Verdict
+from jaxguide.grading.remote import GraderError, WorkerProcess
+from jaxguide.grading.usage import Limits, ProcessTree
+
+
+def test_a_worker_that_does_not_start_blames_no_student(monkeypatch: pytest.MonkeyPatch) -> None:
+    for program in ("/bin/false", "/no/such/program"):
+        monkeypatch.setattr(sys, "executable", program)
+        with pytest.raises(GraderError, match="did not start"):
+            WorkerProcess()
+
+
+def test_a_killed_worker_leaves_nothing_behind() -> None:
+    worker = WorkerProcess()
+    scratch, pid = worker._scratch, worker._process.pid
+    assert scratch.is_dir()
+    worker.kill()
+    worker.kill()
+    assert not scratch.exists()
+    assert not psutil.pid_exists(pid)
+    with pytest.raises(AnswerGone):
+        worker.request("ping")
+
+
+def test_large_arguments_and_values_cross() -> None:
+    import numpy as np
+
+    from jaxguide.course.values import to_data
+
+    worker = WorkerProcess()
+    worker.request("define", cell=1, source="def f(x): return x + 1", exercises=["f"], starters=[])
+    request = Request((), "value", (((to_data(np.zeros(3_000_000, np.float32)),), {}),))
+    assert worker.request("ask", name="f", request=request)["value"].values.sum() == 3_000_000
+    worker.kill()
+
+
+ORPHAN = """
+import os, sys
+from jaxguide.grading.remote import WorkerProcess
+worker = WorkerProcess()
+print(worker._process.pid, flush=True)
+worker.request("define", cell=1, source="while True: pass", exercises=[], starters=[])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+def test_a_worker_ends_with_its_grader_even_in_an_endless_loop() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, env=environment) as grader:
+        assert grader.stdout is not None
+        pid = int(grader.stdout.readline())
+        time.sleep(0.2)
+        grader.send_signal(signal.SIGKILL)
+    for _moment in range(40):
+        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return
+        time.sleep(0.05)
+    pytest.fail("the worker outlived its grader")
+
+
+def test_computing_time_is_counted_over_all_calls_of_an_exercise() -> None:
+    worker = WorkerProcess(limits=Limits(cpu_s=1.0))
+    source = "import time\ndef f():\n    end = time.process_time() + 0.4\n    while time.process_time() < end: pass\n"
+    worker.request("define", cell=1, source=source, exercises=["f"], starters=[])
+    request = Request((), "value", (((), {}),))
+    worker.start_exercise()
+
+    def call_often() -> None:
+        for _call in range(10):
+            worker.request("ask", name="f", request=request)
+
+    with pytest.raises(AnswerGone) as gone:
+        call_often()
+    assert gone.value.verdict is Verdict.OUT_OF_TIME
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="states of threads as Linux tells them")
+def test_who_waits_for_a_processor_is_not_idle(tmp_path: Path) -> None:
+    burn = [sys.executable, "-c", "while True: pass"]
+    others = [subprocess.Popen(burn) for _process in range(3 * (os.cpu_count() or 1))]
+    measured = subprocess.Popen(burn)
+    try:
+        time.sleep(0.2)
+        tree = ProcessTree(measured.pid, "none")
+        for _sample in range(20):
+            time.sleep(0.1)
+            used = tree.sample()
+        assert used.wall_s > 1.9
+        assert used.cpu_s < 0.9 * used.wall_s
+        assert used.idle_s < 0.3
+    finally:
+        for process in (*others, measured):
+            process.kill()
+            process.wait()
+
+
+def test_who_sleeps_is_idle() -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time\nwhile True: time.sleep(0.001)"]) as measured:
+        time.sleep(0.3)
+        tree = ProcessTree(measured.pid, "none")
+        for _sample in range(10):
+            time.sleep(0.1)
+            used = tree.sample()
+        measured.kill()
+    assert used.idle_s > 0.5 * used.wall_s
