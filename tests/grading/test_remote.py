@@ -57,8 +57,8 @@ worker.request("define", cell=1, source="while True: pass", exercises=[], starte
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
-def test_a_worker_ends_with_its_grader_even_in_an_endless_loop() -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+def test_a_worker_ends_with_its_grader_even_in_an_endless_loop(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}
     with subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, env=environment) as grader:
         assert grader.stdout is not None
         pid = int(grader.stdout.readline())
@@ -88,7 +88,7 @@ def test_computing_time_is_counted_over_all_calls_of_an_exercise() -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="states of threads as Linux tells them")
-def test_who_waits_for_a_processor_is_not_idle(tmp_path: Path) -> None:
+def test_who_waits_for_a_processor_is_not_idle() -> None:
     burn = [sys.executable, "-c", "while True: pass"]
     others = [subprocess.Popen(burn) for _process in range(3 * (os.cpu_count() or 1))]
     measured = subprocess.Popen(burn)
