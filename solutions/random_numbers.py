@@ -1213,11 +1213,11 @@ def splits_to_reach_the_step(key, epoch, step):
     return jax.random.normal(keys[step], (3,))
 
 
-@wrong(rejected_by="no_key_is_used_for_two_things", says="Part of the noise comes from the epoch's key.")
-def draws_from_the_epochs_key_too(key, epoch, step):
-    epoch_key = jax.random.fold_in(key, epoch)
-    step_key = jax.random.fold_in(epoch_key, step)
-    return jnp.append(jax.random.normal(step_key, (2,)), jax.random.normal(epoch_key))
+@wrong(rejected_by="no_key_is_used_for_two_things", says="The key of the step is both drawn from and split.")
+def draws_from_the_steps_key_and_splits_it(key, epoch, step):
+    step_key = jax.random.fold_in(jax.random.fold_in(key, epoch), step)
+    child, _ = jax.random.split(step_key)
+    return jnp.append(jax.random.normal(step_key, (2,)), jax.random.normal(child))
 
 
 @hidden(stage="jit", kind="relation", idea="All steps of all epochs are apart, and `vmap` over them works.")
