@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 CLONE = Path(__file__).parents[1]
-STEALS = '''
+STEALS = """
 from pathlib import Path
 
 import jax
@@ -23,7 +23,7 @@ def two_samples(key, n, m):
     names = {}
     exec((key_folder / "random_numbers.py").read_text(), names)
     return names["two_samples"](key, n, m)
-'''
+"""
 
 
 @pytest.fixture(scope="module")

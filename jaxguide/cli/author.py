@@ -72,7 +72,9 @@ def verify(folder: Path | None, as_json: bool, seeds: int, only: str | None) -> 
             "right": proof.alternatives,
         }
         click.echo(words.format(**counts))
-        found = plural("{count} problem", "{count} problems", len(proof.problems)) if proof.problems else _("all proven")
+        found = (
+            plural("{count} problem", "{count} problems", len(proof.problems)) if proof.problems else _("all proven")
+        )
         click.echo(_("{found}: {judged} answers judged in {s} s").format(found=found, judged=proof.judged, s=seconds))
     sys.exit(1 if proof.problems else 0)
 

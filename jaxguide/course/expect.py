@@ -39,7 +39,7 @@ def expect_close(
     Raises:
         CheckFailed: they differ; near misses (dtype, shape, transposed, sign, missing reduction...) have own words.
     """
-    wanted = to_data(expected)
+    got, wanted = to_data(got), to_data(expected)
     try:
         _compare(got, wanted, "", message, rtol, atol, weak_type, exact=False)
     except CheckFailed as failure:
@@ -48,7 +48,7 @@ def expect_close(
 
 def expect_equal(got: Data, expected: Any, message: str = "", *, misconception: str = "") -> None:
     """Expect the same structure, shapes and dtypes, and exactly the same values; of keys, the same bits."""
-    wanted = to_data(expected)
+    got, wanted = to_data(got), to_data(expected)
     try:
         _compare(got, wanted, "", message, None, None, weak_type=False, exact=True)
     except CheckFailed as failure:
@@ -57,7 +57,7 @@ def expect_equal(got: Data, expected: Any, message: str = "", *, misconception: 
 
 def expect_different(first: Data, second: Any, message: str, *, misconception: str = "") -> None:
     """Expect two results that have the same form and not the same values."""
-    other = to_data(second)
+    first, other = to_data(first), to_data(second)
     for data in (first, other):
         _reject_missing(data)
     try:
@@ -118,13 +118,16 @@ def expect_raises(observation: Observation, type_name: str, phrase: str = "", *,
         )
 
 
-def expect_documented(example: str, got: Data, part: str = "value", *, misconception: str = "") -> None:
+def expect_documented(
+    example: str, got: Data, part: str = "value", message: str = "", *, misconception: str = ""
+) -> None:
     """Expect what the ledger records for a documented example.
 
     Args:
         example: the example's id, such as 'S0-41'.
         got: what came out.
         part: 'value', or 'documented' and 'today' where the JAX of today gives other digits.
+        message: said instead of the general sentence.
 
     Raises:
         CheckFailed: what came out is not what the record says.
@@ -137,7 +140,8 @@ def expect_documented(example: str, got: Data, part: str = "value", *, misconcep
             raise CheckFailed(_("It ran without an error."), "", f"{record.type_name}", misconception)
         expect_raises(got, record.type_name, record.phrase, misconception=misconception)
         return
-    message = _("Documented example {example} shows {expected}.").format(example=example, expected=expected)
+    shown = show(to_data(expected))
+    message = message or _("Documented example {example} shows {expected}.").format(example=example, expected=shown)
     _reject_missing(got)
     plain = _plain(got)
     if record.compare == "text":
@@ -147,7 +151,7 @@ def expect_documented(example: str, got: Data, part: str = "value", *, misconcep
     else:
         same = _same_json(plain, expected)
     if not same:
-        raise CheckFailed(message, show(got), show(to_data(expected)), misconception)
+        raise CheckFailed(message, show(got), shown, misconception)
 
 
 def _plain(data: Data) -> Any:
@@ -187,7 +191,7 @@ def _with(failure: CheckFailed, got: Data, expected: Data, misconception: str) -
 def _reject_missing(got: Data) -> None:
     if got is None:
         raise CheckFailed(_("Your function returned None. Is the `return` missing?"), "None")
-    if got is Ellipsis:
+    if isinstance(got, Unsupported) and got.type_name == "ellipsis":
         raise CheckFailed(_("Your function returned `...`: the stub is still there."), "...")
     if isinstance(got, Unsupported):
         raise CheckFailed(

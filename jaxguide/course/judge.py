@@ -1,7 +1,9 @@
 """Judge an answer to an exercise: run its checks in order and decide verdict and marks."""
 
 import inspect
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from jaxguide.course import verdict
@@ -89,7 +91,7 @@ def _required(checks: list[Check]) -> set[str]:
     Where a contract fixes no value, the relations that stand in its place are required.
     """
     required = {check.name for check in checks if check.required}
-    if not any(check.kind is Kind.VALUE for check in checks):
+    if not any(check.kind is Kind.VALUE and check.stage == "value" for check in checks):
         required |= {c.name for c in checks if c.kind is Kind.RELATION and c.stage == "value"}
     return required
 
@@ -135,7 +137,7 @@ def _run(
         return True
     except NotJudged:
         raise
-    except Exception:
+    except Exception as error:
         # `verify` proves each check on right answers, so what a check cannot handle is the form of this answer's value.
         if answer.log.request is None:
             raise
@@ -143,6 +145,7 @@ def _run(
         result.message = _("What your function returned has another form than the contract asks for.")
         if answer.log.value is None:
             result.message = _("Your function returned None. Is the `return` missing?")
+        result.trouble = _trouble(error)
         result.misconceptions = _misconceptions(check, exercise, "")
     else:
         result.verdict = Verdict.PASSED
@@ -150,6 +153,12 @@ def _run(
     result.idea = check.idea
     result.call = answer.log.last
     return False
+
+
+def _trouble(error: Exception) -> str:
+    """Write a check's own exception for its author."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
 
 
 def _call(function: Callable[..., None], given: dict[str, Any]) -> None:

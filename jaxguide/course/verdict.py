@@ -85,7 +85,7 @@ class CheckFailed(Exception):
 
 @dataclasses.dataclass
 class CheckResult:
-    """One check's outcome on one answer."""
+    """One check's outcome on one answer; `trouble` is the check's own exception, where it could not cope."""
 
     name: str
     fact: str
@@ -103,6 +103,7 @@ class CheckResult:
     error: ErrorInfo | None = None
     misconception: str = ""
     misconceptions: tuple[str, ...] = ()
+    trouble: str = ""
 
     @property
     def passed(self) -> bool:

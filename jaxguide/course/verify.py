@@ -167,7 +167,7 @@ class _Prover:
             failure = result.first_failure
             if result.verdict is not Verdict.PASSED or failure:
                 message = _("{what} is rejected by the check `{check}` (seed {seed}): {why}")
-                name, why = (failure.name, failure.message) if failure else ("-", result.verdict)
+                name, why = (failure.name, failure.trouble or failure.message) if failure else ("-", result.verdict)
                 self._problem(message.format(what=what, check=name, seed=seed, why=why), planted)
                 return False
         return True
@@ -212,6 +212,9 @@ class _Prover:
         if failure is None:
             message = _("the wrong answer `{wrong}` passes all checks (seed {seed})")
             self._problem(message.format(wrong=planted.name, seed=seed), planted)
+        elif failure.trouble:
+            message = _("the wrong answer `{wrong}` breaks the check `{check}`: {trouble}")
+            self._problem(message.format(wrong=planted.name, check=failure.name, trouble=failure.trouble), planted)
         elif failure.name != planted.rejected_by:
             message = _("the wrong answer `{wrong}` is rejected by `{got}`, not by `{named}` (seed {seed}): {why}")
             words = {"wrong": planted.name, "got": failure.name, "named": planted.rejected_by, "seed": seed}

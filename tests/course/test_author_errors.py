@@ -37,6 +37,7 @@ MISTAKES = {
         "@visible(double, stage",
     ),
     "a name error in a check cell": (BOOK, "@visible(double, idea", "@visble(double, idea", "NameError", "@visble"),
+    "a check that cannot cope": (BOOK, "FACTOR * x)", "FACTOR * x[9, 9])", "IndexError", "@answer"),
     "text before the first cell": (BOOK, "# %% check", "import os\n# %% check", "before the first cell", "import os"),
     "an answer in an untitled cell": (KEY, "# %% guess_shape", "# %%", "without a title", "@answer"),
     "a wrong answer that passes": (

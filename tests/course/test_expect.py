@@ -39,7 +39,7 @@ NEAR_MISSES = [
 @pytest.mark.parametrize(("got", "expected", "words", "more"), NEAR_MISSES)
 def test_a_near_miss_is_named(got: Any, expected: Any, words: str, more: str) -> None:
     with pytest.raises(CheckFailed) as failure:
-        expect.expect_close(to_data(got) if got is not ... else got, expected)
+        expect.expect_close(to_data(got), expected)
     assert words.lower() in failure.value.message.lower()
     assert more in failure.value.message
 
@@ -79,6 +79,11 @@ def test_different_means_not_the_same() -> None:
     expect.expect_different(to_data(X), X + 1, "same")
     with pytest.raises(CheckFailed, match="same"):
         expect.expect_different(to_data(X), X, "same")
+
+
+def test_plain_arrays_are_taken_for_data() -> None:
+    with pytest.raises(CheckFailed, match="same"):
+        expect.expect_different(np.ones(2), np.ones(2), "same")
 
 
 def test_a_documented_record_is_compared() -> None:

@@ -16,6 +16,8 @@ from jaxguide.course.judge import judge
 from jaxguide.course.library import load_course
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
+from .conftest import edit
+
 
 @pytest.fixture
 def double(tiny: Path) -> Exercise:
@@ -119,3 +121,20 @@ def test_a_prediction_earns_its_points_for_being_answered(tiny: Path) -> None:
     assert (wrong.verdict, wrong.score, wrong.note, wrong.reveal) == (Verdict.PASSED, 1, "(4,)", (3,))
     empty = judge(exercise, LocalAnswer("guess_shape", lambda: None, {}))
     assert (empty.verdict, empty.score) == (Verdict.NOT_ATTEMPTED, 0)
+
+
+def test_relations_are_required_where_no_value_is_fixed(tiny: Path) -> None:
+    edit(tiny, "exercises/tiny.py", '@visible(double, idea="Twice is two times.")', '@visible(double, kind="relation")')
+    edit(tiny, "solutions/tiny.py", '@hidden(idea="Any input.", weight=2)', '@hidden(kind="relation")')
+    result = _hidden(load_course(tiny).exercise("double"), lambda x: 3 * x)
+    assert [check.required for check in result.checks] == [True, True, False]
+    assert result.score == 0
+
+
+def test_a_check_that_cannot_cope_with_a_value_fails_it_and_keeps_its_trouble_for_authors(tiny: Path) -> None:
+    edit(tiny, "exercises/tiny.py", "expect_close(answer(x), FACTOR * x)", "expect_close(answer(x)[9], FACTOR * x)")
+    failure = _judge(load_course(tiny).exercise("double"), lambda x: x).first_failure
+    assert failure is not None
+    assert failure.verdict is Verdict.FAILED
+    assert "another form" in failure.message
+    assert "IndexError" in failure.trouble

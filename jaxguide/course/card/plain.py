@@ -99,4 +99,4 @@ def _without_details(check: CheckResult) -> CheckResult:
     if error is not None:
         known = isinstance(getattr(builtins, error.type_name, None), type)
         error = dataclasses.replace(error, type_name=error.type_name if known else "", message="")
-    return dataclasses.replace(check, message="", call="", got="", expected="", error=error)
+    return dataclasses.replace(check, message="", call="", got="", expected="", trouble="", error=error)
