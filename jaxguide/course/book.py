@@ -165,7 +165,7 @@ def _exercise_node(path: Path, cell: Cell) -> tuple[ast.FunctionDef, str]:
 
 
 def _make_exercise(book: Book, cell: Cell, node: ast.FunctionDef, mark: Mark) -> Exercise:
-    lines = cell.source.splitlines()
+    lines = cell.source.split("\n")
     options = mark.options
     return Exercise(
         name=node.name,
@@ -292,7 +292,7 @@ def _finish(exercise: Exercise, predictions: set[str]) -> None:
 def printable_source(book: Book, cell: Cell) -> str:
     """Return an exercise cell as students get it: title and points, no decorator of ours, `check(<name>)` below."""
     node, _decorator = _exercise_node(book.path, cell)
-    lines = cell.source.splitlines()
+    lines = cell.source.split("\n")
     start = min(d.lineno for d in node.decorator_list)
     body = [*other_decorators(node, lines), *lines[node.lineno - 1 : node.end_lineno]]
     kept = [*lines[: start - 1], *body, *lines[node.end_lineno :]]

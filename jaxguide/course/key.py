@@ -86,7 +86,7 @@ def _value_role(node: ast.stmt) -> str | None:
 
 
 def _function_source(cell: Cell, node: ast.FunctionDef, name: str) -> str:
-    lines = cell.source.splitlines()
+    lines = cell.source.split("\n")
     body = lines[node.lineno - 1 : node.end_lineno]
     body[0] = re.sub(rf"\bdef\s+{node.name}\b", f"def {name}", body[0], count=1)
     return "\n".join([*other_decorators(node, lines), *body])

@@ -63,7 +63,7 @@ def bound_names(node: ast.stmt) -> frozenset[str]:
 
 def statements(source: str, first_line: int = 1) -> list[Statement]:
     """Split source into its top-level statements."""
-    lines = source.splitlines()
+    lines = source.split("\n")
     found = []
     for node in ast.parse(source).body:
         start = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])

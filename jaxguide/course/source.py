@@ -38,7 +38,8 @@ def split_cells(text: str) -> list[tuple[str | None, str, int]]:
     [('[markdown]', '# Hello', 1), (None, 'x = 1', 4)]
     """
     found: list[tuple[str | None, list[str], int]] = [(None, [], 0)]
-    for number, line in enumerate(text.splitlines(), 1):
+    # Not `splitlines`, which also splits at form feeds and the like, where Python's own line numbers do not.
+    for number, line in enumerate(text.split("\n"), 1):
         match = _MARKER.match(line)
         if match:
             found.append((match[1], [], number))
@@ -80,7 +81,7 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Cell
 
 def _check_syntax(path: Path, cell: Cell, is_prose: bool) -> None:
     if is_prose:
-        for offset, text in enumerate(cell.source.splitlines(), 1):
+        for offset, text in enumerate(cell.source.split("\n"), 1):
             if text and not text.startswith("#"):
                 raise AuthorError(path, cell.line + offset, _("a line of prose must start with `#`"))
         return

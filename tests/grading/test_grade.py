@@ -1,6 +1,7 @@
 """What honest submissions get, in whatever shape their file is."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -203,6 +204,32 @@ def test_code_that_cannot_be_read_harms_nobody(course: Course, notebook: Noteboo
     result = one(course, notebook(source, ANSWERS["double"]), only={"double"})
     assert verdicts(result) == {"double": "passed"}
     assert len(result.repairs) == 1
+
+
+def test_code_nested_as_deep_as_python_reads_stops_no_batch(course: Course, tmp_path: Path) -> None:
+    # Python reads deeper than `ast.dump` and `ast.unparse` can write.
+    for depth in (900, 985, 1000, 2500):
+        (tmp_path / f"d{depth}.py").write_text(f"def double(x):\n    return x{' + x' * depth}\n")
+    (tmp_path / "good.py").write_text(ANSWERS["double"])
+    *deep, good = grade([tmp_path], course, only={"double"})
+    assert len(deep) == 4
+    assert not any(result.unreadable for result in deep)
+    assert verdicts(good) == {"double": "passed"}
+
+
+def test_characters_that_only_look_like_line_ends_cut_no_cell(course: Course, tmp_path: Path) -> None:
+    path = tmp_path / "ada.py"
+    path.write_text(f"# %%\n# one\x0ctwo\n'a\u2028b'\n\n# %%\n{ANSWERS['double']}", encoding="utf-8")
+    result = one(course, path, only={"double"})
+    assert verdicts(result) == {"double": "passed"}
+    assert result.repairs == []
+
+
+def test_thousands_of_magics_do_not_keep_the_grader_busy(course: Course, notebook: Notebook) -> None:
+    started = time.process_time()
+    result = one(course, notebook("!a\n" * 50_000, ANSWERS["double"]), only={"double"})
+    assert verdicts(result) == {"double": "passed"}
+    assert time.process_time() - started < 60
 
 
 def test_folders_are_searched_and_checkpoints_passed_over(course: Course, notebook: Notebook, tmp_path: Path) -> None:
