@@ -138,9 +138,11 @@ def _fingerprint(function: Any) -> str:
     """Return what tells one piece of code from another, so that the same code tried twice counts once."""
     import inspect
 
+    from jaxguide.course.starter import essence
+
     code = getattr(inspect.unwrap(function), "__code__", None)
-    essence = repr((code.co_code, code.co_consts, code.co_names)) if code else repr(type(function))
-    return hashlib.sha256(essence.encode()).hexdigest()[:12]
+    text = repr(essence(code)) if code else repr(type(function))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""Tell whether a function is still the starter of its exercise."""
+"""Tell one function's code from another's, and whether it is still the starter of its exercise."""
 
 import functools
 import inspect
@@ -12,17 +12,23 @@ from jaxguide.course.exercise import Exercise
 def is_starter(function: Callable[..., Any], exercise: Exercise) -> bool:
     """Return whether `function` does what the stub does, code for code, docstring and comments aside."""
     code = getattr(inspect.unwrap(function), "__code__", None)
-    return code is not None and _essence(code) == _starter_essence(exercise.starter_source)
+    return code is not None and essence(code) == _starter_essence(exercise.starter_source)
 
 
 @functools.cache
 def _starter_essence(source: str) -> tuple[Any, ...]:
     module = compile(source, "<starter>", "exec")
-    return _essence(next(c for c in module.co_consts if isinstance(c, types.CodeType)))
+    return essence(next(c for c in module.co_consts if isinstance(c, types.CodeType)))
 
 
-def _essence(code: types.CodeType) -> tuple[Any, ...]:
-    constants = tuple(_essence(c) if isinstance(c, types.CodeType) else repr(c) for c in _constants(code))
+def essence(code: types.CodeType) -> tuple[Any, ...]:
+    """Return what code does, without its place, its docstring and its comments; the same for the same code run again.
+
+    >>> first, again = (compile("f = lambda x: [lambda: x]", "<cell>", "exec") for _time in range(2))
+    >>> essence(first) == essence(again)
+    True
+    """
+    constants = tuple(essence(c) if isinstance(c, types.CodeType) else repr(c) for c in _constants(code))
     return (code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars)
 
 
