@@ -27,7 +27,7 @@ _START_LIMIT_S = 300.0
 _FIRST_POLL_S, _LAST_POLL_S = 0.02, 0.2
 _CPU_BACKSTOP_FACTOR = 100
 _BOOT = (
-    "import json, sys; places = json.loads(sys.argv[1])['places'];"
+    "import json, sys; places = json.loads(sys.argv[1]);"
     "sys.path[:0] = [p for p in places[:1] if p not in sys.path];"
     "sys.path += [p for p in places if p not in sys.path];"
     "from jaxguide.grading.worker import main; main()"
@@ -62,7 +62,7 @@ class WorkerProcess:
         token = f"{os.getpid()}-{secrets.token_hex(16)}"
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(self._config(hidden, protection))],
+                [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(_places())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._output,
@@ -79,7 +79,9 @@ class WorkerProcess:
         self._sent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._received: queue.SimpleQueue[bytes | wire.WireError | None] = queue.SimpleQueue()
         self._count = 0
-        self._thread = threading.Thread(target=self._carry, daemon=True)
+        # By the pipe: an argument has a limit of 128 KiB on Linux, and can be read by whoever lists processes.
+        config = json.dumps(self._config(hidden, protection)).encode("ascii") + b"\n"
+        self._thread = threading.Thread(target=self._carry, args=(config,), daemon=True)
         self._thread.start()
         try:
             ready = self._wait(_START_LIMIT_S)
@@ -93,7 +95,6 @@ class WorkerProcess:
 
     def _config(self, hidden: Sequence[Path], protection: str) -> dict[str, Any]:
         return {
-            "places": _places(),
             "hidden": [str(path) for path in hidden],
             "scratch": str(self._scratch),
             "protection": protection,
@@ -129,21 +130,23 @@ class WorkerProcess:
             raise
         return reply
 
-    def _carry(self) -> None:
-        """Move frames to and fro; in a thread of its own, since a worker may leave its pipes full or empty."""
+    def _carry(self, config: bytes) -> None:
+        """Send the configuration, then move frames to and fro.
+
+        In a thread of its own, since a worker may leave its pipes full or empty.
+        """
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
         try:
+            _write(stdin, config)
             while True:
                 prefix = _read(stdout, wire.PREFIX.size)
                 self._received.put(prefix + _read(stdout, wire.frame_size(prefix)) if prefix else None)
                 frame = self._sent.get()
                 if not prefix or frame is None:
                     return
-                rest = memoryview(frame)
-                while rest:
-                    rest = rest[stdin.write(rest) :]
+                _write(stdin, frame)
         except wire.WireError as error:
             self._received.put(error)
         except (OSError, ValueError):
@@ -263,6 +266,13 @@ def _read(pipe: IO[bytes], size: int) -> bytes:
         parts.append(part)
         left -= len(part)
     return b"".join(parts)
+
+
+def _write(pipe: IO[bytes], data: bytes) -> None:
+    """Write all of it, which an unbuffered pipe does in parts."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[pipe.write(rest) :]
 
 
 def _places() -> list[str]:

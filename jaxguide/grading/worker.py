@@ -20,8 +20,18 @@ FIRST_PRIVATE_DESCRIPTOR = 200
 
 def main() -> None:
     """Set up the box, then serve requests until the grader closes the pipe."""
-    config = json.loads(sys.argv[1])
     incoming, outgoing = _take_pipes()
+    _write(outgoing, _enter_box(incoming))
+    _serve(incoming, outgoing)
+
+
+def _enter_box(incoming: int) -> bytes:
+    """Read from the grader what the box is to be like, set it up, and return the frame that says so.
+
+    Nothing of it stays for the submission to read: the hidden paths name other students.
+    """
+    with open(incoming, "rb", closefd=False) as pipe:  # nothing follows the line until the grader has our answer
+        config = json.loads(pipe.readline())
     os.umask(0o077)
     from pathlib import Path
 
@@ -36,9 +46,7 @@ def main() -> None:
     from jaxguide.grading.wire import encode
 
     box.limit(config["memory_bytes"], config["file_bytes"], config["cpu_s"])
-    ready = encode({"id": 0, "ready": True, "protection": protection, "versions": _versions()})
-    _write(outgoing, ready)
-    _serve(incoming, outgoing)
+    return encode({"id": 0, "ready": True, "protection": protection, "versions": _versions()})
 
 
 def _take_pipes() -> tuple[int, int]:

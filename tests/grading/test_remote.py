@@ -47,6 +47,27 @@ def test_large_arguments_and_values_cross() -> None:
     worker.kill()
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the command line as Linux tells it")
+def test_a_class_of_thousands_is_hidden_and_its_names_are_told_to_no_worker() -> None:
+    worker = WorkerProcess([Path(f"/class/{'x' * 60}{number}/name-of-another.py") for number in range(4000)])
+    source = """
+import sys
+def f():
+    frames, frame = [], sys._getframe()
+    while frame:
+        frames.append(repr(list(frame.f_locals.items())))
+        frame = frame.f_back
+    with open("/proc/self/cmdline") as file:
+        frames += [file.read(), repr(sys.argv), repr(sys.orig_argv)]
+    return any("name-of-" + "another" in text for text in frames), len(frames)
+"""
+    worker.request("define", cell=1, source=source, exercises=["f"], starters=[])
+    seen, places = worker.request("ask", name="f", request=Request((), "value", (((), {}),)))["value"]
+    worker.kill()
+    assert not seen
+    assert places > 5
+
+
 ORPHAN = """
 import os, sys
 from jaxguide.grading.remote import WorkerProcess
