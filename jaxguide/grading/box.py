@@ -1,6 +1,7 @@
 """The box around a worker: what its process may read, write and use up."""
 
 import contextlib
+import importlib.util
 import os
 import sys
 import sysconfig
@@ -36,7 +37,7 @@ def hide(hidden: Sequence[Path], scratch: Path, protection: str = LANDLOCK) -> s
         Which protection now holds.
     """
     real = [Path(os.path.realpath(path)) for path in hidden]
-    parents = {str(path.parent) for path in real}
+    parents = {str(path.parent) for path in real} | _clone()
     sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry or ".") not in parents]
     if protection == LANDLOCK:
         _remember_folders()
@@ -47,6 +48,16 @@ def hide(hidden: Sequence[Path], scratch: Path, protection: str = LANDLOCK) -> s
 
     sys.addaudithook(_audit_hook([str(path) for path in real]))
     return AUDIT_HOOK
+
+
+def _clone() -> set[str]:
+    """Return the folder that this package stands in, if no other package that is needed stands there.
+
+    In a clone that is installed as editable, other things lie beside the package: the history, solutions, results.
+    """
+    beside = Path(__file__).parents[2]
+    jax = importlib.util.find_spec("jax")
+    return set() if jax is None or jax.origin is None or beside in Path(jax.origin).parents else {str(beside)}
 
 
 def _readable() -> list[Path]:

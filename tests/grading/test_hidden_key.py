@@ -54,6 +54,8 @@ WAYS = {
 DEEPER = {
     "another submission": "open(OTHER).read()",
     "the book": "open(KEY.replace('solutions', 'exercises')).read()",
+    "the clone": "open(inspect.getfile(importlib.import_module('jaxguide'))[:-20] + 'pyproject.toml').read()",
+    "the history of the clone": "os.listdir(inspect.getfile(importlib.import_module('jaxguide'))[:-20] + '.git')",
     "the grader's memory": "open(f'/proc/{os.getppid()}/mem', 'rb').read(1)",
     "the grader's environment": "open(f'/proc/{os.getppid()}/environ', 'rb').read()",
     "the grader's descriptors": "os.listdir(f'/proc/{os.getppid()}/fd')",
