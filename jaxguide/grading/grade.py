@@ -1,5 +1,6 @@
 """Grade submissions: one after the other, each in a worker of its own, every file with a result of its own."""
 
+import collections
 import dataclasses
 import sys
 import traceback
@@ -31,7 +32,8 @@ class SubmissionResult:
 
     Args:
         path: the file.
-        student: whose it is, as far as names of files and folders tell.
+        student: whose it is, as far as names of files and folders tell: 'ada', or 'ada/homework' where several folders
+            hold a file of this name.
         lessons: the lessons that it answers.
         results: every exercise of these lessons.
         score, points: the sums.
@@ -120,6 +122,7 @@ def grade(
         FileNotFoundError: one of the paths is not there.
     """
     files = find_submissions(paths)
+    stems = collections.Counter(stem for stem, _folder in {(path.stem, path.absolute().parent) for path in files})
     concealed = (course.places.solutions, *(path for path in conceal if not _holds_python(path)), *files)
     grader = _Grader(
         course,
@@ -128,6 +131,7 @@ def grade(
         all_or_nothing=all_or_nothing,
         hidden=hidden,
         only=only,
+        shared_names=frozenset(stem for stem, count in stems.items() if count > 1),
     )
     for path in files:
         yield grader.grade(path)
@@ -143,11 +147,15 @@ class _Grader:
     all_or_nothing: bool
     hidden: bool
     only: Collection[str] | None
+    shared_names: frozenset[str]
     references: dict[str, Answer] = dataclasses.field(default_factory=dict)
 
     def grade(self, path: Path) -> SubmissionResult:
         result = SubmissionResult(path, self._student(path), seed=self.seed)
         try:
+            if path.is_symlink() and path.resolve().parent != path.parent.resolve():
+                # We may read what the student may not: the key, or the answers of another.
+                raise UnreadableSubmission(_("The file is a link to another place; grade the file itself."))
             if path.suffix not in SUFFIXES:
                 raise UnreadableSubmission(_("The file is neither a notebook (.ipynb) nor Python (.py)."))
             submission = read_submission(path)
@@ -165,7 +173,10 @@ class _Grader:
         return result
 
     def _student(self, path: Path) -> str:
-        return path.absolute().parent.name if path.stem in self.course.books else path.stem
+        folder = path.absolute().parent.name
+        if path.stem in self.course.books:
+            return folder
+        return f"{folder}/{path.stem}" if path.stem in self.shared_names else path.stem
 
     def _grade_lesson(self, submission: Submission, book: Book, result: SubmissionResult) -> None:
         exercises = [e for e in book.exercises if self.only is None or e.name in self.only]

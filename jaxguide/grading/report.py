@@ -58,7 +58,7 @@ def _submission_to_plain(result: SubmissionResult) -> dict[str, Any]:
 
 def feedback(result: SubmissionResult) -> str:
     """Return what one student may read: points, what was repaired, and a card for each exercise."""
-    lines = [_one_line(result.path.name), ""]
+    lines = [f"{_one_line(result.student)}: {_one_line(result.path.name)}", ""]
     if result.unreadable is not None:
         return "\n".join([*lines, _("Nothing was graded. {why}").format(why=_one_line(result.unreadable)), ""])
     lines.append(points_of(result))

@@ -12,6 +12,7 @@ from jaxguide.course.library import Course
 from jaxguide.course.printer import notebook_text, script_text
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.grade import SubmissionResult, find_submissions, grade
+from jaxguide.grading.report import feedback
 
 Notebook = Callable[..., Path]
 
@@ -240,6 +241,28 @@ def test_folders_are_searched_and_checkpoints_passed_over(course: Course, notebo
     assert find_submissions([tmp_path, first]) == [second, first]
     with pytest.raises(FileNotFoundError, match="no file or folder"):
         find_submissions([tmp_path / "missing"])
+
+
+def test_files_of_one_name_in_several_folders_are_told_apart(course: Course, notebook: Notebook) -> None:
+    folder = [notebook(ANSWERS["double"], name=name) for name in ("ada/hw.ipynb", "bob/hw.ipynb", "eve.ipynb")][
+        -1
+    ].parent
+    results = list(grade([folder], course, only={"double"}))
+    assert [result.student for result in results] == ["ada/hw", "bob/hw", "eve"]
+    text = feedback(results[1])
+    assert text.startswith("bob/hw")
+
+
+def test_a_link_to_another_place_is_no_submission(course: Course, notebook: Notebook) -> None:
+    ada = notebook(ANSWERS["double"], name="ada/hw.ipynb")
+    for target, name in ((ada, "hw.ipynb"), (course.places.solutions / "small_numbers.py", "hw.py")):
+        path = ada.parents[1] / "bob" / name
+        path.parent.mkdir(exist_ok=True)
+        path.symlink_to(target)
+        result = one(course, path, only={"double"})
+        assert "a link to another place" in (result.unreadable or "")
+    (ada.parent / "latest.ipynb").symlink_to("hw.ipynb")
+    assert verdicts(one(course, ada.parent / "latest.ipynb", only={"double"})) == {"double": "passed"}
 
 
 def test_old_notebooks_are_read(course: Course, tmp_path: Path) -> None:
