@@ -60,7 +60,7 @@ def hint(target: Any) -> None:
 
 def show_hint(name: str) -> None:
     """Show the next hint for the exercise of this name."""
-    exercise, progress = _course().exercise(name), _progress()
+    exercise, progress = _course().exercise(name), student_progress()
     steps = len(exercise.hints)
     step = min(progress.of(name).hints, steps - 1)
     progress.update(name, hints=step + 1)
@@ -82,7 +82,7 @@ def solution(target: Any, sure: bool = False) -> None:
 
 def show_solution(name: str, sure: bool, how: str) -> None:
     """Show the solution of the exercise of this name, or say when it opens; `how` is what to type to be sure."""
-    exercise, done = _course().exercise(name), _progress().of(name)
+    exercise, done = _course().exercise(name), student_progress().of(name)
     missing = ATTEMPTS_BEFORE_SOLUTION - len(done.attempts)
     if exercise.is_prediction and not done.passed:
         _say(_("Guess first: the answer is shown when you check your guess."))
@@ -109,7 +109,7 @@ def _check(target: Any, names: Mapping[str, Any]) -> None:
     from jaxguide.course.card import Card
 
     exercise, function = found
-    _show(Card(check_answer(exercise, function, names, _progress())))
+    _show(Card(check_answer(exercise, function, names, student_progress())))
 
 
 def check_answer(
@@ -200,7 +200,8 @@ def _course() -> "Course":
     return installed_course()
 
 
-def _progress() -> "Progress":
+def student_progress() -> "Progress":
+    """Return the progress kept in the student's workspace: the one that `jaxguide start` opened, else this folder."""
     from jaxguide.course.progress import Progress
 
     return Progress(Path(os.environ.get("JAXGUIDE_WORKSPACE", ".")))

@@ -41,6 +41,7 @@ def grade(
     \b
     Example: jaxguide grade submission.ipynb another.py folder/
     """
+    from jaxguide.course.card import clean
     from jaxguide.course.library import UnknownName
     from jaxguide.course.verdict import Verdict
     from jaxguide.grading import grade as grading
@@ -68,13 +69,13 @@ def grade(
                 results.append(result)
                 status.update(_("Graded {done} of {total}…").format(done=len(results), total=len(files)))
                 if result.unreadable is not None:
-                    notes.print(f"{result.path}: {result.unreadable}", markup=False, soft_wrap=True)
+                    notes.print(clean(f"{result.path}: {result.unreadable}"), markup=False, soft_wrap=True)
     except GraderError as error:
         click.echo(str(error), err=True)
         sys.exit(1)
     finally:
         if results:
-            write_reports(results, out)
+            write_reports(results, out, ended_early=len(results) < len(files))
     if as_json:
         print_json(to_plain(results))
     else:

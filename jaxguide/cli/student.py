@@ -21,11 +21,12 @@ def check(file: Path, exercises: tuple[str, ...], as_json: bool) -> None:
     Example: jaxguide check random_numbers.py
              jaxguide check random_numbers.ipynb two_samples
     """
-    from jaxguide.course.card import Card, LessonSummary, result_to_plain
+    from jaxguide.course.card import Card, LessonSummary, clean, result_to_plain
     from jaxguide.course.library import UnknownName
-    from jaxguide.course.progress import Progress
     from jaxguide.course.verdict import Verdict
+    from jaxguide.grading.remote import GraderError
     from jaxguide.grading.visible import check_file
+    from jaxguide.lesson import student_progress
 
     course = read_course(None, keys=False, as_json=as_json)
     try:
@@ -33,9 +34,14 @@ def check(file: Path, exercises: tuple[str, ...], as_json: bool) -> None:
             course.exercise(name)
     except UnknownName as error:
         raise click.UsageError(str(error)) from None
-    found = check_file(file, course, Progress(Path()), exercises or None)
+    try:
+        found = check_file(file, course, student_progress(), exercises or None)
+    except GraderError as error:
+        click.echo(str(error), err=True)
+        sys.exit(1)
     if as_json:
-        print_json({"file": str(file), "exercises": [result_to_plain(result) for result in found.results]})
+        results = [result_to_plain(result) for result in found.results]
+        print_json({"file": str(file), "unreadable": found.unreadable, "exercises": results})
     elif found.unreadable is None:
         console = Console()
         for result in found.results:
@@ -46,7 +52,7 @@ def check(file: Path, exercises: tuple[str, ...], as_json: bool) -> None:
                 console.print(Card(result))
                 console.print()
         for repair in found.repairs:
-            console.print(repair, markup=False, highlight=False)
+            console.print(clean(repair), markup=False, highlight=False)
         console.print(LessonSummary(found.results))
     if found.unreadable is not None:
         click.echo(f"{file}: {found.unreadable}", err=True)

@@ -18,11 +18,11 @@ FORMAT = "jaxguide-results/1"
 _WIDTH = 100
 
 
-def to_plain(results: Iterable[SubmissionResult]) -> dict[str, Any]:
+def to_plain(results: Iterable[SubmissionResult], ended_early: bool = False) -> dict[str, Any]:
     """Return everything as JSON data, in the layout of `results.json`.
 
-    The top level holds "format", "jaxguide" (its version), "complete" (whether every exercise of every file has a mark)
-    and "submissions". Each submission holds
+    The top level holds "format", "jaxguide" (its version), "complete" (whether every exercise of every file has a mark;
+    not where grading ended early) and "submissions". Each submission holds
 
     - "path", "student", "lessons", "score", "points", "seed", "protection" and "versions" (of its worker),
     - "unreadable": null, or why nothing was graded,
@@ -35,7 +35,7 @@ def to_plain(results: Iterable[SubmissionResult]) -> dict[str, Any]:
     Text that comes from a submission is cleaned of control characters.
     """
     submissions = [_submission_to_plain(result) for result in results]
-    complete = all(one["unreadable"] is None and not one["not_graded"] for one in submissions)
+    complete = not ended_early and all(one["unreadable"] is None and not one["not_graded"] for one in submissions)
     return {"format": FORMAT, "jaxguide": jaxguide.__version__, "complete": complete, "submissions": submissions}
 
 
@@ -89,13 +89,18 @@ def _one_line(text: str) -> str:
     return " ".join(clean(text, 500).split())
 
 
-def write_reports(results: Sequence[SubmissionResult], folder: Path) -> list[Path]:
+def write_reports(results: Sequence[SubmissionResult], folder: Path, ended_early: bool = False) -> list[Path]:
     """Write `results.json` and `feedback/<student>.txt` into `folder`; return the files.
+
+    Args:
+        results: what was graded.
+        folder: made where it is missing.
+        ended_early: whether further submissions were to be graded.
 
     Raises:
         OSError: the folder cannot be made or written.
     """
-    files = {folder / "results.json": json.dumps(to_plain(results), indent=2, ensure_ascii=False) + "\n"}
+    files = {folder / "results.json": json.dumps(to_plain(results, ended_early), indent=2, ensure_ascii=False) + "\n"}
     for result in results:
         stem = re.sub(r"[^\w.-]+", "_", clean(result.student, 80)).strip("._") or "student"
         names = (folder / "feedback" / f"{stem}{suffix}.txt" for suffix in itertools.chain([""], _numbers()))

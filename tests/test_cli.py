@@ -1,0 +1,72 @@
+"""What the commands say and write where something goes wrong on the way."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from jaxguide.cli import main
+from jaxguide.course.progress import Progress
+from jaxguide.grading import grade, visible
+from jaxguide.grading.grade import SubmissionResult
+from jaxguide.grading.remote import GraderError
+
+WRONG = "def two_samples(key, n, m):\n    return key\n"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_results_of_a_batch_that_ended_early_do_not_claim_to_be_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def first_only(files: list[Path], *unused: object, **options: object) -> Iterator[SubmissionResult]:
+        yield SubmissionResult(files[0], "ada")
+        raise GraderError("no more processes")
+
+    monkeypatch.setattr(grade, "grade", first_only)
+    for name in ("ada.py", "bob.py"):
+        (tmp_path / name).write_text(WRONG)
+    done = run("grade", tmp_path / "ada.py", tmp_path / "bob.py", "--out", tmp_path / "out")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "no more processes" in done.stderr
+    written = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert [len(written["submissions"]), written["complete"]] == [1, False]
+
+
+def test_a_files_name_cannot_write_to_the_instructors_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "a\x1b]0;title\x07\x1b[31mda.py"
+    path.write_text("")
+    done = run("grade", tmp_path, "--out", tmp_path / "out")
+    assert "ada.py: The file is empty." in done.stderr.replace("\n", "")
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_check_says_in_json_why_nothing_was_checked(tmp_path: Path) -> None:
+    (tmp_path / "ada.py").write_text("")
+    done = run("check", tmp_path / "ada.py", "--json")
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["unreadable"] == "The file is empty."
+
+
+def test_check_without_workers_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*unused: object, **options: object) -> None:
+        raise GraderError("no processes here")
+
+    monkeypatch.setattr(visible, "grade", broken)
+    (tmp_path / "ada.py").write_text(WRONG)
+    done = run("check", tmp_path / "ada.py")
+    assert (done.exit_code, done.stderr) == (1, "no processes here\n")
+
+
+def test_check_notes_a_try_where_hint_and_solution_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, elsewhere = tmp_path / "workspace", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.setenv("JAXGUIDE_WORKSPACE", str(workspace))
+    Path("ada.py").write_text(WRONG)
+    assert run("check", "ada.py", "two_samples").exit_code == 1
+    assert len(Progress(workspace).of("two_samples").attempts) == 1
