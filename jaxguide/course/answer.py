@@ -94,12 +94,24 @@ class Answer(ABC):
         return self._question("value", args, kwargs)
 
     def observe(self, *args: Any, **kwargs: Any) -> Observation:
-        """Call the function from cleared caches and return everything that could be seen."""
+        """Call the function from cleared caches and return everything that could be seen.
+
+        Raises:
+            StudentError: the function raised; see `observe_error` for where it should.
+        """
+        return _unless_raised(self._observations([(args, kwargs)]))[0]
+
+    def observe_error(self, *args: Any, **kwargs: Any) -> Observation:
+        """Call a function that should raise, and return what was seen, for `expect_raises` to look at."""
         return self._observations([(args, kwargs)])[0]
 
     def observe_calls(self, calls: Sequence[tuple[Any, ...]]) -> list[Observation]:
-        """Call the function several times in a row, from cleared caches, and return what was seen of each call."""
-        return self._observations([(tuple(args), {}) for args in calls])
+        """Call the function several times in a row, from cleared caches, and return what was seen of each call.
+
+        Raises:
+            StudentError: one of the calls raised.
+        """
+        return _unless_raised(self._observations([(tuple(args), {}) for args in calls]))
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """Return the program that the function traces to, as data."""
@@ -124,6 +136,13 @@ class Answer(ABC):
             raise StudentError(ErrorInfo.from_plain(reply["error"]))
         self.log.value = reply["value"]
         return reply["value"]
+
+
+def _unless_raised(observations: list[Observation]) -> list[Observation]:
+    for one in observations:
+        if one.error is not None:
+            raise StudentError(one.error)
+    return observations
 
 
 class LocalAnswer(Answer):

@@ -130,12 +130,16 @@ def _value(subject: Callable[..., Any], request: Request, names: dict[str, Any])
 
 def _observe(subject: Callable[..., Any], request: Request, names: dict[str, Any]) -> list[dict[str, Any]]:
     calls = [(from_data(args, names), from_data(kwargs, names)) for args, kwargs in request.calls]
-    counts = tracing.trace_counts(subject, calls)
-    observations = []
-    for (args, kwargs), count in zip(request.calls, counts, strict=True):
-        seen = _watch(subject, from_data(args, names), from_data(kwargs, names))
-        observations.append({**seen, "traces": count.traces, "compiles": count.compiles})
-    return observations
+    seen: list[dict[str, Any]] = []
+
+    def watched(*args: Any, **kwargs: Any) -> None:
+        # Counted and watched in one call: in a second one what prints while it is traced would print nothing.
+        seen.append(_watch(subject, args, kwargs))
+
+    counts = tracing.trace_counts(watched, calls)
+    return [
+        {**one, "traces": count.traces, "compiles": count.compiles} for one, count in zip(seen, counts, strict=True)
+    ]
 
 
 def _watch(subject: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -148,6 +152,8 @@ def _watch(subject: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
             jax.block_until_ready(value)
             value = to_data(value)
         except BaseException as raised:
+            if isinstance(raised, MemoryError) or "RESOURCE_EXHAUSTED" in _text_of(raised):
+                raise  # this ends the exercise, and is nothing to look at
             value, error = None, describe_error(raised).to_plain()
         jax.effects_barrier()
     return {

@@ -1,0 +1,63 @@
+"""What `answer.observe` sees of a call, the same each time, whatever was called before."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxguide.course.answer import LocalAnswer
+from jaxguide.course.expect import expect_raises
+from jaxguide.course.verdict import CheckFailed, StudentError
+
+X = jnp.ones(3)
+
+
+def test_what_prints_while_it_is_traced_is_seen_at_the_first_call() -> None:
+    @jax.jit
+    def double(x: jax.Array) -> jax.Array:
+        print("traced")
+        jax.debug.print("ran with {}", x[0])
+        return 2 * x
+
+    answer = LocalAnswer("double", double, {})
+    for _time in range(2):
+        first, second = answer.observe_calls([(X,), (X,)])
+        assert [first.lines, second.lines] == [["traced", "ran with 1.0"], ["ran with 1.0"]]
+        assert [first.traces, second.traces] == [1, 0]
+        assert np.array_equal(second.value.values, [2, 2, 2])
+
+
+def picky(x: jax.Array) -> jax.Array:
+    warnings.warn("careful", stacklevel=1)
+    if x.ndim == 1:
+        raise ValueError("one axis is too few")
+    return x
+
+
+def test_an_exception_is_seen_where_it_is_looked_for() -> None:
+    answer = LocalAnswer("picky", picky, {})
+    seen = answer.observe_error(X)
+    expect_raises(seen, "ValueError", "too few")
+    assert seen.error is not None
+    assert seen.error.source == 'raise ValueError("one axis is too few")'
+    with pytest.raises(CheckFailed, match="without an error"):
+        expect_raises(answer.observe_error(X[None]), "ValueError")
+
+
+def test_an_exception_is_the_students_error_where_none_is_looked_for() -> None:
+    answer = LocalAnswer("picky", picky, {})
+    assert answer.observe(X[None]).warnings == ["UserWarning: careful"]
+    for ask in (lambda: answer.observe(X), lambda: answer.observe_calls([(X[None],), (X,)])):
+        with pytest.raises(StudentError, match="one axis is too few"):
+            ask()
+
+
+def test_a_sys_exit_is_seen_as_the_error_that_it_is() -> None:
+    def leaves(x: jax.Array) -> None:
+        raise SystemExit(0)
+
+    seen = LocalAnswer("leaves", leaves, {}).observe_error(X)
+    assert seen.error is not None
+    assert seen.error.type_name == "SystemExit"
