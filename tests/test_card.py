@@ -1,5 +1,6 @@
 """The card says what was seen, in every form that it takes, and hands on nothing that could do harm."""
 
+import dataclasses
 import io
 import json
 import re
@@ -278,6 +279,18 @@ def test_of_a_hidden_check_a_student_sees_its_fact_and_idea_only() -> None:
         assert "Epoch and step both matter." in words
     assert "epoch plus step" in Card(GRADED).text()
     assert "secret got 123" in json.dumps(result_to_plain(GRADED))
+
+
+def test_no_part_of_an_error_in_a_hidden_check_can_carry_its_inputs_to_a_student() -> None:
+    error = ErrorInfo("ValueError", "secret 123", 10**40, "x = 123", "f_123")
+    failing = check("h", "It holds for more.", Verdict.ERROR, hidden=True, error=error, message="123")
+    card = Card(exercise("f", "F", Verdict.ERROR, [failing]))
+    assert "123" not in json.dumps(card.plain()) + card.text() + card.html()
+    assert str(10**40) not in card.text()
+    placed = dataclasses.replace(failing, error=dataclasses.replace(error, line=12))
+    text = Card(exercise("f", "F", Verdict.ERROR, [placed])).text()
+    assert "ValueError" in text
+    assert "line 12" in text
 
 
 def console_output(result: ExerciseResult, monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:

@@ -8,7 +8,7 @@ from jaxguide.course.values import Data
 
 
 class Verdict(enum.StrEnum):
-    """How an exercise ended; a check ends in one of the first, third to fourth, or the last three."""
+    """How an exercise ended, or a check, which is never `PARTLY_RIGHT` or `NOT_ATTEMPTED`."""
 
     PASSED = "passed"
     PARTLY_RIGHT = "partly right"

@@ -12,6 +12,7 @@ from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind
 _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])")
 # Control characters but the line feed, and those that turn the order of the text around them or end a line unseen.
 _UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_LINES_LIMIT = 100_000
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -98,5 +99,7 @@ def _without_details(check: CheckResult) -> CheckResult:
     error = check.error
     if error is not None:
         known = isinstance(getattr(builtins, error.type_name, None), type)
-        error = dataclasses.replace(error, type_name=error.type_name if known else "", message="")
+        # The line's text and the function's name come from the worker too, and could carry what they like.
+        line = error.line if error.line is not None and 0 < error.line <= _LINES_LIMIT else None
+        error = ErrorInfo(error.type_name if known else "", "", line)
     return dataclasses.replace(check, message="", call="", got="", expected="", trouble="", error=error)
