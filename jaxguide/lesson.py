@@ -185,8 +185,8 @@ def _not_an_exercise(target: Any, course: "Course") -> str:
 
     if not callable(target):
         text = _(
-            "`check` takes a function or its name in quotes; this is of type {kind}. "
-            "Write `check(name)`, not `check(name(...))`."
+            "A function is needed, or its name in quotes; this is of type {kind}. "
+            "Write `check(name)`, not `check(name(...))`; so for `hint` and `solution`."
         )
         return text.format(kind=type(target).__name__)
     name = getattr(target, "__name__", type(target).__name__)

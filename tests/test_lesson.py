@@ -40,3 +40,11 @@ def test_the_solution_opens_after_three_different_tries_not_after_one_tried_ofte
         assert ("You have not passed" in said) == (tries == 3)
     lesson.solution("two_samples", sure=True)
     assert "def two_samples" in capsys.readouterr().out
+
+
+def test_what_is_no_function_is_said_whichever_was_called(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for call in (lesson.check, lesson.hint, lesson.solution):
+        call(5)
+        said = capsys.readouterr().out
+        assert "of type int" in said
+        assert "`check` takes" not in said
