@@ -30,6 +30,7 @@ _BOOT = (
     "import json, sys; places = json.loads(sys.argv[1]);"
     "sys.path[:0] = [p for p in places[:1] if p not in sys.path];"
     "sys.path += [p for p in places if p not in sys.path];"
+    "from jaxguide.grading.supervisor import supervise; supervise();"
     "from jaxguide.grading.worker import main; main()"
 )
 

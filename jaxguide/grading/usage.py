@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import os
-import signal
 import sys
 import time
 from pathlib import Path
@@ -113,18 +112,19 @@ class ProcessTree:
         return False
 
     def kill(self) -> None:
-        """End the process and whatever was started from it, and see that all are gone."""
-        for _attempt in range(20):
+        """End the process and whatever was started from it, and see that all are gone.
+
+        The root goes last: as long as it lives, each orphan becomes its child and is seen.
+        """
+        for _attempt in range(50):
             strays = [*self._living(), *self._bearing_token()]
-            if hasattr(os, "killpg"):
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self.pid, signal.SIGKILL)
-            for process in strays:
+            below = [process for process in strays if process.pid != self.pid]
+            for process in below or strays:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
             if not strays:
                 return
-            psutil.wait_procs(strays, timeout=1)
+            psutil.wait_procs(below or strays, timeout=1)
 
     def _living(self) -> list[psutil.Process]:
         return [p for p in self._processes() if _is_living(p)]

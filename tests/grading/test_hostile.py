@@ -1,6 +1,7 @@
 """What code gets that never ends, ends everything, floods, forks or forges: its own verdict, and no one else's."""
 
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -239,3 +240,33 @@ def test_values_of_another_form_than_a_check_expects_are_a_failure(course: Cours
     assert [r.verdict.value for r in result.results] == ["failed", "failed"]
     assert result.not_graded == {}
     assert "another form" in result.results[1].checks[0].message
+
+
+FORGETS_WHERE_IT_CAME_FROM = """
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        names = ctypes.POINTER(ctypes.c_void_p).in_dll(ctypes.CDLL(None), "environ")
+        for place in iter(lambda n=iter(range(1000)): names[next(n)], None):
+            ctypes.memset(place, 0, len(ctypes.string_at(place)))
+        while True: time.sleep(1)
+    os._exit(0)
+time.sleep(0.5)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux gives orphans to a supervisor")
+def test_a_process_that_leaves_session_parent_and_environment_is_ended(
+    course: Course, notebook: Notebook, quick: Limits
+) -> None:
+    endings = ("", "os._exit(0)", "while True: pass")
+    in_calls(course, notebook, quick, [FORGETS_WHERE_IT_CAME_FROM + ending for ending in endings])
+    assert not [process for process in psutil.process_iter() if _is_nameless_worker(process)]
+
+
+def _is_nameless_worker(process: psutil.Process) -> bool:
+    try:
+        command, environment = process.cmdline(), process.environ()
+    except psutil.Error:
+        return False
+    return any("jaxguide.grading.worker" in part for part in command) and TOKEN_VARIABLE not in environment
