@@ -66,6 +66,7 @@ def show_hint(name: str) -> None:
     progress.update(name, hints=step + 1)
     heading = _("Hint {step} of {steps} for {name}").format(step=step + 1, steps=steps, name=name)
     _say(f"{heading}\n\n{exercise.hints[step]}")
+    _say_trouble(progress)
 
 
 def solution(target: Any, sure: bool = False) -> None:
@@ -109,7 +110,9 @@ def _check(target: Any, names: Mapping[str, Any]) -> None:
     from jaxguide.course.card import Card
 
     exercise, function = found
-    _show(Card(check_answer(exercise, function, names, student_progress())))
+    progress = student_progress()
+    _show(Card(check_answer(exercise, function, names, progress)))
+    _say_trouble(progress)
 
 
 def check_answer(
@@ -122,12 +125,18 @@ def check_answer(
 
     attempted = not is_starter(function, exercise)
     book = _course().book_of(exercise)
-    answer = LocalAnswer(exercise.name, function, {**book.names, **names}) if attempted else None
+    # A function that a check sends by name is the book's own, as in grading, whatever the notebook has made of it.
+    answer = LocalAnswer(exercise.name, function, {**names, **book.names}) if attempted else None
     result = judge(exercise, answer)
     progress.note(result, _fingerprint(function))
     if result.first_failure:
         result.hint = _next_hint(exercise)
     return result
+
+
+def _say_trouble(progress: "Progress") -> None:
+    if progress.trouble:
+        _say(_("Your progress could not be kept: {why}").format(why=progress.trouble))
 
 
 def _next_hint(exercise: "Exercise") -> str:

@@ -48,3 +48,69 @@ def test_what_is_no_function_is_said_whichever_was_called(workspace: Path, capsy
         said = capsys.readouterr().out
         assert "of type int" in said
         assert "`check` takes" not in said
+
+
+def test_hints_go_up_a_ladder_and_stay_at_its_top(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for step in (1, 2, 3, 3):
+        lesson.hint("two_samples")
+        assert f"Hint {step} of 3 for two_samples" in capsys.readouterr().out
+
+
+def test_the_first_guess_is_locked(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lesson.solution("predict_shape")
+    assert "Guess first" in capsys.readouterr().out
+    for guess in ("(9, 9)", "(3, 2)"):
+        lesson._check("predict_shape", run(f"def predict_shape(): return {guess}"))
+        assert "(9, 9)" in capsys.readouterr().out
+    assert Progress(workspace).of("predict_shape").guess == "(9, 9)"
+
+
+def test_an_exercise_is_found_by_the_name_that_is_bound_not_by_the_functions_own(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = run("import jax\ndraw_per_key = jax.vmap(jax.random.normal)")
+    lesson._check(names["draw_per_key"], names)
+    assert "Visible checks passed: One draw for each key (draw_per_key)" in capsys.readouterr().out
+    lesson._check(names["draw_per_key"], {"other": names["draw_per_key"]})
+    assert "No exercise is bound to this function" in capsys.readouterr().out
+
+
+def test_the_stub_is_not_started(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lesson._check("two_samples", run('def two_samples(key, n, m):\n    """Mine."""\n    ...'))
+    assert "Not started yet" in capsys.readouterr().out
+    assert Progress(workspace).of("two_samples").attempts == []
+
+
+def test_a_given_function_sent_by_name_is_the_books_own(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = """
+import jax
+def split_then_draw(key):
+    raise ValueError("changed by the student")
+def reuses_a_key(function, key):
+    with jax.debug_key_reuse(True):
+        try:
+            function(key)
+        except jax.errors.KeyReuseError:
+            return True
+    return False
+"""
+    lesson._check("reuses_a_key", run(answer))
+    assert "Visible checks passed" in capsys.readouterr().out
+
+
+def test_progress_that_cannot_be_kept_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("JAXGUIDE_WORKSPACE", str(tmp_path / "file" / "below"))
+    lesson.hint("two_samples")
+    assert "Your progress could not be kept" in capsys.readouterr().out
+
+
+def test_damaged_progress_is_kept_aside_and_said(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (workspace / "jaxguide-progress.json").write_text("{not json")
+    lesson.hint("two_samples")
+    said = capsys.readouterr().out
+    assert "Hint 1 of 3" in said
+    assert "could not be kept" in said
+    assert (workspace / "jaxguide-progress.damaged.json").read_text() == "{not json"

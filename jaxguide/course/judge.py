@@ -137,6 +137,9 @@ def _run(
         return True
     except NotJudged:
         raise
+    except (MemoryError, OSError) as error:
+        # The student's own arrive as a StudentError: these are this machine's.
+        raise NotJudged(f"{type(error).__name__}: {error}") from error
     except Exception as error:
         # `verify` proves each check on right answers, so what a check cannot handle is the form of this answer's value.
         if answer.log.request is None:

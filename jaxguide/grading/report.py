@@ -24,7 +24,8 @@ def to_plain(results: Iterable[SubmissionResult], ended_early: bool = False) -> 
     The top level holds "format", "jaxguide" (its version), "complete" (whether every exercise of every file has a mark;
     not where grading ended early) and "submissions". Each submission holds
 
-    - "path", "student", "lessons", "score", "points", "seed", "protection" and "versions" (of its worker),
+    - "path", "student", "feedback" (its file, seen from this folder), "lessons", "score", "points", "seed",
+      "protection" and "versions" (of its worker),
     - "unreadable": null, or why nothing was graded,
     - "not_graded": exercise -> why, where grading failed and the student is not to blame,
     - "repairs": what was left out or mended, one sentence each,
@@ -34,15 +35,18 @@ def to_plain(results: Iterable[SubmissionResult], ended_early: bool = False) -> 
 
     Text that comes from a submission is cleaned of control characters.
     """
-    submissions = [_submission_to_plain(result) for result in results]
+    results = list(results)
+    files = _feedback_files(results)
+    submissions = [_submission_to_plain(result, file) for result, file in zip(results, files, strict=True)]
     complete = not ended_early and all(one["unreadable"] is None and not one["not_graded"] for one in submissions)
     return {"format": FORMAT, "jaxguide": jaxguide.__version__, "complete": complete, "submissions": submissions}
 
 
-def _submission_to_plain(result: SubmissionResult) -> dict[str, Any]:
+def _submission_to_plain(result: SubmissionResult, file: str) -> dict[str, Any]:
     return {
         "path": clean(str(result.path)),
         "student": clean(result.student),
+        "feedback": file,
         "lessons": result.lessons,
         "score": result.score,
         "points": result.points,
@@ -101,13 +105,22 @@ def write_reports(results: Sequence[SubmissionResult], folder: Path, ended_early
         OSError: the folder cannot be made or written.
     """
     files = {folder / "results.json": json.dumps(to_plain(results, ended_early), indent=2, ensure_ascii=False) + "\n"}
-    for result in results:
-        stem = re.sub(r"[^\w.-]+", "_", clean(result.student, 80)).strip("._") or "student"
-        names = (folder / "feedback" / f"{stem}{suffix}.txt" for suffix in itertools.chain([""], _numbers()))
-        files[next(name for name in names if name not in files)] = feedback(result)
+    for result, file in zip(results, _feedback_files(results), strict=True):
+        files[folder / file] = feedback(result)
     for path, text in files.items():
         write_whole(path, text)
     return list(files)
+
+
+def _feedback_files(results: Iterable[SubmissionResult]) -> list[str]:
+    """Return where each submission's feedback goes: named after its student, no two alike on any file system."""
+    taken: dict[str, str] = {}
+    for result in results:
+        stem = re.sub(r"[^\w.-]+", "_", clean(result.student, 80)).strip("._") or "student"
+        names = (f"feedback/{stem}{suffix}.txt" for suffix in itertools.chain([""], _numbers()))
+        name = next(name for name in names if name.casefold() not in taken)
+        taken[name.casefold()] = name
+    return list(taken.values())
 
 
 def _numbers() -> Iterable[str]:

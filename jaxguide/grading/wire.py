@@ -21,7 +21,7 @@ from jaxguide.course.values import ArrayData, Data, FunctionName, KeyData, NodeD
 PREFIX = struct.Struct("<4sIQ")
 MAGIC = b"JGW1"
 HEADER_LIMIT_BYTES = 8 * 2**20
-PAYLOAD_LIMIT_BYTES = 128 * 2**20
+PAYLOAD_LIMIT_BYTES = 32 * 2**20
 DEPTH_LIMIT = 100
 LEAF_LIMIT = 200_000
 INT_LIMIT_BITS = 14_000  # Python writes no integer of more than 4300 digits as text

@@ -92,7 +92,15 @@ def test_files_are_written_one_for_each_student(graded: list[SubmissionResult], 
     names = sorted(str(path.relative_to(tmp_path / "results")) for path in files)
     feedback_names = ["ada-2.txt", "ada.txt", "bob.txt", "evil_name.txt"]
     assert names == [*(f"feedback/{name}" for name in feedback_names), "results.json"]
-    assert json.loads((tmp_path / "results" / "results.json").read_text())["format"] == FORMAT
+    plain = json.loads((tmp_path / "results" / "results.json").read_text())
+    assert plain["format"] == FORMAT
+    for one in plain["submissions"]:
+        assert Path(one["path"]).name in (tmp_path / "results" / one["feedback"]).read_text()
+
+
+def test_names_that_differ_in_case_only_get_files_that_do_not(graded: list[SubmissionResult], tmp_path: Path) -> None:
+    write_reports([dataclasses.replace(graded[0], student=name) for name in ("Ada", "ada")], tmp_path)
+    assert {path.name for path in (tmp_path / "feedback").iterdir()} == {"Ada.txt", "ada-2.txt"}
 
 
 def test_the_same_seed_gives_the_same_bytes(
