@@ -1,5 +1,6 @@
 """What a lesson imports: `start`, `check`, `hint` and `solution`, in a notebook, a script or a shell."""
 
+import difflib
 import hashlib
 import os
 import platform
@@ -30,12 +31,19 @@ def start(topic: str) -> None:
     >>> start("random_numbers")  # doctest: +ELLIPSIS
     random_numbers: Python ..., jax ..., ready.
     """
+    from jaxguide.course.places import topics
+
+    if topic not in topics():
+        near = difflib.get_close_matches(str(topic), topics(), n=1)
+        text = _("There is no lesson `{topic}`.").format(topic=topic)
+        _say(text + (_(" Did you mean `{near}`?").format(near=near[0]) if near else ""))
+        return
     compat.set_print_flag()
     words = _("{topic}: Python {python}, jax {jax}, ready.")
     print(words.format(topic=topic, python=platform.python_version(), jax=metadata.version("jax")))
 
 
-def check(target: Any) -> None:
+def check(target: Any = None) -> None:
     """Check your answer to an exercise and show a card that says what is right, what is not, and why.
 
     Args:
@@ -47,7 +55,7 @@ def check(target: Any) -> None:
     _check(target, _callers_names())
 
 
-def hint(target: Any) -> None:
+def hint(target: Any = None) -> None:
     """Show the next hint for an exercise: first a question, then the concept, then a skeleton with a blank.
 
     Args:
@@ -69,7 +77,7 @@ def show_hint(name: str) -> None:
     _say_trouble(progress)
 
 
-def solution(target: Any, sure: bool = False) -> None:
+def solution(target: Any = None, sure: bool = False) -> None:
     """Show the solution of an exercise, once you have passed it or have tried three different answers.
 
     Args:
@@ -182,7 +190,9 @@ def _find(target: Any, names: Mapping[str, Any]) -> "tuple[Exercise, Any] | str"
         bound = [name for name, value in names.items() if value is target and name in course.exercises]
         if not bound:
             return _not_an_exercise(target, course)
-        exercise, function = course.exercises[bound[-1]], target
+        # Of two names for one function, the one in its `def` is meant.
+        own = getattr(target, "__name__", "")
+        exercise, function = course.exercises[own if own in bound else bound[-1]], target
     if not callable(function):
         text = _("`{name}` should be a function; it is of type {kind}. Did you call it by mistake?")
         return text.format(name=exercise.name, kind=type(function).__name__)
@@ -192,6 +202,8 @@ def _find(target: Any, names: Mapping[str, Any]) -> "tuple[Exercise, Any] | str"
 def _not_an_exercise(target: Any, course: "Course") -> str:
     from jaxguide.course.library import did_you_mean
 
+    if target is None:
+        return _("Which exercise? Name your function: `check(name)`; so for `hint` and `solution`.")
     if not callable(target):
         text = _(
             "A function is needed, or its name in quotes; this is of type {kind}. "

@@ -192,7 +192,7 @@ def test_passed_claims_no_more_than_the_visible_checks() -> None:
 def test_not_started_says_what_to_do() -> None:
     text = Card(NOT_STARTED).text()
     assert "○ Not started yet: Many keys" in text
-    assert "Replace the `...` in `many`" in text
+    assert "Write your answer in `many`" in text
     assert "1 visible check is waiting" in text
 
 

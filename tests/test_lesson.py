@@ -114,3 +114,60 @@ def test_damaged_progress_is_kept_aside_and_said(workspace: Path, capsys: pytest
     assert "Hint 1 of 3" in said
     assert "could not be kept" in said
     assert (workspace / "jaxguide-progress.damaged.json").read_text() == "{not json"
+
+
+@pytest.mark.parametrize("damage", ['{"hints": "y"}', '{"hints": 1.5}', '{"attempts": null}', '{"unknown": 1}', "[]"])
+def test_progress_of_another_form_breaks_nothing(
+    workspace: Path, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    path = workspace / "jaxguide-progress.json"
+    path.write_text('{"version": 1, "exercises": {"two_samples": ' + damage + "}}")
+    lesson.hint("two_samples")
+    assert "Hint 1 of 3" in capsys.readouterr().out
+
+
+def test_calls_without_a_name_and_unknown_lessons_are_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    for call in (lesson.check, lesson.hint, lesson.solution):
+        call()
+        assert "Which exercise?" in capsys.readouterr().out
+    lesson.start("random_number")
+    assert capsys.readouterr().out == "There is no lesson `random_number`. Did you mean `random_numbers`?\n"
+
+
+def test_of_two_names_for_one_function_the_one_in_its_def_is_meant(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = run("def two_samples(key, n, m): return 1\nworker_noise = two_samples")
+    lesson._check(names["two_samples"], names)
+    assert "(two_samples)" in capsys.readouterr().out
+
+
+def test_a_guess_of_another_type_is_not_locked(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lesson._check("predict_shape", run("def predict_shape(): return [3, 2]"))
+    said = capsys.readouterr().out
+    assert "Nothing is locked yet" in said
+    assert "a list of 2" in said
+    assert Progress(workspace).of("predict_shape").guess is None
+
+
+def test_the_stop_button_stops_the_check(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lesson._check("two_samples", run("def two_samples(key, n, m): raise KeyboardInterrupt"))
+    said = capsys.readouterr().out
+    assert "The check was stopped" in said
+    assert said.count("not checked") == 6
+
+
+@pytest.mark.parametrize("suffix", [".py", ".ipynb"])
+def test_every_printed_starter_is_known_as_one(suffix: str) -> None:
+    from jaxguide.course.library import installed_course
+    from jaxguide.course.printer import printed_cells
+    from jaxguide.course.starter import is_starter
+
+    for book in installed_course().books.values():
+        cells = [cell.source.rsplit("check(", 1)[0] for cell in printed_cells(book) if cell.kind == "exercise"]
+        imports = "import jax, numpy as np, jax.numpy as jnp\nfrom functools import partial\n"
+        names = run(imports) if suffix == ".ipynb" else run(imports + "\n".join(cells))
+        for cell in cells if suffix == ".ipynb" else []:
+            exec(cell, names)
+        for exercise in book.exercises:
+            assert is_starter(names[exercise.name], exercise), exercise.name

@@ -12,7 +12,9 @@ from jaxguide.text import _
 _RTOL = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9}
 
 
-def reject_missing(got: Data) -> None:
+def reject_missing(got: Data, path: str = "") -> None:
+    if got is None and path:
+        raise CheckFailed(_("The value{where} is None.").format(where=_where(path)), "None")
     if got is None:
         raise CheckFailed(_("Your function returned None. Is the `return` missing?"), "None")
     if isinstance(got, Unsupported) and got.type_name == "ellipsis":
@@ -35,7 +37,7 @@ def compare(
     exact: bool,
 ) -> None:
     if expected is not None:
-        reject_missing(got)
+        reject_missing(got, path)
     children = list(_children(expected))
     if children or isinstance(expected, tuple | list | dict | NodeData):
         _same_structure(got, expected, path)

@@ -74,6 +74,9 @@ def expect_shape(got: Data, shape: tuple[int, ...], message: str = "", *, miscon
     seen = shape_of(got)
     if seen != shape:
         text = message or _("The shape is {seen}; expected {shape}.").format(seen=seen, shape=shape)
+        if seen is None and not message:
+            text = _("This is {what}; one array of shape {shape} is expected.")
+            text = text.format(what=describe_type(got), shape=shape)
         raise CheckFailed(text, describe_type(got), str(shape), misconception)
 
 

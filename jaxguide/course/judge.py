@@ -10,7 +10,7 @@ from jaxguide.course import verdict
 from jaxguide.course.answer import Answer
 from jaxguide.course.draw import DEFAULT_SEED, Draw
 from jaxguide.course.exercise import Check, Exercise
-from jaxguide.course.values import Unsupported, show, to_data
+from jaxguide.course.values import ArrayData, Data, Unsupported, describe_type, show, to_data
 from jaxguide.course.verdict import (
     STAGES,
     AnswerGone,
@@ -124,6 +124,7 @@ def _run(
         result.misconceptions = _misconceptions(check, exercise, result.misconception)
     except StudentError as failure:
         result.verdict = Verdict.ERROR
+        is_stopped = failure.info.type_name == "KeyboardInterrupt"
         result.error = failure.info
         result.message = _error_sentence(failure)
         if failure.info.type_name == "MemoryError" or "RESOURCE_EXHAUSTED" in failure.info.message:
@@ -131,6 +132,10 @@ def _run(
             result.message = _("It asked for more memory than there is.")
         result.misconception = check.misconception
         result.misconceptions = _misconceptions(check, exercise, check.misconception)
+        # The idea behind a check says little of an exception, unless the check is about a transformation.
+        result.idea = check.idea if check.stage in ("jit", "traces", "gradient") else ""
+        result.call = answer.log.last
+        return is_stopped
     except AnswerGone as gone:
         result.verdict, result.message = gone.verdict, gone.note
         result.call = answer.log.last
@@ -171,6 +176,8 @@ def _call(function: Callable[..., None], given: dict[str, Any]) -> None:
 def _error_sentence(failure: StudentError) -> str:
     if failure.info.type_name == "SystemExit":
         return _("Your code called sys.exit(), which ends the program. Return the value instead.")
+    if failure.info.type_name == "KeyboardInterrupt":
+        return _("The check was stopped while your code ran.")
     if failure.info.type_name == "NotImplementedError" and not failure.info.message:
         return _("Your code raised NotImplementedError: this part is not written yet.")
     return _("Your code raised {name}: {message}").format(name=failure.info.type_name, message=failure.info.message)
@@ -206,10 +213,20 @@ def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResul
         return outcome
     if guess is None or guess is Ellipsis or isinstance(guess, Unsupported):
         return outcome
-    outcome.reveal = to_data(exercise.reveal())
-    outcome.note = show(guess)
+    live = to_data(exercise.reveal())
+    guess = _as_python(guess)
+    if type(guess) is not type(live):
+        message = _("Your guess is {got}; it should be {expected}. Nothing is locked yet: guess again.")
+        outcome.note = message.format(got=describe_type(guess), expected=describe_type(live))
+        return outcome
+    outcome.reveal, outcome.note = live, show(guess)
     outcome.verdict, outcome.score = Verdict.PASSED, exercise.points
     return outcome
+
+
+def _as_python(guess: Data) -> Data:
+    """Return an array scalar as the Python scalar that it stands for."""
+    return guess.values.item() if isinstance(guess, ArrayData) and guess.shape == () else guess
 
 
 def guessed_right(outcome: ExerciseResult) -> bool:

@@ -26,3 +26,8 @@ def places(course: Path | None = None) -> Places:
             clone if (clone / "exercises").is_dir() and (clone / "pyproject.toml").is_file() else _PACKAGE / "_course"
         )
     return Places(course / "exercises", course / "solutions", course / "notebooks")
+
+
+def topics() -> list[str]:
+    """Return the lessons of the course that comes with the package, by name; loads none of them."""
+    return sorted(path.stem for path in places().exercises.glob("*.py"))

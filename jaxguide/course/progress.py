@@ -23,6 +23,14 @@ class ExerciseProgress:
     guess: str | None = None
 
 
+def _entry(plain: dict[str, Any]) -> ExerciseProgress:
+    entry = ExerciseProgress(**plain)
+    for name, kind in (("passed", bool), ("attempts", list), ("hints", int), ("guess", str | None)):
+        if not isinstance(getattr(entry, name), kind):
+            raise TypeError(f"{name!r} is {getattr(entry, name)!r}")
+    return entry
+
+
 class Progress:
     """The progress in one folder; every change is written at once, whole or not at all."""
 
@@ -66,7 +74,7 @@ class Progress:
     def _read(self) -> dict[str, ExerciseProgress]:
         try:
             plain = json.loads(self.path.read_text(encoding="utf-8"))
-            return {name: ExerciseProgress(**entry) for name, entry in plain["exercises"].items()}
+            return {name: _entry(entry) for name, entry in plain["exercises"].items()}
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

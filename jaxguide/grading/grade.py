@@ -137,6 +137,15 @@ def grade(
         yield grader.grade(path)
 
 
+def _no_exercise(submission: Submission) -> str:
+    said = _("The file answers no exercise of this course.")
+    broken = next((cell for cell in submission.cells if cell.error is not None), None)
+    if broken is None or broken.error is None:
+        return said
+    message = _("{said} At {label}: {error} (line {line}).")
+    return message.format(said=said, label=broken.label, error=broken.error.message, line=broken.error.line or "?")
+
+
 @dataclasses.dataclass
 class _Grader:
     """Grade one file at a time, with the same settings."""
@@ -161,7 +170,7 @@ class _Grader:
             submission = read_submission(path)
             result.lessons = lessons_of(submission, self.course)
             if not result.lessons:
-                raise UnreadableSubmission(_("The file answers no exercise of this course."))
+                raise UnreadableSubmission(_no_exercise(submission))
         except UnreadableSubmission as problem:
             result.unreadable = str(problem)
             return result

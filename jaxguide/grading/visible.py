@@ -10,6 +10,7 @@ from jaxguide.course.progress import Progress
 from jaxguide.course.slices import bound_names
 from jaxguide.grading.grade import SubmissionResult, grade
 from jaxguide.grading.submission import Submission, read_submission
+from jaxguide.text import _
 
 
 def check_file(path: Path, course: Course, progress: Progress, only: Collection[str] | None = None) -> SubmissionResult:
@@ -30,6 +31,9 @@ def check_file(path: Path, course: Course, progress: Progress, only: Collection[
         submission = read_submission(path)
         for result in found.results:
             progress.note(result, _fingerprint(submission, result.name))
+            if only and not any(result.name in cell.defines for cell in submission.cells):
+                message = _("{file} does not define `{name}`.")
+                result.note = message.format(file=path.name, name=result.name)
     return found
 
 

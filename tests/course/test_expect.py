@@ -30,6 +30,7 @@ NEAR_MISSES = [
     ([X, X], (X, X), "a list is not a tuple", ""),
     ((X,), (X, X), "a tuple of 1; expected a tuple of 2", ""),
     ({"a": X}, {"a": X, "b": X}, "'a', 'b'", ""),
+    ({"a": None}, {"a": X}, "The value at `result['a']` is None", ""),
     ((X, X + 1), (X, X), "`result[1]`", "not the expected ones"),
     (2.5, jnp.float32(2.5), "a Python float", "should be float32"),
     ("text", X, "Expected float32[2,3]", "a Python str"),
@@ -98,3 +99,8 @@ def ledger_value(example: str) -> Any:
     from jaxguide.course import ledger
 
     return ledger.entries()[example]["record"]["value"]
+
+
+def test_a_list_where_one_array_should_be_is_called_a_list() -> None:
+    with pytest.raises(CheckFailed, match="a list of 3; one array of shape"):
+        expect.expect_shape(to_data([1.0, 2.0, 3.0]), (3,))

@@ -59,7 +59,7 @@ def content_of(result: ExerciseResult) -> Content:
         printed=_printed(result.printed),
     )
     if result.verdict is Verdict.NOT_ATTEMPTED:
-        start = _("Replace the `...` in `{name}`, run the cell, then check again.").format(name=content.name)
+        start = _("Write your answer in `{name}`, down to its `return`. Then check again.").format(name=content.name)
         content = dataclasses.replace(content, message=clean(result.note, 600) or start)
     elif is_prediction(result):
         content = dataclasses.replace(content, pair=_guess_and_truth(result), message=_guess_message(result))
