@@ -12,7 +12,7 @@ from jaxguide.cli.common import course_option, json_option, print_json, read_cou
 from jaxguide.text import _, plural
 
 
-@click.command()
+@click.command(short_help="Prove every exercise of the course.")
 @course_option
 @json_option
 @click.option("--seeds", type=click.IntRange(1), default=2, show_default=True, help="Seeds to judge each answer with.")
@@ -105,7 +105,7 @@ def print_(folder: Path | None, only_check: bool) -> None:
         click.echo(_("every printed lesson in {folder} is current").format(folder=target))
 
 
-@click.command()
+@click.command(short_help="List the documented examples reproduced.")
 @course_option
 @json_option
 def coverage(folder: Path | None, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from jaxguide.cli.common import course_option, json_option, print_json, read_cou
 from jaxguide.text import _
 
 
-@click.command()
+@click.command(short_help="Grade notebooks, .py files and folders.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
 @click.option(
     "--out",

@@ -25,7 +25,7 @@ _START_LIMIT_S = 120.0
 _STOP_LIMIT_S = 15.0
 
 
-@click.command()
+@click.command(short_help="Lay your workspace and open JupyterLab.")
 @click.option(
     "--workspace",
     type=click.Path(file_okay=False, path_type=Path),

@@ -10,7 +10,7 @@ from jaxguide.cli.common import json_option, print_json, read_course
 from jaxguide.text import _
 
 
-@click.command()
+@click.command(short_help="Check a file by the visible checks.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("exercises", nargs=-1, metavar="[EXERCISE]...")
 @json_option
@@ -74,7 +74,7 @@ def hint(exercise: str) -> None:
     lesson.show_hint(exercise)
 
 
-@click.command()
+@click.command(short_help="Show the solution of an exercise.")
 @click.argument("exercise")
 @click.option("--sure", is_flag=True, help="Show it after three different tries, before the exercise has passed.")
 def solution(exercise: str, sure: bool) -> None:
