@@ -65,6 +65,49 @@ def repeated_places(draws, gap=0.0):
     return [(i, j) for i, j in np.argwhere(alike).tolist() if i < j]
 
 
+def expect_standard_normal(sample):
+    """Expect the mean and the spread of standard normal numbers; the bounds are 7 standard deviations.
+
+    For 120 numbers or more, the chance to be outside is below 5e-11.
+    """
+    values = np.asarray(sample, dtype=np.float64).ravel()
+    mean, spread = values.mean(), values.std()
+    message = "The numbers are not standard normal: their mean is not 0."
+    expect_that(abs(mean) < 7 / np.sqrt(values.size), message, f"mean {mean:.3f}", "near 0")
+    message = "The numbers are not standard normal: their standard deviation is not 1."
+    expect_that(abs(spread - 1) < 7 / np.sqrt(2 * values.size), message, f"standard deviation {spread:.3f}", "near 1")
+
+
+# Said where only the numbers of the old setting are not right.
+BEFORE = "With the setting before JAX 0.5.0 (`jax.threefry_partitionable(False)`) your function gives other numbers."
+
+
+def shared_places(pairs):
+    """Return the places (i, j) at which all pairs of vectors hold the same number: a[i] == b[j].
+
+    Two independent normal numbers of float32 are equal by chance 2**-23, so ask for two pairs: 2**-46 for each place.
+    """
+    equal = [np.equal.outer(np.ravel(np.asarray(a)), np.ravel(np.asarray(b))) for a, b in pairs]
+    return np.argwhere(np.logical_and.reduce(equal)).tolist()
+
+
+def strongest_echo(rows):
+    """Return how strongly a row, shifted by any distance, repeats itself or another row (read in either direction).
+
+    Rows of standardised independent numbers: every value compared is a sum of at most n products over sqrt(n), so for
+    fair signs it is above 8 by chance 2 * exp(-32) = 3e-14 (Hoeffding).
+    """
+    rows = np.asarray(rows, dtype=np.float64)
+    n = rows.shape[1]
+    strongest = 0.0
+    for i, row in enumerate(rows):
+        own = np.correlate(row, row, "full")
+        own[n - 1] = 0.0
+        others = [np.correlate(row, other, "full") for j in range(i) for other in (rows[j], rows[j][::-1])]
+        strongest = max([strongest, *(float(np.abs(values).max()) for values in [own, *others])])
+    return strongest / np.sqrt(n)
+
+
 # %% [markdown]
 # # Random numbers
 #
@@ -83,7 +126,8 @@ def repeated_places(draws, gap=0.0):
 # %% [markdown]
 # Run the cells from top to bottom. A cell with a function to write or to repair is an **exercise**: `check(...)` tells
 # you what is right. If you are stuck, `hint(name_of_the_function)` gives a small hint, and a second call a bigger one.
-# In a **prediction** you guess first; then the real answer is computed before your eyes.
+# In a **prediction** you guess first; then the real answer is computed before your eyes. You get the point for
+# guessing, right or wrong.
 
 # %%
 from functools import partial
@@ -179,13 +223,14 @@ def words_are_uint32(answer):
     reproduces=["S0-25", "S0-26"],
 )
 def seeding_sets_the_state(answer):
-    """After seed 0 and no draw, the state is the documented one."""
+    """After seed 0 and no draw, the state is the one that NumPy sets for seed 0."""
     answer(7, 3)
     state, position = parts(answer(0, 0), 2)
     message = "This is not the state that seed 0 sets."
     expect_that(np.array_equal(np.asarray(state), np.random.RandomState(0).get_state()[1]), message, state)
-    expect_documented("S0-25", [np.asarray(state)[:5].tolist(), int(position)])
-    expect_documented("S0-26", np.asarray(state)[:33].tolist())
+    seen = [np.asarray(state)[:5].tolist(), int(position)]
+    expect_documented("S0-25", seen, message="The words are right; the position after seeding is 624.")
+    expect_documented("S0-26", np.asarray(state)[:33].tolist(), message=message)
 
 
 @visible(
@@ -198,7 +243,8 @@ def a_draw_changes_the_state(answer):
     state, position = parts(answer(0, 1), 2)
     message = "The state is still the one that the seed set."
     expect_that(not np.array_equal(np.asarray(state), np.random.RandomState(0).get_state()[1]), message, state)
-    expect_documented("S0-28", [np.asarray(state)[:33].tolist(), int(position)])
+    message = "After one draw the state differs from NumPy's."
+    expect_documented("S0-28", [np.asarray(state)[:33].tolist(), int(position)], message=message)
 
 
 @visible(numpy_state_after, idea="The same seed brings back the same state.", reproduces=["S0-27"])
@@ -206,7 +252,8 @@ def seeding_again_restores_the_state(answer):
     """Seed 0 gives the same state again after other draws."""
     answer(0, 1)
     state, _ = parts(answer(0, 0), 2)
-    expect_documented("S0-27", np.asarray(state)[:33].tolist())
+    message = "Seeded with 0 again, the state is another one than NumPy's."
+    expect_documented("S0-27", np.asarray(state)[:33].tolist(), message=message)
 
 
 # %% [markdown]
@@ -279,8 +326,9 @@ def single_draws_differ(answer):
 
 @visible(one_by_one_and_at_once, idea="A vector is drawn in one call.", reproduces=["S0-29"])
 def the_vector_is_the_documented_one(answer):
-    """For seed 0, the vector of three numbers is the documented one."""
-    expect_documented("S0-29", parts(answer(0, 3), 2)[1])
+    """For seed 0, the vector holds NumPy's first three numbers: 0.5488, 0.7152, 0.6028."""
+    message = "The vector does not hold the first three numbers after seed 0."
+    expect_documented("S0-29", parts(answer(0, 3), 2)[1], message=message)
 
 
 @visible(
@@ -289,8 +337,9 @@ def the_vector_is_the_documented_one(answer):
     reproduces=["S0-30"],
 )
 def both_ways_agree(answer):
-    """For seed 0, both ways give the documented numbers."""
-    expect_documented("S0-30", answer(0, 3))
+    """For seed 0, both ways give NumPy's first three numbers."""
+    message = "The two ways do not both give the first three numbers after seed 0."
+    expect_documented("S0-30", answer(0, 3), message=message)
 
 
 # %% [markdown]
@@ -329,7 +378,8 @@ print(foo())
     hints=[
         "Which number does the first call get: always the same one?",
         "Both functions take the next number from one hidden state. https://docs.jax.dev/en/latest/random-numbers.html",
-        "return ____  # True or False",
+        "# A smaller case: the hidden state holds 1, then 5, and we compute bar() + 2 * baz().\n"
+        "# `bar` first:  1 + 2 * 5 = 11\n# `baz` first:  5 + 2 * 1 = ____\nreturn ____  # True or False",
     ],
 )
 def predict_same_sum():
@@ -398,8 +448,9 @@ def two_sums(answer):
 
 @visible(both_orders, idea="`bar` gets the first number, `baz` the second.", reproduces=["S0-32"])
 def bar_first_is_the_documented_sum(answer):
-    """With `bar` first and seed 0, the sum is the documented one."""
-    expect_documented("S0-32", number(parts(answer(0), 2)[0]))
+    """With `bar` first and seed 0, the sum is 1.979..."""
+    message = "With `bar` first, the sum `bar() + 2 * baz()` after seed 0 is another one."
+    expect_documented("S0-32", number(parts(answer(0), 2)[0]), message=message)
 
 
 @visible(
@@ -410,9 +461,10 @@ def bar_first_is_the_documented_sum(answer):
 def baz_first_is_another_sum(answer):
     """With `baz` first and seed 0, the sum is another one."""
     bar_first, baz_first = (number(part) for part in parts(answer(0), 2))
-    message = "Both sums are the same: `baz` was not called first."
-    expect_that(bar_first != baz_first, message, baz_first, misconception="swaps_the_terms_not_the_calls")
-    expect_documented("S0-33", [bar_first, baz_first], misconception="seeds_once")
+    message = "Both sums are the same. Call `baz` before `bar`, and still count the number of `baz` twice."
+    expect_that(bar_first != baz_first, message, baz_first)
+    message = "With `baz` first, the sum is another one. Seed again before it, and compute the same formula."
+    expect_documented("S0-33", [bar_first, baz_first], message=message, misconception="seeds_once")
 
 
 # %% [markdown]
@@ -491,7 +543,7 @@ def describe_key(key):
     Returns:
         A dict with five entries. "dtype": the name of its dtype, a str. "shape": its shape, a tuple of ints.
         "words": the two words behind it, uint32[2]. "implementation": the name of the method behind it, a str.
-        "printed": the text that `print(key)` shows, a str.
+        "printed": the text that `print(key)` shows, a str; spaces and line ends after it do not matter.
     """
     ...
 
@@ -516,13 +568,23 @@ def two_words_stand_behind_a_key(answer):
     """The words of key 42 are 0 and 42, of type uint32, used by the method threefry2x32."""
     got = answer(jax.random.key(42))
     expect_dtype(got["words"], "uint32")
-    expect_documented("S0-36", [words(got["words"]).tolist(), got["words"].dtype.name, got["implementation"]])
+    seen = [words(got["words"]).tolist(), got["words"].dtype.name, got["implementation"]]
+    expect_documented("S0-36", seen, message="The words of key 42 are [0, 42], and its method is threefry2x32.")
 
 
-@visible(describe_key, idea="`print(key)` shows the dtype, and below it the words.", reproduces=["S0-34"])
+@visible(
+    describe_key,
+    idea="`print(key)` shows `str(key)`: of a typed key also the dtype, of a legacy key the bare words.",
+    reproduces=["S0-34"],
+)
 def prints_as_documented(answer):
     """The text is what `print` shows."""
-    expect_documented("S0-34", answer(jax.random.key(42))["printed"])
+    message = "This is not the text that `print(key)` shows for the key 42."
+    expect_documented("S0-34", answer(jax.random.key(42))["printed"], message=message)
+    legacy = jax.random.PRNGKey(42)
+    printed = answer(legacy)["printed"]
+    message = "This is not the text that `print(key)` shows for the legacy key 42."
+    expect_that(isinstance(printed, str) and printed.strip() == str(legacy), message, printed, str(legacy))
 
 
 @visible(
@@ -535,7 +597,8 @@ def typed_and_legacy_keys_differ_in_type_only(answer):
     typed, legacy = answer(jax.random.key(42)), answer(jax.random.PRNGKey(42))
     same = np.array_equal(words(typed["words"]), words(legacy["words"]))
     facts = [typed["dtype"], list(typed["shape"]), legacy["dtype"], list(legacy["shape"]), same]
-    expect_documented("S0-35", facts)
+    message = "The dtypes, the shapes or the words of the two kinds of key are not right."
+    expect_documented("S0-35", facts, message=message)
 
 
 # %% [markdown]
@@ -605,7 +668,8 @@ def the_seed_decides_both_streams(answer):
     message = "Another seed gave the same JAX numbers: use the argument `seed`."
     expect_different(other[1], first[1], message, misconception="fixed_key")
     same = [np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(first, again, strict=True)]
-    expect_documented("S0-23", same, misconception="forgets_to_seed_numpy")
+    message = "Called again with the same seed, NumPy's numbers or JAX's numbers were others."
+    expect_documented("S0-23", same, message=message, misconception="forgets_to_seed_numpy")
 
 
 @visible(
@@ -616,7 +680,8 @@ def the_seed_decides_both_streams(answer):
 def the_libraries_disagree(answer):
     """NumPy's and JAX's numbers for one seed are not the same."""
     from_numpy, from_jax = parts(answer(0, 3), 2)
-    expect_documented("S0-24", bool(np.allclose(np.asarray(from_numpy), np.asarray(from_jax), atol=1e-6)))
+    same = bool(np.allclose(np.asarray(from_numpy), np.asarray(from_jax), atol=1e-6))
+    expect_documented("S0-24", same, message="With seed 0, NumPy and JAX gave the same numbers.")
 
 
 @visible(first_draws, idea="Seed NumPy with the seed, make the JAX key from the seed, and draw once from each.")
@@ -643,6 +708,7 @@ def both_parts_come_from_the_seed(answer, draw):
         "Is there any place where JAX could remember that the key was used?",
         "A random function of JAX is a pure function: its result depends on its arguments only. "
         "https://docs.jax.dev/en/latest/random-numbers.html",
+        "# A smaller case, a pure function: def f(x): return 3 * x + 1\n# f(2) is 7, and f(2) once more is ____\n"
         "return ____  # True or False",
     ],
 )
@@ -736,12 +802,14 @@ def draws_are_float32(answer, draw):
     reproduces=["S0-38"],
 )
 def one_key_gives_one_number(answer):
-    """From key 42, both draws are the documented number, under the old setting and under today's."""
+    """From key 42, both draws are -0.0283 today, and -0.1847 with the setting before JAX 0.5.0."""
     key = jax.random.key(42)
     first, second, _ = parts(answer(key), 3)
     expect_equal(second, first, "The second draw is another number: it came from another key.")
-    expect_documented("S0-38", numbers([first, second]), part="today")
-    expect_documented("S0-38", numbers(parts(answer.documented_draws(key), 3)[:2]), part="documented")
+    message = "This is not the number that `jax.random.normal` gives for the key 42."
+    expect_documented("S0-38", numbers([first, second]), part="today", message=message)
+    before = numbers(parts(answer.documented_draws(key), 3)[:2])
+    expect_documented("S0-38", before, part="documented", message=BEFORE)
 
 
 @visible(
@@ -751,7 +819,8 @@ def one_key_gives_one_number(answer):
 )
 def the_key_is_not_changed(answer):
     """The words of key 42 are 0 and 42, before and after."""
-    expect_documented("S0-37", words(parts(answer(jax.random.key(42)), 3)[2]).tolist())
+    seen = words(parts(answer(jax.random.key(42)), 3)[2]).tolist()
+    expect_documented("S0-37", seen, message="These are not the words of the key 42.")
 
 
 # %% [markdown]
@@ -826,13 +895,17 @@ def reused_is_the_correlation_from_one_key(answer, draw):
 
 @visible(
     reuse_correlation,
-    idea="Draws from two keys of one split have nothing to do with each other.",
+    idea="Draws from two independent keys have nothing to do with each other.",
 )
 def apart_is_near_zero(answer, draw):
     """From two keys, 2000 uniform and 2000 normal draws have almost no correlation."""
     # The correlation of 2000 independent pairs has standard deviation 0.022: 0.15 is 6.7 of them, chance 2e-11.
-    apart = number(parts(answer(draw.key(), 2000), 2)[1])
-    expect_that(abs(apart) < 0.15, "The draws for `apart` still go together.", apart, "less than 0.15 from zero")
+    apart = [number(parts(answer(draw.key(), 2000), 2)[1]) for _ in range(3)]
+    near = max(map(abs, apart)) < 0.15
+    expect_that(near, "The draws for `apart` still go together.", apart[0], "less than 0.15 from zero")
+    # Two correlations of float32 are equal by chance 1e-6 at most, three of them 1e-12.
+    message = "`apart` is the same number for three keys: measure it, with keys made from `key`."
+    expect_that(len(set(apart)) > 1, message, apart[0], "another number for each key")
 
 
 @visible(reuse_correlation, idea="Reuse shows in the numbers.", reproduces=["S0-39"])
@@ -840,7 +913,26 @@ def reuse_shows_and_splitting_cures(answer):
     """From key 42, the correlation is 98 percent with one key, and near zero with two keys."""
     reused, apart = map(number, parts(answer(jax.random.key(42), 2000), 2))
     expect_that(bool(np.isfinite(reused)), "`reused` is not a finite number.", reused, "0.98")
-    expect_documented("S0-39", [round(100 * reused), abs(apart) < 0.15])
+    message = "For the key 42, `reused` is not 0.98, or `apart` is not near zero."
+    expect_documented("S0-39", [round(100 * reused), abs(apart) < 0.15], message=message)
+
+
+@visible(reuse_correlation, stage="keys", idea="`apart` needs two new keys, and neither of them is `key` itself.")
+def apart_draws_from_two_new_keys(answer, draw):
+    """`apart` is the correlation of uniform draws and normal draws from two new keys made from `key`."""
+    for key in (draw.key(), draw.key()):
+        apart, use = number(parts(answer(key, 50), 2)[1]), answer.key_use(key, 50)
+        old = tuple(np.asarray(jax.random.key_data(key)).tolist())
+        given_up = {use.bits for use in use.uses if use.kind in ("split", "fold_in")}
+        drawn = dict.fromkeys(use.bits for use in use.uses if use.kind == "draw")
+        new = [bits for bits in drawn if bits not in given_up and bits != old]
+        message = "The draws for `apart` do not come from two new keys: `key` itself is used up."
+        expect_that(len(new) >= 2, message, f"{len(new)} new keys drawn from", "2 new keys")
+        rows = [jax.random.wrap_key_data(jnp.asarray(bits, dtype=jnp.uint32)) for bits in new]
+        u, z = ([np.asarray(sample(row, (50,))) for row in rows] for sample in (jax.random.uniform, jax.random.normal))
+        found = [np.corrcoef(u[i], z[j])[0, 1] for i in range(len(new)) for j in range(len(new)) if i != j]
+        message = "`apart` is not the correlation of `jax.random.uniform` from one new key with `normal` from another."
+        expect_that(min(abs(apart - one) for one in found) < 1e-3, message, apart, round(float(found[0]), 4))
 
 
 # %% [markdown]
@@ -887,6 +979,26 @@ def split_and_draw_from_parent(key):
     return jax.random.normal(key_a), jax.random.uniform(key)
 
 
+def fold_then_draw(key):
+    """Fold two numbers into a key and draw from the two new keys."""
+    return jax.random.normal(jax.random.fold_in(key, 0)), jax.random.uniform(jax.random.fold_in(key, 1))
+
+
+def shuffle_then_draw(key):
+    """Shuffle with a key and draw from it once more: the mistake again."""
+    return jax.random.permutation(key, 5), jax.random.normal(key)
+
+
+def fail_with_a_value_error(key):
+    """Use a key once and fail for another reason."""
+    raise ValueError(f"no good number: {jax.random.normal(key)}")
+
+
+def fail_with_a_type_error(key):
+    """Use a key once and fail for another reason."""
+    return jax.random.normal(key) + "1"
+
+
 @exercise(
     title="Catch a reuse",
     points=2,
@@ -906,7 +1018,8 @@ def reuses_a_key(function, key):
         key: key<fry>[].
 
     Returns:
-        A bool: True if `function(key)` raises `jax.errors.KeyReuseError` inside `jax.debug_key_reuse(True)`.
+        A bool: True if `function(key)` raises `jax.errors.KeyReuseError` inside `jax.debug_key_reuse(True)`, False if
+        it does not. If it raises another error, return False or let the error through.
     """
     ...
 
@@ -940,7 +1053,21 @@ def splitting_first_is_no_reuse(answer, draw):
 def drawing_twice_is_reuse(answer, draw):
     """Drawing twice from one key is found, and splitting first is clean."""
     key = jax.random.key(42)
-    expect_documented("S0-40", [caught(answer, name, key) for name in ("draw_twice", "split_then_draw")])
+    seen = [caught(answer, name, key) for name in ("draw_twice", "split_then_draw")]
+    message = "`draw_twice` uses its key twice, and `split_then_draw` does not: say True for the first only."
+    expect_documented("S0-40", seen, message=message)
+
+
+@visible(reuses_a_key, idea="`jax.errors.KeyReuseError` is the one error that means reuse.")
+def other_errors_are_no_reuse(answer, draw):
+    """A function that fails for another reason is not said to reuse a key, and neither is another clean one."""
+    for name in ("fail_with_a_value_error", "fail_with_a_type_error"):
+        seen = answer.observe_error(given(name), draw.key())
+        said_true = seen.error is None and bool(np.asarray(seen.value))
+        message = f"`{name}` uses its key once and fails for another reason, and your function says True."
+        expect_that(not said_true, message, "True", "False, or the error let through")
+    clean = not caught(answer, "fold_then_draw", draw.key())
+    expect_that(clean, "`fold_then_draw` uses each key once, and your function says True.", "True", "False")
 
 
 # %% [markdown]
@@ -1052,21 +1179,23 @@ def every_draw_is_new(answer, draw):
     reproduces=["S0-41"],
 )
 def three_draws_are_the_documented_ones(answer):
-    """From key 42, the three draws are the documented ones, under the old setting and under today's."""
+    """From key 42, the three draws are those printed above, today and with the setting before JAX 0.5.0."""
     key = jax.random.key(42)
-    expect_documented("S0-41", answer(key, 3), part="today")
-    expect_documented("S0-41", answer.documented_draws(key, 3), part="documented")
+    message = "From key 42 these are not the three draws printed above."
+    expect_documented("S0-41", answer(key, 3), part="today", message=message)
+    expect_documented("S0-41", answer.documented_draws(key, 3), part="documented", message=BEFORE)
 
 
 @visible(draws_in_a_row, idea="`del` is for the reader; the numbers do not depend on it.", reproduces=["S0-42"])
 def the_long_form_gives_the_same(answer):
-    """The documented loop with `del` gives the same draws, under both settings."""
+    """The loop with `del` gives the same draws, today and with the setting before JAX 0.5.0."""
     key = jax.random.key(42)
     today = np.allclose(np.asarray(answer(key, 3)), long_form(key, 3), rtol=1e-5)
     with jax.threefry_partitionable(False):
         wanted = long_form(key, 3)
     before = np.allclose(np.asarray(answer.documented_draws(key, 3)), wanted, rtol=1e-5)
-    expect_documented("S0-42", [bool(today), bool(before)])
+    message = "The loop with `del`, printed above, gives other draws than your function."
+    expect_documented("S0-42", [bool(today), bool(before)], message=message)
 
 
 @visible(draws_in_a_row, stage="keys", idea="Each key is used once: by one split or by one draw.")
@@ -1168,17 +1297,21 @@ def all_keys_are_new_and_different(answer):
     expect_that(different, message, len(set(made)), len(made), misconception="the_same_subkey_n_times")
     again = parts(answer(key, 42), 2)
     same = np.array_equal(words(again[0]), words(next_key)) and np.array_equal(words(again[1]), words(subkeys))
-    expect_documented("S0-46", [len(made) - 1, len(set(made)), "key<fry>", list(next_key.shape)])
-    expect_documented("S0-43", [bool(same), len(set(made)) == len(made)])
+    message = "These are not 42 subkeys and one key to keep, all different."
+    expect_documented("S0-46", [len(made) - 1, len(set(made)), "key<fry>", list(next_key.shape)], message=message)
+    message = "Called again with the same key, the new keys were others."
+    expect_documented("S0-43", [bool(same), len(set(made)) == len(made)], message=message)
 
 
 @visible(keep_one_key, idea="The short form `key, subkey = jax.random.split(key)`.", reproduces=["S0-45"])
 def short_form_gives_the_documented_keys(answer):
-    """For n = 1, key 42 gives the two documented keys, under the old setting and under today's."""
+    """For n = 1, key 42 gives the two keys printed above, today and with the setting before JAX 0.5.0."""
     key = jax.random.key(42)
     for part, subject in (("today", answer), ("documented", answer.documented_draws)):
         next_key, subkeys = parts(subject(key, 1), 2)
-        expect_documented("S0-45", [words(next_key).tolist(), words(subkeys)[0].tolist()], part=part)
+        message = "These are not the keys of `jax.random.split(key)`." if part == "today" else BEFORE
+        seen = [words(next_key).tolist(), words(subkeys)[0].tolist()]
+        expect_documented("S0-45", seen, part=part, message=message)
 
 
 @visible(keep_one_key, idea="All new keys are of equal standing.", reproduces=["S0-44"])
@@ -1189,7 +1322,9 @@ def both_halves_are_equally_good(answer):
     a, b = (np.asarray(jax.random.normal(row, (20_000,)), dtype=np.float64) for row in rows)
     # In tenths: with 20000 draws the correlation and the means have standard deviation 0.007.
     tenths = [round(10 * np.corrcoef(a, b)[0, 1]), [round(10 * x.mean()) for x in (a, b)]]
-    expect_documented("S0-44", [*tenths, [round(10 * x.std()) for x in (a, b)]])
+    seen = [*tenths, [round(10 * x.std()) for x in (a, b)]]
+    message = "Draws from the two new keys of key 42 go together, or are not standard normal."
+    expect_documented("S0-44", seen, message=message)
 
 
 @visible(keep_one_key, stage="keys", idea="Each key is used once, also by split.")
@@ -1282,10 +1417,11 @@ def the_two_ways_differ(answer, draw):
 
 @visible(individually_and_at_once, idea="n subkeys for n draws; one key for one draw.", reproduces=["S0-47"])
 def both_ways_are_the_documented_ones(answer):
-    """From key 42, both vectors are the documented ones, under the old setting and under today's."""
+    """From key 42, both vectors are those printed above, today and with the setting before JAX 0.5.0."""
     key = jax.random.key(42)
-    expect_documented("S0-47", answer(key, 3), part="today")
-    expect_documented("S0-47", answer.documented_draws(key, 3), part="documented")
+    message = "From key 42 these are not the two vectors printed above."
+    expect_documented("S0-47", answer(key, 3), part="today", message=message)
+    expect_documented("S0-47", answer.documented_draws(key, 3), part="documented", message=BEFORE)
 
 
 # %% [markdown]
@@ -1309,7 +1445,8 @@ print("vmap:      ", jax.vmap(jax.random.normal)(subkeys))
 print("jit:       ", jax.jit(jax.vmap(jax.random.normal))(subkeys))
 
 # %% [markdown]
-# The mapped function may draw more than one number from each key. What shape comes out then?
+# The mapped function may draw more than one number from each key. What shape comes out then? (Python's
+# `partial(f, shape=(2,))` is the function `f` with `shape=(2,)` already filled in.)
 
 
 # %% exercise
@@ -1354,6 +1491,8 @@ def shape_of_mapped_draws():
 def draw_per_key(keys):
     """Draw one normal number from each key, in one vectorised operation: without a Python loop.
 
+    It must also work under `jax.jit`.
+
     Args:
         keys: key<fry>[n] or uint32[n,2].
 
@@ -1383,12 +1522,13 @@ def numbers_are_float32(answer, draw):
     reproduces=["S0-48"],
 )
 def numbers_are_those_of_the_loop(answer):
-    """For the three subkeys of key 42 the numbers are the documented ones, under the old setting and under today's."""
+    """For the three subkeys of key 42 the numbers are those printed above, today and with the setting before 0.5.0."""
     subkeys = jax.random.split(jax.random.key(42), 3)
-    expect_documented("S0-48", answer(subkeys), part="today")
+    message = "For the three subkeys of key 42 these are not the numbers printed above."
+    expect_documented("S0-48", answer(subkeys), part="today", message=message)
     with jax.threefry_partitionable(False):
         subkeys = jax.random.split(jax.random.key(42), 3)
-    expect_documented("S0-48", answer.documented_draws(subkeys), part="documented")
+    expect_documented("S0-48", answer.documented_draws(subkeys), part="documented", message=BEFORE)
 
 
 @visible(draw_per_key, stage="jit", kind="value", idea="Keys make all three true at once.", reproduces=["S0-31"])
@@ -1398,7 +1538,9 @@ def reproducible_compiled_and_vectorised(answer, draw):
     got = np.asarray(answer(keys))
     each = [float(np.asarray(answer(keys[i : i + 1]))[0]) for i in range(4)]
     ways = (answer(keys), answer.jit(keys), each)
-    expect_documented("S0-31", [bool(np.allclose(got, np.asarray(way), rtol=1e-5, atol=1e-6)) for way in ways])
+    same = [bool(np.allclose(got, np.asarray(way), rtol=1e-5, atol=1e-6)) for way in ways]
+    message = "The numbers were others when called again, under `jax.jit`, or for one key at a time."
+    expect_documented("S0-31", same, message=message)
 
 
 @visible(
@@ -1426,8 +1568,10 @@ def the_program_does_not_grow_with_the_keys(answer, draw):
     points=1,
     hints=[
         "In today's default each number is computed from the key and its position. What differs between the two draws?",
-        "See `jax_threefry_partitionable` above, and https://docs.jax.dev/en/latest/jep/263-prng.html",
-        "return ____  # True or False",
+        "The section on `jax_threefry_partitionable` above tells what each number is computed from. "
+        "https://docs.jax.dev/en/latest/jep/263-prng.html",
+        "# A smaller case: number i is rule(key, i).\n# a draw of one:  [rule(key, 0)]\n"
+        "# a draw of two:  [____, rule(key, 1)]\nreturn ____  # True or False",
     ],
 )
 def predict_prefix():
@@ -1479,8 +1623,8 @@ with jax.threefry_partitionable(False):
 def two_samples(key, n, m):
     """Draw two samples of the standard normal distribution that have nothing to do with each other.
 
-    The same key gives the same samples; another key gives other samples. No key is used twice. It holds for all sizes,
-    equal or not.
+    The same key gives the same samples; another key gives other samples. This holds for all sizes, equal or not. No
+    key is used twice: not for two draws, not for a split and a draw, and not for both `split` and `fold_in` (below).
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -1527,7 +1671,7 @@ def same_key_same_samples(answer, draw):
     two_samples,
     kind="relation",
     required=True,
-    idea="A seed inside the function gives the same numbers for every key.",
+    idea="All randomness comes from the key: a seed inside the function would give the same numbers for every key.",
 )
 def other_key_other_samples(answer, draw):
     """Another key gives other samples."""
@@ -1558,6 +1702,33 @@ def samples_of_equal_size_differ(answer, draw):
     """Two samples of equal size are different."""
     a, b = parts(answer(draw.key(), 4, 4), 2)
     expect_different(a, b, "The two samples are the same numbers.")
+
+
+@visible(
+    two_samples,
+    kind="relation",
+    required=True,
+    idea="Two independent samples share no number, whatever their sizes.",
+)
+def no_number_is_in_both(answer, draw):
+    """No number of the first sample is also in the second, for sizes of all kinds."""
+    for n, m in ((4, 4), (3, 4), (4, 3), (2, 4), (4, 2), (103, 3), (1003, 3)):
+        # At most 3009 places, each the same for two keys by chance 2**-46: 4e-11.
+        pairs = [parts(answer(draw.key(), n, m), 2) for _ in range(2)]
+        message = f"With n = {n} and m = {m}, numbers of the first sample are also in the second."
+        expect_that(not shared_places(pairs), message, pairs[-1][1], "numbers of its own")
+
+
+@visible(
+    two_samples,
+    kind="relation",
+    required=True,
+    idea="`jax.random.normal` draws standard normal numbers.",
+)
+def samples_look_standard_normal(answer, draw):
+    """Samples of 400 and 300 numbers have mean 0 and standard deviation 1."""
+    for part in parts(answer(draw.key(), 400, 300), 2):
+        expect_standard_normal(part)
 
 
 @visible(
@@ -1614,7 +1785,7 @@ def random_walk(key, step_sizes):
 
     Position t is position t - 1 plus `step_sizes[t]` times a standard normal number; the walk starts at 0. The normal
     numbers come from the key only and are independent from step to step. The program must not grow with the number of
-    steps: no Python loop.
+    steps: no Python loop. It must also work under `jax.jit`.
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -1655,11 +1826,11 @@ def positions_are_float32(answer, draw):
     random_walk,
     kind="relation",
     required=True,
-    idea="The body of a scan is traced once: a key that does not change gives the same number in every round.",
+    idea="Each step needs a key of its own: carried along from round to round, or one key for each step.",
 )
 def every_step_is_new(answer, draw):
     """Every step has a normal number of its own."""
-    noise = noise_behind(answer(draw.key(), np.ones(6, np.float32)))
+    noise = noise_behind(answer(draw.key(), jnp.ones(6)))
     # Two of 15 pairs are that near by chance (15 * 6e-7)**2 / 2 = 4e-11.
     different = len(repeated_places(noise, gap=1e-6)) < 2
     expect_that(different, "Some steps have the same normal number.", noise, "six different numbers")
@@ -1668,9 +1839,9 @@ def every_step_is_new(answer, draw):
 @visible(random_walk, idea="Each position is the one before it plus a step.")
 def steps_add_up(answer, draw):
     """Each position is the position before it plus the step size times the normal number."""
-    key, sizes = draw.key(), draw.numpy(5)
-    noise = noise_behind(answer(key, np.ones(5, np.float32)))
-    wanted = np.cumsum(sizes * noise).astype(np.float32)
+    key, sizes = draw.key(), draw.floats(5)
+    noise = noise_behind(answer(key, jnp.ones(5)))
+    wanted = np.cumsum(np.asarray(sizes) * noise).astype(np.float32)
     expect_close(answer(key, sizes), wanted, "The positions do not add up.", rtol=1e-4, atol=1e-4)
 
 
@@ -1686,6 +1857,17 @@ def same_key_same_walk_other_key_other_walk(answer, draw):
     path = answer(key, sizes)
     expect_equal(answer(key, sizes), path, "The same key gave another walk.")
     expect_different(path, answer(other, sizes), "Two different keys gave the same walk.")
+
+
+@visible(
+    random_walk,
+    kind="relation",
+    required=True,
+    idea="`jax.random.normal` draws standard normal numbers.",
+)
+def numbers_behind_the_walk_are_standard_normal(answer, draw):
+    """The numbers behind a walk of 300 steps have mean 0 and standard deviation 1."""
+    expect_standard_normal(noise_behind(answer(draw.key(), jnp.ones(300))))
 
 
 @visible(random_walk, stage="jit", idea="A function of keys and arrays can be compiled.")
@@ -1748,7 +1930,8 @@ def init_layers(key, shapes):
     """Draw the start values of all layers of a network.
 
     The values of a layer of shape (rows, columns) are independent normal numbers with mean 0 and standard deviation
-    1 / sqrt(rows). All layers are independent of each other, also layers of the same shape. No key is used twice.
+    1 / sqrt(rows). All layers are independent of each other, whatever their names and shapes. No key is used twice. The
+    same key gives the same layers, in every run of Python (`hash(name)` would not: it changes from run to run).
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -1762,7 +1945,8 @@ def init_layers(key, shapes):
 
 # %% check
 WIDE = {"wide": (64, 25)}
-NETWORK = {"first": (5, 7), "second": (7, 7), "third": (7, 7), "last": (7, 3)}
+# The layers of one shape also have names of one length, with the same letters and the same first letter.
+NETWORK = {"first": (5, 7), "hidden_12": (7, 7), "hidden_21": (7, 7), "last": (7, 3)}
 
 
 def unscaled(layers):
@@ -1806,22 +1990,22 @@ def layers_are_float32(answer, draw):
 def layers_of_other_shape_are_unrelated(answer, draw):
     """No layer begins with the numbers of a layer of another shape."""
     layers = unscaled(answer(draw.key(), NETWORK))
-    alike = begin_alike(layers["first"], layers["second"]) or begin_alike(layers["second"], layers["last"])
-    expect_that(
-        not alike, "Two layers begin with the same numbers: they were drawn from one key.", "equal", "different"
-    )
+    for a, b in (("first", "hidden_12"), ("first", "last"), ("hidden_12", "last"), ("hidden_21", "last")):
+        message = f"The layers `{a}` and `{b}` begin with the same numbers (apart from the scale)."
+        expect_that(not begin_alike(layers[a], layers[b]), message, layers[b][:3], "other numbers")
 
 
 @visible(
     init_layers,
     kind="relation",
     required=True,
-    idea="A key made from the shape is the same key for layers of the same shape.",
+    idea="Each layer needs a key of its own, whatever its shape and its name.",
 )
 def layers_of_equal_shape_differ(answer, draw):
     """Two layers of the same shape are different."""
     got = answer(draw.key(), NETWORK)
-    expect_different(got["second"], got["third"], "`second` and `third` are the same numbers.")
+    message = "The layers `hidden_12` and `hidden_21` hold the same numbers."
+    expect_different(got["hidden_12"], got["hidden_21"], message)
 
 
 @visible(
@@ -1851,6 +2035,19 @@ def values_spread_as_they_should(answer, draw):
     near = "no_scaling" if layer.std() > rows**0.5 / 2 else "scaled_by_the_columns"
     expect_that(abs(layer.std() - 1) < 0.125, "The spread is not 1 / sqrt(rows).", got, wanted, misconception=near)
     expect_that(abs(layer.mean()) < 0.175, "The mean is not 0.", f"{layer.mean() / np.sqrt(rows):.3f}", "0")
+
+
+@visible(
+    init_layers,
+    idea="`jax.random.normal` has no bounds: a few numbers are far from zero.",
+)
+def values_are_normal_numbers(answer, draw):
+    """Some values are more than 2.35 standard deviations from zero, as normal numbers are."""
+    layer = unscaled(answer(draw.key(), WIDE))["wide"]
+    # 1.88 percent of normal numbers are: none of 1600 by chance 7e-14. Uniform numbers end at 1.73.
+    message = "No value is far from zero: these are not normal numbers (uniform or truncated ones?)."
+    farthest = float(np.abs(layer).max())
+    expect_that(farthest > 2.35, message, f"{farthest:.2f} standard deviations at most", "more than 2.35")
 
 
 @visible(
@@ -1903,7 +2100,7 @@ def dropout_rows(key, batch, keep):
     """Repair this: every entry of the batch must be dropped or kept on its own.
 
     An entry is kept with probability `keep` and is then divided by `keep`; otherwise it is 0. All choices are
-    independent, between rows and within a row. No Python loop over the rows.
+    independent, between rows and within a row. No Python loop over the rows. It must also work under `jax.jit`.
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -1936,10 +2133,10 @@ def batch_stays_float32(answer, draw):
 )
 def entries_are_zero_or_scaled(answer, draw):
     """Each entry is 0 or the old entry divided by `keep`."""
-    key, batch = draw.key(), draw.numpy(3, 5)
+    key, batch = draw.key(), draw.floats(3, 5)
     expect_close(answer(key, batch, 1.0), batch, "With keep = 1 nothing changes.")
     got = answer(key, batch, 0.25)
-    wanted = np.where(np.asarray(got) == 0, np.float32(0), batch / np.float32(0.25))
+    wanted = np.where(np.asarray(got) == 0, np.float32(0), np.asarray(batch) / np.float32(0.25))
     expect_close(got, wanted, "A kept entry is not the old entry divided by `keep`.")
 
 
@@ -1952,7 +2149,7 @@ def entries_are_zero_or_scaled(answer, draw):
 def entries_of_a_row_are_dropped_apart(answer, draw):
     """Within a row, some entries are dropped and some stay."""
     # 4 rows of 80 fair choices: one row all alike by chance 8 / 2**80.
-    kept = (np.asarray(answer(draw.key(), np.ones((4, 80), np.float32), 0.5)) != 0).mean(axis=1)
+    kept = (np.asarray(answer(draw.key(), jnp.ones((4, 80)), 0.5)) != 0).mean(axis=1)
     expect_that(bool(((kept > 0) & (kept < 1)).all()), "A whole row was dropped or kept.", kept, "a mix in each row")
 
 
@@ -1960,13 +2157,31 @@ def entries_of_a_row_are_dropped_apart(answer, draw):
     dropout_rows,
     kind="relation",
     required=True,
-    idea="Under vmap with `in_axes=None` all rows see the same key.",
+    idea="Each row needs random choices of its own: a key for each row, or one draw for the whole batch.",
 )
 def rows_have_different_masks(answer, draw):
     """No two rows are dropped in the same places."""
     # 4 rows of 80 fair choices: two equal rows by chance 6 / 2**80.
-    masks = np.asarray(answer(draw.key(), np.ones((4, 80), np.float32), 0.5)) != 0
+    masks = np.asarray(answer(draw.key(), jnp.ones((4, 80)), 0.5)) != 0
     expect_that(all_rows_differ(masks), "Rows are dropped in the same places.", "equal masks", "a mask for each row")
+
+
+@visible(
+    dropout_rows,
+    kind="relation",
+    required=True,
+    idea="Every entry is dropped or kept on its own: no row says anything about another row.",
+)
+def choices_do_not_repeat(answer, draw):
+    """No row repeats the choices of another row, not even shifted, and the rows keep different numbers of entries."""
+    signs = 2.0 * (np.asarray(answer(draw.key(), jnp.ones((4, 1000)), 0.5)) != 0) - 1
+    # 28000 comparisons, each above 8 by chance 3e-14: 7e-10 in all.
+    message = "A row repeats the choices of another row, or its own, at other places."
+    expect_that(strongest_echo(signs) < 8, message, "a shifted copy", "choices of its own")
+    # 12 rows of 80 fair choices: all equally many by chance 0.089**11 = 3e-12.
+    kept = (np.asarray(answer(draw.key(), jnp.ones((12, 80)), 0.5)) != 0).sum(axis=1)
+    message = "Every row keeps the same number of entries: the choices in a row depend on each other."
+    expect_that(len(set(kept.tolist())) > 1, message, kept, "different numbers")
 
 
 @visible(
@@ -1977,7 +2192,7 @@ def rows_have_different_masks(answer, draw):
 )
 def same_key_same_mask_other_key_other_mask(answer, draw):
     """The same key gives the same result, and another key gives another result."""
-    key, other, batch = draw.key(), draw.key(), np.ones((4, 80), np.float32)
+    key, other, batch = draw.key(), draw.key(), jnp.ones((4, 80))
     expect_equal(answer(key, batch, 0.5), answer(key, batch, 0.5), "The same key gave another result.")
     expect_different(answer(key, batch, 0.5), answer(other, batch, 0.5), "Two different keys gave the same result.")
 
@@ -2032,7 +2247,8 @@ print(jax.random.permutation(jax.random.key(0), 5))
 def shuffle_together(key, inputs, labels):
     """Put the rows of `inputs` and the entries of `labels` into one new random order, the same for both.
 
-    The same key gives the same order; another key gives another order.
+    All orders are equally likely. The same key gives the same order; another key gives another order. It must also work
+    under `jax.jit`.
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -2048,7 +2264,7 @@ def shuffle_together(key, inputs, labels):
 # %% check
 def numbered(n, d):
     """Return inputs whose rows tell their number, and labels that are the numbers of the rows."""
-    return np.arange(n * d, dtype=np.float32).reshape(n, d), np.arange(n, dtype=np.int32)
+    return jnp.arange(n * d, dtype=jnp.float32).reshape(n, d), jnp.arange(n, dtype=jnp.int32)
 
 
 @visible(shuffle_together, stage="shape")
@@ -2091,7 +2307,7 @@ def pairs_stay_together(answer, draw):
     message = "Rows of the inputs are torn apart: each column has an order of its own."
     expect_that(rows_are_whole, message, got_inputs, "whole rows", misconception="each_column_on_its_own")
     message = "Rows of the inputs and their labels do not belong together any more."
-    expect_close(got_inputs, inputs[np.asarray(got_labels)], message, misconception="two_orders")
+    expect_close(got_inputs, np.asarray(inputs)[np.asarray(got_labels)], message, misconception="two_orders")
 
 
 @visible(
@@ -2103,10 +2319,12 @@ def pairs_stay_together(answer, draw):
 def the_key_decides_the_order(answer, draw):
     """The same key gives the same order, and another key gives another order."""
     # Two orders of 20 rows are equal by chance 1 / 20! = 4e-19.
-    key, other, data = draw.key(), draw.key(), numbered(20, 3)
-    (_, order), (_, again), (_, another) = (parts(answer(k, *data), 2) for k in (key, key, other))
+    key, data = draw.key(), numbered(20, 3)
+    order, again, *others = (parts(answer(k, *data), 2)[1] for k in (key, key, *draw.keys(6)))
     expect_equal(again, order, "The same key gave another order.", misconception="numpys_hidden_state")
-    expect_different(order, another, "Two different keys gave the same order.", misconception="a_fixed_seed_inside")
+    same = all(np.array_equal(np.asarray(other), np.asarray(order)) for other in others)
+    message = "Different keys gave the same order."
+    expect_that(not same, message, order, "another order", misconception="a_fixed_seed_inside")
     expect_different(order, data[1], "The order did not change.")
 
 
@@ -2115,6 +2333,25 @@ def shuffles_the_same_under_jit(answer, draw):
     """Under `jax.jit` it gives the same order."""
     key, data = draw.key(), numbered(4, 3)
     expect_close(answer.jit(key, *data), answer(key, *data))
+
+
+@visible(
+    shuffle_together,
+    stage="jit",
+    kind="relation",
+    required=True,
+    idea="`jax.random.permutation` gives every order with the same chance.",
+)
+def all_orders_are_equally_likely(answer, draw):
+    """Over 60000 keys, each of the 6 orders of 3 rows comes about 10000 times."""
+    many = 60_000
+    _, labels = parts(answer.vmap(in_axes=(0, None, None))(draw.keys(many), *numbered(3, 2)), 2)
+    expect_shape(labels, (many, 3))
+    orders, counts = np.unique(np.asarray(labels), axis=0, return_counts=True)
+    expect_that(len(orders) == 6, f"Only {len(orders)} of the 6 orders of 3 rows come out.", orders, "all 6 orders")
+    # Each count has standard deviation 91: 640 is 7 of them, chance 2e-11 for all six.
+    fair = bool((np.abs(counts - many / 6) < 640).all())
+    expect_that(fair, "Some orders come out more often than others.", counts, "about 10000 each")
 
 
 # %% [markdown]
@@ -2148,7 +2385,7 @@ def noise_at(key, epoch, step):
 
     Args:
         key: key<fry>[] or uint32[2].
-        epoch, step: ints, or int32[]; under `jax.jit` they are traced.
+        epoch, step: ints, or int32[]; under `jax.jit` and `jax.vmap` they are traced.
 
     Returns:
         float32[3].
@@ -2201,27 +2438,31 @@ def each_number_counts(answer, draw):
     noise_at,
     kind="relation",
     required=True,
-    idea="A sum forgets its parts: 1 + 2 and 2 + 1 are the same number, so they make the same key.",
+    idea="The order counts too: fold in one number, then the other, not what both make together.",
 )
 def swapped_numbers_do_not_meet(answer, draw):
     """Epoch 1, step 2 and epoch 2, step 1 have different noise."""
     key = draw.key()
-    expect_different(answer(key, 1, 2), answer(key, 2, 1), "(1, 2) and (2, 1) have the same noise: do you add them?")
+    expect_different(answer(key, 1, 2), answer(key, 2, 1), "Swapped numbers give the same noise.")
 
 
 @visible(
     noise_at,
     kind="relation",
     required=True,
-    idea="`epoch * 1000 + step` is right only while no epoch has more than 1000 steps.",
+    idea="Draw three numbers with `jax.random.normal`, from one key and one draw or from three keys.",
 )
-def long_epochs_do_not_meet(answer, draw):
-    """Epoch 1, step 0 has other noise than any far step of epoch 0."""
+def three_independent_normal_numbers(answer, draw):
+    """Over 60 steps, the three numbers are standard normal and do not go together."""
     key = draw.key()
-    first = answer(key, 1, 0)
-    for step in (10, 100, 128, 256, 1000, 1024, 10_000, 2**16, 100_000, 10**6):
-        message = f"Epoch 1, step 0 and epoch 0, step {step} have the same noise."
-        expect_different(first, answer(key, 0, step), message)
+    noise = np.asarray([np.asarray(answer(key, 0, step)) for step in range(60)], dtype=np.float64)
+    spread = noise.std(axis=0)
+    expect_standard_normal(noise)
+    # For 60 independent pairs a correlation of 0.75 is 7.3 standard deviations (Fisher): chance 1e-12 for three pairs.
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        alike = 1.0 if 0 in (spread[i], spread[j]) else abs(np.corrcoef(noise[:, i], noise[:, j])[0, 1])
+        message = f"Numbers {i} and {j} of the noise go together: they are not independent."
+        expect_that(alike < 0.75, message, noise[0], "three independent numbers")
 
 
 @visible(noise_at, stage="jit", idea="`fold_in` takes traced numbers; Python's range and shapes do not.")
@@ -2229,6 +2470,34 @@ def same_noise_under_jit(answer, draw):
     """Under `jax.jit`, with traced epoch and step, it gives the same noise."""
     key = draw.key()
     expect_close(answer.jit(key, 2, 5), answer(key, 2, 5))
+
+
+FAR_STEPS = (10, 100, 128, 256, 1000, 1024, 10_000, 2**16, 100_000, 10**6, 1_000_003)
+FAR_PAIRS = (
+    *(((1, 0), (0, step)) for step in FAR_STEPS),
+    ((0, 1000), (0, 1001)),
+    ((0, 2**20), (0, 2**20 + 1)),
+    ((0, 2**24), (0, 2**24 + 1)),
+    ((0, 0), (0, 2**24)),
+    ((0, 0), (1024, 0)),
+    ((0, 0), (2**16, 0)),
+    ((0, 0), (2**24, 0)),
+)
+
+
+@visible(
+    noise_at,
+    stage="jit",  # under jit: there no answer can count up to a far step
+    kind="relation",
+    required=True,
+    idea="Epochs and steps go up to 2**31 - 1, so no formula puts both into one number: fold in one after the other.",
+)
+def long_epochs_do_not_meet(answer, draw):
+    """Far steps and far epochs have noise of their own."""
+    key, noise = draw.key(), answer.jit
+    for first, second in FAR_PAIRS:
+        message = "Epoch {}, step {} and epoch {}, step {} have the same noise.".format(*first, *second)
+        expect_different(noise(key, *first), noise(key, *second), message)
 
 
 @visible(noise_at, stage="keys", idea="Draw only from the key that belongs to this epoch and step.")
@@ -2251,7 +2520,8 @@ def no_key_is_used_for_two_things(answer, draw):
         "Both compute new words from the words of the key and a small number. Could it be the same rule?",
         "In today's default, key i of a split is computed from the key and i only. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.random.fold_in.html",
-        "return ____  # True or False",
+        "# A smaller case, with number 0 in place of 1:\n# split(key, 3)[0] is rule(key, 0)\n"
+        "# fold_in(key, 0) is rule(key, ____)\nreturn ____  # True or False",
     ],
 )
 def predict_fold_in():
@@ -2274,7 +2544,7 @@ def compare_fold_in_with_split():
 
 # %% [markdown]
 # Look at the words. This is how today's default works. It was not so before 0.5.0, and nobody promises it.
-# So: from one key, make new keys either with `split` or with `fold_in`.
+# So: from one key, make new keys either with `split` or with `fold_in`, never with both. `check` holds you to it.
 
 # %%
 key = jax.random.key(42)
@@ -2299,7 +2569,8 @@ with jax.threefry_partitionable(False):
 def worker_noise(key, n):
     """Repair this: one number for each of n workers, and one more for all of them, all n + 1 independent.
 
-    All numbers are standard normal. The same key gives the same numbers; another key gives other numbers.
+    All numbers are standard normal. The same key gives the same numbers; another key gives other numbers. No key is
+    used twice, and from one key new keys are made with `split` or with `fold_in`, not with both.
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -2380,13 +2651,32 @@ def same_key_same_noise_other_key_other_noise(answer, draw):
 
 @visible(
     worker_noise,
+    kind="relation",
+    required=True,
+    idea="The shared number is a standard normal draw of its own.",
+)
+def the_shared_number_is_independent(answer, draw):
+    """Over 120 keys, all numbers are standard normal, and the shared one does not go with the workers' numbers."""
+    both = [parts(answer(draw.key(), 3), 2) for _ in range(120)]
+    rows = np.asarray([np.asarray(rows) for rows, _ in both], dtype=np.float64)
+    shared = np.asarray([np.asarray(shared) for _, shared in both], dtype=np.float64)
+    expect_standard_normal(rows)
+    expect_standard_normal(shared)
+    # For 120 independent pairs a correlation of 0.6 is 7.5 standard deviations (Fisher): chance 3e-13 for all four.
+    for other in (*rows.T, rows.sum(axis=1)):
+        together = 0.0 if other.std() == 0 else float(np.corrcoef(other, shared)[0, 1])
+        message = "The shared number goes with the numbers of the workers: it is not independent of them."
+        expect_that(abs(together) < 0.6, message, f"correlation {together:.2f}", "near 0")
+
+
+@visible(
+    worker_noise,
     stage="keys",
-    idea="Each key serves once: for one split or for one draw.",
+    idea="Each key serves once: for one draw, for one split, or for `fold_in` with different numbers.",
 )
 def no_key_serves_two_workers(answer, draw):
-    """No key is used twice."""
-    # `fold_in(key, n)` beside `split(key, n)` gives n + 1 different keys: poor style, right numbers.
-    expect_no_key_problem(answer.key_use(draw.key(), 4), allow=("split_and_fold_mixed",))
+    """No key is used twice, and none for both `split` and `fold_in`."""
+    expect_no_key_problem(answer.key_use(draw.key(), 4))
 
 
 # %% [markdown]

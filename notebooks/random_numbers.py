@@ -21,7 +21,8 @@ start("random_numbers")
 # %% [markdown]
 # Run the cells from top to bottom. A cell with a function to write or to repair is an **exercise**: `check(...)` tells
 # you what is right. If you are stuck, `hint(name_of_the_function)` gives a small hint, and a second call a bigger one.
-# In a **prediction** you guess first; then the real answer is computed before your eyes.
+# In a **prediction** you guess first; then the real answer is computed before your eyes. You get the point for
+# guessing, right or wrong.
 
 # %%
 from functools import partial
@@ -250,7 +251,7 @@ def describe_key(key):
     Returns:
         A dict with five entries. "dtype": the name of its dtype, a str. "shape": its shape, a tuple of ints.
         "words": the two words behind it, uint32[2]. "implementation": the name of the method behind it, a str.
-        "printed": the text that `print(key)` shows, a str.
+        "printed": the text that `print(key)` shows, a str; spaces and line ends after it do not matter.
     """
     ...
 
@@ -433,6 +434,26 @@ def split_and_draw_from_parent(key):
     return jax.random.normal(key_a), jax.random.uniform(key)
 
 
+def fold_then_draw(key):
+    """Fold two numbers into a key and draw from the two new keys."""
+    return jax.random.normal(jax.random.fold_in(key, 0)), jax.random.uniform(jax.random.fold_in(key, 1))
+
+
+def shuffle_then_draw(key):
+    """Shuffle with a key and draw from it once more: the mistake again."""
+    return jax.random.permutation(key, 5), jax.random.normal(key)
+
+
+def fail_with_a_value_error(key):
+    """Use a key once and fail for another reason."""
+    raise ValueError(f"no good number: {jax.random.normal(key)}")
+
+
+def fail_with_a_type_error(key):
+    """Use a key once and fail for another reason."""
+    return jax.random.normal(key) + "1"
+
+
 def reuses_a_key(function, key):
     """Say whether JAX's own watcher finds a reused key in `function(key)`.
 
@@ -441,7 +462,8 @@ def reuses_a_key(function, key):
         key: key<fry>[].
 
     Returns:
-        A bool: True if `function(key)` raises `jax.errors.KeyReuseError` inside `jax.debug_key_reuse(True)`.
+        A bool: True if `function(key)` raises `jax.errors.KeyReuseError` inside `jax.debug_key_reuse(True)`, False if
+        it does not. If it raises another error, return False or let the error through.
     """
     ...
 
@@ -621,7 +643,8 @@ print("vmap:      ", jax.vmap(jax.random.normal)(subkeys))
 print("jit:       ", jax.jit(jax.vmap(jax.random.normal))(subkeys))
 
 # %% [markdown]
-# The mapped function may draw more than one number from each key. What shape comes out then?
+# The mapped function may draw more than one number from each key. What shape comes out then? (Python's
+# `partial(f, shape=(2,))` is the function `f` with `shape=(2,)` already filled in.)
 
 # %%
 # Predict: the shape (1 point)
@@ -640,6 +663,8 @@ check(predict_shape)
 # Exercise: One draw for each key (2 points)
 def draw_per_key(keys):
     """Draw one normal number from each key, in one vectorised operation: without a Python loop.
+
+    It must also work under `jax.jit`.
 
     Args:
         keys: key<fry>[n] or uint32[n,2].
@@ -692,8 +717,8 @@ with jax.threefry_partitionable(False):
 def two_samples(key, n, m):
     """Draw two samples of the standard normal distribution that have nothing to do with each other.
 
-    The same key gives the same samples; another key gives other samples. No key is used twice. It holds for all sizes,
-    equal or not.
+    The same key gives the same samples; another key gives other samples. This holds for all sizes, equal or not. No
+    key is used twice: not for two draws, not for a split and a draw, and not for both `split` and `fold_in` (below).
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -738,7 +763,7 @@ def random_walk(key, step_sizes):
 
     Position t is position t - 1 plus `step_sizes[t]` times a standard normal number; the walk starts at 0. The normal
     numbers come from the key only and are independent from step to step. The program must not grow with the number of
-    steps: no Python loop.
+    steps: no Python loop. It must also work under `jax.jit`.
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -775,7 +800,8 @@ def init_layers(key, shapes):
     """Draw the start values of all layers of a network.
 
     The values of a layer of shape (rows, columns) are independent normal numbers with mean 0 and standard deviation
-    1 / sqrt(rows). All layers are independent of each other, also layers of the same shape. No key is used twice.
+    1 / sqrt(rows). All layers are independent of each other, whatever their names and shapes. No key is used twice. The
+    same key gives the same layers, in every run of Python (`hash(name)` would not: it changes from run to run).
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -817,7 +843,7 @@ def dropout_rows(key, batch, keep):
     """Repair this: every entry of the batch must be dropped or kept on its own.
 
     An entry is kept with probability `keep` and is then divided by `keep`; otherwise it is 0. All choices are
-    independent, between rows and within a row. No Python loop over the rows.
+    independent, between rows and within a row. No Python loop over the rows. It must also work under `jax.jit`.
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -846,7 +872,8 @@ print(jax.random.permutation(jax.random.key(0), 5))
 def shuffle_together(key, inputs, labels):
     """Put the rows of `inputs` and the entries of `labels` into one new random order, the same for both.
 
-    The same key gives the same order; another key gives another order.
+    All orders are equally likely. The same key gives the same order; another key gives another order. It must also work
+    under `jax.jit`.
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -882,7 +909,7 @@ def noise_at(key, epoch, step):
 
     Args:
         key: key<fry>[] or uint32[2].
-        epoch, step: ints, or int32[]; under `jax.jit` they are traced.
+        epoch, step: ints, or int32[]; under `jax.jit` and `jax.vmap` they are traced.
 
     Returns:
         float32[3].
@@ -912,7 +939,7 @@ check(predict_fold_in)
 
 # %% [markdown]
 # Look at the words. This is how today's default works. It was not so before 0.5.0, and nobody promises it.
-# So: from one key, make new keys either with `split` or with `fold_in`.
+# So: from one key, make new keys either with `split` or with `fold_in`, never with both. `check` holds you to it.
 
 # %%
 key = jax.random.key(42)
@@ -926,7 +953,8 @@ with jax.threefry_partitionable(False):
 def worker_noise(key, n):
     """Repair this: one number for each of n workers, and one more for all of them, all n + 1 independent.
 
-    All numbers are standard normal. The same key gives the same numbers; another key gives other numbers.
+    All numbers are standard normal. The same key gives the same numbers; another key gives other numbers. No key is
+    used twice, and from one key new keys are made with `split` or with `fold_in`, not with both.
 
     Args:
         key: key<fry>[] or uint32[2].

@@ -19,14 +19,6 @@ from jaxguide.course.author import (
 )
 
 
-def expect_standard_normal(sample):
-    """Expect the mean and the spread of standard normal numbers; each bound is 7 standard deviations, chance 3e-12."""
-    values = np.asarray(sample, dtype=np.float64).ravel()
-    mean, spread = values.mean(), values.std()
-    expect_that(abs(mean) < 7 / np.sqrt(values.size), "The mean is not 0.", f"{mean:.3f}", "0")
-    expect_that(abs(spread - 1) < 7 / np.sqrt(2 * values.size), "The spread is not 1.", f"{spread:.3f}", "1")
-
-
 def expect_uncorrelated(first, second):
     """Expect two equally long samples without correlation; the bound is 7 standard deviations, chance 3e-12."""
     first, second = (np.asarray(sample, dtype=np.float64).ravel() for sample in (first, second))
@@ -206,6 +198,14 @@ def seeds_before_each_call(seed):
     return a + 2 * b, b + 2 * a
 
 
+@wrong(rejected_by="baz_first_is_another_sum", says="The formula is turned round, so another draw counts twice.")
+def turns_the_formula_round(seed):
+    np.random.seed(seed)
+    bar_first = bar() + 2 * baz()
+    np.random.seed(seed)
+    return bar_first, baz() + 2 * bar()
+
+
 @hidden(idea="The order of the calls decides, for any seed.")
 def any_seed(answer, draw, reference):
     """For any seed both sums are the right ones."""
@@ -235,6 +235,34 @@ def words_as_a_numpy_array(key):
         "words": np.asarray(jax.random.key_data(key)),
         "shape": tuple(key.shape),
         "dtype": f"{key.dtype}",
+    }
+
+
+@alternative
+def catches_what_is_printed(key):
+    import contextlib
+    import io
+
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        print(key)
+    return {
+        "dtype": str(key.dtype),
+        "shape": key.shape,
+        "words": jax.random.key_data(key),
+        "implementation": str(jax.random.key_impl(key)),
+        "printed": out.getvalue(),
+    }
+
+
+@wrong(rejected_by="prints_as_documented", says="`repr` of a legacy key shows its dtype; `print` does not.")
+def repr_instead_of_str(key):
+    return {
+        "dtype": str(key.dtype),
+        "shape": key.shape,
+        "words": jax.random.key_data(key),
+        "implementation": str(jax.random.key_impl(key)),
+        "printed": repr(key),
     }
 
 
@@ -277,7 +305,11 @@ def words_of_key_42(key):
 def any_key_of_either_kind(answer, draw, reference):
     """Any key, typed or legacy, is described."""
     for key in (draw.key(), draw.legacy_key()):
-        expect_equal(answer(key), reference(key))
+        got, wanted = answer(key), reference(key)
+        printed = got.pop("printed")
+        expect_that(isinstance(printed, str), "The text is no str.", printed, "a str")
+        expect_equal(printed.strip(), wanted.pop("printed").strip(), "This is not the text that `print(key)` shows.")
+        expect_equal(got, wanted)
 
 
 # %% first_draws
@@ -434,6 +466,61 @@ def covariance_for_correlation(key, n):
     return covariance(key, key), covariance(*jax.random.split(key))
 
 
+@wrong(rejected_by="apart_draws_from_two_new_keys", says="`apart` uses the old key and its child.")
+def parent_and_child(key, n):
+    def correlation(key_u, key_z):
+        return float(np.corrcoef(jax.random.uniform(key_u, (n,)), jax.random.normal(key_z, (n,)))[0, 1])
+
+    _, child = jax.random.split(key)
+    return correlation(key, key), correlation(key, child)
+
+
+@wrong(rejected_by="apart_is_near_zero", says="What should come out is written down instead of measured.")
+def zero_without_measuring(key, n):
+    return float(np.corrcoef(jax.random.uniform(key, (n,)), jax.random.normal(key, (n,)))[0, 1]), 0.0
+
+
+@wrong(rejected_by="apart_is_near_zero", says="The keys for `apart` come from a seed, not from `key`.")
+def a_fixed_seed_for_apart(key, n):
+    def correlation(key_u, key_z):
+        return float(np.corrcoef(jax.random.uniform(key_u, (n,)), jax.random.normal(key_z, (n,)))[0, 1])
+
+    return correlation(key, key), correlation(*jax.random.split(jax.random.key(0)))
+
+
+@wrong(rejected_by="apart_draws_from_two_new_keys", says="One new key and one from a seed.")
+def one_key_from_a_seed(key, n):
+    def correlation(key_u, key_z):
+        return float(np.corrcoef(jax.random.uniform(key_u, (n,)), jax.random.normal(key_z, (n,)))[0, 1])
+
+    return correlation(key, key), correlation(key, jax.random.key(0))
+
+
+@wrong(rejected_by="apart_draws_from_two_new_keys", says="Two normal draws are compared for `apart`.")
+def normal_with_normal(key, n):
+    key_a, key_b = jax.random.split(key)
+    a, b = jax.random.normal(key_a, (n,)), jax.random.normal(key_b, (n,))
+    reused = np.corrcoef(jax.random.uniform(key, (n,)), jax.random.normal(key, (n,)))[0, 1]
+    return float(reused), float(np.corrcoef(a, b)[0, 1])
+
+
+@wrong(rejected_by="apart_has_the_spread_of_chance", says="The covariance is taken for `apart`.")
+def covariance_for_apart(key, n):
+    reused = np.corrcoef(jax.random.uniform(key, (n,)), jax.random.normal(key, (n,)))[0, 1]
+    key_u, key_z = jax.random.split(key)
+    return reused, np.cov(jax.random.uniform(key_u, (n,)), jax.random.normal(key_z, (n,)))[0, 1]
+
+
+@hidden(idea="`apart` is a correlation: near zero, and by chance another number for each key.")
+def apart_has_the_spread_of_chance(answer, draw):
+    """Over 80 keys, `apart` is another number each time, and as far from zero as chance alone makes it."""
+    apart = np.asarray([number(parts(answer(draw.key(), 50), 2)[1]) for _ in range(80)])
+    expect_that(len(set(apart.tolist())) > 70, "`apart` is the same for several keys.", apart[:3], "different numbers")
+    # 49 * sum(apart**2) is chi-squared with 80 degrees: below 24 by chance 2e-11, above 180 by chance 7e-10.
+    spread = 49 * float((apart**2).sum())
+    expect_that(24 < spread < 190, "`apart` is not a correlation of 50 draws.", f"{spread / 80:.3f}", "near 1")
+
+
 @hidden(idea="Legacy keys are keys like all others.")
 def any_key_of_either_kind(answer, draw, reference):
     """For any key, typed or legacy, `reused` is right and `apart` is near zero."""
@@ -488,6 +575,42 @@ def looks_for_equal_draws(function, key):
     return bool(first == second)
 
 
+@alternative
+def lets_other_errors_through(function, key):
+    with jax.debug_key_reuse(True):
+        try:
+            jax.block_until_ready(function(key))
+        except jax.errors.KeyReuseError:
+            return True
+        else:
+            return False
+
+
+@wrong(rejected_by="other_errors_are_no_reuse", says="Any error is taken for a reuse.")
+def any_error_is_reuse(function, key):
+    with jax.debug_key_reuse(True):
+        try:
+            function(key)
+        except:  # noqa: E722 (the mistake)
+            return True
+    return False
+
+
+@wrong(rejected_by="other_errors_are_no_reuse", says="A TypeError is taken for a reuse too.")
+def a_type_error_is_reuse(function, key):
+    with jax.debug_key_reuse(True):
+        try:
+            function(key)
+        except (jax.errors.KeyReuseError, TypeError):
+            return True
+    return False
+
+
+@wrong(rejected_by="other_errors_are_no_reuse", says="One clean function is known by name; all others count as reuse.")
+def knows_the_clean_function_by_name(function, key):
+    return function.__name__ != "split_then_draw"
+
+
 @wrong(rejected_by="drawing_from_a_split_key_is_reuse", says="Only draws are counted; a split uses up its key too.")
 def counts_the_draws_only(function, key):
     return function.__name__ == "draw_twice"
@@ -498,6 +621,13 @@ def drawing_from_a_split_key_is_reuse(answer, draw):
     """Splitting a key and then drawing from it is found."""
     got = answer(given("split_and_draw_from_parent"), draw.key())
     expect_that(bool(got), "`split_and_draw_from_parent` draws from a key that was split.", got, "True")
+
+
+@hidden(idea="Not only the samplers of numbers use up a key.")
+def shuffling_uses_up_a_key(answer, draw):
+    """Shuffling with a key and then drawing from it is found."""
+    got = answer(given("shuffle_then_draw"), draw.key())
+    expect_that(bool(got), "`shuffle_then_draw` uses its key twice.", got, "True")
 
 
 # %% draws_in_a_row
@@ -794,7 +924,29 @@ def numpys_hidden_state(key, n, m):
     return np.random.normal(size=n).astype(np.float32), np.random.normal(size=m).astype(np.float32)
 
 
-@wrong(rejected_by="both_look_standard_normal", says="Uniform numbers are drawn.")
+@wrong(rejected_by="no_number_is_in_both", says="One draw is cut in two parts that overlap by one number.")
+def overlapping_parts_of_one_draw(key, n, m):
+    both = jax.random.normal(key, (n + m - 1,))
+    return both[:n], both[n - 1 :]
+
+
+@wrong(rejected_by="no_number_is_in_both", says="The sizes are folded in, and n = m + 1 makes equal keys.")
+def keys_made_from_neighbouring_sizes(key, n, m):
+    return jax.random.normal(jax.random.fold_in(key, n), (n,)), jax.random.normal(jax.random.fold_in(key, m + 1), (m,))
+
+
+@wrong(rejected_by="each_key_is_used_once", says="New keys are made from one key with split and with fold_in.")
+def split_and_fold(key, n, m):
+    return jax.random.normal(jax.random.split(key)[0], (n,)), jax.random.normal(jax.random.fold_in(key, 5), (m,))
+
+
+@wrong(rejected_by="both_look_standard_normal", says="The second sample is the first with the other sign.")
+def mirrored_sample(key, n, m):
+    sample = jax.random.normal(key, (max(n, m),))
+    return sample[:n], -sample[:m]
+
+
+@wrong(rejected_by="samples_look_standard_normal", says="Uniform numbers are drawn.")
 def uniform_for_normal(key, n, m):
     key_a, key_b = jax.random.split(key)
     return jax.random.uniform(key_a, (n,)), jax.random.uniform(key_b, (m,))
@@ -905,10 +1057,35 @@ def noise_is_standard_normal(answer, draw):
     """The normal numbers have mean 0 and standard deviation 1, and a step says nothing of the next."""
     for key in (draw.key(), draw.legacy_key()):
         # The steps are told apart from positions of float32 that grow to about 100: exact to 1e-5.
-        path = np.asarray(answer(key, np.ones(2000, np.float32)), dtype=np.float64)
+        path = np.asarray(answer(key, jnp.ones(2000)), dtype=np.float64)
         noise = np.diff(path, prepend=0.0)
         expect_standard_normal(noise)
-        expect_uncorrelated(noise[:-1], noise[1:])
+        # 2000 distances, each above 8.5 standard deviations by chance 2e-17 (somewhat more for products of normals).
+        message = "The normal numbers repeat themselves, perhaps with the other sign."
+        expect_that(strongest_echo(noise[None]) < 8.5, message, "an echo", "independent numbers")
+
+
+@wrong(rejected_by="numbers_behind_the_walk_are_standard_normal", says="Uniform numbers are drawn.")
+def uniform_for_normal(key, step_sizes):
+    return jnp.cumsum(step_sizes * jax.random.uniform(key, step_sizes.shape))
+
+
+@wrong(rejected_by="noise_is_standard_normal", says="The second half of the noise is minus the first half.")
+def second_half_is_minus_the_first(key, step_sizes):
+    half = jax.random.normal(key, ((len(step_sizes) + 1) // 2,))
+    return jnp.cumsum(step_sizes * jnp.concatenate([half, -half])[: len(step_sizes)])
+
+
+@alternative
+def indexes_in_a_fori_loop(key, step_sizes):
+    def body(i, carry):
+        key, path, position = carry
+        key, subkey = jax.random.split(key)
+        position = position + step_sizes[i] * jax.random.normal(subkey)
+        return key, path.at[i].set(position), position
+
+    n = step_sizes.shape[0]
+    return jax.lax.fori_loop(0, n, body, (key, jnp.zeros(n), jnp.float32(0)))[1]
 
 
 # %% init_layers
@@ -991,6 +1168,97 @@ def a_seed_for_each_layer(key, shapes):
         name: jax.random.normal(jax.random.key(i), shape) / jnp.sqrt(shape[0])
         for i, (name, shape) in enumerate(shapes.items())
     }
+
+
+@wrong(rejected_by="layers_of_equal_shape_differ", says="The first letter of the name is folded in.")
+def keys_made_from_the_first_letter(key, shapes):
+    return {
+        name: jax.random.normal(jax.random.fold_in(key, ord(name[0])), shape) / jnp.sqrt(shape[0])
+        for name, shape in shapes.items()
+    }
+
+
+@wrong(rejected_by="layers_of_other_shape_are_unrelated", says="The last letter of the name is folded in.")
+def keys_made_from_the_last_letter(key, shapes):
+    return {
+        name: jax.random.normal(jax.random.fold_in(key, ord(name[-1])), shape) / jnp.sqrt(shape[0])
+        for name, shape in shapes.items()
+    }
+
+
+@wrong(rejected_by="layers_of_equal_shape_differ", says="The sum of the letters is folded in.")
+def keys_made_from_the_sum_of_the_letters(key, shapes):
+    return {
+        name: jax.random.normal(jax.random.fold_in(key, sum(map(ord, name))), shape) / jnp.sqrt(shape[0])
+        for name, shape in shapes.items()
+    }
+
+
+@alternative
+def folds_in_all_letters(key, shapes):
+    import zlib
+
+    return {
+        name: jax.random.normal(jax.random.fold_in(key, zlib.crc32(name.encode())), shape) / jnp.sqrt(shape[0])
+        for name, shape in shapes.items()
+    }
+
+
+@wrong(rejected_by="values_are_normal_numbers", says="Uniform numbers with the right spread are drawn.")
+def uniform_with_the_right_spread(key, shapes):
+    keys = jax.random.split(key, len(shapes))
+    return {
+        name: jax.random.uniform(k, shape, minval=-1.0, maxval=1.0) * jnp.sqrt(3 / shape[0])
+        for k, (name, shape) in zip(keys, shapes.items(), strict=True)
+    }
+
+
+@wrong(rejected_by="values_are_normal_numbers", says="The numbers are cut off at two standard deviations.")
+def truncated_numbers(key, shapes):
+    keys = jax.random.split(key, len(shapes))
+    return {
+        name: jax.random.truncated_normal(k, -2.0, 2.0, shape) / 0.88 / jnp.sqrt(shape[0])
+        for k, (name, shape) in zip(keys, shapes.items(), strict=True)
+    }
+
+
+@wrong(rejected_by="the_numbers_have_the_right_distribution", says="The numbers are cut off at three.")
+def truncated_far_out(key, shapes):
+    keys = jax.random.split(key, len(shapes))
+    return {
+        name: jax.random.truncated_normal(k, -3.0, 3.0, shape) / jnp.sqrt(shape[0])
+        for k, (name, shape) in zip(keys, shapes.items(), strict=True)
+    }
+
+
+@wrong(rejected_by="every_key_has_its_own_layers", says="Only one of 256 seeds is made from the key.")
+def few_seeds(key, shapes):
+    data = jax.random.key_data(key)
+    keys = jax.random.split(jax.random.key(int(data[-1]) % 256), len(shapes))
+    return {
+        name: jax.random.normal(k, shape) / jnp.sqrt(shape[0])
+        for k, (name, shape) in zip(keys, shapes.items(), strict=True)
+    }
+
+
+@hidden(kind="relation", required=True, idea="`jax.random.normal` draws normal numbers.")
+def the_numbers_have_the_right_distribution(answer, draw):
+    """Of 20000 numbers the right parts are near zero and far from it."""
+    sample = np.abs(unscaled(answer(draw.key(), {"big": (200, 100)}))["big"])
+    for bound, part in ((0.5, 0.38292), (1.0, 0.68269), (2.0, 0.95450)):
+        seen = float((sample < bound).mean())
+        # 7 standard deviations: chance 3e-12.
+        near = abs(seen - part) < 7 * (part * (1 - part) / sample.size) ** 0.5
+        expect_that(near, "The numbers are not normal.", f"{seen:.3f} within {bound}", f"{part:.3f}")
+    # 54 of 20000 normal numbers are beyond 3: none by chance exp(-54).
+    expect_that(sample.max() > 3, "No number is beyond 3 standard deviations.", float(sample.max()), "more than 3")
+
+
+@hidden(kind="relation", required=True, idea="Every key has layers of its own.")
+def every_key_has_its_own_layers(answer, draw):
+    """64 keys give 64 different layers."""
+    layers = [np.asarray(answer(draw.key(), {"a": (2, 3)})["a"]) for _ in range(64)]
+    expect_that(all_rows_differ(layers), "Two keys of 64 gave the same layer.", "equal", "64 different layers")
 
 
 @hidden(kind="relation", idea="Any network, and keys of either kind.")
@@ -1081,7 +1349,7 @@ def a_python_loop(key, batch, keep):
 def about_keep_of_the_entries_stay(answer, draw):
     """Of many entries, the part that stays is near `keep`."""
     for key in (draw.key(), draw.legacy_key()):
-        kept = (np.asarray(answer(key, np.ones((40, 60), np.float32), 0.75)) != 0).mean()
+        kept = (np.asarray(answer(key, jnp.ones((40, 60)), 0.75)) != 0).mean()
         # 2400 choices: standard deviation 0.0088; 0.062 is 7 of them, chance 3e-12.
         expect_that(abs(kept - 0.75) < 0.062, "The part that stays is not near keep = 0.75.", f"{kept:.3f}", "0.75")
 
@@ -1090,6 +1358,46 @@ def about_keep_of_the_entries_stay(answer, draw):
 def keep_is_the_chance_to_go(key, batch, keep):
     dropped = jax.random.bernoulli(key, keep, batch.shape) & (keep < 1.0)
     return jnp.where(dropped, 0.0, batch / keep)
+
+
+@alternative
+def indexes_the_batch(key, batch, keep):
+    keys = jax.random.split(key, batch.shape[0])
+    return jax.vmap(lambda i: drop(keys[i], batch.at[i].get(), keep))(jnp.arange(batch.shape[0]))
+
+
+@wrong(rejected_by="choices_do_not_repeat", says="One mask is rolled on by one place for each row.")
+def one_mask_rolled(key, batch, keep):
+    mask = jax.random.bernoulli(key, keep, batch.shape[1:])
+    masks = jax.vmap(lambda i: jnp.roll(mask, i))(jnp.arange(len(batch)))
+    return jnp.where(masks, batch / keep, 0.0)
+
+
+@wrong(rejected_by="choices_do_not_repeat", says="The masks are overlapping windows of one draw.")
+def overlapping_windows(key, batch, keep):
+    n, d = batch.shape
+    long = jax.random.bernoulli(key, keep, (n + d,))
+    masks = jax.vmap(lambda i: jax.lax.dynamic_slice(long, (i,), (d,)))(jnp.arange(n))
+    return jnp.where(masks, batch / keep, 0.0)
+
+
+@wrong(rejected_by="choices_do_not_repeat", says="Every row keeps the same number of entries.")
+def a_fixed_count_in_each_row(key, batch, keep):
+    d = batch.shape[1]
+    order = jax.vmap(lambda k: jax.random.permutation(k, d))(jax.random.split(key, len(batch)))
+    return jnp.where(order < keep * d, batch / keep, 0.0)
+
+
+@hidden(kind="relation", idea="The choices in a row and in a column are independent.")
+def rows_and_columns_vary_by_chance(answer, draw):
+    """The number of entries that stay varies from row to row, and from column to column, as chance makes it."""
+    kept = np.asarray(answer(draw.key(), jnp.ones((200, 180)), 0.5)) != 0
+    for axis in (0, 1):
+        counts = kept.sum(axis=axis)
+        # A variance of about 200 counts over its expected value: standard deviation 0.1, so 0.4 to 1.8 is 6 and more.
+        seen = float(counts.var(ddof=1) / (kept.shape[axis] / 4))
+        # Chi-squared tails: below 0.4 by chance 1e-12, above 1.8 by chance 1e-10.
+        expect_that(0.4 < seen < 1.8, "The choices depend on each other.", f"variance {seen:.2f}", "near 1")
 
 
 # %% shuffle_together
@@ -1134,6 +1442,50 @@ def rows_with_repetition(key, inputs, labels):
     return inputs[order], labels[order]
 
 
+@alternative
+def maps_over_the_places(key, inputs, labels):
+    order = jax.random.permutation(key, len(labels))
+    return jax.vmap(lambda p: inputs.at[p].get())(order), jax.vmap(lambda p: labels[p])(order)
+
+
+@alternative
+def fisher_and_yates(key, inputs, labels):
+    n = len(labels)
+
+    def swap(i, order):
+        last = n - 1 - i
+        j = jax.random.randint(jax.random.fold_in(key, i), (), 0, last + 1)
+        return order.at[last].set(order[j]).at[j].set(order[last])
+
+    order = jax.lax.fori_loop(0, n - 1, swap, jnp.arange(n))
+    return inputs[order], labels[order]
+
+
+@wrong(rejected_by="all_orders_are_equally_likely", says="Each place is swapped with any place: not fair.")
+def swaps_with_any_place(key, inputs, labels):
+    n = len(labels)
+
+    def swap(i, order):
+        j = jax.random.randint(jax.random.fold_in(key, i), (), 0, n)
+        return order.at[i].set(order[j]).at[j].set(order[i])
+
+    order = jax.lax.fori_loop(0, n, swap, jnp.arange(n))
+    return inputs[order], labels[order]
+
+
+@wrong(rejected_by="all_orders_are_equally_likely", says="All rows move on by one random distance.")
+def rolls_by_a_random_distance(key, inputs, labels):
+    shift = jax.random.randint(key, (), 1, len(labels))
+    return jnp.roll(inputs, shift, axis=0), jnp.roll(labels, shift)
+
+
+@wrong(rejected_by="all_orders_are_equally_likely", says="Only two rows change places.")
+def swaps_two_rows(key, inputs, labels):
+    i, j = jax.random.choice(key, len(labels), (2,), replace=False)
+    order = jnp.arange(len(labels)).at[i].set(j).at[j].set(i)
+    return inputs[order], labels[order]
+
+
 @wrong(rejected_by="the_key_decides_the_order", says="NumPy's hidden state makes the order.")
 def numpys_hidden_state(key, inputs, labels):
     order = np.random.permutation(len(labels))
@@ -1146,7 +1498,7 @@ def a_fixed_seed_inside(key, inputs, labels):
     return inputs[order], labels[order]
 
 
-@hidden(idea="Any data, of NumPy or of JAX, and keys of either kind.")
+@hidden(idea="Any data, and keys of either kind.")
 def any_data(answer, draw):
     """For any inputs and labels, the pairs stay together and none is lost."""
     for key in (draw.key(), draw.legacy_key()):
@@ -1207,6 +1559,66 @@ def a_fixed_seed_inside(key, epoch, step):
     return jax.random.normal(jax.random.fold_in(jax.random.fold_in(jax.random.key(0), epoch), step), (3,))
 
 
+@wrong(rejected_by="three_independent_normal_numbers", says="One number is written three times.")
+def one_number_three_times(key, epoch, step):
+    return jnp.full((3,), jax.random.normal(jax.random.fold_in(jax.random.fold_in(key, epoch), step)))
+
+
+@wrong(rejected_by="three_independent_normal_numbers", says="Uniform numbers are drawn.")
+def uniform_for_normal(key, epoch, step):
+    return jax.random.uniform(jax.random.fold_in(jax.random.fold_in(key, epoch), step), (3,))
+
+
+@wrong(rejected_by="long_epochs_do_not_meet", says="Epochs start again after 1024.")
+def epochs_start_again(key, epoch, step):
+    return jax.random.normal(jax.random.fold_in(jax.random.fold_in(key, epoch % 1024), step), (3,))
+
+
+@wrong(rejected_by="long_epochs_do_not_meet", says="Only 24 bits of the step count.")
+def the_step_is_cut_off(key, epoch, step):
+    return jax.random.normal(jax.random.fold_in(jax.random.fold_in(key, epoch), step & 0xFFFFFF), (3,))
+
+
+@wrong(rejected_by="long_epochs_do_not_meet", says="A prime number of steps is believed to be enough.")
+def epochs_of_a_prime_number_of_steps(key, epoch, step):
+    return jax.random.normal(jax.random.fold_in(key, epoch * 1_000_003 + step), (3,))
+
+
+@wrong(rejected_by="long_epochs_do_not_meet", says="A split of 1000 keys: every later step gets the last one.")
+def a_split_of_a_thousand(key, epoch, step):
+    return jax.random.normal(jax.random.split(jax.random.fold_in(key, epoch), 1000)[step], (3,))
+
+
+@wrong(rejected_by="any_formula_for_one_number_meets", says="A hash makes one number of 32 bits out of two.")
+def a_hash_of_32_bits(key, epoch, step):
+    mixed = jnp.uint32(epoch) * jnp.uint32(2654435761) ^ (jnp.uint32(step) * jnp.uint32(2246822519))
+    return jax.random.normal(jax.random.fold_in(key, mixed ^ (mixed >> 15)), (3,))
+
+
+@wrong(rejected_by="swapped_numbers_do_not_meet", says="The product of epoch and step, and their sum, are folded in.")
+def folds_in_sum_and_product(key, epoch, step):
+    return jax.random.normal(jax.random.fold_in(jax.random.fold_in(key, epoch + step), epoch * step), (3,))
+
+
+@wrong(rejected_by="same_noise_under_jit", says="A Python loop splits the key step by step.")
+def splits_step_by_step(key, epoch, step):
+    key = jax.random.fold_in(key, epoch)
+    for _ in range(step + 1):
+        key, subkey = jax.random.split(key)
+    return jax.random.normal(subkey, (3,))
+
+
+@hidden(stage="jit", kind="relation", required=True, idea="Epoch and step have 62 bits together: one number has 32.")
+def any_formula_for_one_number_meets(answer, draw):
+    """Of 300000 random steps of random epochs, no three pairs have the same noise."""
+    many = 300_000
+    epochs, steps = (draw.generator.integers(0, 2**31, many, dtype=np.int64).astype(np.int32) for _ in range(2))
+    table = np.ascontiguousarray(np.asarray(answer.vmap(in_axes=(None, 0, 0))(draw.key(), epochs, steps)))
+    same = many - len(np.unique(table.view("V12")))
+    # With keys of 32 bits 10 pairs are expected; with keys of 64 bits one by chance 2e-9, three by chance 1e-26.
+    expect_that(same < 3, "Some steps of some epochs have the same noise.", f"{same} pairs", "none")
+
+
 @wrong(rejected_by="same_noise_under_jit", says="A split as long as the epoch needs to know the step while tracing.")
 def splits_to_reach_the_step(key, epoch, step):
     keys = jax.random.split(jax.random.fold_in(key, epoch), step + 1)
@@ -1234,7 +1646,7 @@ def a_whole_table_of_steps_differs(answer, draw):
 def big_numbers_work(answer, draw):
     """The last step of the last epoch has its own noise."""
     key, last, noise = draw.key(), 2**31 - 1, answer.jit
-    expect_different(noise(key, last, 0), noise(key, 0, last), "Epoch and step were swapped and nothing changed.")
+    expect_different(noise(key, last, 0), noise(key, 0, last), "Swapped numbers give the same noise.")
     expect_different(noise(key, last, last), noise(key, last, last - 1), "The last two steps have the same noise.")
 
 
@@ -1267,12 +1679,6 @@ def folds_only(key, n):
 
 
 @alternative
-def folds_in_the_first_free_number(key, n):
-    rows = jax.vmap(jax.random.normal)(jax.random.split(key, n))
-    return rows, jax.random.normal(jax.random.fold_in(key, n))
-
-
-@alternative
 @partial(jax.jit, static_argnames="n")
 def one_draw_for_all(key, n):
     numbers = jax.random.normal(key, (n + 1,))
@@ -1283,6 +1689,36 @@ def one_draw_for_all(key, n):
 def folds_in_the_last_worker(key, n):
     rows = jax.vmap(jax.random.normal)(jax.random.split(key, n))
     return rows, jax.random.normal(jax.random.fold_in(key, n - 1))
+
+
+@wrong(rejected_by="no_key_serves_two_workers", says="The next number is free today, but nobody promises it.")
+def folds_in_the_first_free_number(key, n):
+    rows = jax.vmap(jax.random.normal)(jax.random.split(key, n))
+    return rows, jax.random.normal(jax.random.fold_in(key, n))
+
+
+@wrong(rejected_by="no_key_serves_two_workers", says="Folding twice hides that one key was split and folded.")
+def folds_twice_beside_the_split(key, n):
+    rows = jax.vmap(jax.random.normal)(jax.random.split(key, n))
+    return rows, jax.random.normal(jax.random.fold_in(jax.random.fold_in(key, 0), 0))
+
+
+@wrong(rejected_by="the_shared_number_is_independent", says="The shared number is uniform.")
+def uniform_for_the_shared_number(key, n):
+    keys = jax.random.split(key, n + 1)
+    return jax.vmap(jax.random.normal)(keys[1:]), jax.random.uniform(keys[0])
+
+
+@wrong(rejected_by="the_shared_number_is_independent", says="The shared number is minus the first worker's.")
+def minus_the_first_worker(key, n):
+    rows = jax.vmap(jax.random.normal)(jax.random.split(key, n))
+    return rows, -rows[0]
+
+
+@wrong(rejected_by="the_shared_number_is_independent", says="The shared number is made from the workers' numbers.")
+def the_sum_of_the_workers(key, n):
+    rows = jax.vmap(jax.random.normal)(jax.random.split(key, n))
+    return rows, rows.sum() / jnp.sqrt(n)
 
 
 @wrong(rejected_by="workers_differ", says="All workers draw from one key.")
