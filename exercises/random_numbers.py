@@ -1734,7 +1734,7 @@ def samples_look_standard_normal(answer, draw):
 @visible(
     two_samples,
     stage="keys",
-    idea="Each key serves once: for one split or for one draw.",
+    idea="Each key serves once: for one draw, for one split, or for `fold_in` with different numbers.",
 )
 def each_key_is_used_once(answer, draw):
     """No key is used twice."""
@@ -2453,9 +2453,9 @@ def swapped_numbers_do_not_meet(answer, draw):
     idea="Draw three numbers with `jax.random.normal`, from one key and one draw or from three keys.",
 )
 def three_independent_normal_numbers(answer, draw):
-    """Over 60 steps, the three numbers are standard normal and do not go together."""
+    """Over 60 epochs, the three numbers are standard normal and do not go together."""
     key = draw.key()
-    noise = np.asarray([np.asarray(answer(key, 0, step)) for step in range(60)], dtype=np.float64)
+    noise = np.asarray([np.asarray(answer(key, epoch, 5)) for epoch in range(60)], dtype=np.float64)
     spread = noise.std(axis=0)
     expect_standard_normal(noise)
     # For 60 independent pairs a correlation of 0.75 is 7.3 standard deviations (Fisher): chance 1e-12 for three pairs.

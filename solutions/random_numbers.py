@@ -516,7 +516,7 @@ def apart_has_the_spread_of_chance(answer, draw):
     """Over 80 keys, `apart` is another number each time, and as far from zero as chance alone makes it."""
     apart = np.asarray([number(parts(answer(draw.key(), 50), 2)[1]) for _ in range(80)])
     expect_that(len(set(apart.tolist())) > 70, "`apart` is the same for several keys.", apart[:3], "different numbers")
-    # 49 * sum(apart**2) is chi-squared with 80 degrees: below 24 by chance 2e-11, above 180 by chance 7e-10.
+    # 49 * sum(apart**2) is chi-squared with 80 degrees: below 24 by chance 2e-10, above 190 by chance 6e-11.
     spread = 49 * float((apart**2).sum())
     expect_that(24 < spread < 190, "`apart` is not a correlation of 50 draws.", f"{spread / 80:.3f}", "near 1")
 
@@ -1396,7 +1396,7 @@ def rows_and_columns_vary_by_chance(answer, draw):
         counts = kept.sum(axis=axis)
         # A variance of about 200 counts over its expected value: standard deviation 0.1, so 0.4 to 1.8 is 6 and more.
         seen = float(counts.var(ddof=1) / (kept.shape[axis] / 4))
-        # Chi-squared tails: below 0.4 by chance 1e-12, above 1.8 by chance 1e-10.
+        # Chi-squared tails: below 0.4 by chance 4e-14, above 1.8 by chance 3e-10.
         expect_that(0.4 < seen < 1.8, "The choices depend on each other.", f"variance {seen:.2f}", "near 1")
 
 
@@ -1608,7 +1608,7 @@ def splits_step_by_step(key, epoch, step):
     return jax.random.normal(subkey, (3,))
 
 
-@hidden(stage="jit", kind="relation", required=True, idea="Epoch and step have 62 bits together: one number has 32.")
+@hidden(stage="keys", kind="relation", required=True, idea="Epoch and step have 62 bits together: one number has 32.")
 def any_formula_for_one_number_meets(answer, draw):
     """Of 300000 random steps of random epochs, no three pairs have the same noise."""
     many = 300_000
