@@ -42,8 +42,12 @@ def test_no_module_starts_a_backend_when_imported() -> None:
         "print(len([x for x in gc.get_objects() if isinstance(x, jax.Array)]))"
     )
     assert _run(code) == "0"
-    started = "from jax._src import xla_bridge; print(xla_bridge.backends_are_initialized())"
-    assert _run(f"import importlib\nfor name in {modules!r}: importlib.import_module(name)\n{started}") == "False"
+    # On a platform that does not exist, whatever starts a backend raises.
+    no_backend = "import os\nos.environ['JAX_PLATFORMS'] = 'none_such'\n"
+    assert (
+        _run(f"{no_backend}import importlib\nfor name in {modules!r}: importlib.import_module(name)\nprint('ok')")
+        == "ok"
+    )
 
 
 def test_imports_point_one_way() -> None:
@@ -62,7 +66,8 @@ def test_the_books_import_the_author_interface_and_no_more_of_the_school() -> No
 
 
 def test_jax_internals_stay_in_the_compatibility_module() -> None:
-    users = [p.name for p in PACKAGE.rglob("*.py") if "jax._src" in p.read_text() and p.name != "compat.py"]
+    internal = "jax." + "_src"
+    users = [p.name for p in PACKAGE.rglob("*.py") if internal in p.read_text() and p.name != "compat.py"]
     assert users == []
 
 

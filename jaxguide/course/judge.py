@@ -120,8 +120,7 @@ def _run(
     except CheckFailed as failure:
         result.verdict = Verdict.FAILED
         result.message, result.got, result.expected = failure.message, failure.got, failure.expected
-        result.misconception = failure.misconception or check.misconception
-        result.misconceptions = _misconceptions(check, exercise, result.misconception)
+        _name_misconceptions(result, check, exercise, failure.misconception)
     except StudentError as failure:
         result.verdict = Verdict.ERROR
         is_stopped = failure.info.type_name == "KeyboardInterrupt"
@@ -130,8 +129,7 @@ def _run(
         if failure.info.type_name == "MemoryError" or "RESOURCE_EXHAUSTED" in failure.info.message:
             result.verdict = Verdict.OUT_OF_MEMORY
             result.message = _("It asked for more memory than there is.")
-        result.misconception = check.misconception
-        result.misconceptions = _misconceptions(check, exercise, check.misconception)
+        _name_misconceptions(result, check, exercise)
         # The idea behind a check says little of an exception, unless the check is about a transformation.
         result.idea = check.idea if check.stage in ("jit", "traces", "gradient") else ""
         result.call = answer.log.last
@@ -154,7 +152,7 @@ def _run(
         if answer.log.value is None:
             result.message = _("Your function returned None. Is the `return` missing?")
         result.trouble = _trouble(error)
-        result.misconceptions = _misconceptions(check, exercise, "")
+        _name_misconceptions(result, check, exercise)
     else:
         result.verdict = Verdict.PASSED
         return False
@@ -183,10 +181,16 @@ def _error_sentence(failure: StudentError) -> str:
     return _("Your code raised {name}: {message}").format(name=failure.info.type_name, message=failure.info.message)
 
 
-def _misconceptions(check: Check, exercise: Exercise, named: str) -> tuple[str, ...]:
-    """Return the planted wrong answers that a failure points to: the one it names, or all that the check rejects."""
-    wrong = [p.name for p in exercise.key.wrong if p.rejected_by == check.name] if exercise.key else []
-    return (named,) if named in wrong else tuple(wrong)
+def _name_misconceptions(result: CheckResult, check: Check, exercise: Exercise, named: str = "") -> None:
+    """Say which planted wrong answers a failure points to: the one it names, or all that the check rejects."""
+    wrong = {p.name: p.says for p in exercise.key.wrong if p.rejected_by == check.name} if exercise.key else {}
+    named = named or check.misconception
+    result.misconceptions = (named,) if named in wrong else tuple(wrong)
+    says = [wrong[name] for name in result.misconceptions if wrong[name]]
+    # In a sentence, where there is one: the check's own words, or the key's of the only answer that it rejects.
+    result.misconception = named if named not in wrong else ""
+    if not result.misconception and len(says) == 1:
+        result.misconception = says[0]
 
 
 def _verdict(outcome: ExerciseResult) -> Verdict:

@@ -44,6 +44,7 @@ def test_without_right_values_nothing_is_earned_and_later_stages_are_not_checked
     assert [check.verdict for check in result.checks] == [Verdict.FAILED, Verdict.FAILED, Verdict.NOT_CHECKED]
     assert result.checks[0].call.startswith("double([")
     assert result.checks[0].misconceptions == ("squares",)
+    assert result.checks[0].misconception == "Squares instead of doubling."
 
 
 def test_right_values_and_no_jit_is_partly_right(double: Exercise) -> None:
