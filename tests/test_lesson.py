@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from jaxguide import lesson
+from jaxguide.course.library import installed_course
 from jaxguide.course.progress import Progress
 
 
@@ -154,12 +155,11 @@ def test_the_stop_button_stops_the_check(workspace: Path, capsys: pytest.Capture
     lesson._check("two_samples", run("def two_samples(key, n, m): raise KeyboardInterrupt"))
     said = capsys.readouterr().out
     assert "The check was stopped" in said
-    assert said.count("not checked") == 6
+    assert said.count("not checked") == len(installed_course().exercise("two_samples").checks) - 1
 
 
 @pytest.mark.parametrize("suffix", [".py", ".ipynb"])
 def test_every_printed_starter_is_known_as_one(suffix: str) -> None:
-    from jaxguide.course.library import installed_course
     from jaxguide.course.printer import printed_cells
     from jaxguide.course.starter import is_starter
 
