@@ -157,7 +157,17 @@ def visible(
         misconception: the planted wrong answer that its failure points to.
         reproduces: the documented examples that it compares with the ledger.
     """
-    return _check("visible", target, stage, idea, kind, weight, required, misconception, reproduces)
+    return _check(
+        "visible",
+        target=target,
+        stage=stage,
+        idea=idea,
+        kind=kind,
+        weight=weight,
+        required=required,
+        misconception=misconception,
+        reproduces=reproduces,
+    )
 
 
 def hidden(
@@ -171,33 +181,21 @@ def hidden(
     reproduces: Sequence[str] = (),
 ) -> Callable[[F], F]:
     """Declare, in a key, a check that only grading runs; arguments as for `visible`."""
-    return _check("hidden", None, stage, idea, kind, weight, required, misconception, reproduces)
+    return _check(
+        "hidden",
+        stage=stage,
+        idea=idea,
+        kind=kind,
+        weight=weight,
+        required=required,
+        misconception=misconception,
+        reproduces=reproduces,
+    )
 
 
-def _check(
-    role: str,
-    target: Any,
-    stage: str,
-    idea: str,
-    kind: str | None,
-    weight: float,
-    required: bool | None,
-    misconception: str,
-    reproduces: Sequence[str],
-) -> Callable[[F], F]:
+def _check(role: str, **options: Any) -> Callable[[F], F]:
     def decorate(function: F) -> F:
-        _mark(
-            role,
-            function,
-            target=target,
-            stage=stage,
-            idea=idea,
-            kind=kind,
-            weight=weight,
-            required=required,
-            misconception=misconception,
-            reproduces=tuple(reproduces),
-        )
+        _mark(role, function, **{**options, "reproduces": tuple(options["reproduces"])})
         return function
 
     return decorate

@@ -13,6 +13,7 @@ _RTOL = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-9, "c
 
 
 def reject_missing(got: Data, path: str = "") -> None:
+    """Reject what is no value at all: a forgotten `return`, the stub's `...`, something that is no data."""
     if got is None and path:
         raise CheckFailed(_("The value{where} is None.").format(where=_where(path)), "None")
     if got is None:
@@ -36,6 +37,19 @@ def compare(
     weak_type: bool,
     exact: bool,
 ) -> None:
+    """Compare two values, part by part.
+
+    Args:
+        got, expected: the two.
+        path: where in the result they stand, such as `[0].weights`.
+        message: said where values differ, instead of a near miss.
+        rtol, atol: tolerances instead of those of the dtype.
+        weak_type: whether weak types must agree.
+        exact: whether values must be equal, not close.
+
+    Raises:
+        CheckFailed: they differ.
+    """
     if expected is not None:
         reject_missing(got, path)
     children = list(_children(expected))

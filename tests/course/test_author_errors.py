@@ -1,5 +1,6 @@
 """An author's mistake gives one sentence with file and line, and exit status 1."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -139,6 +140,18 @@ def test_the_command_prints_one_sentence_and_ends_with_status_1(tiny: Path) -> N
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "tiny.py:" in done.stderr
+
+
+def test_json_is_all_that_verify_prints_with_json(tiny: Path) -> None:
+    command = [sys.executable, "-m", "jaxguide", "verify", "--course", str(tiny), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    plain = json.loads(done.stdout)
+    # The tiny course has no printed notebooks, and that is all that is wrong with it.
+    assert (done.returncode, len(plain["problems"]), plain["exercises"], done.stderr) == (1, 2, 2, "")
+    edit(tiny, BOOK, '"x * ____"', "")
+    done = subprocess.run(command, capture_output=True, text=True)
+    (problem,) = json.loads(done.stdout)["problems"]
+    assert (done.returncode, "2 hints" in problem["message"], problem["line"] > 0) == (1, True, True)
 
 
 def test_the_tiny_course_is_proven(tiny: Path) -> None:
