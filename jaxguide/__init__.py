@@ -23,13 +23,29 @@ _HOMES = {
     "key_use": "jaxguide.keys",
     "program": "jaxguide.tracing",
     "trace_counts": "jaxguide.tracing",
+    "load_ipython_extension": "jaxguide.explain",
+    "unload_ipython_extension": "jaxguide.explain",
 }
-_MODULES = ("keys", "tracing", "lesson")
+_MODULES = ("callbacks", "debug", "explain", "keys", "lesson", "tracing")
 
-__all__ = ["check", "hint", "key_use", "keys", "lesson", "program", "solution", "start", "trace_counts", "tracing"]
+__all__ = [
+    "callbacks",
+    "check",
+    "debug",
+    "explain",
+    "hint",
+    "key_use",
+    "keys",
+    "lesson",
+    "program",
+    "solution",
+    "start",
+    "trace_counts",
+    "tracing",
+]
 
 if TYPE_CHECKING:
-    from jaxguide import keys, lesson, tracing
+    from jaxguide import callbacks, debug, explain, keys, lesson, tracing
     from jaxguide.keys import key_use
     from jaxguide.lesson import check, hint, solution, start
     from jaxguide.tracing import program, trace_counts

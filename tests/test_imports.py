@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "jaxguide"
 HELPERS = {"keys", "callbacks", "debug", "tracing", "explain"}
-BELOW = {"interpret", "render", "frames", "staging", "compat", "text", "files"}
+BELOW = {"interpret", "render", "frames", "lines", "arguments", "staging", "compat", "text", "files"}
 HEAVY = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "IPython", "nbformat", "nbclient", "jupyter_core", "rich")
 
 
@@ -99,6 +99,8 @@ def _allowed(importer: str, imported: str) -> bool:
         return imported in BELOW | HELPERS
     if importer == "course":
         return imported in BELOW | HELPERS
+    if importer == "fixtures":
+        return imported in HELPERS
     if importer == "lesson":
         return imported in BELOW | HELPERS | {"course"}
     if importer == "grading":

@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.keys.places import Line, Origin
+from jaxguide.keys.places import Origin
 from jaxguide.keys.record import Use
+from jaxguide.lines import Line
 
 Bits = tuple[int, ...]
 

@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import linecache
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 import jax
 
 from jaxguide import compat
-from jaxguide.frames import is_library, is_own
+from jaxguide.frames import is_library
+from jaxguide.lines import Line, user_lines
 
 # Functions of `jax.random` that handle keys; all others draw with one.
 HANDLERS = frozenset(
@@ -19,18 +19,6 @@ HANDLERS = frozenset(
         *("threefry2x32_key", "rbg_key", "unsafe_rbg_key"),
     }
 )
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of the user's code: the file and the line's number."""
-
-    file: str
-    number: int
-
-    def text(self) -> str | None:
-        """Return the line's source text without indentation, None where it cannot be read."""
-        return linecache.getline(self.file, self.number).strip() or None
 
 
 @dataclass(frozen=True)
@@ -77,10 +65,4 @@ def origin(source_info: Any) -> Origin:
             break
     if sampler in HANDLERS:
         sampler = None
-    lines = []
-    for code, instruction in frames[inner:]:
-        if is_own(code.co_filename):  # beyond lies whoever asked for the report
-            break
-        if not is_library(code.co_filename):
-            lines.append(Line(code.co_filename, compat.frame_line(code, instruction)))
-    return Origin(tuple(lines), sampler, tuple(frames[entry:]), tuple(frames), source_info.traceback)
+    return Origin(user_lines(frames), sampler, tuple(frames[entry:]), tuple(frames), source_info.traceback)

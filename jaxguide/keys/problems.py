@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from jaxguide.keys.events import Bits, Event
-from jaxguide.keys.places import Line
 from jaxguide.keys.record import KeyProblem
+from jaxguide.lines import Line
 from jaxguide.text import _
 
 

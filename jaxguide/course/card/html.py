@@ -8,21 +8,8 @@ meaning, every state is a glyph and a word, and a declaration with a variable fo
 from html import escape
 
 from jaxguide.course.card.content import Content, Row, State
+from jaxguide.render.theme import CODE, LINE, WRAP, edge, frame
 
-_FOREGROUND = "var(--jp-content-font-color1, var(--vscode-editor-foreground, CanvasText))"
-_BACKGROUND = "var(--jp-layout-color1, var(--vscode-editor-background, Canvas))"
-_LINE = "var(--jp-border-color1, var(--vscode-panel-border, GrayText))"
-_CODE_FONT = "var(--jp-code-font-family, var(--vscode-editor-font-family, monospace))"
-
-# Tone -> a colour of its own, then the theme's. Only edges are coloured, so text keeps the theme's contrast.
-_EDGES = {
-    "good": ("#388e3c", "var(--jp-success-color1, var(--vscode-testing-iconPassed, #388e3c))"),
-    "partly": ("#c77700", "var(--jp-warn-color1, var(--vscode-editorWarning-foreground, #c77700))"),
-    "bad": ("#d32f2f", "var(--jp-error-color1, var(--vscode-testing-iconFailed, #d32f2f))"),
-    "quiet": ("#757575", "var(--jp-border-color1, var(--vscode-descriptionForeground, #757575))"),
-}
-_WRAP = "white-space:pre-wrap;overflow-wrap:break-word;word-break:normal"
-_CODE = f"{_WRAP};font-family:{_CODE_FONT};background:none;color:inherit;padding:0;margin:0;border:0"
 _BLOCK = "margin:0.35em 0;padding:0"
 
 
@@ -32,12 +19,12 @@ def card_html(content: Content) -> str:
     if content.failed:
         parts.append(f'<p style="{_BLOCK}">{_words(content.failed)}</p>')
     if content.message:
-        parts.append(f'<p style="{_BLOCK};{_WRAP}">{_words(content.message)}</p>')
+        parts.append(f'<p style="{_BLOCK};{WRAP}">{_words(content.message)}</p>')
     rows = [row for row in (content.call, *content.pair, content.error) if row]
     if rows:
         parts.append(_rows(content))
     if content.idea:
-        parts.append(f'<p style="{_BLOCK};{_WRAP}">{_words(content.idea)}</p>')
+        parts.append(f'<p style="{_BLOCK};{WRAP}">{_words(content.idea)}</p>')
     after = [row for row in (content.misconceptions, content.hint) if row]
     if after:
         items = "".join(_item(row) for row in after)
@@ -48,24 +35,12 @@ def card_html(content: Content) -> str:
         parts.append(f'<ul style="{_BLOCK};list-style-type:none">{items}</ul>')
     if content.printed:
         parts.append(f'<dl style="{_BLOCK};margin-top:0.8em">{_item(content.printed)}</dl>')
-    return f'<section style="{_frame(content.state)}">{"".join(parts)}</section>'
-
-
-def _frame(state: State) -> str:
-    return (
-        f"background-color:{_BACKGROUND};color:{_FOREGROUND};{_edge(state.tone, 5)};"
-        "padding:0.5em 0.5em 0.5em 1em;margin:0.3em 0;max-width:60em;line-height:1.45"
-    )
-
-
-def _edge(tone: str, width_px: int) -> str:
-    own, theme = _EDGES[tone]
-    return f"border-left-width:{width_px}px;border-left-style:solid;border-left-color:{own};border-left-color:{theme}"
+    return f'<section style="{frame(content.state.tone)}">{"".join(parts)}</section>'
 
 
 def _head(content: Content) -> str:
     state = f"{content.state.glyph} {content.state.word}"
-    name = f' (<code style="{_CODE}">{escape(content.name)}</code>)' if content.name != content.title else ""
+    name = f' (<code style="{CODE}">{escape(content.name)}</code>)' if content.name != content.title else ""
     return f'<p style="{_BLOCK}"><strong>{escape(state)}: {escape(content.title)}</strong>{name}</p>'
 
 
@@ -84,19 +59,19 @@ def _rows(content: Content) -> str:
 
 
 def _item(row: Row) -> str:
-    text = f'<code style="{_CODE}">{escape(row.text)}</code>' if row.code else _words(row.text)
-    edge = f"border-left-width:1px;border-left-style:solid;border-left-color:{_LINE}" if row.code else ""
+    text = f'<code style="{CODE}">{escape(row.text)}</code>' if row.code else _words(row.text)
+    edge = f"border-left-width:1px;border-left-style:solid;border-left-color:{LINE}" if row.code else ""
     inner = f"padding:0 0 0 0.6em;{edge}" if row.code else "padding:0"
     return (
         f'<dt style="float:none;width:auto;margin:0.35em 0 0 0;padding:0;font-weight:bold">{escape(row.label)}</dt>'
-        f'<dd style="float:none;width:auto;margin:0;{inner};{_WRAP}">{text}</dd>'
+        f'<dd style="float:none;width:auto;margin:0;{inner};{WRAP}">{text}</dd>'
     )
 
 
 def _check(state: State, fact: str) -> str:
     # The edge repeats in colour what glyph and word say.
     return (
-        f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{_edge(state.tone, 3)}">'
+        f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(state.tone, 3)}">'
         f"{escape(state.glyph)} <strong>{escape(state.word)}</strong> · {_words(fact)}</li>"
     )
 
@@ -107,5 +82,5 @@ def _words(text: str) -> str:
     if len(parts) % 2 == 0:  # an odd number of backticks: leave all as they are
         return escape(text)
     return "".join(
-        f'<code style="{_CODE}">{escape(part)}</code>' if i % 2 else escape(part) for i, part in enumerate(parts)
+        f'<code style="{CODE}">{escape(part)}</code>' if i % 2 else escape(part) for i, part in enumerate(parts)
     )

@@ -1,0 +1,118 @@
+"""Refuse bad arguments of a helper in one sentence: what was got, what was expected, what to do."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxguide.lines import function_name
+from jaxguide.text import _
+
+
+def require_function(helper: str, fn: Any) -> None:
+    """Raise TypeError unless `fn` can be called.
+
+    >>> require_function("check_keys", 3)
+    Traceback (most recent call last):
+    TypeError: `check_keys` needs a function and got the int 3: pass the function itself, without calling it, and ...
+
+    Args:
+        helper: the name of the public function that the user called.
+        fn: what it was given as the function.
+    """
+    if not callable(fn):
+        raise TypeError(
+            _(
+                "`{helper}` needs a function and got {got}: pass the function itself, without calling it, and its "
+                "arguments after it, as in `{helper}(f, x)`."
+            ).format(helper=helper, got=describe(fn))
+        )
+
+
+def require_call(helper: str, fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Raise TypeError unless `fn` is a function that takes these arguments.
+
+    >>> require_call("check_keys", lambda key, n: None, ("a",), {})
+    Traceback (most recent call last):
+    TypeError: `check_keys` was asked to call `<lambda>(key, n)` with 1 argument: missing a required argument: 'n'. ...
+    """
+    require_function(helper, fn)
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):  # some builtins have none
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        count = len(args) + len(kwargs)
+        given = _("1 argument") if count == 1 else _("{count} arguments").format(count=count)
+        raise TypeError(
+            _(
+                "`{helper}` was asked to call `{name}{signature}` with {given}: {error}. Give its arguments after the "
+                "function, as you would in a call."
+            ).format(helper=helper, name=function_name(fn), signature=signature, given=given, error=error)
+        ) from None
+
+
+def require_array(helper: str, name: str, value: Any) -> None:
+    """Raise TypeError unless `value` is an array, a PRNG key, or a number that JAX takes for one.
+
+    >>> require_array("watch_value", "x", "three")
+    Traceback (most recent call last):
+    TypeError: `watch_value` needs an array or a number as `x` and got the str 'three': ...
+    """
+    if not is_array_like(value):
+        raise TypeError(
+            _(
+                "`{helper}` needs an array or a number as `{name}` and got {got}: convert it first, for example with "
+                "`jnp.asarray`."
+            ).format(helper=helper, name=name, got=describe(value))
+        )
+
+
+def is_array_like(value: Any) -> bool:
+    """Tell whether JAX takes a value as an array: arrays, tracers, keys and numbers.
+
+    >>> [is_array_like(value) for value in (np.zeros(2), 1.5, True, [1.0], "a", np.array(["a"]), None)]
+    [True, True, True, False, False, False, False]
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return bool(jax.dtypes.issubdtype(value.dtype, np.number) or value.dtype == bool)
+    return isinstance(value, jax.Array | bool | int | float | complex)
+
+
+def describe(value: Any) -> str:
+    """Return a few words for a value: arrays by dtype and shape as JAX prints them, the rest by type.
+
+    >>> describe(np.zeros((2, 3), np.float32)), describe(3), describe(max), describe(None), describe([1, 2])
+    ('an array float32[2,3]', 'the int 3', 'the function `max`', 'None', 'a list of 2')
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, jax.Array | np.ndarray | np.generic):
+        if isinstance(value, jax.core.Tracer):
+            return _("a tracer {type}").format(type=array_type(value))
+        return _("an array {type}").format(type=array_type(value))
+    if isinstance(value, list | tuple | dict | set):
+        return _("a {type} of {count}").format(type=type(value).__name__, count=len(value))
+    if isinstance(value, type):
+        return _("the class `{name}`").format(name=value.__name__)
+    if isinstance(value, bool | int | float | complex | str | bytes):
+        text = repr(value)
+        return _("the {type} {value}").format(
+            type=type(value).__name__, value=text if len(text) <= 60 else f"{text[:57]}..."
+        )
+    if callable(value) and hasattr(value, "__name__"):
+        return _("the function `{name}`").format(name=function_name(value))
+    return _("an object of type `{type}`").format(type=type(value).__name__)
+
+
+def array_type(value: Any) -> str:
+    """Return dtype and shape as JAX prints them, of anything that has both, such as an array, a tracer or an aval.
+
+    >>> array_type(np.zeros((2, 3), np.float32)), array_type(jax.ShapeDtypeStruct((), "int32"))
+    ('float32[2,3]', 'int32[]')
+    """
+    return f"{value.dtype}[{','.join(map(str, value.shape))}]"

@@ -1,0 +1,1 @@
+"""State host callbacks once, have them checked, and see what each kind can do on the installed JAX."""

@@ -1,0 +1,102 @@
+"""Name the user's own lines: of an equation, of a traceback, of the call that is running now."""
+
+import linecache
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+from jaxguide import compat
+from jaxguide.frames import is_library, is_own
+from jaxguide.text import _
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the user's code: the file (or the kernel's name of a cell) and the line's number in it.
+
+    >>> str(Line("/home/ada/lesson.py", 3))
+    'lesson.py, line 3'
+    """
+
+    file: str
+    number: int
+
+    def text(self) -> str | None:
+        """Return the line's source text without indentation, None where it cannot be read."""
+        return linecache.getline(self.file, self.number).strip() or None
+
+    def __str__(self) -> str:
+        return _("{place}, line {number}").format(place=place_name(self.file), number=self.number)
+
+
+def place_name(file: str) -> str:
+    """Return a name for a file that its reader knows: a notebook cell by its number, a file by its last part.
+
+    >>> place_name("/home/ada/lesson.py"), place_name("<stdin>")
+    ('lesson.py', '<stdin>')
+    """
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is not None:
+        named = shell.compile.format_code_name(file)
+        if named is not None:
+            return _("cell {name}").format(name=named[1])
+    return file if re.fullmatch(r"<.*>", file) else Path(file).name
+
+
+def lines_of_equation(source_info: Any) -> tuple[Line, ...]:
+    """Return the user's lines behind an equation's `source_info`, innermost first; empty for library code on its own.
+
+    The lines end where this package was asked for a report.
+
+    >>> import jax
+    >>> (equation,) = jax.make_jaxpr(lambda x: x + 1)(2.0).eqns
+    >>> [line.number for line in lines_of_equation(equation.source_info)][:1]
+    [1]
+    """
+    return user_lines(compat.traceback_frames(source_info))
+
+
+def user_lines(frames: list[tuple[CodeType, int]]) -> tuple[Line, ...]:
+    """Return the user's lines among (code, instruction) pairs that go from the innermost outward."""
+    inner = next((i for i, (code, _) in enumerate(frames) if not is_library(code.co_filename)), len(frames))
+    lines = []
+    for code, instruction in frames[inner:]:
+        if is_own(code.co_filename):  # beyond lies whoever asked for the report
+            break
+        if not is_library(code.co_filename):
+            lines.append(Line(code.co_filename, compat.frame_line(code, instruction)))
+    return tuple(lines)
+
+
+def frames_of_traceback(traceback: TracebackType | None) -> Iterator[tuple[FrameType, Line]]:
+    """Yield the user's frames of an exception's traceback, outermost first, each with the line that it had reached."""
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        if not is_library(file):
+            yield traceback.tb_frame, Line(file, traceback.tb_lineno)
+        traceback = traceback.tb_next
+
+
+def calling_line() -> Line | None:
+    """Return the user's line that called into this package or into JAX just now; None where there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return None if frame is None else Line(frame.f_code.co_filename, frame.f_lineno)
+
+
+def function_name(fn: Callable[..., Any]) -> str:
+    """Return the name that the user gave a function, through partials and JAX's wrappers.
+
+    >>> import functools
+    >>> function_name(functools.partial(max, 1)), function_name(lambda x: x)
+    ('max', '<lambda>')
+    """
+    while not hasattr(fn, "__name__") and hasattr(fn, "func"):
+        fn = fn.func
+    return str(getattr(fn, "__name__", None) or type(fn).__name__)
