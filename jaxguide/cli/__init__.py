@@ -19,6 +19,7 @@ _COMMANDS = {
     "verify": "jaxguide.cli.author:verify",
     "print": "jaxguide.cli.author:print_",
     "coverage": "jaxguide.cli.author:coverage",
+    "doctor": "jaxguide.cli.doctor:doctor",
 }
 
 

@@ -1,0 +1,27 @@
+"""The command `doctor`."""
+
+import sys
+
+import click
+
+from jaxguide.cli.common import json_option, print_json
+
+
+@click.command(short_help="Report versions, devices, settings and known trouble.")
+@json_option
+def doctor(as_json: bool) -> None:
+    """Report what is installed, which devices JAX uses, how it is set, and known trouble with its remedy.
+
+    The exit status is 1 where something serious was found.
+
+    \b
+    Example: jaxguide doctor --json
+    """
+    from jaxguide.debug import doctor as diagnose
+
+    diagnosis = diagnose()
+    if as_json:
+        print_json(diagnosis.to_plain())
+    else:
+        click.echo(str(diagnosis))
+    sys.exit(0 if diagnosis.healthy else 1)

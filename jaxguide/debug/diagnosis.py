@@ -1,0 +1,292 @@
+"""Report what is installed, how JAX is set up, and the known trouble of both with its remedy."""
+
+import contextlib
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import jaxguide
+from jaxguide import compat
+from jaxguide.render.theme import CODE, frame
+from jaxguide.text import _
+
+_PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ipykernel", "jupyterlab")
+# What the failing compile needs: a reduction that feeds an unordered callback, over this many elements or more.
+_PRINT_SIZE = 4096
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One thing that is wrong or surprising here, and what to do.
+
+    Args:
+        name: a short fixed name, such as 'debug_print_fails_to_compile'.
+        serious: code that is right fails or runs somewhere else; otherwise it is worth knowing only.
+        what: what happens, in one sentence.
+        remedy: what to do, in one sentence.
+    """
+
+    name: str
+    serious: bool
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnosis:
+    """What `doctor` found.
+
+    Args:
+        facts: versions, devices and settings, each as a name and its value.
+        troubles: empty where nothing is known to be wrong.
+    """
+
+    facts: dict[str, str] = field(default_factory=dict)
+    troubles: list[Trouble] = field(default_factory=list)
+
+    @property
+    def healthy(self) -> bool:
+        """Tell that nothing serious was found."""
+        return not any(trouble.serious for trouble in self.troubles)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return this as dict, list, str and bool only."""
+        return {
+            "healthy": self.healthy,
+            "facts": dict(self.facts),
+            "troubles": [dict(vars(trouble)) for trouble in self.troubles],
+        }
+
+    def __str__(self) -> str:
+        width = max(map(len, self.facts), default=0)
+        lines = [f"{name:{width}}  {value}" for name, value in self.facts.items()]
+        for trouble in self.troubles:
+            lines += ["", f"{_glyph(trouble)} {_word(trouble)}: {trouble.what}", f"  {trouble.remedy}"]
+        if not self.troubles:
+            lines += ["", "✓ " + _("No known trouble.")]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        facts = "".join(
+            f'<dt style="float:left;clear:left;width:9em">{escape(name)}</dt>'
+            f'<dd style="margin:0 0 0 9.5em"><code style="{CODE}">{escape(value)}</code></dd>'
+            for name, value in self.facts.items()
+        )
+        troubles = "".join(
+            f'<p style="margin:0.5em 0"><strong>{_glyph(trouble)} {escape(_word(trouble))}:</strong> '
+            f"{escape(trouble.what)}<br>{escape(trouble.remedy)}</p>"
+            for trouble in self.troubles
+        )
+        tone = "bad" if not self.healthy else "partly" if self.troubles else "good"
+        good = f'<p style="margin:0.5em 0">✓ {escape(_("No known trouble."))}</p>'
+        return f'<section style="{frame(tone)}"><dl style="margin:0">{facts}</dl>{troubles or good}</section>'
+
+
+def doctor() -> Diagnosis:
+    """Report versions, devices and settings of JAX here, and known trouble with the remedy.
+
+    It starts JAX's backend and compiles two small functions, as what fails on this machine is measured, not looked up.
+
+    >>> from jaxguide.debug import doctor
+    >>> diagnosis = doctor()
+    >>> diagnosis.facts["jax"] == jax.__version__
+    True
+    >>> print(diagnosis)
+    jaxguide ...
+    PRNG threefry2x32, threefry_partitionable on...
+
+    Returns:
+        A `Diagnosis`; print it, or end a notebook cell with it. `jaxguide doctor` prints the same in a terminal.
+    """
+    # Without the cure on purpose: it reports this process as it is.
+    facts = {"jaxguide": jaxguide.__version__, "Python": f"{platform.python_version()} ({sys.executable})"}
+    for package in _PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            facts[package] = importlib.metadata.version(package)
+    facts["system"] = f"{platform.system()} {platform.machine()}"
+    troubles = [_mismatched_versions(facts), _no_bytecode()]
+    try:
+        devices = jax.devices()
+    except RuntimeError as error:
+        facts["devices"] = _("none")
+        reason = str(error).splitlines()[0].rstrip(" .")
+        troubles.append(
+            Trouble(
+                "no_backend",
+                True,
+                _("JAX cannot start: {reason}.").format(reason=reason),
+                _("Unset JAX_PLATFORMS, or name a platform that is here, such as cpu; then start Python again."),
+            )
+        )
+    else:
+        kinds = sorted({device.device_kind for device in devices})
+        facts["devices"] = f"{len(devices)} {devices[0].platform} ({', '.join(kinds)})"
+        troubles += [_unused_gpu(devices[0].platform), _print_fails(), _prints_out_of_order()]
+    facts |= _settings()
+    troubles.append(_draws_differ())
+    return Diagnosis(facts, [trouble for trouble in troubles if trouble])
+
+
+def _settings() -> dict[str, str]:
+    config = jax.config
+    partitionable = "on" if config.jax_threefry_partitionable else _("off: the numbers of JAX before 0.5")
+    found = {
+        "PRNG": f"{config.jax_default_prng_impl}, threefry_partitionable {partitionable}",
+        "64 bits": _("on") if config.jax_enable_x64 else _("off: float32 is the widest float"),
+    }
+    switches = ("jax_disable_jit", "jax_debug_nans", "jax_debug_infs", "jax_check_tracer_leaks", "jax_debug_key_reuse")
+    active = [name for name in switches if getattr(config, name, False)]
+    if active:
+        found["switched on"] = ", ".join(active)
+    variables = sorted(name for name in os.environ if name.startswith("JAX_") or name == "XLA_FLAGS")
+    if variables:
+        found["environment"] = " ".join(f"{name}={os.environ[name]}" for name in variables)
+    return found
+
+
+def _mismatched_versions(facts: dict[str, str]) -> Trouble | None:
+    lib, front = facts.get("jaxlib", ""), facts.get("jax", "")
+    if not lib or lib.split(".")[:2] == front.split(".")[:2]:
+        return None
+    return Trouble(
+        "versions_differ",
+        True,
+        _("jax is {jax} and jaxlib is {jaxlib}, which do not belong together.").format(jax=front, jaxlib=lib),
+        _("Install both at one version: pip install --upgrade jax jaxlib"),
+    )
+
+
+def _no_bytecode() -> Trouble | None:
+    if not sys.dont_write_bytecode or os.path.exists(importlib.util.cache_from_source(str(jax.__file__))):
+        return None
+    return Trouble(
+        "no_bytecode",
+        False,
+        _("Python may not write bytecode here, so that importing JAX takes about three times as long each time."),
+        _("Unset PYTHONDONTWRITEBYTECODE, or compile once: python -m compileall {folder}").format(
+            folder=os.path.dirname(str(jax.__file__))
+        ),
+    )
+
+
+def _unused_gpu(used: str) -> Trouble | None:
+    if used != "cpu" or os.environ.get("JAX_PLATFORMS") or not shutil.which("nvidia-smi"):
+        return None
+    return Trouble(
+        "gpu_not_used",
+        False,
+        _("This machine seems to have an NVIDIA GPU, and JAX runs on the CPU."),
+        _('Install JAX for it: pip install "jax[cuda13]", or set JAX_PLATFORMS=cpu if the CPU is what you want.'),
+    )
+
+
+def _print_fails() -> Trouble | None:
+    if not _fails_to_compile():
+        return None
+    flag = compat.print_flag(importlib.metadata.version("jaxlib"))
+    what = _(
+        "jax.jit of a function that prints a reduction of {size} or more elements with jax.debug.print fails to "
+        "compile here (INTERNAL: RET_CHECK failure)."
+    ).format(size=_PRINT_SIZE)
+    if flag is None:
+        remedy = _("Give jax.debug.print ordered=True in such functions, and report it to JAX: no flag is known.")
+    elif flag in os.environ.get("XLA_FLAGS", "").split():
+        remedy = _(
+            "The flag that cures it is set, but JAX had started before: restart, and set it before the first use."
+        )
+    else:
+        remedy = _(
+            "Before JAX starts, set XLA_FLAGS={flag} in the environment; a lesson's first cell, %load_ext jaxguide and "
+            "`jaxguide grade` do so by themselves."
+        ).format(flag=flag)
+    return Trouble("debug_print_fails_to_compile", True, what, remedy)
+
+
+def _fails_to_compile() -> bool:
+    def probe(x: jax.Array) -> jax.Array:
+        y = jnp.tanh(x)
+        jax.debug.callback(lambda mean: None, y.mean())
+        return y
+
+    # Through the compiler only: nothing is printed, nothing runs. A cached program would prove nothing.
+    with _quiet_stderr(), _setting("jax_enable_compilation_cache", False):
+        try:
+            jax.jit(probe).lower(jax.ShapeDtypeStruct((_PRINT_SIZE,), "float32")).compile()
+        except jax.errors.JaxRuntimeError:
+            return True
+    return False
+
+
+def _prints_out_of_order() -> Trouble | None:
+    order: list[str] = []
+
+    def probe(x: jax.Array) -> jax.Array:
+        jax.debug.callback(lambda _: order.append("x"), x)
+        y = x + 1
+        jax.debug.callback(lambda _: order.append("y"), y)
+        return y
+
+    jax.block_until_ready(jax.lax.map(probe, jnp.zeros(3)))
+    jax.effects_barrier()
+    if order == ["x", "y"] * 3:
+        return None
+    return Trouble(
+        "callbacks_out_of_order",
+        False,
+        _("Compiled code may run jax.debug.print and other unordered callbacks in another order than your lines."),
+        _("Where the order matters write jax.debug.print(..., ordered=True)."),
+    )
+
+
+def _draws_differ() -> Trouble | None:
+    if jax.config.jax_threefry_partitionable:
+        return None
+    return Trouble(
+        "draws_of_older_jax",
+        False,
+        _("jax_threefry_partitionable is off, so that random numbers differ from those of other installations."),
+        _("Unset JAX_THREEFRY_PARTITIONABLE; for the numbers of older documents use jaxguide.keys.documented_draws()."),
+    )
+
+
+@contextlib.contextmanager
+def _setting(name: str, value: Any) -> Iterator[None]:
+    before = getattr(jax.config, name)
+    jax.config.update(name, value)
+    try:
+        yield
+    finally:
+        jax.config.update(name, before)
+
+
+@contextlib.contextmanager
+def _quiet_stderr() -> Iterator[None]:
+    """Keep the compiler's own log of a failure, which it writes to the file descriptor, from the user."""
+    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nowhere)
+
+
+def _glyph(trouble: Trouble) -> str:
+    return "✗" if trouble.serious else "!"
+
+
+def _word(trouble: Trouble) -> str:
+    return _("Trouble") if trouble.serious else _("Worth knowing")

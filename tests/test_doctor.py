@@ -1,0 +1,121 @@
+"""`doctor`: what it says of a real installation, and that lessons and workers are cured of what it finds."""
+
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from jaxguide import compat
+from jaxguide.course.evaluate import Request
+from jaxguide.grading.remote import WorkerProcess
+
+FLAG = compat.print_flag(importlib.metadata.version("jaxlib"))
+affected = pytest.mark.skipif(FLAG is None, reason="this jaxlib compiles prints")
+# What fails on the affected versions.
+PRINTS_A_MEAN = (
+    "import jax, jax.numpy as jnp\n"
+    "def f(x):\n    y = jnp.tanh(x)\n    jax.debug.print('mean {}', y.mean())\n    return y\n"
+    "jax.block_until_ready(jax.jit(f)(jnp.zeros(4096)))\n"
+)
+
+
+def _python(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    env = {n: v for n, v in os.environ.items() if n != "XLA_FLAGS" and not n.startswith("JAX_")} | variables
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+
+
+def _doctor(before: str = "", **variables: str) -> dict:
+    code = f"import json\n{before}\nfrom jaxguide.debug import doctor\nprint(json.dumps(doctor().to_plain()))"
+    done = _python(code, **variables)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def _trouble(plain: dict, name: str) -> dict | None:
+    return next((trouble for trouble in plain["troubles"] if trouble["name"] == name), None)
+
+
+def test_versions_devices_and_settings_are_told() -> None:
+    facts = _doctor(JAX_PLATFORMS="cpu")["facts"]
+    for package in ("jax", "jaxlib", "numpy", "scipy"):
+        assert facts[package] == importlib.metadata.version(package)
+    assert facts["devices"] == "1 cpu (cpu)"
+    assert facts["PRNG"] == "threefry2x32, threefry_partitionable on"
+    assert facts["environment"] == "JAX_PLATFORMS=cpu"
+
+
+@affected
+def test_a_jaxlib_that_cannot_compile_a_print_is_found_by_compiling_one() -> None:
+    plain = _doctor(JAX_PLATFORMS="cpu")
+    assert plain["healthy"] is False
+    assert f"XLA_FLAGS={FLAG}" in _trouble(plain, "debug_print_fails_to_compile")["remedy"]
+    assert _python(PRINTS_A_MEAN, JAX_PLATFORMS="cpu").returncode != 0
+
+
+@affected
+def test_the_remedy_that_it_names_cures() -> None:
+    assert _trouble(_doctor(JAX_PLATFORMS="cpu", XLA_FLAGS=FLAG), "debug_print_fails_to_compile") is None
+    assert _python(PRINTS_A_MEAN, JAX_PLATFORMS="cpu", XLA_FLAGS=FLAG).returncode == 0
+
+
+@affected
+def test_a_flag_set_too_late_is_told_from_one_not_set() -> None:
+    late = f"import os, jax; jax.devices(); os.environ['XLA_FLAGS'] = {FLAG!r}"
+    trouble = _trouble(_doctor(late, JAX_PLATFORMS="cpu"), "debug_print_fails_to_compile")
+    assert "JAX had started before" in trouble["remedy"]
+
+
+def test_importing_the_package_sets_no_flag() -> None:
+    code = "import os, jaxguide, jaxguide.debug, jaxguide.keys; print('XLA_FLAGS' in os.environ)"
+    assert _python(code).stdout == "False\n"
+
+
+def test_a_lesson_is_cured_by_its_first_cell() -> None:
+    done = _python(f"from jaxguide.lesson import start; start('random_numbers')\n{PRINTS_A_MEAN}", JAX_PLATFORMS="cpu")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("mean 0.0\n")
+
+
+def test_a_worker_is_cured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    worker = WorkerProcess()
+    source = "def f():\n" + "".join(f"    {line}\n" for line in PRINTS_A_MEAN.splitlines()) + "    return 1\n"
+    worker.request("define", cell=1, source=source, exercises=["f"], starters=[])
+    try:
+        assert worker.request("ask", name="f", request=Request((), "value", (((), {}),)))["value"] == 1
+    finally:
+        worker.kill()
+
+
+def test_a_platform_that_is_not_here_is_trouble_and_no_crash() -> None:
+    plain = _doctor(JAX_PLATFORMS="none_such")
+    assert plain["facts"]["devices"] == "none"
+    assert "none_such" in _trouble(plain, "no_backend")["what"]
+    assert plain["healthy"] is False
+
+
+def test_the_draws_of_older_jax_are_pointed_out() -> None:
+    plain = _doctor(JAX_PLATFORMS="cpu", JAX_THREEFRY_PARTITIONABLE="false", XLA_FLAGS=FLAG or "")
+    assert _trouble(plain, "draws_of_older_jax")["serious"] is False
+    assert plain["healthy"] is True
+
+
+def test_switched_on_checks_are_listed() -> None:
+    facts = _doctor("import jax; jax.config.update('jax_debug_nans', True)")["facts"]
+    assert facts["switched on"] == "jax_debug_nans"
+
+
+def test_the_command_prints_it_and_its_status_says_whether_something_serious_was_found() -> None:
+    env = os.environ | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": FLAG or ""}
+    command = [sys.executable, "-m", "jaxguide", "doctor"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("jaxguide ")
+    env["JAX_PLATFORMS"] = "none_such"
+    done = subprocess.run([*command, "--json"], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["healthy"] is False
