@@ -140,7 +140,7 @@ def doctor() -> Diagnosis:
 
 
 def _settings() -> dict[str, str]:
-    config = jax.config
+    config: Any = jax.config  # its fields are made at run time
     partitionable = "on" if config.jax_threefry_partitionable else _("off: the numbers of JAX before 0.5")
     found = {
         "PRNG": f"{config.jax_default_prng_impl}, threefry_partitionable {partitionable}",
@@ -251,7 +251,8 @@ def _prints_out_of_order() -> Trouble | None:
 
 
 def _draws_differ() -> Trouble | None:
-    if jax.config.jax_threefry_partitionable:
+    config: Any = jax.config
+    if config.jax_threefry_partitionable:
         return None
     return Trouble(
         "draws_of_older_jax",
