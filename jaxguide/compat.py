@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.metadata
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from types import CodeType
@@ -82,3 +83,52 @@ def frame_line(code: CodeType, instruction: int) -> int:
         if start <= instruction < end and number is not None:
             return number
     return first
+
+
+def static_arguments(options: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return the static arguments' positions and names from what `jax.jit` keeps of its options; empty for others.
+
+    JAX completes each from the other. No public name says which arguments of a jitted function are static.
+    """
+    return getattr(options, "static_argnums", ()), getattr(options, "static_argnames", ())
+
+
+def frame_span(code: CodeType, instruction: int) -> tuple[int, int, int, int] | None:
+    """Return where an instruction of `code` stands: first line, last line, first column, last column; None if unknown.
+
+    Columns are counted in bytes of UTF-8, as `ast` counts them.
+    """
+    positions = next(itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4)
+    first, last, start, end = positions
+    return None if first is None or last is None or start is None or end is None else (first, last, start, end)
+
+
+def transforms(source_info: Any) -> tuple[str, ...]:
+    """Return the names of the transformations around an equation within its own jaxpr, outermost first.
+
+    >>> import jax
+    >>> (equation,) = jax.make_jaxpr(jax.vmap(lambda x: x + 1))(jax.numpy.ones(2)).eqns
+    >>> transforms(equation.source_info)
+    ('vmap',)
+
+    `name_stack` is a field of the public object whose parts no public name describes (0.10.2 to 0.12.0.1).
+    """
+    parts = getattr(getattr(source_info, "name_stack", None), "stack", ())
+    return tuple(part.name for part in parts if type(part).__name__ == "Transform")
+
+
+def under_trace() -> bool:
+    """Tell whether JAX traces or transforms a function right now.
+
+    >>> import jax
+    >>> under_trace()
+    False
+    >>> int(jax.jit(lambda x: x + under_trace())(1))
+    2
+
+    The trace of plain running has no public name (0.10.2 to 0.12.0.1).
+    """
+    from jax.extend import core
+
+    with core.take_current_trace() as trace:
+        return type(trace).__name__ != "EvalTrace"

@@ -1,17 +1,14 @@
 """Count how often a function's jitted parts are traced and compiled, whatever was called before."""
 
 import functools
-import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import jax
 
 from jaxguide.frames import is_library
-
-_COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
+from jaxguide.tracing.hook import JitTrace, hearing
 
 
 class TraceCount(NamedTuple):
@@ -45,12 +42,11 @@ def trace_counts(fn: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], Ma
         Exception: whatever a call raises.
     """
     reached = list(jitted_functions(fn))
-    _tracing_function()
     clear_caches(fn)
     counts = []
     for args, kwargs in calls:
         watch = _Watch(reached)
-        with watch:
+        with hearing(watch):
             jax.block_until_ready(fn(*args, **kwargs))
         counts.append(TraceCount(watch.traces, watch.compiles()))
     return counts
@@ -63,7 +59,7 @@ def clear_caches(fn: Callable[..., Any]) -> None:
     >>> clear_caches(double)
     """
     for found in _reach(fn):
-        if _is_jitted(found):
+        if is_jitted(found):
             found.clear_cache()
         elif isinstance(found, functools._lru_cache_wrapper):
             found.cache_clear()
@@ -79,7 +75,7 @@ def jitted_functions(fn: Callable[..., Any]) -> Iterator[Any]:
     >>> [f is square for f in jitted_functions(jax.vmap(square))]
     [True]
     """
-    return (found for found in _reach(fn) if _is_jitted(found))
+    return (found for found in _reach(fn) if is_jitted(found))
 
 
 @functools.cache
@@ -87,7 +83,8 @@ def _jitted_type() -> type:
     return type(jax.jit(lambda: None))
 
 
-def _is_jitted(value: Any) -> bool:
+def is_jitted(value: Any) -> bool:
+    """Tell whether this is what `jax.jit` returns."""
     return isinstance(value, _jitted_type())
 
 
@@ -118,7 +115,7 @@ def _referred(value: Any) -> list[Any]:
         found += [value.__func__, value.__self__]
     elif isinstance(value, FunctionType):
         found += _of_function(value)
-    elif callable(value) and not _is_jitted(value):
+    elif callable(value) and not is_jitted(value):
         found += [vars(type(value)).get("__call__"), dict(vars(value)) if hasattr(value, "__dict__") else None]
     elif hasattr(value, "__dict__") and not isinstance(value, ModuleType | jax.Array):
         found.append(dict(vars(value)))  # the object of a method
@@ -152,7 +149,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 class _Watch:
-    """Count, while it is entered, the traces and compiles of the user's functions on this thread."""
+    """Count the traces and compiles of the user's functions that it hears of."""
 
     def __init__(self, reached: Sequence[Any]) -> None:
         self.traces = 0
@@ -160,36 +157,21 @@ class _Watch:
         self._names = {f"jit({_name(function)})" for function in reached}
         self._compiled: list[str] = []
 
-    def __enter__(self) -> "_Watch":
-        _listen()
-        _current.watch = self
-        self._previous = sys.getprofile()
-        sys.setprofile(self._called)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.setprofile(self._previous)
-        _current.watch = None
+    def traced(self, trace: JitTrace) -> None:
+        function = trace.function
+        if any(function is body for body in self._bodies) or is_users(function):
+            self.traces += 1
+            self._names.add(f"jit({_name(function)})")
 
     def compiled(self, name: str) -> None:
-        """Note a compiled program by its name."""
         self._compiled.append(name)
 
     def compiles(self) -> int:
         """Return how many of the compiled programs are the user's: JAX's own have other names."""
         return sum(name in self._names for name in self._compiled)
 
-    def _called(self, frame: FrameType, event: str, _: Any) -> None:
-        if event != "call" or frame.f_code is not _tracing_function():
-            return
-        for value in frame.f_locals.values():
-            if callable(value) and (any(value is body for body in self._bodies) or _is_users(value)):
-                self.traces += 1
-                self._names.add(f"jit({_name(value)})")
-                return
 
-
-def _is_users(function: Any) -> bool:
+def is_users(function: Any) -> bool:
     """Tell whether a function is the user's, or made of one, as `jax.vmap(f)` and `functools.partial(f)` are."""
     codes = (getattr(part, "__code__", None) for part in _reach(function))
     return any(isinstance(code, CodeType) and not is_library(code.co_filename) for code in codes)
@@ -199,52 +181,3 @@ def _name(function: Any) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     return str(getattr(function, "__name__", ""))
-
-
-_current = threading.local()
-
-
-@functools.cache
-def _listen() -> None:
-    """Start to hear JAX's compile events; there is no public way to stop, so it happens once."""
-
-    def on_event(event: str, duration_secs: float, **kwargs: str | int) -> None:
-        watch = getattr(_current, "watch", None)
-        if watch is not None and event == _COMPILE_EVENT:
-            watch.compiled(str(kwargs.get("fun_name")))
-
-    jax.monitoring.register_event_duration_secs_listener(on_event)
-
-
-@functools.cache
-def _tracing_function() -> CodeType:
-    """Return the JAX function that `jax.jit` calls, with the function to trace, whenever it traces one.
-
-    Measured rather than named, as JAX's internals move: of the functions between a traced body and its caller, the
-    innermost that no other transformation has.
-    """
-    loops = (
-        lambda probe, x: jax.lax.scan(lambda c, y: (probe(c), y), 0.0, x),
-        lambda probe, x: jax.lax.cond(x[0] > 0, probe, lambda y: y, x),
-        lambda probe, x: jax.lax.while_loop(lambda c: probe(c)[0] > 0, lambda c: c, x),
-    )
-    others = (jax.vmap, jax.checkpoint, lambda probe: jax.grad(lambda y: probe(y).sum()))
-    ours = _between(lambda probe, x: jax.jit(probe)(x))
-    theirs = {code for use in loops for code in _between(use)}
-    theirs.update(code for other in others for code in _between(lambda probe, x, other=other: other(probe)(x)))
-    return next(code for code in ours if code not in theirs)
-
-
-def _between(use: Callable[..., Any]) -> list[CodeType]:
-    """Return JAX's functions, innermost first, between a probe and the code in this file that uses it."""
-    chain: list[CodeType] = []
-
-    def probe(value: Any) -> Any:
-        frame = sys._getframe(1)
-        while frame.f_code.co_filename != __file__ and frame.f_back is not None:
-            chain.append(frame.f_code)
-            frame = frame.f_back
-        return value
-
-    jax.make_jaxpr(lambda x: use(probe, x))(jax.ShapeDtypeStruct((2,), "float32"))
-    return chain

@@ -1,0 +1,208 @@
+"""Hear of each function that `jax.jit` traces, and of each program that XLA compiles, on this thread."""
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any, NamedTuple, Protocol
+
+import jax
+
+from jaxguide import compat
+
+_COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
+
+
+class JitTrace(NamedTuple):
+    """A trace that `jax.jit` is about to make.
+
+    Args:
+        function: the function that is traced.
+        args, kwargs: its arguments as the jitted function got them; None where this JAX does not show them.
+        options: an object that is the same one for calls of one jitted function.
+        static_argnums, static_argnames: which arguments are static.
+    """
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...] | None
+    kwargs: dict[str, Any] | None
+    options: Any
+    static_argnums: tuple[int, ...]
+    static_argnames: tuple[str, ...]
+
+
+class Listener(Protocol):
+    """What `hearing` tells."""
+
+    def traced(self, trace: JitTrace) -> None:
+        """Hear of a trace, of JAX's own functions too, before it is made."""
+
+    def compiled(self, name: str) -> None:
+        """Hear of a compiled program by its name, as `jit(step)`."""
+
+
+_thread = threading.local()
+
+
+@contextmanager
+def hearing(listener: Listener) -> Iterator[None]:
+    """Tell the listener of what this thread traces and compiles in the `with` block; blocks may be nested.
+
+    Rests on `sys.setprofile` and `jax.monitoring`. A profiler that was set before hears nothing meanwhile.
+    """
+    traced_frame(None)  # measured before, so that nobody hears of it
+    _listen()
+    listeners = _listeners()
+    previous = sys.getprofile()
+    listeners.append(listener)
+    if len(listeners) == 1:
+        sys.setprofile(_called)
+    try:
+        yield
+    finally:
+        listeners.remove(listener)
+        if not listeners:
+            _set_profiler(previous)
+
+
+def traced_frame(frame: FrameType | None) -> JitTrace | None:
+    """Return the trace whose making this frame of JAX begins; None for every other frame."""
+    place = _place()
+    if frame is None or frame.f_code is not place.code:
+        return None
+    values = frame.f_locals
+    options = values.get(place.options)
+    argnums, argnames = compat.static_arguments(options)
+    return JitTrace(
+        values[place.function], values.get(place.args), values.get(place.kwargs), options, argnums, argnames
+    )
+
+
+def frame_of_trace(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame, from `frame` outward, in which `jax.jit` makes a trace; None where there is none."""
+    while frame is not None and frame.f_code is not _place().code:
+        frame = frame.f_back
+    return frame
+
+
+def is_tracing_code(code: CodeType) -> bool:
+    """Tell whether this is JAX's code that makes the traces of `jax.jit`."""
+    return code is _place().code
+
+
+def _listeners() -> list[Listener]:
+    if not hasattr(_thread, "listeners"):
+        _thread.listeners = []
+    listeners: list[Listener] = _thread.listeners
+    return listeners
+
+
+def _called(frame: FrameType, event: str, _: Any) -> None:
+    if event != "call" or frame.f_code is not _place().code:
+        return
+    trace = traced_frame(frame)
+    if trace is not None:
+        for listener in _listeners():
+            listener.traced(trace)
+
+
+def _set_profiler(previous: Any) -> None:
+    # Until Python 3.11 `cProfile` is a profiler that only its own `enable` can set.
+    if previous is None or callable(previous):
+        sys.setprofile(previous)
+    else:
+        sys.setprofile(None)
+        previous.enable()
+
+
+@functools.cache
+def _listen() -> None:
+    """Start to hear JAX's compile events; there is no public way to stop, so it happens once."""
+
+    def on_event(event: str, duration_secs: float, **kwargs: str | int) -> None:
+        if event == _COMPILE_EVENT:
+            for listener in _listeners():
+                listener.compiled(str(kwargs.get("fun_name")))
+
+    jax.monitoring.register_event_duration_secs_listener(on_event)
+
+
+class _Place(NamedTuple):
+    """JAX's code that makes a trace for `jax.jit`, and its parameters' names."""
+
+    code: CodeType
+    function: str
+    args: str
+    kwargs: str
+    options: str
+
+
+@functools.cache
+def _place() -> _Place:
+    """Find the JAX function that `jax.jit` calls, with the function to trace, whenever it traces one.
+
+    Measured rather than named, as JAX's internals move: of the functions between a traced body and its caller, the
+    innermost that no other transformation has; and of its parameters, those that hold the arguments.
+    """
+    loops = (
+        lambda probe, x: jax.lax.scan(lambda c, y: (probe(c), y), 0.0, x),
+        lambda probe, x: jax.lax.cond(x[0] > 0, probe, lambda y: y, x),
+        lambda probe, x: jax.lax.while_loop(lambda c: probe(c)[0] > 0, lambda c: c, x),
+    )
+    others = (jax.vmap, jax.checkpoint, lambda probe: jax.grad(lambda y: probe(y).sum()))
+    ours = _between(lambda probe, x: jax.jit(probe)(x))
+    theirs = {code for use in loops for code in _between(use)}
+    theirs.update(code for other in others for code in _between(lambda probe, x, other=other: other(probe)(x)))
+    code = next(code for code in ours if code not in theirs)
+    return _Place(code, *_parameters(code))
+
+
+def _between(use: Callable[..., Any]) -> list[CodeType]:
+    """Return JAX's functions, innermost first, between a probe and the code in this file that uses it."""
+    chain: list[CodeType] = []
+
+    def probe(value: Any) -> Any:
+        frame = sys._getframe(1)
+        while frame.f_code.co_filename != __file__ and frame.f_back is not None:
+            chain.append(frame.f_code)
+            frame = frame.f_back
+        return value
+
+    jax.make_jaxpr(lambda x: use(probe, x))(jax.ShapeDtypeStruct((2,), "float32"))
+    return chain
+
+
+def _parameters(code: CodeType) -> tuple[str, str, str, str]:
+    """Return the names of the parameters that hold the function, its args, its kwargs and the options of `jax.jit`.
+
+    A name that is not found is empty.
+    """
+    found: dict[str, str] = {}
+
+    def probe(value: Any, kind: str, *, scale: Any) -> Any:
+        return value
+
+    def called(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code is code and any(value is probe for value in frame.f_locals.values()):
+            for name, value in frame.f_locals.items():
+                if value is probe:
+                    found["function"] = name
+                elif isinstance(value, tuple) and len(value) == 2 and value[1] == "static":
+                    found["args"] = name
+                elif isinstance(value, dict) and set(value) == {"scale"}:
+                    found["kwargs"] = name
+                elif compat.static_arguments(value) == ((1,), ("kind",)):
+                    found["options"] = name
+
+    def use(x: Any) -> Any:
+        return jax.jit(probe, static_argnums=1)(x, "static", scale=x)
+
+    previous = sys.getprofile()
+    sys.setprofile(called)
+    try:
+        jax.make_jaxpr(use)(jax.ShapeDtypeStruct((2,), "float32"))
+    finally:
+        _set_profiler(previous)
+    return found["function"], found.get("args", ""), found.get("kwargs", ""), found.get("options", "")
