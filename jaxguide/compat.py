@@ -1,12 +1,14 @@
 """Keep every line whose truth depends on the JAX version, each with the version from which it can go."""
 
 import contextlib
+import functools
 import importlib.metadata
 import itertools
 import os
+import re
 from collections.abc import Iterator, Sequence
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 # jaxlib versions whose CPU compiler fails on a reduction that feeds an unordered callback (from 4096 elements on).
 # Can go when none of them is supported.
@@ -132,3 +134,77 @@ def under_trace() -> bool:
 
     with core.take_current_trace() as trace:
         return type(trace).__name__ != "EvalTrace"
+
+
+# Names of JAX's own functions as they show in tracebacks (0.10.2 to 0.12.0.1).
+VMAP_FRAME = "vmap_f"
+VECTORIZE_FRAME = "wrapped"
+JACFWD_FRAME = "jacfun"
+API_FRAME = "reraise_with_filtered_traceback"
+
+
+@functools.cache
+def in_jax(code: CodeType) -> bool:
+    """Tell whether code is JAX's own.
+
+    >>> import jax
+    >>> in_jax(jax.random.split.__code__), in_jax(in_jax.__wrapped__.__code__)
+    (True, False)
+    """
+    import jax
+
+    return code.co_filename.startswith(f"{os.path.dirname(jax.__file__)}{os.sep}")
+
+
+def trace_state() -> tuple[Any, bool]:
+    """Return what tells apart the traces that may receive operations now, and whether there is none (plain eager code).
+
+    Two states are equal where a value made in one belongs in the other. A trace that only differentiates is passed
+    over, for it leaves alone what is not differentiated; so is one of ours that only watches.
+    """
+    from jax.extend import core
+
+    with core.take_current_trace() as trace:
+        pass
+    # Names of 0.10.2 to 0.12.0.1; JAX has no public name for either class.
+    while type(trace).__name__ in ("JVPTrace", "LinearizeTrace") or getattr(trace, "only_watches", False):
+        trace = trace.parent_trace
+    with core.set_current_trace(trace):
+        return core.get_opaque_trace_state(), type(trace).__name__ == "EvalTrace"
+
+
+class TracedBy(NamedTuple):
+    """Which transformation made a tracer, of which function, defined where; None where that is not known."""
+
+    transformation: str | None
+    function: str | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+# The class of a tracer -> the transformation. 0.12 is renaming them: GradTracer and VmapTracer in its messages.
+_TRACERS = {
+    "DynamicJaxprTracer": "jit",
+    "JitTracer": "jit",
+    "BatchTracer": "vmap",
+    "VmapTracer": "vmap",
+    "JVPTracer": "grad",
+    "LinearizeTracer": "grad",
+    "GradTracer": "grad",
+}
+
+
+def traced_by(tracer: Any) -> TracedBy:
+    """Say which transformation made a tracer.
+
+    No public name says it as of 0.12: `_trace.frame.debug_info` is what JAX's own messages are made from.
+
+    >>> import jax
+    >>> _ = jax.make_jaxpr(lambda x: print(traced_by(x).transformation))(1.0)
+    jit
+    """
+    info = getattr(getattr(getattr(tracer, "_trace", None), "frame", None), "debug_info", None)
+    found = re.fullmatch(r"(\S+) at (.+):(\d+)", getattr(info, "func_src_info", None) or "")
+    if found is None:
+        return TracedBy(_TRACERS.get(type(tracer).__name__))
+    return TracedBy(getattr(info, "traced_for", None), found[1], found[2], int(found[3]))
