@@ -1,0 +1,149 @@
+"""Describe a Python value while JAX traces: traced, with its type, or static, with its value."""
+
+import dataclasses
+import enum
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxguide.arguments import array_type
+from jaxguide.lines import function_name
+from jaxguide.text import _
+
+_LIMIT = 60
+_FEW = 8
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a value was: plain data only, so that no tracer outlives its trace.
+
+    Args:
+        kind: 'traced', 'static', or 'mixed' for a container that holds both.
+        text: the type of what is traced, the value of what is static, in at most 60 characters.
+        shape, dtype, weak_type: of an array, traced or not; None elsewhere.
+    """
+
+    kind: str
+    text: str
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+    weak_type: bool | None = None
+
+
+def describe_value(value: Any) -> Seen:
+    """Describe any value.
+
+    >>> describe_value(3).text, describe_value(np.arange(3)).text, describe_value({"w": np.ones((2, 3))}).text
+    ('3', 'int64[3] [0 1 2]', "{'w': float64[2,3]}")
+    >>> closed = jax.make_jaxpr(lambda x: print(describe_value([x, 2])))(1.0)
+    Seen(kind='mixed', text='[float32[] weak, 2]', shape=None, dtype=None, weak_type=None)
+    """
+    if isinstance(value, jax.Array | np.ndarray | np.generic | jax.core.Tracer):
+        return _array(value)
+    leaves = _leaves(value)
+    traced = [isinstance(leaf, jax.core.Tracer) for leaf in leaves]
+    kind = "static" if not any(traced) else "traced" if all(traced) else "mixed"
+    return Seen(kind, _cut(_words(value)))
+
+
+def _leaves(value: Any) -> list[Any]:
+    try:
+        return jax.tree.leaves(value)
+    except Exception:  # a pytree of the user's that cannot be flattened
+        return [value]
+
+
+def _array(value: Any) -> Seen:
+    kind = "traced" if isinstance(value, jax.core.Tracer) else "static"
+    try:
+        shape, dtype = tuple(value.shape), str(value.dtype)
+    except Exception:  # a `jax.Ref` and whatever else has no such type
+        return Seen(kind, _cut(str(jax.typeof(value))))
+    weak = isinstance(value, jax.Array) and bool(getattr(jax.typeof(value), "weak_type", False))
+    text = _type(value)
+    if kind == "static":
+        text = repr(value) if isinstance(value, np.generic) else f"{text} {_numbers(value)}".rstrip()
+    return Seen(kind, _cut(text), shape, dtype, weak)
+
+
+def _type(value: Any) -> str:
+    try:
+        weak = isinstance(value, jax.Array) and getattr(jax.typeof(value), "weak_type", False)
+        return _("{type} weak").format(type=array_type(value)) if weak else array_type(value)
+    except Exception:
+        return str(jax.typeof(value))
+
+
+def _numbers(value: Any) -> str:
+    """Return the values of a concrete array, or the first and last of many; nothing where they cannot be read."""
+    try:
+        numbers = np.asarray(value)
+        text = np.array2string(numbers, threshold=_FEW, edgeitems=1, precision=3, separator=" ")
+    except Exception:  # keys, and arrays on several hosts or given away
+        return ""
+    return re.sub(r"\[ +", "[", " ".join(text.split()))
+
+
+def _words(value: Any, depth: int = 0) -> str:
+    if isinstance(value, jax.Array | np.ndarray | jax.core.Tracer):
+        return _type(value)
+    if depth > 3:
+        return "..."
+    if isinstance(value, dict):
+        inner = (f"{_words(k, depth + 1)}: {_words(v, depth + 1)}" for k, v in _some(value.items(), len(value)))
+        return f"{{{_joined(inner, len(value))}}}"
+    if isinstance(value, tuple | list | set | frozenset):
+        return _sequence(value, depth)
+    plain = bool | int | float | complex | str | bytes | range | slice | enum.Enum | np.dtype | np.generic
+    if isinstance(value, plain) or value is None or value is Ellipsis:
+        return repr(value)
+    if isinstance(value, type):
+        return _("the class `{name}`").format(name=value.__name__)
+    fields = _fields(value)
+    if fields is not None:
+        inner = (f"{name}={_words(field, depth + 1)}" for name, field in _some(fields.items(), len(fields)))
+        return f"{type(value).__name__}({_joined(inner, len(fields))})"
+    if callable(value) and hasattr(value, "__name__"):
+        return _("the function `{name}`").format(name=function_name(value))
+    leaves = _leaves(value)
+    if len(leaves) != 1 or leaves[0] is not value:
+        inner = (_words(leaf, depth + 1) for leaf in leaves[:_FEW])
+        return f"{type(value).__name__}({_joined(inner, len(leaves))})"
+    return _("an object of type `{type}`").format(type=type(value).__name__)
+
+
+def _sequence(value: Any, depth: int) -> str:
+    if hasattr(value, "_fields"):
+        named = (f"{n}={_words(v, depth + 1)}" for n, v in zip(value._fields, value, strict=False))
+        return f"{type(value).__name__}({', '.join(named)})"
+    text = _joined((_words(item, depth + 1) for item in _some(value, len(value))), len(value))
+    if isinstance(value, tuple):
+        return f"({text},)" if len(value) == 1 else f"({text})"
+    return f"[{text}]" if isinstance(value, list) else f"{{{text}}}"
+
+
+def _fields(value: Any) -> Mapping[str, Any] | None:
+    """Return the fields of a dataclass's instance as they are stored."""
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return None
+    stored = getattr(value, "__dict__", {})
+    return {field.name: stored[field.name] for field in dataclasses.fields(value) if field.name in stored}
+
+
+def _some(items: Any, count: int) -> Any:
+    return (item for i, item in enumerate(items) if i < _FEW)
+
+
+def _joined(parts: Any, count: int) -> str:
+    text = ", ".join(parts)
+    return f"{text}, ..." if count > _FEW else text
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LIMIT else f"{text[: _LIMIT - 3]}..."

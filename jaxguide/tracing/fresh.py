@@ -1,0 +1,137 @@
+"""Trace a function anew, whatever JAX remembers of it, with the arguments traced that its own `jax.jit` traces."""
+
+import contextlib
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+import jax
+
+from jaxguide.staging import is_traced_argument
+
+
+def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Return the jaxpr of a call, from a trace that runs the Python code of everything that the call reaches.
+
+    A jitted function is traced by its own `trace`, so its static arguments stay static and all others are traced. For
+    any other function arrays, keys and floats are traced. Nothing is compiled, and no cache is cleared.
+
+    >>> trace_anew(jax.jit(lambda x, n: x * n, static_argnums=1), (2.0, 3), {}).jaxpr.invars
+    [Var(id=...):float32[]]
+
+    Raises:
+        Exception: whatever `fn` raises while it is traced.
+    """
+    if not is_jitted(fn):
+        return trace_until_error(fn, args, kwargs, is_traced_argument)[0]
+    jitted: Any = fn
+    with nothing_remembered():
+        return jitted.trace(*args, **kwargs).jaxpr
+
+
+def trace_until_error(
+    fn: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    traced: Callable[[Any], bool],
+    keep: type[Exception] | tuple[type[Exception], ...] = (),
+) -> tuple[Any, Exception | None]:
+    """Return the jaxpr of a call up to the error that `fn` raised, and that error (of a kind in `keep`).
+
+    What `fn` returns need not be arrays.
+
+    >>> jaxpr, error = trace_until_error(lambda x: float(jax.numpy.sin(x)), (1.0,), {}, is_traced_argument, Exception)
+    >>> [str(eqn.primitive) for eqn in jaxpr.jaxpr.eqns], type(error).__name__
+    (['sin'], 'ConcretizationTypeError')
+
+    Args:
+        fn, args, kwargs: the call.
+        traced: tells of a leaf of the arguments whether to trace it.
+        keep: the kinds of error to return; every other error is raised.
+    """
+    leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
+    places = [i for i, leaf in enumerate(leaves) if traced(leaf)]
+    caught: list[Exception] = []
+
+    def call(*values: Any) -> Any:
+        filled = list(leaves)
+        for i, value in zip(places, values, strict=True):
+            filled[i] = value
+        positional, keywords = jax.tree.unflatten(structure, filled)
+        try:
+            out = fn(*positional, **keywords)
+        except keep as error:
+            caught.append(error)
+            return ()
+        return [leaf for leaf in jax.tree.leaves(out) if isinstance(leaf, jax.Array)]
+
+    with nothing_remembered():
+        jaxpr = jax.make_jaxpr(call)(*(leaves[i] for i in places))
+    return jaxpr, caught[0] if caught else None
+
+
+_NUMBERS = itertools.count()
+
+
+@contextlib.contextmanager
+def nothing_remembered() -> Iterator[None]:
+    """Let JAX use no trace from before, without clearing its caches, and let it use none from here afterwards.
+
+    >>> double = jax.jit(lambda x: print("traced") or 2 * x)
+    >>> _ = double(1.0)
+    traced
+    >>> with nothing_remembered():
+    ...     _ = double.trace(1.0)
+    traced
+    >>> _ = double(1.0)
+    """
+    from jax.experimental.xla_metadata import set_xla_metadata
+
+    # Metadata is part of what JAX remembers traces by. (`jax.make_user_context` would do as well, but each new one
+    # makes everything that was traced before be traced again: JAX 0.10 to 0.12.)
+    with set_xla_metadata(jaxguide=str(next(_NUMBERS))):
+        yield
+
+
+@functools.cache
+def _jitted_type() -> type:
+    return type(jax.jit(lambda: None))
+
+
+def is_jitted(fn: Any) -> bool:
+    """Tell whether `fn` came straight from `jax.jit`."""
+    return isinstance(fn, _jitted_type())
+
+
+def written_function(fn: Callable[..., Any]) -> FunctionType | None:
+    """Return the function in Python source behind wrappers that keep `__wrapped__`, partials, methods and objects.
+
+    >>> written_function(jax.jit(jax.vmap(is_jitted))) is is_jitted, written_function(max)
+    (True, None)
+    """
+    found: Any = fn
+    while found is not None and not (isinstance(found, FunctionType) and not hasattr(found, "__wrapped__")):
+        if isinstance(found, functools.partial):
+            found = found.func
+        elif hasattr(found, "__wrapped__"):
+            found = found.__wrapped__
+        elif hasattr(found, "__func__"):
+            found = found.__func__
+        else:
+            found = None if isinstance(found, type) else vars(type(found)).get("__call__")
+            found = found if callable(found) and hasattr(found, "__get__") and not _is_slot(found) else None
+    return found
+
+
+def _is_slot(value: Any) -> bool:
+    return not isinstance(value, FunctionType) and not hasattr(value, "__wrapped__")
+
+
+def codes_within(code: CodeType) -> Iterator[CodeType]:
+    """Yield a code object and those of the functions, lambdas and comprehensions that are written inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes_within(constant)

@@ -1,0 +1,175 @@
+"""Put together what was seen of each line: its names, the primitives that came from it, how often it ran."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxguide import compat
+from jaxguide.interpret import called_jaxpr, inner_jaxprs
+from jaxguide.text import _
+from jaxguide.tracing.describe import Seen
+from jaxguide.tracing.record import Visits
+from jaxguide.tracing.source import Source, Statement
+
+_Place = tuple[int, Statement]  # the code object's id, and the statement in it
+
+
+@dataclass(frozen=True)
+class Name:
+    """One name of a line, or an attribute such as `x.shape`.
+
+    Args:
+        name: as written; the variable of a lambda or comprehension says so, as in `x (lambda)`.
+        kind: 'traced', 'static', or 'mixed' for a container that holds both; the last where it changed.
+        text: its type or value; where it changed, the first and the last.
+        shape, dtype, weak_type: of an array, as it was last; None elsewhere.
+    """
+
+    name: str
+    kind: str
+    text: str
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+    weak_type: bool | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One statement, or the lines between two.
+
+    Args:
+        number: its first line in the file.
+        source: its lines, without the function's indentation.
+        state: 'ran', 'not run', 'raised', or 'no code' (blank lines, comments, docstrings, declarations).
+        times: how often Python ran it while JAX traced.
+        names: what each name on it was.
+        primitives: what it put into the program, by name and count.
+        error: what it raised, in one line; None elsewhere.
+    """
+
+    number: int
+    source: tuple[str, ...]
+    state: str
+    times: int = 0
+    names: tuple[Name, ...] = ()
+    primitives: dict[str, int] = field(default_factory=dict)
+    error: str | None = None
+
+
+def make_rows(
+    source: Source,
+    visits: Mapping[Statement, Visits],
+    primitives: Mapping[Statement, Mapping[str, int]],
+    raised: tuple[int, str] | None,
+) -> tuple[Row, ...]:
+    """Return one row for each statement, and one for each run of lines between statements.
+
+    Args:
+        source: the function.
+        visits: what was seen of each statement.
+        primitives: what each statement put into the program.
+        raised: the line at which the function stopped, and the error.
+    """
+    rows: list[Row] = []
+    number, last = source.start, source.start + len(source.lines) - 1
+    while number <= last:
+        statement = source.statements.get(number)
+        end = number
+        while end < last and source.statements.get(end + 1) is statement:
+            end += 1
+        lines = tuple(source.lines[number - source.start : end + 1 - source.start])
+        if statement is None:
+            rows += [Row(number + i, (line,), "no code") for i, line in enumerate(lines)]
+        else:
+            error = raised[1] if raised and number <= raised[0] <= end else None
+            body = source.statements[statement.body] if statement.body and not statement.repeats else None
+            rows.append(_row(number, lines, statement, body, visits, primitives.get(statement, {}), error))
+        number = end + 1
+    return tuple(rows)
+
+
+def _row(
+    number: int,
+    lines: tuple[str, ...],
+    statement: Statement,
+    body: Statement | None,
+    visits: Mapping[Statement, Visits],
+    primitives: Mapping[str, int],
+    error: str | None,
+) -> Row:
+    seen = visits.get(statement, Visits())
+    names = tuple(_name(scope, name, seen.seen[scope, name]) for scope, name in seen.seen)
+    dotted = {name.name.split(".")[0] for name in names if "." in name.name}
+    # Of an object whose attributes are told, its type alone says nothing.
+    names = tuple(name for name in names if name.shape is not None or name.name not in dotted)
+    state = "raised" if error else "ran" if seen.times or primitives else "not run" if statement.runs else "no code"
+    # A loop's head also runs once more, to end.
+    times = seen.times if body is None or not seen.times else visits.get(body, Visits()).times or 1
+    return Row(number, lines, state, times, names, dict(primitives), error)
+
+
+def _name(scope: str, name: str, seen: list[Seen]) -> Name:
+    first, last = seen[0], seen[-1]
+    text = last.text
+    if len(seen) == 2:
+        text = f"{_marked(first, last)} → {_marked(last, first)}"
+    elif len(seen) > 2:
+        text = f"{_marked(first, last)} ... {_marked(last, first)}"
+    shown = f"{name} ({_(scope)})" if scope else name
+    return Name(shown, last.kind, text, last.shape, last.dtype, last.weak_type)
+
+
+def _marked(seen: Seen, other: Seen) -> str:
+    words = {"traced": _("traced"), "static": _("static"), "mixed": _("mixed")}
+    return seen.text if seen.kind == other.kind else f"{words[seen.kind]} {seen.text}"
+
+
+def primitives_by_statement(
+    jaxpr: Any, source: Source, codes: set[int]
+) -> tuple[dict[Statement, dict[str, int]], dict[str, int]]:
+    """Return the primitives that each statement put into the program, and those that belong to no line.
+
+    Calls are written out, as `jaxguide.program` does; the body of a loop counts once. What an inner function does
+    belongs to its own lines where it is written inside the function, otherwise to the line that called it.
+
+    Args:
+        jaxpr: the traced program.
+        source: the function's source.
+        codes: the ids of the code objects written in it.
+    """
+    found: dict[Statement, Counter[str]] = {}
+    elsewhere: Counter[str] = Counter()
+
+    def note(place: _Place | None, name: str) -> None:
+        counts = elsewhere if place is None else found.setdefault(place[1], Counter())
+        counts[name] += 1
+
+    def visit(inner: Any, outer: _Place | None) -> set[Statement | None]:
+        statements: set[Statement | None] = set()
+        for eqn in compat.jaxpr_parts(inner)[0].eqns:
+            here = _place(eqn.source_info, source, codes)
+            # JAX keeps the trace of an inner call: equations used again still name the line that was first.
+            if outer is not None and (here is None or here[0] == outer[0]):
+                here = outer
+            called = called_jaxpr(eqn)
+            if called is None:
+                note(here, eqn.primitive.name)
+                for body in inner_jaxprs(eqn):
+                    visit(body, here)
+            elif visit(called, here) - {here and here[1]} and here is not None:
+                note(here, eqn.primitive.name)
+            statements.add(here and here[1])
+        return statements
+
+    visit(jaxpr, None)
+    return {statement: dict(counts) for statement, counts in found.items()}, dict(elsewhere)
+
+
+def _place(source_info: Any, source: Source, codes: set[int]) -> _Place | None:
+    for code, instruction in compat.traceback_frames(source_info):
+        if id(code) in codes:
+            statement = source.statements.get(compat.frame_line(code, instruction))
+            if statement is not None:
+                return id(code), statement
+    return None

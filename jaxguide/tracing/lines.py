@@ -1,0 +1,176 @@
+"""Show a function line by line as JAX traces it."""
+
+import contextlib
+import inspect
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+import jax
+
+from jaxguide.arguments import require_call
+from jaxguide.lines import Line, frames_of_traceback, function_name
+from jaxguide.render import Picture
+from jaxguide.staging import is_traced_argument
+from jaxguide.text import _
+from jaxguide.tracing.fresh import codes_within, is_jitted, trace_anew, trace_until_error, written_function
+from jaxguide.tracing.line_rows import Row, make_rows, primitives_by_statement
+from jaxguide.tracing.line_view import view_html, view_text
+from jaxguide.tracing.record import Recorder
+from jaxguide.tracing.source import Source, read_source
+
+
+@dataclass(frozen=True, repr=False)
+class LineByLine(Picture):
+    """A function's lines with what JAX sees on each: printed in a terminal, shown as HTML in a notebook.
+
+    Args:
+        text, html, svg: the forms in which it is shown; see `jaxguide.render.Picture`.
+        rows: the statements in order, as plain data.
+        elsewhere: the primitives of the program that come from no line of the function, by name and count.
+        error: what stopped the function, in one line; None where it returned.
+    """
+
+    rows: tuple[Row, ...] = ()
+    elsewhere: dict[str, int] = field(default_factory=dict)
+    error: str | None = None
+
+
+def show_lines(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> LineByLine:
+    """Show a function line by line: what is static, what is traced, and what went into the program.
+
+    Calls `fn` once with tracers, as `jax.jit` would, and watches it with `sys.settrace`: a debugger's or coverage's own
+    trace function is put aside for that time and then put back. The primitives of a line come from the equations of
+    the jaxpr (`jax.make_jaxpr`, or `jax.jit(f).trace` for a jitted `f`) and their source lines. Shows what "How to think
+    in JAX" tells with `print`: `x` is traced, `x.shape` is not.
+
+    >>> import jax, jax.numpy as jnp
+    >>> def norm(x, n):
+    ...     size = x.shape[0] + n
+    ...     y = x - x.mean(0)
+    ...     return y / size
+    >>> show_lines(norm, jnp.ones((2, 3)), 1)
+    norm(x, n) · ..., line 1
+    <BLANKLINE>
+    1  def norm(x, n):                | traced  x        float32[2,3]
+                                      | static  n        1
+    2      size = x.shape[0] + n      | traced  x        float32[2,3]
+                                      | static  x.shape  (2, 3)
+                                      | static  n        1
+                                      | static  size     3
+    3      y = x - x.mean(0)          | traced  x  float32[2,3]
+                                      | traced  y  float32[2,3]
+                                      | makes   reduce_sum, div, broadcast_in_dim, sub
+    4      return y / size            | traced  y     float32[2,3]
+                                      | static  size  3
+                                      | makes   div
+
+    A line that ran several times (a Python loop is written out in the program) shows how often, and the first and the
+    last value. A line that raised is marked, and what came before it is shown.
+
+    Args:
+        fn: a function written in a file or a notebook cell: plain, a method, jitted, decorated, or transformed (under
+            `jax.vmap` and `jax.grad` its own code is shown, with the types it has there).
+        args, kwargs: its arguments. If `fn` came from `jax.jit`, its static arguments are static and all others
+            traced; otherwise arrays, keys and floats are traced, and integers, strings, booleans and None stay static.
+
+    Returns:
+        What to print or display; `.rows` holds the same as plain data.
+
+    Raises:
+        TypeError: `fn` is no function, does not take these arguments, or is not written in Python.
+        ValueError: the source of `fn` cannot be read, as after `exec`.
+        Exception: what `fn` raises before its own first line. (A jitted `fn` that raises is traced a second time
+            without `jax.jit`, to get the program up to there; what it prints then is dropped.)
+    """
+    require_call("show_lines", fn, args, kwargs)
+    function, source = _written(fn)
+    recorder = Recorder(source, function.__code__)
+    jaxpr, error = None, None
+    with recorder:
+        try:
+            if is_jitted(fn):
+                jaxpr = trace_anew(fn, args, kwargs)
+            else:
+                jaxpr, error = trace_until_error(fn, args, kwargs, is_traced_argument, Exception)
+        except Exception as raised:
+            error = raised
+    if recorder.traced_arguments is None and error is not None:
+        raise error
+    if jaxpr is None:
+        jaxpr = _again(fn, args, kwargs, recorder.traced_arguments or {})
+    codes = {id(code) for code in codes_within(function.__code__)}
+    primitives, elsewhere = primitives_by_statement(jaxpr, source, codes)
+    message, line = None, None
+    if recorder.traced_arguments is None:
+        message = _("This call did not run the function's own code.")
+    elif error is not None:
+        message = _one_line(error)
+        reached = [line.number for frame, line in frames_of_traceback(error.__traceback__) if id(frame.f_code) in codes]
+        line = reached[-1] if reached else None
+    rows = make_rows(source, recorder.visits, primitives, (line, message) if line and message else None)
+    return _picture(function, source, rows, elsewhere, message, beside=line is not None)
+
+
+def _written(fn: Callable[..., Any]) -> tuple[FunctionType, Source]:
+    function = written_function(fn)
+    if function is None:
+        raise TypeError(
+            _("`show_lines` needs a function written in Python, and `{name}` is not: it has no lines to show.").format(
+                name=function_name(fn)
+            )
+        )
+    source = read_source(function)
+    if source is None:
+        raise ValueError(
+            _(
+                "`show_lines` cannot read the source of `{name}`: write the function in a file or a notebook cell "
+                "rather than with `exec` or `eval`, and import or run it again if it changed since."
+            ).format(name=function_name(function))
+        )
+    return function, source
+
+
+def _again(fn: Any, args: Any, kwargs: Any, traced: dict[str, bool]) -> Any:
+    """Return the jaxpr, up to the error, of a jitted function, with those arguments traced that were so under jit."""
+    bound = inspect.signature(fn).bind(*args, **kwargs)
+    static = {
+        id(leaf)
+        for name, value in bound.arguments.items()
+        if not traced.get(name, True)
+        for leaf in jax.tree.leaves(value)
+    }
+    with contextlib.redirect_stdout(io.StringIO()):
+        return trace_until_error(fn.__wrapped__, args, kwargs, lambda leaf: id(leaf) not in static, Exception)[0]
+
+
+def _one_line(error: Exception) -> str:
+    words = " ".join(str(error).split("\n\n")[0].split())
+    # JAX's messages go on with where the function was defined; the lines shown here tell that.
+    words = words.split(" The error occurred while tracing")[0]
+    text = f"{type(error).__name__}: {words}"
+    return text if len(text) <= 300 else f"{text[:297]}..."
+
+
+def _picture(
+    function: FunctionType,
+    source: Source,
+    rows: tuple[Row, ...],
+    elsewhere: dict[str, int],
+    error: str | None,
+    beside: bool,
+) -> LineByLine:
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    name = function.__qualname__.rpartition("<locals>.")[2]
+    title = f"{name}({', '.join(names)}) · {Line(source.file, source.start)}"
+    foot = None if beside else error
+    return LineByLine(
+        view_text(title, rows, elsewhere, foot),
+        view_html(title, rows, elsewhere, foot),
+        rows=rows,
+        elsewhere=elsewhere,
+        error=error,
+    )

@@ -1,0 +1,166 @@
+"""Watch one function run, line by line, and note what each name was; it keeps descriptions, never a tracer."""
+
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxguide.tracing.describe import Seen, describe_value
+from jaxguide.tracing.fresh import codes_within
+from jaxguide.tracing.source import Source, Statement
+
+_OF_ARRAYS = frozenset({"shape", "dtype", "ndim", "size"})
+_MISSING = object()
+_Sight = tuple[str, str]  # the inner function that has the name ("" for the function itself), and the name
+
+
+@dataclass(eq=False)
+class Visits:
+    """What happened on one statement: how often it ran, and what each name was, first to last."""
+
+    times: int = 0
+    seen: dict[_Sight, list[Seen]] = field(default_factory=dict)
+
+    def note(self, sight: _Sight, value: Any) -> None:
+        """Note a value, of which equal ones in a row count once."""
+        found = self.seen.setdefault(sight, [])
+        described = describe_value(value)
+        if not found or found[-1] != described:
+            # The first, the second and the last are told; a long loop need not keep more.
+            found[2:] = [described] if len(found) > 2 else [*found[2:], described]
+
+
+class Recorder:
+    """Record the lines of one function, and of the functions written inside it, while it is entered.
+
+    It takes the place of `sys.settrace`'s function, such as a debugger's or coverage's, and puts it back.
+    """
+
+    def __init__(self, source: Source, code: CodeType) -> None:
+        self.visits: dict[Statement, Visits] = {}
+        self.traced_arguments: dict[str, bool] | None = None
+        self._source = source
+        self._code = code
+        self._codes = {id(inner): inner for inner in codes_within(code)}
+        self._at: dict[int, Statement | None] = {}
+        self._raising: set[int] = set()
+
+    def __enter__(self) -> "Recorder":
+        self._before = sys.gettrace()
+        sys.settrace(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self._before)
+
+    def _called(self, frame: FrameType, event: str, _: Any) -> Callable[..., Any] | None:
+        code = frame.f_code
+        if event != "call" or id(code) not in self._codes:
+            return None
+        statement = self._source.head(code.co_firstlineno)
+        if statement is not None:
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + _extra(code)]
+            values = {name: frame.f_locals[name] for name in names if name in frame.f_locals and name != ".0"}
+            if code is self._code:
+                if self.traced_arguments is None:
+                    self.traced_arguments = {name: _has_tracer(value) for name, value in values.items()}
+                self._visited(statement).times += 1
+            for name, value in values.items():
+                self._visited(statement).note((self._scope(code), name), value)
+        self._at[id(frame)] = None
+        if not self._is_inner(code) and sys.version_info >= (3, 12):
+            frame.f_trace_opcodes = True  # from 3.12 on a comprehension has no frame of its own
+        return self._moved
+
+    def _moved(self, frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
+        here = self._at.get(id(frame))
+        if event == "exception":
+            self._raising.add(id(frame))
+        elif event == "opcode":
+            if here is not None and here.inner_binds:
+                self._note(here, frame, here.inner_binds, own=False)
+        elif event == "line":
+            self._line(frame, here, self._source.statements.get(frame.f_lineno))
+        elif event == "return":
+            self._leave(frame, here)
+            self._at.pop(id(frame), None)
+        return self._moved
+
+    def _line(self, frame: FrameType, here: Statement | None, now: Statement | None) -> None:
+        if now is None:
+            return
+        again = now is here and now.repeats and frame.f_lineno == now.start
+        if now is here and not again:
+            self._raising.discard(id(frame))
+            return
+        self._leave(frame, here)
+        self._at[id(frame)] = now
+        # A function on one line was counted by its call or its `def`, a lambda by the line that it is part of.
+        if now is not self._source.head(frame.f_code.co_firstlineno) and not self._is_inner(frame.f_code):
+            self._visited(now).times += 1
+        self._note(now, frame, now.uses)
+
+    def _leave(self, frame: FrameType, here: Statement | None) -> None:
+        if here is not None and id(frame) not in self._raising:
+            self._note(here, frame, [*here.binds, *(here.inner_binds if self._is_inner(frame.f_code) else ())])
+        self._raising.discard(id(frame))
+
+    def _note(self, statement: Statement, frame: FrameType, names: list[str], own: bool = True) -> None:
+        code = frame.f_code
+        scope = self._scope(code) if own else COMPREHENSION
+        if own and self._is_inner(code):
+            # What it takes from around it is noted there.
+            names = [name for name in [*names, *code.co_varnames] if name.split(".")[0] in code.co_varnames]
+        values = frame.f_locals
+        for name in names:
+            for shown, value in _values(name, values, frame.f_globals):
+                self._visited(statement).note((scope, shown), value)
+
+    def _is_inner(self, code: CodeType) -> bool:
+        """Tell whether it is a lambda or comprehension, which is part of a statement."""
+        return code is not self._code and code.co_name in _SCOPES
+
+    def _visited(self, statement: Statement) -> Visits:
+        return self.visits.setdefault(statement, Visits())
+
+    def _scope(self, code: CodeType) -> str:
+        return _SCOPES.get(code.co_name, "") if code is not self._code else ""
+
+
+COMPREHENSION = "comprehension"
+_SCOPES = {"<lambda>": "lambda"} | dict.fromkeys(("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"), COMPREHENSION)
+
+
+def _extra(code: CodeType) -> int:
+    return bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)  # *args and **kwargs
+
+
+def _values(name: str, values: dict[str, Any], globals_: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the name with its value where it says something: no modules, and no functions but local ones."""
+    base, _, attribute = name.partition(".")
+    value = values.get(base, globals_.get(base, _MISSING))
+    if value is _MISSING or isinstance(value, types.ModuleType):
+        return
+    if not attribute:
+        if not callable(value) or (base in values and getattr(value, "__name__", None) != base):
+            yield name, value
+        return
+    if isinstance(value, jax.Array | np.ndarray | jax.core.Tracer):
+        if attribute in _OF_ARRAYS:
+            yield name, getattr(value, attribute)
+        return
+    # Read as it is stored, so that no property of the user's runs.
+    stored = value.__dict__ if hasattr(value, "__dict__") and not isinstance(value, type) else {}
+    if attribute in getattr(value, "_fields", ()):
+        yield name, getattr(value, attribute)
+    elif attribute in stored and not callable(stored[attribute]):
+        yield name, stored[attribute]
+
+
+def _has_tracer(value: Any) -> bool:
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(value))

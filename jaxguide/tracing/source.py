@@ -1,0 +1,204 @@
+"""Read a function's source as rows: the lines of each statement, with the names it uses and binds."""
+
+import ast
+import linecache
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+@dataclass(eq=False)
+class Statement:
+    """One statement (of a compound one only its head), or several that share a line.
+
+    Args:
+        start, end: its first and last line in the file.
+        uses, binds: the names, and attributes of a name such as `x.shape`, in the order of the source.
+        inner_binds: the variables of the comprehensions in it.
+        repeats: it is a loop whose body stands on the same line.
+        body: the first line of a loop's body, None elsewhere.
+        runs: Python runs something for it (not for a docstring or a declaration).
+    """
+
+    start: int
+    end: int
+    uses: list[str] = field(default_factory=list)
+    binds: list[str] = field(default_factory=list)
+    inner_binds: list[str] = field(default_factory=list)
+    repeats: bool = False
+    body: int | None = None
+    runs: bool = False
+
+
+@dataclass(eq=False)
+class Source:
+    """The source of one function.
+
+    Args:
+        file: the file, or the kernel's name of a cell.
+        start: the number of its first line.
+        lines: its lines, without the indentation that all have.
+        statements: by line number; a line without a statement (blank, comment) is missing.
+    """
+
+    file: str
+    start: int
+    lines: list[str]
+    statements: dict[int, Statement]
+
+    def head(self, first_line: int) -> Statement | None:
+        """Return the statement that defines the function or lambda whose code begins on a line."""
+        number = first_line
+        while number not in self.statements and number < self.start + len(self.lines):
+            number += 1  # the function's own decorators are no statements of it
+        return self.statements.get(number)
+
+
+def read_source(function: FunctionType) -> Source | None:
+    """Return a function's source; None where it cannot be found.
+
+    >>> read_source(read_source).lines[0]
+    'def read_source(function: FunctionType) -> Source | None:'
+    >>> read_source(eval("lambda x: x")) is None
+    True
+    """
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    try:
+        module = ast.parse("".join(lines))
+    except (SyntaxError, ValueError):
+        return None
+    node = _node(module, code)
+    if node is None:
+        return None
+    start, end = _first_line(node), node.end_lineno or node.lineno
+    reader = _Reader()
+    if isinstance(node, ast.Lambda):
+        statement = Statement(start, end, runs=True)
+        reader.statements = dict.fromkeys(range(start, end + 1), statement)
+        reader.names(statement, node.body)
+    else:
+        reader.read(node)
+        for number in range(start, node.lineno):  # its decorators ran when it was defined
+            reader.statements.pop(number, None)
+        reader.statements[node.lineno].start = node.lineno
+    return Source(code.co_filename, start, _dedented(lines[start - 1 : end]), reader.statements)
+
+
+def _node(module: ast.AST, code: CodeType) -> _Function | ast.Lambda | None:
+    lambdas = []
+    for node in ast.walk(module):
+        if isinstance(node, _Function) and (node.name, _first_line(node)) == (code.co_name, code.co_firstlineno):
+            return node
+        if isinstance(node, ast.Lambda) and code.co_name == "<lambda>" and node.lineno == code.co_firstlineno:
+            lambdas.append(node)
+    fitting = [node for node in lambdas if _holds(node.body, code)]
+    # Walked from the outside in: of a lambda inside a lambda the inner one comes last.
+    return fitting[-1] if fitting else None
+
+
+def _holds(body: ast.expr, code: CodeType) -> bool:
+    """Tell whether all instructions of a code object come from an expression."""
+    start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
+    places = [(p[0], p[2], p[1], p[3]) for p in code.co_positions() if None not in p and p[3] != 0]
+    return bool(places) and all(start <= (a, b) and (c, d) <= end for a, b, c, d in places)
+
+
+def _first_line(node: _Function | ast.Lambda) -> int:
+    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+    return min(part.lineno for part in (node, *decorators))
+
+
+def _dedented(lines: list[str]) -> list[str]:
+    texts = [line.rstrip().expandtabs(4) for line in lines]
+    indent = min((len(text) - len(text.lstrip()) for text in texts if text), default=0)
+    first = len(texts[0]) - len(texts[0].lstrip())
+    return [text[min(indent, first) :] for text in texts]
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.statements: dict[int, Statement] = {}
+
+    def read(self, node: ast.AST) -> None:
+        """Read a statement and those inside it."""
+        if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
+            self._claim(node)
+        for name in _BLOCKS:
+            for inner in getattr(node, name, None) or ():
+                if isinstance(inner, ast.AST):
+                    self.read(inner)
+
+    def _claim(self, node: ast.AST) -> None:
+        head = list(_head(node))
+        place = node.pattern if isinstance(node, ast.match_case) else node
+        assert isinstance(place, ast.stmt | ast.excepthandler | ast.pattern)
+        start = _first_line(node) if isinstance(node, _Function) else place.lineno
+        compound = any(getattr(node, name, None) for name in _BLOCKS)
+        ends = [part.end_lineno for inner in head for part in ast.walk(inner) if hasattr(part, "end_lineno")]
+        end = max([place.lineno, *(e for e in ends if e)]) if compound else place.end_lineno or start
+        statement = self.statements.get(start) or Statement(start, end)
+        statement.end = max(statement.end, end)
+        for number in range(start, end + 1):
+            self.statements.setdefault(number, statement)
+        if isinstance(node, ast.For | ast.While | ast.AsyncFor):
+            statement.body = node.body[0].lineno
+            statement.repeats = statement.body == start
+        if _is_declaration(node):
+            return
+        statement.runs = True
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            _add(statement.uses, [node.target.id])
+        for inner in head:
+            self.names(statement, inner)
+
+    def names(self, statement: Statement, node: ast.AST, hidden: frozenset[str] = frozenset()) -> None:
+        """Note the names of an expression; `hidden` are those that a lambda or comprehension around it binds."""
+        if isinstance(node, ast.Lambda):
+            inner = hidden | {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
+            for default in [*node.args.defaults, *node.args.kw_defaults]:
+                if default is not None:
+                    self.names(statement, default, hidden)
+            self.names(statement, node.body, inner)
+            return
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            bound = [n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
+            _add(statement.inner_binds, [name for name in bound if name not in hidden])
+            hidden |= set(bound)
+        elif isinstance(node, ast.Name) and node.id not in hidden:
+            _add(statement.uses if isinstance(node.ctx, ast.Load) else statement.binds, [node.id])
+        elif isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
+            _add(statement.binds, [node.name])
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id not in hidden:
+            self.names(statement, node.value, hidden)
+            dotted = f"{node.value.id}.{node.attr}"
+            _add(statement.uses if isinstance(node.ctx, ast.Load) else statement.binds, [dotted])
+            return
+        for inner_node in ast.iter_child_nodes(node):
+            if not isinstance(inner_node, ast.arg):
+                self.names(statement, inner_node, hidden)
+
+
+def _is_declaration(node: ast.AST) -> bool:
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)
+    return isinstance(node, ast.Global | ast.Nonlocal) or (isinstance(node, ast.AnnAssign) and node.value is None)
+
+
+def _head(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of a statement that are no statements themselves, without annotations."""
+    for name, value in ast.iter_fields(node):
+        if name in (*_BLOCKS, "returns", "annotation", "type_params"):
+            continue
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.arguments):
+                yield from (d for d in [*part.defaults, *part.kw_defaults] if d is not None)
+            elif isinstance(part, ast.AST):
+                yield part
+
+
+def _add(names: list[str], more: list[str]) -> None:
+    names += [name for name in dict.fromkeys(more) if name not in names]
