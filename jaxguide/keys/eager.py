@@ -37,20 +37,22 @@ class _Empty:
 class ObservingTrace(jax.core.Trace):
     """Receive the operations of a function that runs, show them to the observer, then run them."""
 
+    only_watches = True
+
     def __init__(self, parent: Any, observer: interpret.Observer) -> None:
         super().__init__()
-        self.parent = parent
+        self.parent_trace = parent
         self.observer = observer
         self.scope = interpret.Scope(_Empty(), {})
 
     def stage_value(self, val: Any) -> Any:
         """Return a value as the trace below does."""
-        return self.parent.stage_value(val)
+        return self.parent_trace.stage_value(val)
 
     def process_primitive(self, primitive: Any, tracers: Sequence[Any], params: dict[str, Any], /) -> Any:
         """Run one operation; JAX calls this for each."""
         operation = Operation(primitive, params, source_info_util.current())
-        with core.set_current_trace(self.parent):
+        with core.set_current_trace(self.parent_trace):
             if not self.observer.watches(operation):
                 if primitive.name.startswith("debug_"):
                     return []
@@ -61,7 +63,9 @@ class ObservingTrace(jax.core.Trace):
                 closed = jax.make_jaxpr(lambda *args: primitive.bind(*args, **params))(*tracers)
                 outputs = interpret.run(closed, tracers, self.observer, step)
             if outputs is None:
-                return primitive.bind(*tracers, **params)
+                result = primitive.bind(*tracers, **params)
+                outputs = result if primitive.multiple_results else [result]
+            self.observer.after(step, outputs)
             return outputs if primitive.multiple_results else outputs[0]
 
     def process_custom_jvp_call(self, primitive: Any, fun: Any, jvp: Any, tracers: Sequence[Any], /, **_: Any) -> Any:
@@ -82,9 +86,13 @@ def run_eagerly(
 ) -> Any:
     """Call `fn` on real values, show each operation to `observer`, and return the result.
 
+    Containers among the arguments are copied first, as tracing does: what `fn` changes in place stays its own.
+
     Raises:
         Exception: whatever `fn` raises.
     """
+    with contextlib.suppress(Exception):  # a container that is no pytree for JAX, such as a dict with unlike keys
+        args, kwargs = jax.tree.map(lambda leaf: leaf, (tuple(args), dict(kwargs)))
     with core.take_current_trace() as current:
         trace = ObservingTrace(current, observer)
         with core.set_current_trace(trace):

@@ -1,0 +1,320 @@
+"""Hand out PRNG keys one after the other, and refuse where that would repeat them."""
+
+import operator
+import threading
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxguide import compat
+from jaxguide.arguments import array_type, describe
+from jaxguide.text import _
+
+# Folded into the key that a stream starts from: the stream's keys are then none of those that `split` or small
+# numbers in `fold_in` make of the same key elsewhere.
+_START = np.uint32(0x6B657973)
+_COUNTING = threading.Lock()
+
+
+class KeyStreamError(RuntimeError):
+    """Raised where a `KeyStream` would repeat its numbers or lose count; says what to do instead."""
+
+
+@jax.tree_util.register_pytree_with_keys_class
+class KeyStream:
+    """Hand out a fresh PRNG key at each call, so that no key has to be split by hand.
+
+    >>> import jax
+    >>> stream = KeyStream(0)
+    >>> x = jax.random.normal(stream.next(), (3,))
+    >>> noise = jax.random.normal(stream.next(), (3,))
+    >>> stream
+    KeyStream(key<fry>[], count=2)
+
+    A stream counts its calls. It is a pytree of a key and a count, so it goes wherever arrays go. A transformed
+    function works on a copy: **pass the stream in and return it**, and rebind the name.
+
+    >>> @jax.jit
+    ... def step(x, stream):
+    ...     return x + jax.random.normal(stream.next(), x.shape), stream
+    >>> x, stream = step(x, stream)
+    >>> stream
+    KeyStream(key<fry>[], count=3)
+
+    A stream that is not returned has not moved on, and the next call with it repeats the numbers. JAX gives no way to
+    notice that while it happens, for a stream may well be used up inside: `jaxguide.keys.check_keys` finds it. To lend
+    a stream without taking it back, lend a fork:
+
+    >>> def walk(stream):
+    ...     return jax.random.normal(stream.next())
+    >>> jax.jit(walk)(stream.fork()).shape
+    ()
+    >>> jax.vmap(walk)(stream.fork(5)).shape
+    (5,)
+
+    A stream that a traced function was not given, but finds in an enclosing scope, would be stuck at one count in the
+    compiled program and repeat its numbers at every call. So that is an error:
+
+    >>> jax.jit(lambda x: x + jax.random.normal(stream.next()))(1.0)
+    Traceback (most recent call last):
+    jaxguide.keys.stream.KeyStreamError: `KeyStream.next` was called on a stream that was not passed in to the function
+    that JAX is tracing, ...
+
+    `jax.grad` alone runs the function once, so there a stream may be an argument or come from outside, and it moves on
+    in place; not so `jax.jacfwd` and `jax.hessian`, which map over directions: draw the keys outside of them. A copy
+    (`copy.copy`, `copy.deepcopy`, `pickle`, and each transformed function's) repeats the numbers of the original; for
+    other numbers use `fork`. Under `jax.vmap` with `in_axes=None` every row gets the same numbers, as it would from one
+    key.
+
+    Args:
+        seed_or_key: an int, as for `jax.random.key`; or one key, typed or uint32, of any implementation, to be used for
+            nothing else. The stream gives out keys of the same kind.
+
+    Raises:
+        TypeError: for anything else.
+        ValueError: for an array of keys, or a seed that JAX would cut off.
+        KeyStreamError: from `next`, `take` and `fork`, and when the stream is passed on, where it would repeat numbers.
+
+    Rests on `jax.random.fold_in` and `jax.random.split`: the n-th call folds n in, counting from 0.
+    """
+
+    def __init__(self, seed_or_key: Any) -> None:
+        self._set(jax.random.fold_in(_start_key(seed_or_key), _START), np.uint32(0))
+
+    def _set(self, key: Any, count: Any) -> None:
+        self._key, self._count = key, count
+        self._home, _ = compat.trace_state()
+        self._handed_out = False
+
+    @property
+    def key(self) -> Any:
+        """The key that numbers are folded into; drawing from it is a mistake."""
+        return self._key
+
+    @property
+    def count(self) -> Any:
+        """How often the stream was used, uint32[]."""
+        return self._count
+
+    def next(self) -> jax.Array:
+        """Return a fresh key: `jax.random.fold_in(key, count)`.
+
+        >>> first, second = (stream := KeyStream(0)).next(), stream.next()
+        >>> bool((jax.random.key_data(first) != jax.random.key_data(second)).any())
+        True
+        """
+        return self._next("next")
+
+    def take(self, n: int) -> jax.Array:
+        """Return `n` fresh keys in an array: `jax.random.split(stream.next(), n)`.
+
+        >>> KeyStream(0).take(3).shape
+        (3,)
+        """
+        count = _whole_number("take", n)
+        return jax.random.split(self._next("take"), count)
+
+    def fork(self, n: int | None = None) -> "KeyStream":
+        """Return a stream of its own, or `n` of them batched along axis 0 for `jax.vmap` and `jax.lax.scan`.
+
+        Its key is split from `stream.next()`. A batch can be unpacked, once.
+
+        >>> data, model = KeyStream(0).fork(2)
+        >>> KeyStream(0).fork(5)
+        KeyStream(key<fry>[5], count=uint32[5])
+        """
+        if n is None:
+            # Split although it is one: of an `unsafe_rbg` key, folding a then b gives what folding b then a gives.
+            return _stream(jax.random.split(self._next("fork"), 1)[0], np.uint32(0))
+        count = _whole_number("fork", n)
+        return _stream(jax.random.split(self._next("fork"), count), np.zeros(count, np.uint32))
+
+    def _next(self, method: str) -> jax.Array:
+        self._require_home(method)
+        shape = _batch_shape(self._key)
+        if shape:
+            raise KeyStreamError(
+                _(
+                    "`KeyStream.{method}` was called on a batch of {count} streams: map over the batch with `jax.vmap` "
+                    "or `jax.lax.scan`, or unpack it, as in `a, b = stream.fork(2)`."
+                ).format(method=method, count=shape[0])
+            )
+        with _COUNTING:
+            count = self._count
+            self._count = count + np.uint32(1)
+        return jax.random.fold_in(self._key, count)
+
+    def __iter__(self) -> "Iterator[KeyStream]":
+        if not _batch_shape(self._key):
+            raise TypeError(
+                _(
+                    "A `KeyStream` has no end, so it cannot be iterated over or unpacked: use `stream.take(n)` for n "
+                    "keys, or `stream.fork(n)` for n streams."
+                )
+            )
+        self._require_home("__iter__")
+        streams = [_stream(self._key[i], self._count[i]) for i in range(_batch_shape(self._key)[0])]
+        self._handed_out = True
+        return iter(streams)
+
+    def _require_home(self, method: str) -> None:
+        home, eager = compat.trace_state()
+        if self._home != home:
+            _refuse_away(method, eager)
+        if self._handed_out:
+            raise KeyStreamError(
+                _(
+                    "This batch of streams was unpacked before, and using it again would repeat the numbers of the "
+                    "streams that came out: use those, or fork again."
+                )
+            )
+
+    def tree_flatten_with_keys(self) -> tuple[tuple[tuple[Any, Any], ...], None]:
+        """Return key and count with their names, for `jax.tree_util`."""
+        names = (jax.tree_util.GetAttrKey("key"), jax.tree_util.GetAttrKey("count"))
+        leaves, _none = self.tree_flatten()
+        return tuple(zip(names, leaves, strict=True)), None
+
+    def tree_flatten(self) -> tuple[tuple[Any, Any], None]:
+        """Return key and count, for `jax.tree_util`."""
+        self._require_home("tree_flatten")
+        return (self._key, self._count), None
+
+    @classmethod
+    def tree_unflatten(cls, _none: None, leaves: tuple[Any, Any]) -> "KeyStream":
+        """Return a stream of the given key and count, for `jax.tree_util`."""
+        return _stream(*leaves)
+
+    def __copy__(self) -> "KeyStream":
+        copied = _stream(self._key, self._count)
+        copied._home, copied._handed_out = self._home, self._handed_out
+        return copied
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> "KeyStream":
+        return self.__copy__()  # arrays do not change
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._require_home("__reduce__")
+        return _stream, (self._key, self._count)
+
+    def __repr__(self) -> str:
+        try:
+            count = array_type(self._count) if np.ndim(self._count) else str(int(self._count))
+        except Exception:  # a tracer, or one of the stand-ins that JAX puts into trees
+            count = _("traced") if isinstance(self._count, jax.core.Tracer) else type(self._count).__name__
+        kind = array_type(self._key) if hasattr(self._key, "dtype") else type(self._key).__name__
+        return f"KeyStream({kind}, count={count})"
+
+
+def _stream(key: Any, count: Any) -> KeyStream:
+    """Return a stream of these leaves, whatever they are: JAX also builds trees of stand-ins."""
+    stream = object.__new__(KeyStream)
+    stream._set(key, count)
+    return stream
+
+
+def _batch_shape(key: Any) -> tuple[int, ...]:
+    shape = tuple(np.shape(key))
+    return shape if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else shape[:-1]
+
+
+def _start_key(value: Any) -> Any:
+    """Return the key to start from, from a seed or a key."""
+    if isinstance(value, KeyStream):
+        raise TypeError(_("`KeyStream` got a stream already: use it as it is, or `stream.fork()` for one of its own."))
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.ndarray | np.generic | jax.Array):
+        _refuse_start(value)
+    if isinstance(value, int):
+        return jax.random.key(_whole_seed(value))
+    typed = jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
+    if not typed and jnp.issubdtype(value.dtype, jnp.integer) and not value.ndim:
+        seed: Any = value if isinstance(value, jax.core.Tracer) else _whole_seed(int(value))
+        return jax.random.key(seed)
+    if not typed and (value.dtype != np.uint32 or not _is_key_data(value)):
+        _refuse_start(value)
+    shape = _batch_shape(value)
+    if shape:
+        raise ValueError(
+            _(
+                "`KeyStream` starts from one key and got an array of keys, shape {shape}: take one of them, as in "
+                "`KeyStream(keys[0])`, or make a stream of each with `jax.vmap(KeyStream)(keys)`."
+            ).format(shape=shape)
+        )
+    return value if isinstance(value, jax.Array) else jnp.asarray(value)
+
+
+def _is_key_data(value: Any) -> bool:
+    try:
+        jax.eval_shape(jax.random.wrap_key_data, jax.ShapeDtypeStruct(value.shape, value.dtype))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _refuse_start(value: Any) -> NoReturn:
+    raise TypeError(
+        _(
+            "`KeyStream` needs an int or a PRNG key and got {got}: pass a seed, as in `KeyStream(0)`, or a key of "
+            "`jax.random.key`."
+        ).format(got=describe(value))
+    )
+
+
+def _whole_seed(seed: int) -> int:
+    """Return the seed; JAX would silently drop the upper bits of one that is too long."""
+    bits = 64 if jax.config.jax_enable_x64 else 32
+    # Without x64 a seed is cut to 32 bits; with it, to the range of int64.
+    highest = 2**63 if bits == 64 else 2**32
+    if not -(2 ** (bits - 1)) <= seed < highest:
+        raise ValueError(
+            _(
+                "`KeyStream` got the seed {seed}, of which JAX would use {bits} bits only: pass an int from {lowest} "
+                "to {highest}."
+            ).format(seed=seed, bits=bits, lowest=-(2 ** (bits - 1)), highest=highest - 1)
+        )
+    return seed
+
+
+def _whole_number(method: str, n: Any) -> int:
+    """Return n as an int that is not negative."""
+    if isinstance(n, jax.core.Tracer):
+        raise TypeError(
+            _(
+                "`KeyStream.{method}` needs an int that is known while tracing, and got {got}: an array's shape cannot "
+                "depend on a traced value, so make it a static argument."
+            ).format(method=method, got=describe(n))
+        )
+    try:
+        number = -1 if isinstance(n, bool) else operator.index(n)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise TypeError(
+            _("`KeyStream.{method}` needs an int that is not negative, and got {got}.").format(
+                method=method, got=describe(n)
+            )
+        )
+    return number
+
+
+def _refuse_away(method: str, eager: bool) -> NoReturn:
+    what = {
+        "tree_flatten": _("A `KeyStream` was passed on"),
+        "__iter__": _("A batch of streams was unpacked"),
+        "__reduce__": _("A `KeyStream` was pickled"),
+    }.get(method) or _("`KeyStream.{method}` was called on a stream").format(method=method)
+    if eager:
+        text = _(
+            "{what} that was made inside a function that JAX traced, and its numbers are not known outside: return the "
+            "stream from that function, and use the one that comes back."
+        )
+    else:
+        text = _(
+            "{what} that was not passed in to the function that JAX is tracing, so the compiled program would repeat "
+            "the same numbers: pass the stream in and return it, as in `y, stream = f(x, stream)` (under `jax.vmap` "
+            "pass `stream.fork(n)`), or draw the keys outside and pass those in."
+        )
+    raise KeyStreamError(text.format(what=what))

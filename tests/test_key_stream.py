@@ -1,0 +1,530 @@
+"""KeyStream: every key is fresh, under every transformation, and where one would repeat it raises instead."""
+
+import copy
+import functools
+import itertools
+import pickle
+import threading
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hlo import normalised_hlo
+from jax import lax, random
+
+from jaxguide.keys import KeyStream, KeyStreamError, key_use
+from jaxguide.tracing import trace_counts
+
+KEYS = {
+    "typed": lambda: random.key(7),
+    "legacy": lambda: random.PRNGKey(7),
+    "rbg": lambda: random.key(7, impl="rbg"),
+    "unsafe_rbg": lambda: random.key(7, impl="unsafe_rbg"),
+}
+
+
+@pytest.fixture
+def stream():
+    return KeyStream(0)
+
+
+def bits(keys):
+    """The words of each key, as a list of tuples."""
+    data = np.asarray(random.key_data(keys) if jnp.issubdtype(keys.dtype, jax.dtypes.prng_key) else keys)
+    return [tuple(row) for row in data.reshape(-1, data.shape[-1]).tolist()]
+
+
+class KeyAndCount(NamedTuple):
+    key: jax.Array
+    count: jax.Array
+
+
+def noisy(x, stream):
+    return x + random.normal(stream.next(), jnp.shape(x)), stream
+
+
+def draw(stream):
+    return random.normal(stream.next())
+
+
+# What the keys are.
+
+
+def test_keys_are_what_the_docstrings_say(stream):
+    key = stream.key
+    assert bits(stream.next()) == bits(random.fold_in(key, 0))
+    assert bits(stream.take(3)) == bits(random.split(random.fold_in(key, 1), 3))
+    assert bits(stream.fork(3).key) == bits(random.split(random.fold_in(key, 2), 3))
+    assert bits(stream.fork().key) == bits(random.split(random.fold_in(key, 3), 1))
+    assert int(stream.count) == 4
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_no_key_comes_twice_and_none_is_made_elsewhere_from_the_same_key(kind):
+    key = KEYS[kind]()
+    stream = KeyStream(key)
+    seen = bits(key) + bits(stream.key)
+    seen += bits(random.split(key, 50))
+    if kind != "unsafe_rbg":
+        seen += [b for i in range(50, 60) for b in bits(random.fold_in(key, i))]  # up to 50 `split` made them already
+
+    def walk(stream, depth):
+        found = bits(stream.next()) + bits(stream.take(5)) + bits(stream.next()) + bits(stream.take(1))
+        if depth:
+            for child in (*stream.fork(3), stream.fork(), *stream.fork(1)):
+                found += bits(child.key) + walk(child, depth - 1)
+        return found + bits(stream.next())
+
+    seen += walk(stream, 2)
+    assert len(seen) > 300
+    assert len(set(seen)) == len(seen)
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_keys_are_of_the_kind_that_the_stream_was_made_of(kind):
+    key = KEYS[kind]()
+    stream = KeyStream(key)
+    for made, shape in ((stream.next(), ()), (stream.take(3), (3,)), (stream.fork(2).key, (2,))):
+        assert made.dtype == key.dtype
+        assert made.shape == shape + key.shape
+    assert jax.jit(draw)(stream).shape == ()
+    assert len(set(np.asarray(jax.vmap(draw)(stream.fork(6))).tolist())) == 6
+
+
+@pytest.mark.parametrize("seed", [3, np.int64(3), np.uint8(3), np.array(3), jnp.int32(3), random.key(3)])
+def test_a_seed_may_be_any_whole_number(seed):
+    assert bits(KeyStream(seed).next()) == bits(KeyStream(3).next())
+
+
+def test_legacy_key_data_in_numpy_is_a_key():
+    assert bits(KeyStream(np.asarray(random.PRNGKey(3))).next()) == bits(KeyStream(3).next())
+
+
+def test_different_seeds_give_different_keys():
+    assert len({bits(KeyStream(seed).next())[0] for seed in (0, 1, -1, -2, 2**31, -(2**31) + 5, 2**32 - 3)}) == 7
+
+
+def test_eager_jit_and_disabled_jit_give_the_same_keys():
+    def keys(stream):
+        return stream.next(), stream.take(2), stream.fork(2).key, stream.next()
+
+    eager, compiled = keys(KeyStream(5)), jax.jit(keys)(KeyStream(5))
+    with jax.disable_jit():
+        disabled = jax.jit(keys)(KeyStream(5))
+    for one, two, three in zip(eager, compiled, disabled, strict=True):
+        assert bits(one) == bits(two) == bits(three)
+
+
+# Under transformations, passed in and returned.
+
+
+def test_jit_moves_on_the_stream_that_it_returns(stream):
+    _, returned = jax.jit(noisy)(1.0, stream)
+    assert (int(stream.count), int(returned.count)) == (0, 1)
+    assert returned.count.dtype == jnp.uint32
+    assert not returned.count.weak_type
+
+
+def test_a_training_loop_traces_once_and_draws_anew_each_time():
+    def loop(stream):
+        counts, values = [], []
+        step = jax.jit(noisy)
+        for _ in range(4):
+            x, stream = step(0.0, stream)
+            values.append(float(x))
+            counts.append(int(stream.count))
+        return counts, values
+
+    counts, values = loop(KeyStream(0))
+    assert counts == [1, 2, 3, 4]
+    assert len(set(values)) == 4
+    step = jax.jit(noisy)
+    first = KeyStream(0)
+    second = step(0.0, first)[1]
+    assert [count.traces for count in trace_counts(step, [((0.0, first), {}), ((0.0, second), {})])] == [1, 0]
+
+
+def test_scan_carries_a_stream_and_draws_anew_at_each_step(stream):
+    after, values = lax.scan(lambda s, _: (s, draw(s)), stream, None, length=5)
+    assert int(after.count) == 5
+    again = KeyStream(0)
+    np.testing.assert_array_equal(values, jnp.stack([draw(again) for _ in range(5)]))
+
+
+def test_scan_takes_a_batch_of_streams(stream):
+    _, values = lax.scan(lambda c, s: (c, draw(s) + draw(s)), 0, stream.fork(5))
+    assert len(set(np.asarray(values).tolist())) == 5
+
+
+def test_vmap_gives_each_row_of_a_batch_its_own_numbers_and_returns_the_batch(stream):
+    values, after = jax.vmap(noisy)(jnp.zeros((4, 2)), stream.fork(4))
+    assert len(set(np.asarray(values).ravel().tolist())) == 8
+    np.testing.assert_array_equal(after.count, np.ones(4, np.uint32))
+    more, _ = jax.vmap(noisy, in_axes=(None, 0))(0.0, after)
+    assert not set(np.asarray(more).tolist()) & set(np.asarray(values).ravel().tolist())
+
+
+def test_vmap_with_no_axis_shares_the_numbers_as_with_one_key(stream):
+    values, after = jax.vmap(noisy, in_axes=(0, None), out_axes=(0, None))(jnp.zeros(3), stream)
+    assert len(set(np.asarray(values).tolist())) == 1
+    assert int(after.count) == 1
+
+
+def test_streams_are_made_and_forked_under_vmap():
+    made = jax.vmap(KeyStream)(random.split(random.key(0), 3))
+    nested = jax.vmap(lambda s: s.fork(2))(made)
+    values = jax.vmap(jax.vmap(draw))(nested)
+    assert values.shape == (3, 2)
+    assert len(set(np.asarray(values).ravel().tolist())) == 6
+
+
+@pytest.mark.parametrize("around", [lambda f: f, jax.jit], ids=["eager", "jit"])
+def test_grad_takes_a_stream_and_returns_it_beside_the_value(around, stream):
+    def loss(w, stream):
+        value, stream = noisy(w, stream)
+        return (value**2).sum(), stream
+
+    (_, after), gradient = around(jax.value_and_grad(loss, has_aux=True))(jnp.ones(3), stream)
+    assert int(after.count) == 1
+    np.testing.assert_allclose(gradient, 2 * noisy(jnp.ones(3), KeyStream(0))[0], rtol=1e-6)
+
+
+def test_grad_through_scan_checkpoint_and_jit_takes_a_stream(stream):
+    def loss(w, stream):
+        step = jax.checkpoint(lambda carry, _: (noisy(carry[0] * w, carry[1]), None))
+        (x, stream), _ = lax.scan(step, (1.0, stream), None, length=3)
+        return x
+
+    assert np.isfinite(jax.jit(jax.grad(loss))(2.0, stream))
+    assert np.isfinite(jax.grad(loss)(2.0, stream))
+
+
+def test_grad_alone_runs_once_so_the_stream_moves_on_in_place(stream):
+    gradients = [float(jax.grad(lambda w: w * draw(stream))(1.0)) for _ in range(3)]
+    assert len(set(gradients)) == 3
+    assert int(stream.count) == 3
+
+
+def test_cond_and_while_carry_a_stream(stream):
+    def often(s):
+        return draw(s) + draw(s), s
+
+    for yes, count in ((True, 2), (False, 0)):
+        _, after = jax.jit(lambda p, s: lax.cond(p, often, lambda s: (0.0, s), s))(yes, stream)
+        assert int(after.count) == count
+
+    def advance(s):
+        s.next()
+        return s
+
+    assert int(lax.while_loop(lambda s: s.count < 5, advance, stream).count) == 5
+    assert int(lax.fori_loop(0, 4, lambda i, s: advance(s), stream).count) == 4
+
+
+def test_custom_rules_take_a_stream():
+    @jax.custom_vjp
+    def scaled(x, stream):
+        return x * draw(stream)
+
+    scaled.defvjp(lambda x, s: ((r := draw(s)) * x, r), lambda r, g: (g * r, None))
+    assert float(jax.grad(scaled)(2.0, KeyStream(0))) == float(draw(KeyStream(0)))
+
+
+def test_a_stream_made_inside_a_traced_function_works_there():
+    def inside(key):
+        stream = KeyStream(key)
+        return [random.normal(key) for key in stream.take(2)] + [draw(stream)]
+
+    assert len({float(value) for value in jax.jit(inside)(random.key(0))}) == 3
+
+
+def test_leak_checking_finds_nothing(stream):
+    with jax.checking_leaks():
+        jax.jit(noisy)(1.0, stream)
+        lax.scan(lambda s, _: (s, draw(s)), stream, None, length=2)
+
+
+def test_another_thread_may_use_it_and_no_key_comes_twice(stream):
+    found = []
+
+    def work():
+        for _ in range(50):
+            found.extend(bits(stream.next()))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 200
+
+
+# Where numbers would repeat.
+
+
+CLOSURES = {
+    "jit": lambda f: jax.jit(f)(1.0),
+    "vmap": lambda f: jax.vmap(f)(jnp.ones(3)),
+    "scan": lambda f: lax.scan(lambda c, x: (c, f(x)), 0.0, jnp.ones(3)),
+    "map": lambda f: lax.map(f, jnp.ones(3)),
+    "while": lambda f: lax.while_loop(lambda x: x < 5, f, 1.0),
+    "cond": lambda f: lax.cond(True, f, lambda x: x, 1.0),
+    "jit of grad": lambda f: jax.jit(jax.grad(f))(1.0),
+    "grad of jit": lambda f: jax.grad(jax.jit(f))(1.0),
+    "vmap of grad": lambda f: jax.vmap(jax.grad(f))(jnp.ones(3)),
+    "jit of vmap": lambda f: jax.jit(jax.vmap(f))(jnp.ones(3)),
+    "checkpoint": lambda f: jax.checkpoint(f)(1.0),
+    "eval_shape": lambda f: jax.eval_shape(f, 1.0),
+    "make_jaxpr": lambda f: jax.make_jaxpr(f)(1.0),
+}
+
+
+@pytest.mark.parametrize("way", CLOSURES)
+def test_a_stream_from_an_enclosing_scope_is_refused(way, stream):
+    with pytest.raises(KeyStreamError) as caught:
+        CLOSURES[way](lambda x: x + draw(stream))
+    assert "`KeyStream.next` was called on a stream that was not passed in" in str(caught.value)
+    for advice in ("`y, stream = f(x, stream)`", "`stream.fork(n)`", "draw the keys outside"):
+        assert advice in str(caught.value)
+    assert int(stream.count) == 0
+    stream.next()  # and it is as good as before
+
+
+@pytest.mark.parametrize("use", [lambda s: s.take(1), lambda s: s.fork().next(), lambda s: s.fork(2).key])
+def test_each_method_refuses(use, stream):
+    with pytest.raises(KeyStreamError, match=r"`KeyStream\.(take|fork)` was called on a stream that was not passed in"):
+        jax.jit(lambda: use(stream))()
+
+
+@pytest.mark.parametrize(
+    "smuggled",
+    [
+        lambda s: lambda x: lax.scan(lambda c, _: (c, draw(c)), s, None, length=2)[1],
+        lambda s: lambda x: jax.jit(draw)(s),
+        lambda s: lambda x: (x, s),
+        lambda s: lambda x: draw(copy.copy(s)),
+        lambda s: lambda x: draw(copy.deepcopy(s)),
+        lambda s: lambda x: draw(jax.tree.map(lambda leaf: leaf, s)),
+        lambda s: lambda x: draw(pickle.loads(pickle.dumps(s))),
+        lambda s: functools.partial(lambda s, x: draw(s), s),
+    ],
+    ids=["scan", "jit", "returned", "copy", "deepcopy", "tree_map", "pickle", "partial"],
+)
+def test_no_way_round_smuggles_an_enclosing_stream_in(smuggled, stream):
+    with pytest.raises(KeyStreamError, match="not passed in to the function that JAX is tracing"):
+        jax.jit(smuggled(stream))(1.0)
+
+
+def test_an_enclosing_stream_that_is_itself_traced_is_refused(stream):
+    def outer(stream):
+        return lax.map(lambda x: x + draw(stream), jnp.ones(3))
+
+    with pytest.raises(KeyStreamError, match="not passed in"):
+        jax.jit(outer)(stream)
+
+
+def test_a_static_stream_is_refused(stream):
+    with pytest.raises(KeyStreamError, match="not passed in"):
+        jax.jit(draw, static_argnums=0)(stream)
+
+
+def test_a_stream_that_left_its_trace_is_refused(stream):
+    box = []
+
+    @jax.jit
+    def keeps(stream):
+        box.append(stream)
+        return draw(stream)
+
+    keeps(stream)
+    assert repr(box[0]) == "KeyStream(key<fry>[], count=traced)"
+    for use in (draw, jax.tree.leaves, pickle.dumps):
+        with pytest.raises(KeyStreamError, match=r"made inside a function that JAX traced.* return the stream"):
+            use(box[0])
+
+
+def test_a_batch_says_to_map_over_it(stream):
+    for use in (KeyStream.next, KeyStream.fork, lambda s: s.take(2)):
+        with pytest.raises(KeyStreamError, match=r"a batch of 2 streams: map over the batch with `jax\.vmap`"):
+            use(stream.fork(2))
+
+
+def test_a_batch_is_unpacked_once(stream):
+    batch = stream.fork(2)
+    a, b = batch
+    assert draw(a) != draw(b)
+    for use in (list, jax.tree.leaves, jax.vmap(draw)):
+        with pytest.raises(KeyStreamError, match="was unpacked before"):
+            use(batch)
+
+
+def test_a_single_stream_is_not_unpacked(stream):
+    with pytest.raises(TypeError, match=r"cannot be iterated over or unpacked: use `stream\.take\(n\)`"):
+        _ = [*stream]
+
+
+# Key checks.
+
+
+def test_the_key_checker_finds_nothing_in_right_programs():
+    def program(x, stream):
+        y = x + draw(stream) + random.normal(stream.take(2)[0]) + random.normal(stream.take(2)[1])
+        y = y + jax.vmap(draw)(stream.fork(3)).sum()
+        stream, rows = lax.scan(lambda s, _: (s, draw(s)), stream, None, length=3)
+        a, b = stream.fork(2)
+        return y + rows.sum() + draw(a) + draw(b) + jax.jit(draw)(stream.fork()), stream
+
+    for make, around in itertools.product(KEYS.values(), (lambda f: f, jax.jit)):
+        given = KeyStream(make())
+        used = key_use(around(program), 1.0, given)
+        assert (used.untraceable, used.problems) == (None, [])
+        assert sum(use.kind == "draw" for use in used.uses) == 12
+        assert int(given.count) == 0
+    assert key_use(lambda key: draw(KeyStream(key)), random.key(0)).problems == []
+    assert key_use(lambda: program(1.0, KeyStream(0))[0]).problems == []
+
+
+def test_a_program_that_needs_values_is_checked_on_a_copy(stream):
+    def program(x, stream):
+        return draw(stream) if x > 0 else x
+
+    used = key_use(program, jnp.float32(1), stream)
+    assert (used.untraceable, used.problems, int(stream.count)) == (None, [], 0)
+
+
+def test_the_key_checker_finds_a_stream_that_was_lent_and_not_returned(stream):
+    def program(x, stream):
+        step = jax.jit(lambda x, s: x + draw(s))
+        return step(x, stream) + step(x, stream)
+
+    assert [problem.kind for problem in key_use(program, 1.0, stream).problems] == ["fold_twice_same_data"]
+
+
+# Compiled programs.
+
+
+def test_it_compiles_to_the_program_of_the_calls_it_stands_for(stream):
+    def mine(stream, x):
+        a = random.normal(stream.next(), (3,))
+        b = jax.vmap(random.normal)(stream.take(4))
+        c = jax.vmap(lambda s: random.uniform(s.next()))(stream.fork(2))
+        return x + a.sum() + b.sum() + c.sum(), stream
+
+    def raw(stream, x):
+        key, count = stream
+        now, count = count, count + np.uint32(1)
+        a = random.normal(random.fold_in(key, now), (3,))
+        now, count = count, count + np.uint32(1)
+        b = jax.vmap(random.normal)(random.split(random.fold_in(key, now), 4))
+        now, count = count, count + np.uint32(1)
+        forks = random.split(random.fold_in(key, now), 2)
+        c = jax.vmap(lambda key, count: random.uniform(random.fold_in(key, count)))(forks, np.zeros(2, np.uint32))
+        return x + a.sum() + b.sum() + c.sum(), (key, count)
+
+    assert normalised_hlo(mine, stream, 1.0) == normalised_hlo(raw, KeyAndCount(*jax.tree.leaves(stream)), 1.0)
+
+
+def test_a_stream_made_inside_compiles_to_plain_folds():
+    def mine(key):
+        stream = KeyStream(key)
+        return random.normal(stream.next()), random.uniform(stream.next())
+
+    def raw(key):
+        key = random.fold_in(key, 0x6B657973)
+        return random.normal(random.fold_in(key, 0)), random.uniform(random.fold_in(key, 1))
+
+    assert normalised_hlo(mine, random.key(0)) == normalised_hlo(raw, random.key(0))
+
+
+# The object.
+
+
+def test_copies_repeat_the_numbers(stream):
+    stream.next()
+    for copied in (copy.copy(stream), copy.deepcopy(stream), pickle.loads(pickle.dumps(stream))):
+        assert int(copied.count) == 1
+        assert bits(copied.next()) == bits(copy.copy(stream).next())
+    assert int(stream.count) == 1
+    assert bits(copy.deepcopy({"a": [stream]})["a"][0].next()) == bits(copy.copy(stream).next())
+
+
+def test_its_repr_is_short(stream):
+    stream.next()
+    shown = [repr(stream), repr(stream.fork(2)), repr(KeyStream(random.PRNGKey(0)))]
+    assert shown == [
+        "KeyStream(key<fry>[], count=1)",
+        "KeyStream(key<fry>[2], count=uint32[2])",
+        "KeyStream(uint32[2], count=0)",
+    ]
+    jax.jit(lambda s: shown.append(repr(s)))(stream)
+    jax.vmap(lambda s: shown.append(repr(s)))(stream.fork(2))
+    assert shown[3:] == ["KeyStream(key<fry>[], count=traced)"] * 2
+    assert repr(jax.tree.map(lambda leaf: None, stream)) == "KeyStream(NoneType, count=NoneType)"
+
+
+def test_it_is_a_pytree_of_a_key_and_a_count(stream):
+    paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(stream)]
+    assert paths == [".key", ".count"]
+    assert [leaf.dtype for leaf in jax.tree.leaves(stream)] == [random.key(0).dtype, np.uint32]
+    with pytest.raises(AttributeError):
+        stream.count = 0
+
+
+@pytest.mark.parametrize(
+    ("value", "got"),
+    [
+        (True, "the bool True"),
+        (np.bool_(True), r"an array bool\[\]"),
+        (1.5, "the float 1.5"),
+        (np.float32(1), r"an array float32\[\]"),
+        (None, "None"),
+        ("0", "the str '0'"),
+        ([0, 1], "a list of 2"),
+        (np.zeros(2), r"an array float64\[2\]"),
+        (np.zeros(3, np.uint32), r"an array uint32\[3\]"),
+        (np.zeros(2, np.int32), r"an array int32\[2\]"),
+        (random.key, "the function `key`"),
+    ],
+)
+def test_what_is_no_seed_and_no_key_is_refused(value, got):
+    with pytest.raises(TypeError, match=rf"`KeyStream` needs an int or a PRNG key and got {got}: pass a seed"):
+        KeyStream(value)
+
+
+def test_a_stream_is_not_made_of_a_stream(stream):
+    with pytest.raises(TypeError, match=r"got a stream already: use it as it is, or `stream\.fork\(\)`"):
+        KeyStream(stream)
+
+
+@pytest.mark.parametrize("make", [random.key, random.PRNGKey])
+def test_an_array_of_keys_is_refused(make):
+    with pytest.raises(ValueError, match=r"starts from one key and got an array of keys, shape \(3,\): take one"):
+        KeyStream(random.split(make(0), 3))
+
+
+@pytest.mark.parametrize("seed", [2**32, 2**40, -(2**31) - 1, 10**30])
+def test_a_seed_that_jax_would_cut_off_is_refused(seed):
+    with pytest.raises(ValueError, match="JAX would use 32 bits only: pass an int from -2147483648 to 4294967295"):
+        KeyStream(seed)
+    with jax.enable_x64(True):
+        if abs(seed) < 2**63:
+            assert bits(KeyStream(seed).next()) != bits(KeyStream(seed % 2**32).next())
+
+
+@pytest.mark.parametrize("n", [True, 1.5, -1, None, "3", [1], np.float32(2)])
+def test_a_number_of_keys_is_a_whole_number(n, stream):
+    with pytest.raises(TypeError, match=r"`KeyStream\.take` needs an int that is not negative, and got"):
+        stream.take(n)
+    if n is not None:
+        with pytest.raises(TypeError, match=r"`KeyStream\.fork` needs an int that is not negative, and got"):
+            stream.fork(n)
+    assert int(stream.count) == 0
+    assert stream.take(np.int8(2)).shape == stream.take(jnp.int32(2)).shape == (2,)
+    assert stream.take(0).shape == (0,)
+
+
+def test_a_traced_number_of_keys_is_refused(stream):
+    with pytest.raises(TypeError, match=r"known while tracing, and got a tracer int32.*make it a static argument"):
+        jax.jit(lambda s, n: s.take(n))(stream, 3)
