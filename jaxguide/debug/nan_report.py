@@ -1,0 +1,195 @@
+"""Say in words and as a card what `find_nan` found."""
+
+import dataclasses
+from dataclasses import dataclass, field
+from html import escape
+
+from jaxguide.lines import Line
+from jaxguide.render.theme import CODE, frame
+from jaxguide.text import _
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop around an equation.
+
+    Args:
+        kind: 'scan' or 'while'.
+        iteration: which pass, counted from 0 as the forward program counts, also in the backward pass.
+        length: how many passes a scan has; None for a while.
+        line: the user's line that called it.
+    """
+
+    kind: str
+    iteration: int
+    length: int | None
+    line: Line | None
+
+    def __str__(self) -> str:
+        where = f" ({self.line})" if self.line else ""
+        if self.length is None:
+            return _("iteration {i} of the while loop{where}, counted from 0").format(i=self.iteration, where=where)
+        return _("iteration {i} of the {n} of the scan{where}, counted from 0").format(
+            i=self.iteration, n=self.length, where=where
+        )
+
+
+@dataclass(frozen=True)
+class BadValue:
+    """One equation that made a NaN or an infinity.
+
+    Args:
+        primitive: its primitive, such as 'log'.
+        made: 'nan', 'inf' or '-inf', at the first place of the result that is not finite.
+        line: the user's line behind it, None inside library code on its own.
+        source: the text of that line.
+        backward: it belongs to the gradient's way back rather than to the forward pass.
+        loops: the loops around it, outermost first.
+        index: that first place, as an index into the equation's result.
+        operands: each operand there as text; for an operand of another shape its type, such as 'float32[3,4]'.
+        kind: 'made' by the equation, or 'written' in the code as a constant.
+        masked_at: the line where it ended, where it does not reach the result and that is known.
+        masked: it does not reach the result.
+    """
+
+    primitive: str
+    made: str
+    line: Line | None
+    source: str | None
+    backward: bool
+    loops: tuple[Loop, ...]
+    index: tuple[int, ...]
+    operands: tuple[str, ...]
+    kind: str = "made"
+    masked_at: Line | None = None
+    masked: bool = False
+
+    def on_the_way_back(self) -> "BadValue":
+        """Return this as part of the backward pass."""
+        return dataclasses.replace(self, backward=True)
+
+    def ended(self, line: Line | None) -> "BadValue":
+        """Return this as one that ended at a line."""
+        return dataclasses.replace(self, masked=True, masked_at=line)
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+    def sentences(self) -> list[str]:
+        """Return what there is to say, a line each: what was made and where, the loops, the operands."""
+        where = str(self.line) if self.line else _("in library code")
+        if self.kind == "written":
+            first = _("a {made} that the code holds as a constant came in at {where}")
+        else:
+            first = _("`{primitive}` made {made} at {where}")
+        said = [first.format(primitive=self.primitive, made=self.made, where=where)]
+        if self.source:
+            said.append(f"    {self.source}")
+        said.append(_("in the backward pass") if self.backward else _("in the forward pass"))
+        said += [str(loop) for loop in self.loops]
+        if self.kind == "made" and self.operands:
+            place = f" [{', '.join(map(str, self.index))}]" if self.index else ""
+            said.append(
+                _("operands at{place}: {operands}").format(place=place, operands=", ".join(self.operands))
+                if place
+                else _("operands: {operands}").format(operands=", ".join(self.operands))
+            )
+        return said
+
+
+@dataclass(frozen=True, repr=False)
+class NanReport:
+    """What `find_nan` found.
+
+    Args:
+        found: every equation that made a NaN or infinity: first those that reach the result, then those that were
+            masked, then those of the gradient, each in the order of the program.
+        bad_arguments: the names of the arguments that hold one already.
+        result_is_finite: no NaN or infinity reaches the result.
+        gradient_is_finite: so is the gradient; None where it was not computed, as `gradient_note` says.
+        gradient_note: 'no_floats' where there is nothing to differentiate, else the error, empty otherwise.
+    """
+
+    found: list[BadValue] = field(default_factory=list)
+    bad_arguments: list[str] = field(default_factory=list)
+    result_is_finite: bool = True
+    gradient_is_finite: bool | None = None
+    gradient_note: str = ""
+
+    @property
+    def first(self) -> BadValue | None:
+        """Return the equation to look at first, None where there is none."""
+        return self.found[0] if self.found else None
+
+    def __bool__(self) -> bool:
+        return bool(self.found or self.bad_arguments) or not self.result_is_finite
+
+    def __str__(self) -> str:
+        head, paragraphs = self._content()
+        return "\n".join([head, *("\n".join(f"  {line}" for line in lines) for lines in paragraphs)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, paragraphs = self._content()
+        body = "".join(f'<p style="margin:0.4em 0">{"<br>".join(map(_html, lines))}</p>' for lines in paragraphs)
+        tone = "good" if not self else "bad" if not (self.result_is_finite and self.gradient_is_finite) else "partly"
+        title = f'<p style="margin:0.3em 0"><strong>{escape(head)}</strong></p>'
+        return f'<section style="{frame(tone)}">{title}{body}</section>'
+
+    def _content(self) -> tuple[str, list[list[str]]]:
+        paragraphs = [
+            [_("The argument `{name}` holds a NaN or an infinity already.").format(name=name)]
+            for name in self.bad_arguments
+        ]
+        forward = [bad for bad in self.found if not bad.masked and not bad.backward]
+        masked = [bad for bad in self.found if bad.masked and not bad.backward]
+        backward = [bad for bad in self.found if bad.backward]
+        if forward:
+            paragraphs.append(forward[0].sentences())
+        places = {(bad.primitive, bad.line): bad for bad in reversed(masked)}
+        paragraphs += [[*bad.sentences(), self._on_masked(bad)] for bad in reversed(places.values())]
+        if backward:
+            paragraphs.append(backward[0].sentences())
+        more = max(len(forward) - 1, 0) + len(masked) - len(places) + max(len(backward) - 1, 0)
+        if more:
+            paragraphs.append([_("and {count} more, in `.found`").format(count=more)])
+        if masked and backward:
+            paragraphs.append([_safe_input()])
+        if self.gradient_is_finite is None and self.gradient_note not in ("", "no_floats"):
+            paragraphs.append([_("The gradient was not checked: {note}").format(note=self.gradient_note)])
+        return self._head(), paragraphs
+
+    def _head(self) -> str:
+        if not self.result_is_finite:
+            return "✗ " + _("The result holds a NaN or an infinity.")
+        if self.gradient_is_finite is False:
+            return "✗ " + _("The result is finite, but its gradient holds a NaN or an infinity.")
+        if self.found:
+            return "! " + _("The result is finite; a NaN or an infinity was made on the way.")
+        if self.gradient_is_finite:
+            return "✓ " + _("No NaN and no infinity, neither in the result nor in its gradient.")
+        return "✓ " + _("No NaN and no infinity in the result.")
+
+    def _on_masked(self, bad: BadValue) -> str:
+        where = (
+            _("it ends at {line}").format(line=bad.masked_at) if bad.masked_at else _("it does not reach the result")
+        )
+        if self.gradient_is_finite is False or any(other.backward for other in self.found):
+            return _("{where}: harmless forward, dangerous for the gradient.").format(where=where)
+        if self.gradient_is_finite:
+            return _("{where}: harmless forward, and the gradient is finite too.").format(where=where)
+        return _("{where}: harmless forward; the gradient was not checked.").format(where=where)
+
+
+def _safe_input() -> str:
+    return _(
+        "`jnp.where` picks the right branch, yet the other one still sends 0 * inf back. Make the input safe before "
+        "the risky function: `jnp.where(ok, risky(jnp.where(ok, x, 1.0)), other)`."
+    )
+
+
+def _html(line: str) -> str:
+    if line.startswith("    "):
+        return f'<code style="{CODE}">{escape(line)}</code>'
+    return escape(line)

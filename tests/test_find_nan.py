@@ -1,0 +1,205 @@
+"""`find_nan`: the equation that made the first NaN, its line, its loop, its pass, and what the gradient makes of it."""
+
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxguide.debug import find_nan
+
+
+def safe_log(x):
+    return jnp.where(x > 0, jnp.log(x), 0.0)  # masked
+
+
+def safe_input(x):
+    return jnp.where(x > 0, jnp.log(jnp.where(x > 0, x, 1.0)), 0.0)
+
+
+def counts_down(x):
+    def body(c, a):
+        c = c - 1.0
+        return c, jnp.log(c) + a  # in the scan
+
+    return jax.lax.scan(body, 3.5, x)[1].sum()
+
+
+def logs_again(x):
+    def body(c):
+        return c[0] + 1, jnp.log(c[1])  # in the while
+
+    return jax.lax.while_loop(lambda c: c[0] < 5, body, (0, x))[1]
+
+
+def halves(x):
+    def body(c, a):
+        return c * 0.5, jnp.sqrt(a * c)  # root in the scan
+
+    return jax.lax.scan(body, 1.0, x)[1].sum()
+
+
+def line_of(mark: str) -> int:
+    source, _ = inspect.findsource(inspect.getmodule(line_of))
+    return next(i for i, text in enumerate(source, 1) if text.rstrip().endswith(f"# {mark}"))
+
+
+def test_a_finite_program_has_nothing_found():
+    report = find_nan(safe_input, jnp.array([1.0, 0.0]))
+    assert not report
+    assert (report.first, report.result_is_finite, report.gradient_is_finite) == (None, True, True)
+    assert str(report) == "✓ No NaN and no infinity, neither in the result nor in its gradient."
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit, lambda f: jax.jit(jax.jit(f))], ids=["eager", "jit", "nested"])
+def test_the_equation_and_its_operands_at_the_first_bad_place(wrap):
+    def ratio(a, b):
+        return (a / b) * 2.0  # the ratio
+
+    report = find_nan(wrap(ratio), jnp.array([[1.0, 2.0, 3.0]]), jnp.array([[1.0], [0.0]]))
+    bad = report.first
+    assert (bad.primitive, bad.made, bad.index, bad.operands) == ("div", "inf", (1, 0), ("1.0", "0.0"))
+    assert (bad.line.number, bad.backward, bad.loops) == (line_of("the ratio"), False, ())
+    assert report.result_is_finite is False
+    assert [other.primitive for other in report.found] == ["div"], "what only passes it on is not blamed"
+
+
+def test_the_iteration_of_a_scan_counted_from_zero():
+    bad = find_nan(counts_down, jnp.ones(6)).first
+    assert (bad.primitive, bad.line.number, bad.operands) == ("log", line_of("in the scan"), ("-0.5",))
+    (loop,) = bad.loops
+    assert (loop.kind, loop.iteration, loop.length) == ("scan", 3, 6)
+
+
+@pytest.mark.parametrize(("fn", "x", "iteration"), [(logs_again, 3.0, 3), (jax.vmap(logs_again), [3.0, 2.0], 2)])
+def test_the_iteration_of_a_while_also_when_rows_are_batched(fn, x, iteration):
+    bad = find_nan(fn, jnp.array(x)).first
+    assert (bad.primitive, bad.line.number) == ("log", line_of("in the while"))
+    assert [(loop.kind, loop.iteration, loop.length) for loop in bad.loops] == [("while", iteration, None)]
+
+
+def test_a_row_that_is_done_and_computed_on_is_not_blamed():
+    def divides(x):  # the row that is done first holds 1, and 1 / (1 - 1) is thrown away
+        def body(carry):
+            i, _, x = carry
+            return i + 1.0, 1.0 / (x - i), x
+
+        return jax.lax.while_loop(lambda carry: carry[0] < carry[2], body, (0.0, 0.0, x))[1]
+
+    assert not find_nan(jax.vmap(divides), jnp.array([1.0, 4.0])).found
+
+
+def test_a_masked_value_is_harmless_forward_and_dangerous_for_the_gradient():
+    report = find_nan(safe_log, jnp.array([1.0, 0.0, 2.0]))
+    forward, backward = report.found
+    assert (forward.primitive, forward.made, forward.masked, forward.backward) == ("log", "-inf", True, False)
+    assert forward.masked_at.number == line_of("masked")
+    assert (backward.primitive, backward.made, backward.backward) == ("div", "nan", True)
+    assert (report.result_is_finite, report.gradient_is_finite) == (True, False)
+    text = str(report)
+    assert text.startswith("✗ The result is finite, but its gradient holds a NaN or an infinity.")
+    assert "harmless forward, dangerous for the gradient" in text
+    assert "Make the input safe before the risky function" in text
+    # It is true: JAX's own gradient is not finite there, and the repaired function's is.
+    x = jnp.array([1.0, 0.0, 2.0])
+    assert not np.isfinite(jax.grad(lambda x: safe_log(x).sum())(x)).all()
+    assert np.isfinite(jax.grad(lambda x: safe_input(x).sum())(x)).all()
+
+
+def test_a_masked_value_with_a_finite_gradient_is_told_to_be_harmless():
+    def masked_and_stopped(x):
+        return jnp.where(x > 0, jnp.log(jax.lax.stop_gradient(x)), 0.0) + x
+
+    report = find_nan(masked_and_stopped, jnp.array([0.0]))
+    assert (report.result_is_finite, report.gradient_is_finite) == (True, True)
+    assert "harmless forward, and the gradient is finite too" in str(report)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["eager", "jit"])
+def test_a_gradient_function_tells_the_way_back_from_the_way_forth(wrap):
+    masked, back = find_nan(wrap(jax.grad(lambda x: safe_log(x).sum())), jnp.array([1.0, 0.0])).found[::-1]
+    assert (masked.primitive, masked.backward) == ("log", False)
+    assert (back.primitive, back.backward) == ("div", True)
+    root = find_nan(wrap(jax.value_and_grad(jnp.sqrt)), 0.0).first
+    assert (root.primitive, root.backward, root.operands) == ("div", True, ("0.5", "0.0"))
+
+
+def test_the_backward_pass_of_a_scan_counts_iterations_as_the_forward_pass_does():
+    bad = find_nan(halves, jnp.array([1.0, 2.0, 0.0, 3.0])).first
+    assert (bad.backward, bad.line.number) == (True, line_of("root in the scan"))
+    assert [(loop.iteration, loop.length) for loop in bad.loops] == [(2, 4)]
+
+
+def test_an_infinity_written_into_the_code_is_blamed_only_where_it_gets_out():
+    def attention(mask, x):
+        return jax.nn.softmax(jnp.where(mask, x, -jnp.inf))
+
+    assert not find_nan(attention, jnp.array([True, False]), jnp.ones(2))
+    bad = find_nan(attention, jnp.array([False, False]), jnp.ones(2)).found[-1]
+    assert (bad.primitive, bad.made, bad.operands) == ("sub", "nan", ("-inf", "-inf"))
+    bad = find_nan(lambda x: x + jnp.inf, 1.0).first
+    assert bad.kind == "written"
+    assert "that the code holds as a constant" in str(bad)
+
+
+def test_an_argument_that_is_bad_already_is_named():
+    report = find_nan(lambda params, x: params["w"] * x, {"w": jnp.array([1.0, jnp.nan])}, 2.0)
+    assert report.bad_arguments == ["params['w']"]
+    assert report.found == []
+    assert bool(report)
+    assert "The argument `params['w']` holds a NaN or an infinity already." in str(report)
+
+
+def test_a_function_that_needs_real_values_is_run_as_it_is():
+    def branches(x):
+        if x > 0:
+            return jnp.log(x - x)  # after an if
+        return x
+
+    bad = find_nan(branches, 3.0).first
+    assert (bad.primitive, bad.line.number) == ("log", line_of("after an if"))
+    assert not find_nan(branches, -3.0)
+
+
+def test_nothing_to_differentiate_and_no_way_back_are_told_apart():
+    integers = find_nan(lambda n: 1.0 / jnp.arange(3)[n], 1)
+    assert (integers.gradient_is_finite, integers.gradient_note) == (None, "no_floats")
+    no_reverse = find_nan(logs_again, 1e30)
+    assert no_reverse.gradient_is_finite is None or not no_reverse.result_is_finite
+    loop = find_nan(lambda x: jax.lax.while_loop(lambda c: c < 5.0, lambda c: c + 1.0, x), 0.0)
+    assert loop.gradient_is_finite is None
+    assert "The gradient was not checked: ValueError: Reverse-mode differentiation" in str(loop)
+
+
+def test_library_calls_are_named_by_the_users_line():
+    def distance(x):
+        return jnp.linalg.norm(x)  # the norm
+
+    bad = find_nan(distance, jnp.zeros(3)).first
+    assert (bad.line.number, bad.backward) == (line_of("the norm"), True)
+
+
+def test_other_float_types_and_keys_pass_through():
+    def noisy(key, x):
+        return jax.random.normal(key, x.shape, x.dtype) + x / (x - x)
+
+    bad = find_nan(noisy, jax.random.key(0), jnp.ones(2, jnp.bfloat16)).first
+    assert (bad.primitive, bad.made) == ("div", "inf")
+
+
+def test_the_card_says_the_same_in_html():
+    html = find_nan(safe_log, jnp.array([0.0]))._repr_html_()
+    assert "dangerous for the gradient" in html
+    assert "<script" not in html
+
+
+def test_bad_arguments_are_one_sentence():
+    with pytest.raises(
+        TypeError, match=r"^`find_nan` needs a function and got an array float32\[2\]: pass the function"
+    ):
+        find_nan(jnp.zeros(2))
+    with pytest.raises(TypeError, match=r"`find_nan` was asked to call `safe_log.x.` with 2 arguments: too many"):
+        find_nan(safe_log, 1.0, 2.0)
+    with pytest.raises(ZeroDivisionError):
+        find_nan(lambda x: x * (1 // 0), 1.0)
