@@ -1,0 +1,130 @@
+"""Stop in JAX's debugger where a value is not finite."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxguide.arguments import describe, is_array_like
+from jaxguide.text import _
+
+
+def breakpoint_if_nonfinite(x: Any) -> None:
+    """Open JAX's debugger when there is a NaN or an infinity in `x`, and do nothing otherwise.
+
+    >>> from jaxguide.debug import scripted_breakpoints
+    >>> @jax.jit
+    ... def f(x, y):
+    ...     z = x / y
+    ...     breakpoint_if_nonfinite(z)
+    ...     return z
+    >>> with scripted_breakpoints(["p x", "u", "u", "p z", "p y", "c"]) as transcript:
+    ...     z = f(2.0, 1.0), f(2.0, 0.0)
+    >>> transcript
+    Entering jdb:
+    (jdb) p x
+    Array(inf, dtype=float32)
+    ...
+    (jdb) p z
+    Array(inf, dtype=float32)
+    (jdb) p y
+    Array(0., dtype=float32)
+    (jdb) c
+
+    In the debugger `p x` shows the value, and `u` twice leads to the function that called. Under `vmap` it stops at the
+    rows that are not finite, one after the other, with the row's number as `row`; the calling function cannot be
+    reached from there. (The documents' own code, `lax.cond` and `breakpoint`, stops under `vmap` at every row, finite
+    or not, because `vmap` runs both branches of a `cond`.) With `jax.checkpoint` it may stop twice, as JAX computes
+    twice.
+
+    Args:
+        x: an array or a pytree of arrays, under `jit`, `vmap`, `grad`, `scan` too. Integers, booleans and keys are
+            always finite.
+
+    Raises:
+        TypeError: when something in `x` is not an array.
+
+    Rests on `jax.lax.cond` and `jax.debug.breakpoint`, and without `vmap` compiles to the same program as the
+    function of this name in https://docs.jax.dev/en/latest/debugging.html.
+    """
+    _require_arrays(x)
+    if not _has_floats(x):
+        return
+    # Every array among the locals of this frame goes to the debugger, so there are no more than these two.
+    is_finite = _is_finite(jax.lax.stop_gradient(x))
+
+    def true_fn(x: Any) -> None:
+        pass
+
+    def false_fn(x: Any) -> None:
+        jax.debug.breakpoint()
+
+    jax.lax.cond(is_finite, true_fn, false_fn, x)
+
+
+@jax.custom_batching.custom_vmap
+def _is_finite(x: Any) -> jax.Array:
+    return _all_finite(x)
+
+
+@_is_finite.def_vmap
+def _stop_at_rows(size: int, batched: Any, x: Any) -> tuple[jax.Array, bool]:
+    """Stop at the rows of a batch here, so that the caller, who holds all rows at once, need not."""
+    rows = jax.tree.map(
+        lambda leaf, has_rows: leaf if has_rows else jnp.broadcast_to(leaf, (size, *leaf.shape)), x, batched[0]
+    )
+
+    def look(rows: Any) -> None:
+        jax.lax.map(lambda numbered: _stop_at_row(*numbered), (jnp.arange(size), rows))
+
+    jax.lax.cond(_finite_everywhere(rows), lambda rows: None, look, rows)
+    return jnp.asarray(True), False
+
+
+def _stop_at_row(row: jax.Array, x: Any) -> None:
+    is_finite = _is_finite(x)
+
+    def true_fn(row: jax.Array, x: Any) -> None:
+        pass
+
+    def false_fn(row: jax.Array, x: Any) -> None:
+        jax.debug.breakpoint(num_frames=1)  # further out are values of another trace
+
+    jax.lax.cond(is_finite, true_fn, false_fn, row, x)
+
+
+@jax.custom_batching.custom_vmap
+def _finite_everywhere(x: Any) -> jax.Array:
+    """Tell whether everything is finite, in all rows under `vmap`, so that a `cond` on it stays one."""
+    return _all_finite(x)
+
+
+@_finite_everywhere.def_vmap
+def _finite_in_all_rows(size: int, batched: Any, x: Any) -> tuple[jax.Array, bool]:
+    return _finite_everywhere(x), False
+
+
+def _all_finite(x: Any) -> jax.Array:
+    return functools.reduce(
+        jnp.logical_and, [jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(x) if _is_float(leaf)]
+    )
+
+
+def _has_floats(x: Any) -> bool:
+    return any(map(_is_float, jax.tree.leaves(x)))
+
+
+def _is_float(leaf: Any) -> bool:
+    return bool(jax.dtypes.issubdtype(jax.dtypes.result_type(leaf), np.inexact))
+
+
+def _require_arrays(x: Any) -> None:
+    wrong = [leaf for leaf in jax.tree.leaves(x) if not is_array_like(leaf)]
+    if wrong:
+        raise TypeError(
+            _("`breakpoint_if_nonfinite` needs an array or a pytree of arrays, and got {got}.").format(
+                got=describe(wrong[0])
+            )
+        )

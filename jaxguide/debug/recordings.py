@@ -1,0 +1,288 @@
+"""Record intermediate values, and the gradients that flow back through them, as arrays."""
+
+import contextlib
+import difflib
+import functools
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxguide.arguments import array_type, describe, is_array_like
+from jaxguide.debug.captured import flushed
+from jaxguide.text import _
+
+
+class Recording(Mapping[str, Any]):
+    """The values recorded under each name; `recording["loss"]` stacks them along a new first axis.
+
+    A mapping from names to arrays, or to pytrees of arrays where pytrees were recorded.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[str, list[Any]] = {}
+        self._lock = threading.Lock()
+
+    def entries(self, name: str) -> list[Any]:
+        """Return the values recorded under a name one by one, for instance where their shapes differ.
+
+        >>> with recording() as rec:
+        ...     record("x", np.zeros(2))
+        ...     record("x", np.zeros(3))
+        >>> [x.shape for x in rec.entries("x")]
+        [(2,), (3,)]
+
+        Raises:
+            KeyError: when nothing was recorded under that name.
+        """
+        if self in _open:
+            jax.effects_barrier()
+        if name not in self._entries:
+            raise KeyError(_no_such_name(name, list(self._entries)))
+        return list(self._entries[name])
+
+    def add(self, name: str, value: Any) -> None:
+        """Append a pytree of arrays to the values of a name."""
+        with self._lock:
+            self._entries.setdefault(name, []).append(value)
+
+    def __getitem__(self, name: str) -> Any:
+        values = self.entries(name)
+        kinds = {(jax.tree.structure(value), tuple(leaf.shape for leaf in jax.tree.leaves(value))) for value in values}
+        if len(kinds) > 1:
+            seen = dict.fromkeys(_types(value) for value in values)
+            raise ValueError(
+                _(
+                    "`{name}` was recorded in different shapes, {shapes}, which cannot be stacked: use "
+                    "`.entries({name!r})`, the list of the values."
+                ).format(name=name, shapes=_(" and ").join(seen))
+            )
+        return jax.tree.map(lambda *leaves: np.stack(leaves), *values)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._entries))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    __eq__ = object.__eq__  # arrays have no single truth value
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        lines = [
+            _("{name}: {count} times {types}").format(
+                name=name, count=len(values), types=_(" or ").join(dict.fromkeys(map(_types, values)))
+            )
+            for name, values in self._entries.items()
+        ]
+        return "\n".join(lines) or _("nothing recorded")
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[Recording]:
+    """Collect what `record` and `record_gradient` see while the block runs.
+
+    >>> import jax.numpy as jnp
+    >>> @jax.jit
+    ... def descend(w):
+    ...     def step(w, _):
+    ...         loss, slope = jax.value_and_grad(lambda w: (w - 3.0) ** 2)(w)
+    ...         record("loss", loss)
+    ...         return w - 0.25 * slope, None
+    ...     return jax.lax.scan(step, w, length=4)[0]
+    >>> w = descend(1.0)  # outside: nothing is recorded, and nothing is in the compiled program
+    >>> with recording() as rec:
+    ...     w = descend(1.0)
+    >>> rec["loss"]
+    array([4. , 1. , 0.25 , 0.0625], dtype=float32)
+    >>> rec
+    loss: 4 times float32[]
+
+    A function that was jitted and called before the block is traced anew at its first call in a block, with the
+    recording in it. Later blocks find that program again, and calls outside find the one without. The block's own
+    thread records; a function compiled ahead of time (`lower().compile()`) records if it was lowered in a block.
+
+    Values come in program order. In `scan` and loops there is one entry for each step, and under `vmap` one for each
+    row: a scan of 5 steps in a `vmap` of 3 rows gives 15 entries, step by step, so `.reshape(5, 3, ...)` sorts them.
+    What JAX runs is what is recorded: `jax.checkpoint` computes, and records, twice; `vmap` of `lax.cond` runs both
+    branches for every row, and `vmap` of a loop runs every row until the last has ended; in the gradient of a `scan`, a
+    value that is the same in each step is computed once.
+
+    Yields:
+        A `Recording`. It is complete after the block, also when an exception leaves it. Of nested recordings the
+        innermost gets the values.
+
+    Rests on `jax.debug.callback(..., ordered=True)`, `jax.make_user_context` and `jax.effects_barrier`.
+    """
+    recorded = Recording()
+    with flushed():
+        pass
+    with _context()(True), _opened(recorded), flushed():
+        yield recorded
+
+
+def record(name: str, value: Any, *, ordered: bool = True) -> None:
+    """Record a value under a name, in traced code too; outside a `recording()` do nothing and cost nothing.
+
+    >>> import jax.numpy as jnp
+    >>> @jax.vmap
+    ... def norm(row):
+    ...     record("squares", row**2)
+    ...     return jnp.sqrt((row**2).sum())
+    >>> with recording() as rec:
+    ...     norms = norm(jnp.array([[3.0, 4.0], [6.0, 8.0]]))
+    >>> rec["squares"]
+    array([[ 9., 16.], [36., 64.]], dtype=float32)
+
+    Works under `jit`, `vmap`, `grad` (the forward pass), `jax.checkpoint`, `scan`, `while_loop` and `cond`.
+
+    Args:
+        name: the name under which the values are stacked.
+        value: an array, a number, or a pytree of them, of any dtype; a typed PRNG key is recorded as its key data.
+        ordered: keep program order. JAX can do that on one device only; for a program on several give False.
+
+    Raises:
+        TypeError: when the name is not a str, or there is something in `value` that is not an array.
+
+    Rests on `jax.debug.callback`: in a recording, the compiled program is the one with
+    `jax.debug.callback(keep, value, ordered=ordered)` in this place; outside, the one without.
+    """
+    _require_arrays("record", name, value)
+    if _records():
+        _insert(name, value, ordered)
+
+
+def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
+    """Return `value` as it is, and record under a name the gradient that flows back through it.
+
+    >>> import jax.numpy as jnp
+    >>> def loss(w):
+    ...     hidden = record_gradient("hidden", jnp.tanh(w))
+    ...     return (hidden**2).sum()
+    >>> with recording() as rec:
+    ...     gradient = jax.grad(loss)(jnp.array([0.0, 1.0]))
+    >>> rec["hidden"]  # d loss / d hidden = 2 * hidden
+    array([[0. , 1.5231884]], dtype=float32)
+
+    Use what it returns: gradients flow back through that only. The backward pass goes from the end to the beginning, so
+    of a `scan` the last step comes first (`rec["hidden"][::-1]` stands beside the forward values). No gradient is
+    recorded where none is computed; second derivatives record the first backward pass only.
+
+    Args:
+        name: the name under which the gradients are stacked.
+        value: a real or complex floating array, or a pytree of them.
+        ordered: as for `record`.
+
+    Returns:
+        `value`, same shapes and dtypes.
+
+    Raises:
+        TypeError: when the name is not a str, or something in `value` has no gradient, such as an integer array.
+            In a recording, JAX raises its own under forward mode (`jax.jvp`, `jax.jacfwd`).
+
+    Rests on `jax.custom_vjp` and `jax.debug.callback`.
+    """
+    _require_arrays("record_gradient", name, value)
+    for leaf in jax.tree.leaves(value):
+        if not jax.dtypes.issubdtype(jax.dtypes.result_type(leaf), np.inexact):
+            raise TypeError(
+                _(
+                    "`record_gradient({name!r}, ...)` got {got}, and only floating-point values have a gradient: leave "
+                    "it out, or look at the value with `record`."
+                ).format(name=name, got=describe(leaf))
+            )
+    if not _records():
+        return value
+
+    @jax.custom_vjp
+    def identity(value: Any) -> Any:
+        return value
+
+    def backward(_: None, cotangent: Any) -> tuple[Any]:
+        _insert(name, cotangent, ordered)
+        return (cotangent,)
+
+    identity.defvjp(lambda value: (value, None), backward)
+    return identity(value)
+
+
+_open: list[Recording] = []
+
+
+@contextlib.contextmanager
+def _opened(recorded: Recording) -> Iterator[None]:
+    _open.append(recorded)
+    try:
+        yield
+    finally:
+        _open.remove(recorded)
+
+
+@functools.cache
+def _context() -> Any:
+    """Return the setting that stands in the key of JAX's caches and tells whether a recording is on.
+
+    Made when the first recording begins: making it costs every function jitted before one new trace.
+    """
+    return jax.make_user_context(default_value=False)
+
+
+def _records() -> bool:
+    return bool(_context.cache_info().currsize and _context().value)
+
+
+def _insert(name: str, value: Any, ordered: bool) -> None:
+    jax.debug.callback(functools.partial(_receive, name), jax.tree.map(_plain, value), ordered=ordered)
+
+
+def _receive(name: str, value: Any) -> None:
+    copy = jax.tree.map(np.array, value)  # a view would show memory that the program goes on to use
+    if _open:  # a program compiled in a recording may run after it
+        _open[-1].add(name, copy)
+
+
+def _plain(leaf: Any) -> Any:
+    if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return jax.random.key_data(leaf)
+    return leaf
+
+
+def _require_arrays(helper: str, name: Any, value: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError(
+            _("`{helper}` needs a name first and got {got}: write `{helper}('loss', loss)`.").format(
+                helper=helper, got=describe(name)
+            )
+        )
+    leaves = jax.tree.leaves(value)
+    wrong = [leaf for leaf in leaves if not is_array_like(leaf)] if leaves else [value]
+    if wrong:
+        raise TypeError(
+            _(
+                "`{helper}({name!r}, ...)` needs arrays, numbers, or a pytree of them, and got {got}: what JAX cannot "
+                "compute with cannot be recorded."
+            ).format(helper=helper, name=name, got=describe(wrong[0]))
+        )
+
+
+def _types(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return array_type(value)
+    return str(jax.tree.map(array_type, value))
+
+
+def _no_such_name(name: str, names: list[str]) -> str:
+    if not names:
+        return _(
+            "Nothing was recorded: is there a `record({name!r}, ...)` in a function that was called in the block?"
+        ).format(name=name)
+    near = difflib.get_close_matches(str(name), names, 1)
+    hint = _(" Did you mean {near!r}?").format(near=near[0]) if near else ""
+    return (
+        _("Nothing was recorded as {name!r}, only {names}.").format(name=name, names=", ".join(map(repr, names))) + hint
+    )

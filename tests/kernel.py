@@ -1,0 +1,19 @@
+"""Run cells in a real Jupyter kernel."""
+
+from collections.abc import Sequence
+
+
+def run_in_kernel(cells: Sequence[str]) -> list[str]:
+    """Return what each cell shows: its printed text, then the text of its last value. An error of a cell raises."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.v4.new_notebook()
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    notebook.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
+    NotebookClient(notebook, timeout=300).execute()
+    return ["".join(map(_text, cell.outputs)) for cell in notebook.cells]
+
+
+def _text(output: dict) -> str:
+    return output["text"] if "text" in output else output["data"]["text/plain"]
