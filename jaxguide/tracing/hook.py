@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 
 from jaxguide import compat
+from jaxguide.frames import is_library, is_own
 
 _COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 
@@ -23,6 +24,7 @@ class JitTrace(NamedTuple):
         args, kwargs: its arguments as the jitted function got them; None where this JAX does not show them.
         options: an object that is the same one for calls of one jitted function.
         static_argnums, static_argnames: which arguments are static.
+        direct: whether the jitted function was called by other code than JAX's own.
     """
 
     function: Callable[..., Any]
@@ -31,6 +33,7 @@ class JitTrace(NamedTuple):
     options: Any
     static_argnums: tuple[int, ...]
     static_argnames: tuple[str, ...]
+    direct: bool = True
 
 
 class Listener(Protocol):
@@ -50,20 +53,21 @@ _thread = threading.local()
 def hearing(listener: Listener) -> Iterator[None]:
     """Tell the listener of what this thread traces and compiles in the `with` block; blocks may be nested.
 
-    Rests on `sys.setprofile` and `jax.monitoring`. A profiler that was set before hears nothing meanwhile.
+    Rests on `sys.monitoring`, before Python 3.12 on `sys.setprofile`, and on `jax.monitoring`.
     """
-    traced_frame(None)  # measured before, so that nobody hears of it
-    _listen()
+    _place()  # measured before, so that nobody hears of it
+    _listen_to_compiles()
+    profiles = not _monitor_traces()
     listeners = _listeners()
     previous = sys.getprofile()
     listeners.append(listener)
-    if len(listeners) == 1:
+    if profiles and len(listeners) == 1:
         sys.setprofile(_called)
     try:
         yield
     finally:
         listeners.remove(listener)
-        if not listeners:
+        if profiles and not listeners:
             _set_profiler(previous)
 
 
@@ -75,9 +79,15 @@ def traced_frame(frame: FrameType | None) -> JitTrace | None:
     values = frame.f_locals
     options = values.get(place.options)
     argnums, argnames = compat.static_arguments(options)
-    return JitTrace(
-        values[place.function], values.get(place.args), values.get(place.kwargs), options, argnums, argnames
-    )
+    args, kwargs = values.get(place.args), values.get(place.kwargs)
+    return JitTrace(values[place.function], args, kwargs, options, argnums, argnames, _is_direct(frame, place))
+
+
+def _is_direct(frame: FrameType, place: "_Place") -> bool:
+    caller: FrameType | None = frame
+    while caller is not None and caller.f_code in place.chain:
+        caller = caller.f_back
+    return caller is None or is_own(caller.f_code.co_filename) or not is_library(caller.f_code.co_filename)
 
 
 def frame_of_trace(frame: FrameType | None) -> FrameType | None:
@@ -99,8 +109,30 @@ def _listeners() -> list[Listener]:
     return listeners
 
 
+@functools.cache
+def _monitor_traces() -> bool:
+    """Have Python tell of each trace, on every thread and at no cost elsewhere; tell whether it can."""
+    if sys.version_info < (3, 12):
+        return False
+    monitoring = sys.monitoring
+    tool = next((number for number in (3, 4) if monitoring.get_tool(number) is None), None)
+    if tool is None:
+        return False
+    code = _place().code
+    monitoring.use_tool_id(tool, "jaxguide")
+    monitoring.register_callback(tool, monitoring.events.PY_START, lambda code, _: _tell(sys._getframe(1)))
+    monitoring.set_local_events(tool, code, monitoring.events.PY_START)
+    return True
+
+
 def _called(frame: FrameType, event: str, _: Any) -> None:
-    if event != "call" or frame.f_code is not _place().code:
+    """Hear, as a profiler, of each call of a Python function."""
+    if event == "call" and frame.f_code is _place().code:
+        _tell(frame)
+
+
+def _tell(frame: FrameType) -> None:
+    if not _listeners():
         return
     trace = traced_frame(frame)
     if trace is not None:
@@ -118,7 +150,7 @@ def _set_profiler(previous: Any) -> None:
 
 
 @functools.cache
-def _listen() -> None:
+def _listen_to_compiles() -> None:
     """Start to hear JAX's compile events; there is no public way to stop, so it happens once."""
 
     def on_event(event: str, duration_secs: float, **kwargs: str | int) -> None:
@@ -130,9 +162,10 @@ def _listen() -> None:
 
 
 class _Place(NamedTuple):
-    """JAX's code that makes a trace for `jax.jit`, and its parameters' names."""
+    """JAX's code that makes a trace for `jax.jit`, it and its callers in JAX, and its parameters' names."""
 
     code: CodeType
+    chain: frozenset[CodeType]
     function: str
     args: str
     kwargs: str
@@ -156,7 +189,7 @@ def _place() -> _Place:
     theirs = {code for use in loops for code in _between(use)}
     theirs.update(code for other in others for code in _between(lambda probe, x, other=other: other(probe)(x)))
     code = next(code for code in ours if code not in theirs)
-    return _Place(code, *_parameters(code))
+    return _Place(code, frozenset(ours[ours.index(code) :]), *_parameters(code))
 
 
 def _between(use: Callable[..., Any]) -> list[CodeType]:

@@ -1,0 +1,178 @@
+"""Say in words how two calls of a jitted function differ, and what to do about each difference."""
+
+import functools
+from collections.abc import Iterator
+from types import MethodType
+from typing import Any, NamedTuple
+
+from jaxguide.text import _, plural
+from jaxguide.tracing.signatures import Argument, Leaf, Signature, function_key, name_of, same, short
+
+
+class Difference(NamedTuple):
+    """One thing in which a call differs from an earlier one: what it is, and what to do about it."""
+
+    text: str
+    remedy: str
+
+
+def closest_differences(new: Signature, earlier: list[Signature]) -> list[Difference]:
+    """Return in what a call differs from that of the earlier ones that is most like it, the latest if several are."""
+    return min((differences(old, new) for old in reversed(earlier)), key=len)
+
+
+def differences(old: Signature, new: Signature) -> list[Difference]:
+    """Return in what a call differs from an earlier call, in the order of the arguments.
+
+    >>> import jax
+    >>> from jaxguide.tracing.hook import JitTrace
+    >>> from jaxguide.tracing.signatures import signature
+    >>> def call(x):
+    ...     return signature(JitTrace(lambda x: x, (x,), {}, None, (), ()))
+    >>> [one.text for one in differences(call(2.0), call(jax.ShapeDtypeStruct((3,), "float32")))][-1]
+    'argument `x` was a Python float (weakly typed float32[]) and is now float32[3]'
+    """
+    found = list(_of_functions(old, new))
+    for name in [*old.arguments, *(name for name in new.arguments if name not in old.arguments)]:
+        found += _of_arguments(name, old.arguments.get(name), new.arguments.get(name))
+    for name, value in new.settings.items():
+        before = old.settings.get(name)
+        if before is not value and before != value:
+            found.append(
+                Difference(
+                    _("JAX's setting `{name}` was {old} and is now {new}").format(name=name, old=before, new=value),
+                    _("set `{name}` once, before the first call").format(name=name),
+                )
+            )
+    return found
+
+
+def _of_functions(old: Signature, new: Signature) -> Iterator[Difference]:
+    function = new.function
+    if same(old.function, function):
+        if not _same_options(old.options, new.options):
+            yield Difference(
+                _("`jax.jit` was applied again, with other options"),
+                _("apply `jax.jit` once, outside of the loop, and call what it returns"),
+            )
+    elif function_key(old.function) != function_key(function):
+        yield Difference(
+            _("the traced function is now {new} and was {old}").format(
+                new=name_of(function), old=name_of(old.function)
+            ),
+            _("allow a trace for each jitted function that it is part of, or limit those functions instead"),
+        )
+    elif isinstance(function, MethodType):
+        yield Difference(
+            _("the `{type}` object that it belongs to is another one").format(type=type(function.__self__).__name__),
+            _("jit a function that takes the object's arrays as arguments, or make the object once"),
+        )
+    elif isinstance(function, functools.partial):
+        yield Difference(
+            _("the `functools.partial` object is new"),
+            _(
+                "make the partial once, outside of the loop, or give what changes as an argument (with "
+                "`static_argnames` where it must stay a Python value)"
+            ),
+        )
+    else:
+        yield Difference(
+            _("the function object is new, made by running its definition again"),
+            _(
+                "define it and apply `jax.jit` once, outside of the loop, and give what changes as an argument (with "
+                "`static_argnames` where it must stay a Python value)"
+            ),
+        )
+
+
+def _same_options(old: Any, new: Any) -> bool:
+    # JAX compares these by identity, and keeps one object for equal options of one function.
+    return old is new or (isinstance(old, tuple) and isinstance(new, tuple) and same(tuple(old), tuple(new)))
+
+
+def _of_arguments(name: str, old: Argument | None, new: Argument | None) -> Iterator[Difference]:
+    same_way = _("pass `{name}` in the same way in every call").format(name=name)
+    if old is None or new is None:
+        words = _("argument `{name}` was {old} and is now left out") if new is None else ""
+        words = words or _("argument `{name}` was left out and is now {new}")
+        yield Difference(words.format(name=name, old=old, new=new), same_way)
+    else:
+        if old.named != new.named:
+            words = _("argument `{name}` was given by position and is now given by name")
+            if old.named:
+                words = _("argument `{name}` was given by name and is now given by position")
+            yield Difference(words.format(name=name), same_way)
+        yield from _of_static(name, old, new) if old.is_static or new.is_static else _of_trees(name, old, new)
+
+
+def _of_static(name: str, old: Argument, new: Argument) -> Iterator[Difference]:
+    if old.is_static and new.is_static and type(old.static) is type(new.static) and same(old.static, new.static):
+        return
+    if callable(new.static) and callable(old.static):
+        words = _("static argument `{name}` was {old} and is now {new}")
+        if function_key(old.static) == function_key(new.static):
+            words = _("static argument `{name}` is again {new}, but a new function object")
+        remedy = _("make the function for `{name}` once, outside of the loop")
+        yield Difference(words.format(name=name, old=old, new=new), remedy.format(name=name))
+        return
+    if str(old) == str(new):
+        yield Difference(
+            _("static argument `{name}` is again {new}, but not equal to the one before").format(name=name, new=new),
+            _("pass the same object, or give `{type}` the methods `__eq__` and `__hash__`").format(
+                type=type(new.static).__name__
+            ),
+        )
+        return
+    yield Difference(
+        _("static argument `{name}` was {old} and is now {new}").format(name=name, old=old, new=new),
+        _(
+            "each value of a static argument needs a trace of its own: take `{name}` out of `static_argnums` or "
+            "`static_argnames` if the function can work with a traced array"
+        ).format(name=name),
+    )
+
+
+def _of_trees(name: str, old: Argument, new: Argument) -> Iterator[Difference]:
+    if old.structure != new.structure:
+        yield _of_structures(name, old, new)
+    for path in [path for path in old.leaves if path in new.leaves]:
+        if old.leaves[path][:2] != new.leaves[path][:2]:
+            yield _of_leaves(f"{name}{path}", old.leaves[path], new.leaves[path])
+
+
+def _of_structures(name: str, old: Argument, new: Argument) -> Difference:
+    gone = [path for path in old.leaves if path not in new.leaves]
+    added = [path for path in new.leaves if path not in old.leaves]
+    another_kind = old.container.partition(_(" of "))[0] != new.container.partition(_(" of "))[0]
+    if another_kind or "" in gone or "" in added:
+        text = _("argument `{name}` was {old} and is now {new}").format(name=name, old=old, new=new)
+    elif gone or added:
+        words = [_("no longer has `{path}`").format(path=f"{name}{path}") for path in gone[:2]]
+        words += [_("now has `{path}`").format(path=f"{name}{path}") for path in added[:2]]
+        more = len(gone[2:]) + len(added[2:])
+        if more:
+            words.append(plural("{count} more change", "{count} more changes", more))
+        text = _("argument `{name}` {changes}").format(name=name, changes=_(" and ").join(words))
+    else:
+        text = _("argument `{name}` was {old} and is now {new}")
+        text = text.format(name=name, old=_layout(old), new=_layout(new))
+    remedy = _("give `{name}` the same containers and keys in every call, with zeros for what is missing")
+    return Difference(text, remedy.format(name=name))
+
+
+def _layout(argument: Argument) -> str:
+    return short(str(argument.structure).removeprefix("PyTreeDef(").removesuffix(")"))
+
+
+def _of_leaves(place: str, old: Leaf, new: Leaf) -> Difference:
+    if old.type.partition("[")[2] != new.type.partition("[")[2]:
+        remedy = _(
+            "call it with arrays of one shape: pad `{place}` with `jnp.pad` to the largest and mask what was added"
+        )
+    else:
+        remedy = _("convert `{place}` before each call: `jnp.asarray({place}, dtype=jnp.{dtype})`")
+    dtype = (new if old.weak and not new.weak else old).type.partition("[")[0]
+    if not dtype.isidentifier():  # a key
+        remedy = _("make `{place}` of one kind in every call")
+    text = _("argument `{place}` was {old} and is now {new}").format(place=place, old=old, new=new)
+    return Difference(text, remedy.format(place=place, dtype=dtype))

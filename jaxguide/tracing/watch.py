@@ -1,0 +1,243 @@
+"""Watch a block of code: what is traced and compiled in it, how often, and why again."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxguide.frames import is_library
+from jaxguide.lines import Line, calling_line, function_name
+from jaxguide.text import _, plural
+from jaxguide.tracing.differences import Difference, closest_differences
+from jaxguide.tracing.hook import JitTrace, hearing
+from jaxguide.tracing.signatures import Signature, function_key, name_of, signature
+from jaxguide.tracing.traces import is_jitted, is_users
+
+_SHOWN = 8  # of the retraces of one function that are printed
+
+
+@dataclass(frozen=True)
+class Retrace:
+    """One trace more of a function that had been traced before.
+
+    Args:
+        function: the function's name as it is printed, with its backticks.
+        line: the user's line whose call led to it; None where there is none.
+        differences: in what the call differs from the earlier one that is most like it, and the remedy for each;
+            empty where the call is the same and JAX had forgotten the trace.
+    """
+
+    function: str
+    line: Line | None
+    differences: tuple[Difference, ...]
+
+    @property
+    def reason(self) -> str:
+        """Say why, without a full stop."""
+        if self.differences:
+            return "; ".join(difference.text for difference in self.differences)
+        return _("its call has nothing new, so JAX's caches were cleared, or a context such as the mesh has changed")
+
+    @property
+    def remedy(self) -> str:
+        """Say what to do about it, without a full stop."""
+        found = dict.fromkeys(difference.remedy for difference in self.differences)
+        return "; ".join(found) or _("do not clear the caches, and keep to one context")
+
+    def __str__(self) -> str:
+        sentence = _("{function} was traced again at {line}: {reason}.")
+        if self.line is None:
+            sentence = _("{function} was traced again: {reason}.")
+        return _capital(sentence.format(function=self.function, line=self.line, reason=self.reason))
+
+
+@dataclass
+class FunctionTraces:
+    """What happened to one function while it was watched.
+
+    Args:
+        name: its name as the user wrote it; a lambda has its line.
+        traces: how often `jax.jit` traced it.
+        compiles: how many programs were compiled from it; one that is part of another jitted function has none.
+        retraces: each trace after the first, with its reason.
+        recompiles: the lines that led to a program more without a new trace.
+    """
+
+    name: str
+    traces: int = 0
+    compiles: int = 0
+    retraces: list[Retrace] = field(default_factory=list)
+    recompiles: list[Line | None] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        counted = [plural("{count} trace", "{count} traces", self.traces)]
+        counted.append(plural("{count} compile", "{count} compiles", self.compiles))
+        lines = [_capital(f"{self.name}: {', '.join(counted)}")]
+        said = Counter(str(retrace) for retrace in self.retraces)
+        for sentence, count in list(said.items())[:_SHOWN]:
+            lines.append(f"  {sentence}" if count == 1 else f"  {sentence} " + _("({count} times)").format(count=count))
+        more = sum(list(said.values())[_SHOWN:])
+        if more:
+            lines.append("  " + plural("... and {count} more retrace", "... and {count} more retraces", more))
+        if self.recompiles:
+            where = ", ".join(dict.fromkeys(str(line) for line in self.recompiles[:_SHOWN] if line is not None))
+            words = _("compiled without a new trace, so under `vmap` or `grad`, or for another device or sharding")
+            lines.append(f"  {words}: {where}" if where else f"  {words}")
+        return "\n".join(lines)
+
+
+@dataclass(repr=False)
+class Traces:
+    """What `watch_traces` found: for each of the user's functions that was traced or compiled, in order.
+
+    `str` gives the whole as text. Look up one function by the name that is printed, without backticks.
+    """
+
+    functions: list[FunctionTraces] = field(default_factory=list)
+
+    @property
+    def traces(self) -> int:
+        """Return how many traces were made in all."""
+        return sum(one.traces for one in self.functions)
+
+    @property
+    def compiles(self) -> int:
+        """Return how many programs were compiled in all."""
+        return sum(one.compiles for one in self.functions)
+
+    @property
+    def retraces(self) -> list[Retrace]:
+        """Return every trace after the first of each function."""
+        return [retrace for one in self.functions for retrace in one.retraces]
+
+    def __getitem__(self, name: str) -> FunctionTraces:
+        for one in self.functions:
+            if one.name.strip("`") == name:
+                return one
+        seen = ", ".join(one.name for one in self.functions) or _("no function")
+        raise KeyError(_("`{name}` was not traced; traced were: {seen}.").format(name=name, seen=seen))
+
+    def __iter__(self) -> Iterator[FunctionTraces]:
+        return iter(self.functions)
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.functions)) or _("Nothing was traced.")
+
+    __repr__ = __str__
+
+
+@contextmanager
+def watch_traces() -> Iterator[Traces]:
+    """Watch what `jax.jit` traces and compiles of your functions in a `with` block, and why it does so again.
+
+    JAX traces a jitted function again when its call has something new: a shape, dtype or weak type, another value of
+    a static argument, another pytree structure, or another function object, as a lambda made in a loop is. The calls
+    are compared here, argument by argument, so that the reason is known where `jax_explain_cache_misses` has none.
+
+    >>> import jax
+    >>> import jax.numpy as jnp
+    >>> step = jax.jit(lambda x, lr: x - lr * x)
+    >>> with watch_traces() as traces:
+    ...     for n in (3, 4, 3):
+    ...         _ = step(jnp.ones(n), 0.1)
+    >>> print(traces)
+    The lambda of ..., line 1: 2 traces, 2 compiles
+      The lambda of ..., line 1 was traced again at ..., line 3: argument `x` was float32[3] and is now float32[4].
+    >>> traces.traces, traces.retraces[0].remedy
+    (2, 'call it with arrays of one shape: pad `x` with `jnp.pad` to the largest and mask what was added')
+
+    Counted is what this thread does in the block, also of jitted functions inside others, and under `vmap` and
+    `grad`, which share one trace. A function that was traced before the block is not traced again for a call that
+    JAX knows; the first trace in the block counts as its first. What JAX and other libraries jit of their own is left
+    out.
+
+    Rests on `sys.monitoring`, which hears JAX begin each trace, and on the events of `jax.monitoring`. On Python 3.11
+    it is `sys.setprofile`: Python is slower in the block, and a profiler hears nothing meanwhile.
+
+    Yields:
+        The report, which fills while the block runs.
+    """
+    watch = _Watch()
+    try:
+        with hearing(watch):
+            yield watch.report
+    finally:
+        watch.forget()
+
+
+class _Watch:
+    """Collect what is heard into a report."""
+
+    def __init__(self) -> None:
+        self.report = Traces()
+        self._found: dict[tuple[Any, ...], FunctionTraces] = {}
+        self._seen: dict[tuple[Any, ...], list[Signature]] = {}
+        self._uncompiled: dict[tuple[Any, ...], int] = {}
+
+    def traced(self, trace: JitTrace) -> None:
+        if not _is_users_trace(trace):
+            return
+        key = function_key(trace.function)
+        found = self._of(trace.function)
+        found.traces += 1
+        self._uncompiled[key] = self._uncompiled.get(key, 0) + 1
+        new = signature(trace)
+        earlier = self._seen.setdefault(key, [])
+        if earlier:
+            found.retraces.append(Retrace(found.name, calling_line(), tuple(closest_differences(new, earlier))))
+        earlier.append(new)
+
+    def compiled(self, name: str) -> None:
+        function = self._function_in_compile(name)
+        if function is None:
+            return
+        key = function_key(function)
+        found = self._of(function)
+        found.compiles += 1
+        if self._uncompiled.get(key, 0):
+            self._uncompiled[key] -= 1
+        else:
+            found.recompiles.append(calling_line())
+
+    def forget(self) -> None:
+        """Let go of the functions and static values that were compared."""
+        self._seen.clear()
+
+    def _function_in_compile(self, name: str) -> Any:
+        """Return the user's function of which a program of this name is being compiled: JAX's frames hold it."""
+        frame = sys._getframe(2)
+        while frame is not None and (outer := frame.f_back) is not None:
+            if is_library(frame.f_code.co_filename):
+                for value in frame.f_locals.values():
+                    if callable(value) and f"jit({function_name(value)})" == name and self._is_known(value):
+                        return value
+            frame = outer
+        return None
+
+    def _is_known(self, function: Any) -> bool:
+        return function_key(function) in self._found or is_users(function)
+
+    def _of(self, function: Any) -> FunctionTraces:
+        key = function_key(function)
+        if key not in self._found:
+            self._found[key] = FunctionTraces(name_of(function))
+            self.report.functions.append(self._found[key])
+        return self._found[key]
+
+
+def _is_users_trace(trace: JitTrace) -> bool:
+    """Tell whether the user jitted this function: it is theirs, or a library's that they gave to `jax.jit`."""
+    function = trace.function
+    if is_users(function):
+        return True
+    home = sys.modules.get(getattr(function, "__module__", None) or "")
+    return trace.direct and not is_jitted(getattr(home, getattr(function, "__name__", ""), None))
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

@@ -1,0 +1,488 @@
+"""Watching and limiting traces: how often, on which line, and why again, in words."""
+
+import cProfile
+import functools
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hlo import normalised_hlo
+
+from jaxguide.tracing import TooManyTracesError, max_traces, trace_counts, watch_traces
+
+X3, X4 = np.ones(3, np.float32), np.ones(4, np.float32)
+
+
+def fresh_step():
+    """A jitted function that nothing has traced."""
+
+    @functools.partial(jax.jit, static_argnames=("n", "mode"))
+    def step(x, n=1, *, mode="sum"):
+        return jax.tree.map(lambda leaf: [leaf] * n, x)
+
+    return step
+
+
+def line_of(words):
+    """Return the number of the line of this file that holds these words."""
+    lines = Path(__file__).read_text().splitlines()
+    (number,) = [i for i, line in enumerate(lines, 1) if words in line and "line_of" not in line]
+    return number
+
+
+class Config:
+    pass
+
+
+def double(x):
+    return 2 * x
+
+
+def triple(x):
+    return 3 * x
+
+
+CASES = {
+    "shape": (((X3,), {}), ((X4,), {}), "argument `x` was float32[3] and is now float32[4]", "jnp.pad"),
+    "dtype": (
+        ((X3,), {}),
+        ((X3.astype(np.int32),), {}),
+        "argument `x` was float32[3] and is now int32[3]",
+        "`jnp.asarray(x, dtype=jnp.float32)`",
+    ),
+    "weak type": (
+        ((1.0,), {}),
+        ((np.float32(1),), {}),
+        "argument `x` was a Python float (weakly typed float32[]) and is now float32[]",
+        "`jnp.asarray(x, dtype=jnp.float32)`",
+    ),
+    "static value": (((X3, 1), {}), ((X3, 2), {}), "static argument `n` was 1 and is now 2", "static_argnames"),
+    "static string": (
+        ((X3,), {"mode": "sum"}),
+        ((X3,), {"mode": "mean"}),
+        "static argument `mode` was 'sum' and is now 'mean'",
+        "static_argnames",
+    ),
+    "static object": (
+        ((X3, 1), {"mode": Config()}),
+        ((X3, 1), {"mode": Config()}),
+        "static argument `mode` is again an object of type `Config`, but not equal to the one before",
+        "`__eq__` and `__hash__`",
+    ),
+    "static lambda": (
+        *(((X3,), {"mode": function}) for function in [each() for each in [lambda: lambda: None] * 2]),
+        "static argument `mode` is again the lambda of test_watch_traces.py",
+        "make the function for `mode` once",
+    ),
+    "static function": (
+        ((X3,), {"mode": double}),
+        ((X3,), {"mode": triple}),
+        "static argument `mode` was `double` and is now `triple`",
+        "make the function",
+    ),
+    "new key": (
+        (({"w": X3},), {}),
+        (({"w": X3, "b": X3},), {}),
+        "argument `x` now has `x['b']`",
+        "same containers and keys",
+    ),
+    "lost key": (
+        (({"w": X3, "b": X3},), {}),
+        (({"w": X3},), {}),
+        "argument `x` no longer has `x['b']`",
+        "same containers and keys",
+    ),
+    "container": (
+        (([X3],), {}),
+        (((X3,),), {}),
+        "argument `x` was a list of 1 and is now a tuple of 1",
+        "same containers and keys",
+    ),
+    "inner container": (
+        (({"a": [X3]},), {}),
+        (({"a": (X3,)},), {}),
+        "argument `x` was {'a': [*]} and is now {'a': (*,)}",
+        "same containers and keys",
+    ),
+    "none": (
+        ((None,), {}),
+        ((X3,), {}),
+        "argument `x` was None and is now float32[3]",
+        "with zeros for what is missing",
+    ),
+    "leaf": (
+        (({"w": X3, "b": X3},), {}),
+        (({"w": X3, "b": X4},), {}),
+        "argument `x['b']` was float32[3] and is now float32[4]",
+        "pad `x['b']`",
+    ),
+    "by name": (
+        ((X3,), {}),
+        ((), {"x": X3}),
+        "argument `x` was given by position and is now given by name",
+        "same way",
+    ),
+    "static by name": (
+        ((X3, 2), {}),
+        ((X3,), {"n": 2}),
+        "argument `n` was given by position and is now given by name",
+        "same way",
+    ),
+    "left out": (((X3,), {}), ((X3, 1), {}), "argument `n` was left out and is now 1", "same way"),
+    "key": (
+        ((jax.random.key,), {}),
+        ((lambda seed: jax.random.key(seed, impl="rbg"),), {}),
+        "argument `x` was key<fry>[] and is now key<rbg>[]",
+        "of one kind",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_retrace_is_explained(case):
+    first, second, reason, remedy = CASES[case]
+    if case == "key":  # keys are made when the test runs, not when it is collected
+        first, second = (((make(0),), {}) for ((make,), _) in (first, second))
+    step = fresh_step()
+    with watch_traces() as traces:
+        for args, kwargs in (first, second, first, second):
+            step(*args, **kwargs)
+    assert (traces["step"].traces, traces["step"].compiles, len(traces)) == (2, 2, 1)
+    (retrace,) = traces.retraces
+    assert retrace.reason.startswith(reason)
+    assert len(retrace.differences) == 1
+    assert remedy in retrace.remedy
+
+
+def test_the_report_names_function_line_and_reason():
+    step = fresh_step()
+    with watch_traces() as traces:
+        step(X3)
+        step(X4)  # the second shape
+    line = line_of("# the second shape")
+    assert str(traces) == (
+        "`step`: 2 traces, 2 compiles\n"
+        f"  `step` was traced again at test_watch_traces.py, line {line}: "
+        "argument `x` was float32[3] and is now float32[4]."
+    )
+    with watch_traces() as quiet:
+        step(X3)
+        jnp.tanh(X3)
+    assert str(quiet) == "Nothing was traced."
+    with pytest.raises(KeyError, match=r"`walk` was not traced; traced were: `step`"):
+        traces["walk"]
+
+
+def test_a_call_is_compared_with_the_earlier_one_most_like_it():
+    step = fresh_step()
+    with watch_traces() as traces:
+        step(X3, 1)
+        step(X4, 2)
+        step(X3, 3)
+    assert [retrace.reason for retrace in traces.retraces] == [
+        "argument `x` was float32[3] and is now float32[4]; static argument `n` was 1 and is now 2",
+        "static argument `n` was 1 and is now 3",
+    ]
+
+
+class Model:
+    def scale(self, x):
+        return x * 2
+
+
+def each_time_a(kind, i):
+    if kind == "lambda":
+        return lambda x: x * i
+    if kind == "partial":
+        return functools.partial(lambda n, x: x * n, i)
+    if kind == "method":
+        return Model().scale
+
+    def local(x):
+        return x * i
+
+    return jax.vmap(local) if kind == "vmap" else local
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("lambda", "the function object is new, made by running its definition again"),
+        ("def", "the function object is new, made by running its definition again"),
+        ("vmap", "the function object is new, made by running its definition again"),
+        ("partial", "the `functools.partial` object is new"),
+        ("method", "the `Model` object that it belongs to is another one"),
+    ],
+)
+def test_a_new_function_object_each_time_is_the_reason(kind, reason):
+    kept = []
+    with watch_traces() as traces:
+        for i in range(3):
+            kept.append(each_time_a(kind, i))
+            jax.jit(kept[-1])(X3)
+    (found,) = traces
+    assert (found.traces, found.compiles) == (3, 3)
+    assert [retrace.reason for retrace in found.retraces] == [reason] * 2
+    assert "(2 times)" in str(traces)
+
+
+def test_jit_in_a_loop_of_one_function_is_no_retrace_but_other_options_are():
+    with watch_traces() as traces:
+        for _ in range(3):
+            jax.jit(double)(X3)
+    assert (traces.traces, traces.retraces) == (1, [])
+    with watch_traces() as traces:
+        for donated in ((), (0,)):
+            jax.jit(double, donate_argnums=donated, keep_unused=True)(jnp.ones(7))
+    assert [retrace.reason for retrace in traces.retraces] == ["`jax.jit` was applied again, with other options"]
+
+
+def test_a_setting_and_cleared_caches_are_told_apart():
+    step = fresh_step()
+    with watch_traces() as traces:
+        step(X3)
+        with jax.default_matmul_precision("highest"):
+            step(X3)
+        step.clear_cache()
+        step(X3)
+    first, second = (retrace.reason for retrace in traces.retraces)
+    assert first == "JAX's setting `jax_default_matmul_precision` was None and is now highest"
+    assert second.startswith("its call has nothing new, so JAX's caches were cleared")
+
+
+def test_inner_jits_count_and_transformations_share_one_trace():
+    @jax.jit
+    def inner(x):
+        return jnp.sin(x)
+
+    @jax.jit
+    def outer(x):
+        return inner(x) * 2
+
+    with watch_traces() as traces:
+        outer(X3)
+        outer(X4)
+    assert [(one.name, one.traces, one.compiles) for one in traces] == [("`outer`", 2, 2), ("`inner`", 2, 0)]
+    with watch_traces() as traces:
+        jax.vmap(inner)(np.ones((2, 3), np.float32))
+        jax.grad(lambda x: inner(x).sum())(X3)  # compiles inner
+    found = traces["inner"]
+    assert found.traces == 0
+    assert found.compiles >= 2
+    assert "compiled without a new trace, so under `vmap` or `grad`" in str(traces)
+    assert str(line_of("# compiles inner")) in str(traces)
+
+
+def test_only_what_the_user_jits_is_counted():
+    total = jax.jit(jnp.sum)
+    with watch_traces() as traces:
+        total(np.ones(5, np.float32))
+        jnp.linalg.norm(jnp.where(np.ones(6) > 0, 1.0, 2.0))
+        jax.random.normal(jax.random.key(0), (5,))
+    assert [(one.name, one.traces, one.compiles) for one in traces] == [("`sum`", 1, 1)]
+
+
+def test_a_block_sees_its_own_thread_and_blocks_nest():
+    step = fresh_step()
+    with watch_traces() as outer:
+        thread = threading.Thread(target=step, args=(X3,))
+        thread.start()
+        thread.join()
+        with watch_traces() as inner:
+            step(X4)
+        step(np.ones(5, np.float32))
+    assert (inner.traces, outer.traces) == (1, 2)
+    assert outer.retraces[0].reason == "argument `x` was float32[4] and is now float32[5]"
+
+
+def test_an_exception_ends_the_block_and_a_profiler_lives_on():
+    before = sys.getprofile()
+    with pytest.raises(ValueError, match="stop"), watch_traces():
+        raise ValueError("stop")
+    assert sys.getprofile() is before
+    profiler = cProfile.Profile()
+    profiler.enable()
+    with watch_traces() as traces:
+        fresh_step()(X3)
+    sorted([3, 2])
+    profiler.disable()
+    assert traces.traces == 1
+    assert any("sorted" in str(entry.code) for entry in profiler.getstats())
+
+
+def test_it_counts_as_trace_counts_does():
+    step = fresh_step()
+    calls = [((X3,), {}), ((X4,), {}), ((X3,), {})]
+    with watch_traces() as traces:
+        counts = trace_counts(step, calls)
+    assert sum(count.traces for count in counts) == traces.traces == 2
+
+
+# max_traces
+
+
+@pytest.mark.parametrize("order", ["above jit", "below jit"])
+def test_one_trace_too_many_raises_with_reason_and_remedy(order):
+    def step(x, n):
+        return x * n
+
+    if order == "above jit":
+        limited = max_traces(2)(jax.jit(step, static_argnums=1))
+    else:
+        limited = jax.jit(max_traces(2)(step), static_argnums=1)
+    assert limited.__name__ == "step"
+    for args in ((X3, 1), (X4, 1), (X3, 1), (X4, 1)):
+        limited(*args)
+    with pytest.raises(TooManyTracesError) as caught:
+        limited(X3, 2)  # one too many
+    assert str(caught.value) == (
+        "`step` was traced 3 times, and 2 are allowed. `step` was traced again at test_watch_traces.py, "
+        f"line {line_of('# one too many')}: static argument `n` was 1 and is now 2. What to do: each value of a static "
+        "argument needs a trace of its own: take `n` out of `static_argnums` or `static_argnames` if the function can "
+        "work with a traced array."
+    )
+    assert caught.value.retrace.line.number == line_of("# one too many")
+
+
+@pytest.mark.parametrize("order", ["above jit", "below jit"])
+def test_a_limit_adds_nothing_to_the_program(order):
+    def plain(x):
+        return jnp.tanh(x) @ x
+
+    def step(x):
+        return jnp.tanh(x) @ x
+
+    limited = max_traces(5)(jax.jit(step)) if order == "above jit" else jax.jit(max_traces(5)(step))
+    assert normalised_hlo(limited, X3) == normalised_hlo(jax.jit(plain), X3)
+
+
+def test_below_jit_the_whole_is_named_that_made_the_trace():
+    def limited():
+        @max_traces(1)
+        def loss(w, x):
+            return (w * x).sum()
+
+        return loss
+
+    def message(attempt):
+        with pytest.raises(TooManyTracesError) as caught:
+            attempt()
+        return str(caught.value)
+
+    def grown(fn):
+        fn(jnp.float32(1), X3)
+        fn(jnp.float32(1), X4)
+
+    for transform in (lambda f: f, jax.grad, jax.checkpoint, lambda f: lambda w, x: jax.grad(f)(w, x)):
+        assert "argument `x` was float32[3] and is now float32[4]" in message(
+            lambda transform=transform: grown(jax.jit(transform(limited())))
+        )
+    loss = limited()
+    assert "the `functools.partial` object is new" in message(
+        lambda: [jax.jit(functools.partial(loss, i))(X3) for i in (1.0, 2.0)]
+    )
+    loss = limited()
+    assert "it is part of the lambda of test_watch_traces.py" in message(
+        lambda: [jax.jit(lambda x: loss(x, x))(X3) for _ in range(2)]
+    )
+    loss = limited()
+    assert "its body runs more than once in one trace" in message(
+        lambda: jax.jit(lambda x: loss(x, x) + loss(x, x))(X3)
+    )
+    loss = limited()
+    jax.jit(lambda x: loss(x, x))(X3)
+    assert "and is now jitted by itself" in message(lambda: jax.jit(loss)(X3, X3))
+
+
+def test_calls_outside_of_jit_are_no_traces():
+    @max_traces(0)
+    def square(x):
+        return x * x
+
+    assert square(3.0) == 9.0
+    assert jax.grad(square)(3.0) == 6.0
+    assert jax.vmap(square)(X3).shape == (3,)
+    with pytest.raises(TooManyTracesError, match=r"`square` was traced 1 time, and 0 are allowed\."):
+        jax.jit(square)(3.0)
+
+
+def test_a_limit_on_a_used_function_counts_from_a_cleared_cache():
+    step = fresh_step()
+    step(X3)
+    limited = max_traces(1)(step)
+    limited(X3)
+    with pytest.raises(TooManyTracesError):
+        limited(X4)
+
+
+def test_a_limited_jitted_function_keeps_its_methods_and_binds_as_a_method():
+    class Walker:
+        @max_traces(1)
+        @functools.partial(jax.jit, static_argnums=0)
+        def walk(self, x):
+            return x + 1
+
+    walker = Walker()
+    assert walker.walk(1.0) == 2.0
+    with pytest.raises(TooManyTracesError, match="static argument `self` is again an object of type `Walker`"):
+        Walker().walk(1.0)
+    limited = max_traces(3)(jax.jit(lambda x: x + 1))
+    assert limited.lower(X3).compile()(X3).shape == (3,)
+    assert jax.vmap(limited)(np.ones((2, 3))).shape == (2, 3)
+    assert jax.jit(limited)(X3).shape == (3,)
+
+
+@pytest.mark.parametrize("wrong", [double, -1, True, 1.5])
+def test_a_limit_without_its_number_is_refused_in_one_sentence(wrong):
+    with pytest.raises(
+        TypeError, match=r"`max_traces` needs the number .* write `@max_traces\(1\)` above the function"
+    ):
+        max_traces(wrong)
+
+
+def test_a_limit_on_no_function_is_refused():
+    with pytest.raises(TypeError, match="`max_traces` needs a function and got the int 3"):
+        max_traces(1)(3)
+
+
+TESTS = """
+import jax
+import numpy as np
+
+step = jax.jit(lambda x: x + 1)
+
+
+def test_one_shape(max_traces):
+    limited = max_traces(1)(step)
+    limited(np.ones(3))
+    limited(np.zeros(3))
+
+
+def test_two_shapes(max_traces):
+    limited = max_traces(1)(step)
+    limited(np.ones(3))
+    limited(np.ones(4))
+"""
+
+
+def test_the_fixture_fails_a_test_that_retraces(tmp_path):
+    (tmp_path / "test_mine.py").write_text(TESTS)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(tmp_path),
+        str(tmp_path),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert "1 failed, 1 passed" in done.stdout
+    assert "TooManyTracesError: the lambda of test_mine.py, line 5 was traced 2 times" in done.stdout
