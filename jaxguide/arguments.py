@@ -11,7 +11,7 @@ from jaxguide.lines import function_name
 from jaxguide.text import _
 
 
-def require_function(helper: str, fn: Any) -> None:
+def require_function(helper: str, fn: Any, usage: str | None = None) -> None:
     """Raise TypeError unless `fn` can be called.
 
     >>> require_function("check_keys", 3)
@@ -21,7 +21,15 @@ def require_function(helper: str, fn: Any) -> None:
     Args:
         helper: the name of the public function that the user called.
         fn: what it was given as the function.
+        usage: a right call to show, of a helper that does not take the function's arguments after it.
     """
+    if not callable(fn) and usage is not None:
+        raise TypeError(
+            _(
+                "`{helper}` needs a function and got {got}: pass the function itself, without calling it, as in "
+                "`{usage}`."
+            ).format(helper=helper, got=describe(fn), usage=usage)
+        )
     if not callable(fn):
         raise TypeError(
             _(

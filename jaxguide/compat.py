@@ -208,3 +208,29 @@ def traced_by(tracer: Any) -> TracedBy:
     if found is None:
         return TracedBy(_TRACERS.get(type(tracer).__name__))
     return TracedBy(getattr(info, "traced_for", None), found[1], found[2], int(found[3]))
+
+
+@contextlib.contextmanager
+def float64() -> Iterator[None]:
+    """Switch 64-bit types on, also in the threads in which the JAX runtime calls host functions.
+
+    Until 0.10 `jax.enable_x64` reaches the calling thread only, and host functions get float32. The process-wide
+    setting that is changed for them can go at 0.11.
+
+    >>> import jax.numpy as jnp
+    >>> with float64():
+    ...     print(jnp.float64(1.5).dtype)
+    float64
+    """
+    import jax
+
+    before = jax.config.jax_enable_x64
+    widen = jax.__version_info__ < (0, 11)
+    if widen:
+        jax.config.update("jax_enable_x64", True)
+    try:
+        with jax.enable_x64(True):
+            yield
+    finally:
+        if widen:
+            jax.config.update("jax_enable_x64", before)

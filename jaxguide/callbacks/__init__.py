@@ -1,1 +1,18 @@
 """State host callbacks once, have them checked, and see what each kind can do on the installed JAX."""
+
+from jaxguide.callbacks.bessel import bessel_jv
+from jaxguide.callbacks.checked import HostFunctionError
+from jaxguide.callbacks.host import HostFunction, host_function
+from jaxguide.callbacks.io import io_function, watch_value
+from jaxguide.callbacks.verify import DerivativeError, Verification
+
+__all__ = [
+    "DerivativeError",
+    "HostFunction",
+    "HostFunctionError",
+    "Verification",
+    "bessel_jv",
+    "host_function",
+    "io_function",
+    "watch_value",
+]

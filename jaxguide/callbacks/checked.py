@@ -1,0 +1,193 @@
+"""Run a host function for the JAX runtime, and hold it to what was promised."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxguide.arguments import array_type, describe
+from jaxguide.callbacks.promise import describe_out
+from jaxguide.lines import frames_of_traceback
+from jaxguide.text import _
+
+
+class HostFunctionError(RuntimeError):
+    """A host function raised, or gave back something else than was promised.
+
+    Raised as it is where the call runs eagerly. Under `jax.jit` JAX wraps it: `jax.errors.JaxRuntimeError`, with this
+    sentence as the last line of its message.
+    """
+
+
+# No equality by value: JAX keeps a compiled callback per callable, and the user's function may not be hashable.
+@dataclass(eq=False)
+class Checked:
+    """Call a host function with NumPy arrays and hold it to its promise; this is what the JAX runtime calls.
+
+    Args:
+        fn: the host function.
+        name: its name, for messages.
+        out: the promised pytree of `jax.ShapeDtypeStruct`; None to ignore what comes back.
+        ranks: of each array among the arguments, the rank before `jax.vmap` added axes in front.
+        elementwise: align ranks before the call, and narrow floats to the promised width after it.
+        failed: called with the error before it is raised.
+    """
+
+    fn: Callable[..., Any]
+    name: str
+    out: Any
+    ranks: tuple[int, ...]
+    elementwise: bool
+    failed: Callable[[HostFunctionError], None]
+
+    def __call__(self, *args: Any) -> Any:
+        try:
+            leaves, structure = jax.tree.flatten(args)
+            arrays = [np.asarray(leaf) for leaf in leaves]
+            mapped = _mapped_axes(arrays, self.ranks)
+            if self.elementwise:
+                arrays = [
+                    _aligned(_known_to_numpy(x), r, self.ranks) if mapped else _known_to_numpy(x)
+                    for x, r in zip(arrays, self.ranks, strict=True)
+                ]
+            result = call_on_host(self.fn, self.name, jax.tree.unflatten(structure, arrays))
+            return None if self.out is None else self._kept(result, mapped)
+        except HostFunctionError as error:
+            self.failed(error)
+            raise
+
+    def _kept(self, result: Any, mapped: tuple[int, ...]) -> Any:
+        """Return `result` as the promised arrays."""
+        promise, structure = jax.tree.flatten(self.out)
+        got = jax.tree.leaves(result)
+        if _plain(result) != _plain(self.out):
+            raise self._broken(_described(result), describe_out(self.out, mapped))
+        return jax.tree.unflatten(
+            structure, [self._array(x, spec, mapped) for x, spec in zip(got, promise, strict=True)]
+        )
+
+    def _array(self, value: Any, spec: jax.ShapeDtypeStruct, mapped: tuple[int, ...]) -> np.ndarray:
+        array = np.asarray(value)
+        want = jax.ShapeDtypeStruct((*mapped, *spec.shape), spec.dtype)
+        if not (jnp.issubdtype(array.dtype, np.number) or array.dtype == bool):
+            raise self._broken(describe(value), array_type(want))
+        if array.shape != want.shape:
+            if not (self.elementwise and mapped and _repeats(array.shape, want.shape, len(mapped))):
+                raise self._broken(array_type(array), array_type(want), self._shape_advice(array, spec, mapped))
+            array = np.broadcast_to(array, want.shape)
+        if array.dtype == want.dtype:
+            return array
+        if not (_may_narrow(array.dtype, want.dtype, self.elementwise) or _python_number(value, want.dtype)):
+            raise self._broken(
+                array_type(array),
+                array_type(want),
+                _("Convert it with `.astype`, or say in `out` what comes back."),
+            )
+        with np.errstate(all="ignore"):  # beyond the range of the narrower float lies infinity, as in JAX
+            narrow = array.astype(want.dtype)
+        if narrow.dtype.kind in "iu" and not np.array_equal(narrow, array):
+            raise self._broken(array_type(array), array_type(want), _("Some of its numbers do not fit."))
+        return narrow
+
+    def _shape_advice(self, array: np.ndarray, spec: jax.ShapeDtypeStruct, mapped: tuple[int, ...]) -> str:
+        if mapped:
+            return _(
+                "Under `vmap` it is called once for all rows: let it treat axes in front as rows, or choose "
+                '`vmap_method="sequential"`.'
+            )
+        if self.elementwise:
+            return _("An elementwise function keeps the shape to which its arguments broadcast.")
+        return _("Return an array of this shape, or say in `out` what comes back.")
+
+    def _broken(self, got: str, want: str, advice: str | None = None) -> HostFunctionError:
+        advice = advice or (
+            _("Does it end without `return`?") if got == "None" else _("Return NumPy arrays, as promised in `out`.")
+        )
+        return HostFunctionError(
+            _("`{name}` returned {got} where {want} was promised. {advice}").format(
+                name=self.name, got=got, want=want, advice=advice
+            )
+        )
+
+
+def call_on_host(fn: Callable[..., Any], name: str, args: Sequence[Any]) -> Any:
+    """Call `fn` and name it, its line and its arguments where it raises.
+
+    Raises:
+        HostFunctionError: from whatever it raised.
+    """
+    try:
+        return fn(*args)
+    except Exception as error:
+        lines = [line for _frame, line in frames_of_traceback(error.__traceback__)]
+        message = " ".join(str(error).split())
+        raise HostFunctionError(
+            _("`{name}` raised {error}{place}, when called with {types}.").format(
+                name=name,
+                error=f"{type(error).__name__}: {message}" if message else type(error).__name__,
+                place=f" ({lines[-1]})" if lines else "",
+                types=", ".join(map(array_type, jax.tree.leaves(args))) or _("no arguments"),
+            )
+        ) from error
+
+
+def _described(result: Any) -> str:
+    """Return a result in words: a pytree of arrays as `describe_out` writes it."""
+    leaves = jax.tree.leaves(result)
+    if isinstance(result, tuple | dict) and 0 < len(leaves) < 9 and all(isinstance(x, np.ndarray) for x in leaves):
+        return describe_out(result)
+    return describe(result)
+
+
+def _mapped_axes(arrays: Sequence[np.ndarray], ranks: Sequence[int]) -> tuple[int, ...]:
+    """Return the sizes of the axes that `jax.vmap` put in front."""
+    return np.broadcast_shapes(*(x.shape[: x.ndim - rank] for x, rank in zip(arrays, ranks, strict=True)))
+
+
+def _aligned(array: np.ndarray, rank: int, ranks: Sequence[int]) -> np.ndarray:
+    """Put axes of size 1 between the mapped axes and the array's own, so that mapped arrays broadcast by rows."""
+    mapped = array.ndim - rank
+    return array.reshape(array.shape[:mapped] + (1,) * (max(ranks) - rank) + array.shape[mapped:])
+
+
+def _known_to_numpy(array: np.ndarray) -> np.ndarray:
+    """Return bfloat16 and the like, which SciPy refuses, as float32."""
+    return array.astype(np.float32) if array.dtype.kind == "V" and jnp.issubdtype(array.dtype, np.floating) else array
+
+
+def _repeats(shape: tuple[int, ...], want: tuple[int, ...], mapped: int) -> bool:
+    """Tell whether an array misses nothing but copies along the mapped axes."""
+    return shape[mapped:] == want[mapped:] and all(n in (1, m) for n, m in zip(shape[:mapped], want, strict=False))
+
+
+def _may_narrow(got: np.dtype, want: np.dtype, elementwise: bool) -> bool:
+    """Tell whether a result may be cast to the promised dtype.
+
+    NumPy computes in 64 bits, and JAX itself narrows these while 64-bit types are off. Another kind is never cast.
+    """
+    narrower = _kind(got) == _kind(want) and want.itemsize < got.itemsize
+    return narrower and (elementwise or got.itemsize == (16 if got.kind == "c" else 8))
+
+
+def _kind(dtype: np.dtype) -> str:
+    return "f" if jnp.issubdtype(dtype, np.floating) else dtype.kind
+
+
+def _python_number(value: Any, want: np.dtype) -> bool:
+    """Tell whether a Python number becomes the promised dtype without loss of kind; it has no dtype of its own."""
+    tower = "iufc"
+    if type(value) not in (int, float, complex):
+        return False
+    return tower.index(np.asarray(value).dtype.kind) <= tower.find(_kind(want))
+
+
+def _plain(tree: Any) -> Any:
+    """Return a pytree's structure with tuples, lists and namedtuples alike: `np.linalg.eigh` returns a namedtuple."""
+    if isinstance(tree, list | tuple):
+        return tuple(map(_plain, tree))
+    if isinstance(tree, dict):
+        return {key: _plain(value) for key, value in tree.items()}
+    return str(jax.tree.structure(tree))  # a structure compares with tuples in ways of its own

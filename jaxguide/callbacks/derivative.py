@@ -1,0 +1,228 @@
+"""Turn the derivatives that a user gives, one for each argument, into a rule for `jax.custom_jvp`."""
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.custom_derivatives import SymbolicZero
+
+from jaxguide.arguments import array_type, describe
+from jaxguide.callbacks.parameters import Parameters
+from jaxguide.callbacks.promise import describe_out
+from jaxguide.text import _
+
+
+@dataclass(frozen=True)
+class Derivatives:
+    """The derivatives of one host function by argument.
+
+    Args:
+        parameters: the host function's.
+        rules: by position, None for an argument that has no derivative.
+        elementwise: the rules are partial derivatives `partial(*args)`, else linear maps `rule(tangent, out, *args)`.
+    """
+
+    parameters: Parameters
+    rules: tuple[Callable[..., Any] | None, ...]
+    elementwise: bool
+
+    def rule(self, index: int) -> Callable[..., Any] | None:
+        """Return the rule for one argument."""
+        return self.rules[index] if index < len(self.rules) else None
+
+    def tangent(self, out: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        """Return the tangent of `out`: the sum of what each argument's tangent contributes.
+
+        Raises:
+            TypeError: an argument without a derivative has a tangent, or a rule gives something that does not fit.
+        """
+        leaves, structure = jax.tree.flatten(out)
+        sums: list[Any] = [None] * len(leaves)
+        if any(_has_tangent(leaf) for leaf in leaves):
+            for i, tangent in enumerate(tangents):
+                if not all(map(_is_zero, jax.tree.leaves(tangent))):
+                    terms = self._terms(i, jax.tree.map(_instantiated, tangent), out, primals)
+                    sums = [term if have is None else have + term for have, term in zip(sums, terms, strict=True)]
+        return jax.tree.unflatten(
+            structure, [_zero(leaf) if term is None else term for leaf, term in zip(leaves, sums, strict=True)]
+        )
+
+    def _terms(self, index: int, tangent: Any, out: Any, primals: Sequence[Any]) -> list[Any]:
+        rule = self.rule(index)
+        argument = self.parameters.name_of(index)
+        if rule is None:
+            raise TypeError(
+                _(
+                    "`{name}` has no derivative with respect to {argument}: give one in "
+                    "`host_function(..., derivative=...)`, or hold the argument constant with `jax.lax.stop_gradient`."
+                ).format(name=self.parameters.function, argument=argument)
+            )
+        where = _("The derivative of `{name}` with respect to {argument}").format(
+            name=self.parameters.function, argument=argument
+        )
+        try:
+            value = rule(*primals) if self.elementwise else rule(tangent, out, *primals)
+        except jax.errors.TracerArrayConversionError as error:
+            raise TypeError(
+                _(
+                    "{where} calls NumPy on traced values: write it with `jax.numpy`, or with functions made by "
+                    "`host_function`."
+                ).format(where=where)
+            ) from error
+        leaves = jax.tree.leaves(out)
+        structures: list[Any] = [jax.tree.structure(tree) for tree in (value, out)]
+        if structures[0] != structures[1]:
+            raise TypeError(
+                _("{where} returned {got} where {want} was expected, like the result.").format(
+                    where=where, got=describe(value), want=describe_out(out)
+                )
+            )
+        values = jax.tree.leaves(value)
+        if self.elementwise:
+            values = [x if not _has_tangent(leaf) else tangent * x for x, leaf in zip(values, leaves, strict=True)]
+        return [_fitted(where, x, leaf) for x, leaf in zip(values, leaves, strict=True)]
+
+
+def derivatives(
+    parameters: Parameters, given: Callable[..., Any] | Sequence[Any] | Mapping[str, Any] | None, elementwise: bool
+) -> Derivatives:
+    """Read the argument `derivative` of `host_function`.
+
+    Raises:
+        TypeError, ValueError: it names an argument that is not there, holds something that is no function, or functions
+            that do not take what they will be given.
+    """
+    name = parameters.function
+    if given is None:
+        rules: tuple[Any, ...] = ()
+    elif callable(given):
+        if parameters.least > 1:
+            raise TypeError(
+                _(
+                    "`{name}` takes {count} arguments, so say which one `derivative` belongs to: "
+                    '`derivative={{"argument": function}}`, or a tuple with a function or None for each argument.'
+                ).format(name=name, count=parameters.least)
+            )
+        rules = (given,)
+    elif isinstance(given, Mapping):
+        rules = tuple(given.get(parameter) for parameter in parameters.names)
+        for key in given:
+            if key not in parameters.names:
+                raise ValueError(_unknown(parameters, key))
+    elif isinstance(given, list | tuple):
+        most = parameters.most
+        if len(given) < parameters.least or (most is not None and len(given) > most):
+            raise ValueError(
+                _(
+                    "`derivative` of `{name}` needs a function or None for each of its {most} arguments, and has {got}."
+                ).format(name=name, most=most or parameters.least, got=len(given))
+            )
+        rules = tuple(given)
+    else:
+        raise TypeError(
+            _(
+                "`derivative` of `{name}` is {got}: give a function, a tuple with a function or None for each "
+                "argument, or a dict by argument."
+            ).format(name=name, got=describe(given))
+        )
+    for i, rule in enumerate(rules):
+        if rule is not None:
+            _require_rule(parameters, i, rule, elementwise)
+    return Derivatives(parameters, rules, elementwise)
+
+
+def _unknown(parameters: Parameters, key: Any) -> str:
+    if not parameters.names:
+        return _(
+            "`derivative` of `{name}` cannot be a dict, because Python does not know the names of its arguments: give "
+            "a tuple with a function or None for each argument."
+        ).format(name=parameters.function)
+    near = difflib.get_close_matches(str(key), parameters.names, 1, 0.0)[0]
+    return _(
+        "`derivative` of `{name}` names {key!r}, which is no argument of `{name}({all})`: did you mean {near!r}?"
+    ).format(name=parameters.function, key=key, all=", ".join(parameters.names), near=near)
+
+
+def _require_rule(parameters: Parameters, index: int, rule: Any, elementwise: bool) -> None:
+    words = {"name": parameters.function, "argument": parameters.name_of(index)}
+    if not callable(rule):
+        raise TypeError(
+            _("`derivative` of `{name}` for {argument} is {got}: give a function, or None for no derivative.").format(
+                got=describe(rule), **words
+            )
+        )
+    if isinstance(rule, np.ufunc):
+        raise TypeError(
+            _(
+                "`derivative` of `{name}` for {argument} is NumPy's or SciPy's `{rule}`, which cannot run on traced "
+                "values: give a `jax.numpy` function, or `host_function({rule}, elementwise=True)`."
+            ).format(rule=rule.__name__, **words)
+        )
+    if parameters.most != parameters.least:
+        return
+    own = list(parameters.names) or [f"x{i + 1}" for i in range(parameters.least)]
+    expected = own if elementwise else ["tangent", "out", *own]
+    try:
+        signature = inspect.signature(rule)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*expected)
+    except TypeError:
+        raise TypeError(
+            _(
+                "`derivative` of `{name}` for {argument} will be called with ({expected}), and takes {signature}."
+            ).format(expected=", ".join(expected), signature=signature, **words)
+        ) from None
+
+
+def _is_zero(tangent: Any) -> bool:
+    return isinstance(tangent, SymbolicZero) or getattr(tangent, "dtype", None) == jax.dtypes.float0
+
+
+def _instantiated(tangent: Any) -> Any:
+    """Return a tangent as an array: of arguments that are pytrees, some leaves may vary and others not."""
+    if not isinstance(tangent, SymbolicZero):
+        return tangent
+    aval: Any = tangent.aval
+    shape, dtype = aval.shape, aval.dtype
+    return np.zeros(shape, dtype) if dtype == jax.dtypes.float0 else jnp.zeros(shape, dtype)
+
+
+def _has_tangent(leaf: Any) -> bool:
+    return bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
+
+
+def _zero(leaf: Any) -> Any:
+    return jnp.zeros_like(leaf) if _has_tangent(leaf) else np.zeros(leaf.shape, jax.dtypes.float0)
+
+
+def _fitted(where: str, value: Any, leaf: Any) -> Any:
+    """Return one term with the shape and dtype of the result's tangent; None for integers, which have none."""
+    if not _has_tangent(leaf):
+        return None
+    value = jnp.asarray(value)
+    fits = _broadcasts(value.shape, leaf.shape) and not (
+        jnp.iscomplexobj(value) and not jnp.issubdtype(leaf.dtype, jnp.complexfloating)
+    )
+    if not fits:
+        raise TypeError(
+            _("{where} gives {got}, which does not fit the result {want}.").format(
+                where=where, got=array_type(value), want=array_type(leaf)
+            )
+        )
+    if value.dtype != leaf.dtype:
+        value = value.astype(leaf.dtype)
+    return value if value.shape == leaf.shape else jnp.broadcast_to(value, leaf.shape)
+
+
+def _broadcasts(shape: tuple[int, ...], want: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, want) == want
+    except ValueError:
+        return False

@@ -1,0 +1,166 @@
+"""Make a NumPy or SciPy function part of a JAX program: `host_function`."""
+
+import difflib
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from jaxguide.arguments import describe
+from jaxguide.callbacks.calling import HostCall
+from jaxguide.callbacks.derivative import derivatives
+from jaxguide.callbacks.verify import Verification, verify
+from jaxguide.text import _
+
+VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
+
+# A rule, or one for each argument by position or by name; None where there is no derivative.
+Derivative = Callable[..., Any] | Sequence[Callable[..., Any] | None] | Mapping[str, Callable[..., Any] | None]
+
+
+def host_function(
+    fn: Callable[..., Any],
+    *,
+    out: Any = None,
+    vmap_method: str | None = None,
+    derivative: Derivative | None = None,
+    elementwise: bool = False,
+) -> "HostFunction":
+    """Make a NumPy or SciPy function jittable, vmappable and, with a derivative, differentiable to any order.
+
+    >>> import jax.numpy as jnp, numpy as np, scipy.special
+    >>> ndtr = host_function(
+    ...     scipy.special.ndtr, elementwise=True, derivative=lambda x: jnp.exp(-(x**2) / 2) / jnp.sqrt(2 * jnp.pi)
+    ... )
+    >>> jax.jit(ndtr)(jnp.array([0.0, 1.0]))
+    Array([0.5      , 0.8413448], dtype=float32)
+    >>> print(jax.grad(ndtr)(1.0), jax.hessian(ndtr)(1.0))
+    0.24197073 -0.24197073
+    >>> print(ndtr.verify(np.array([-1.0, 0.5])))
+    The derivative of `ndtr` agrees with finite differences.
+      argument 1: largest difference ..., largest derivative 0.352
+
+    A function that is not elementwise has to say what comes back, and its derivative is a linear map for each
+    argument:
+
+    >>> inv = host_function(np.linalg.inv, out=lambda a: a, derivative=lambda da, inverse, a: -inverse @ da @ inverse)
+    >>> print(jax.grad(lambda s: inv(s * jnp.eye(2)).sum())(2.0))
+    -0.5
+
+    JAX assumes that the function is pure: it may call it again, not at all (a result that is not used), or once for
+    many loop steps. For reading, writing and drawing use `io_function`. A host function that calls JAX itself can wait
+    for ever for the program that waits for it: compute with NumPy inside. Each call moves its arguments to the host and
+    its result back.
+
+    Args:
+        fn: the function. It gets its arguments as read-only NumPy arrays and returns NumPy arrays or numbers. Arguments
+            are arrays or pytrees of arrays, given by position or name; fix other options with `functools.partial`.
+        out: what comes back: a `jax.ShapeDtypeStruct`, an array like it, a pytree of them, or a function that makes one
+            from the arguments' `jax.ShapeDtypeStruct`s, such as `lambda a, b: a`. Needed unless `elementwise`, where
+            the shape is that to which the arguments broadcast, the dtype is the arguments' promoted to floating point,
+            and `out` may be another dtype, such as `bool`, or a pytree of dtypes.
+        vmap_method: how `jax.vmap` calls `fn`, as in `jax.pure_callback`: "sequential" once for each row,
+            "sequential_unrolled" the same without a loop, "expand_dims" and "broadcast_all" once for all rows with an
+            axis in front of every argument (of size 1, or repeated, where an argument is not mapped). Defaults to
+            "expand_dims" for elementwise functions, whose ranks are aligned so that rows broadcast, and to "sequential"
+            for others.
+        derivative: one function where `fn` has one argument, otherwise a tuple with one for each argument or a dict by
+            argument's name, None or left out for an argument that has no derivative. With `elementwise`, a partial
+            derivative `partial(*args)`: the factor by which a small change is multiplied. Without, a linear map
+            `rule(tangent, result, *args)` that returns the change of the result, as in
+            `jax.custom_jvp(...).defjvps`. Write either in `jax.numpy` and host functions (also this one), so that it
+            can be differentiated again; but treat `tangent` in `jax.numpy` alone, because reverse mode has to turn
+            that part round.
+        elementwise: `fn` treats arrays of any shape number by number and broadcasts its arguments, as NumPy's ufuncs
+            do. A function of one number can be made so with `np.vectorize`.
+
+    Returns:
+        A function of arrays. Its results have exactly the promised shapes and dtypes: NumPy's 64-bit results are
+        narrowed to the promised width, as JAX does, and of an elementwise function 32-bit results too. It has a method `verify`.
+
+    Raises:
+        TypeError, ValueError: an argument that cannot be, here or where the function is called; in `jax.grad`, a
+            derivative that was not given.
+        HostFunctionError: when it runs, `fn` raised, or returned another shape or dtype than promised.
+
+    Rests on `jax.pure_callback` and `jax.custom_jvp`; see
+    https://docs.jax.dev/en/latest/external-callbacks.html.
+    """
+    return HostFunction(fn, out, vmap_method, derivative, elementwise)
+
+
+class HostFunction:
+    """A function that runs on the host and is called from JAX; made by `host_function`."""
+
+    def __init__(
+        self, fn: Callable[..., Any], out: Any, vmap_method: str | None, derivative: Any, elementwise: bool
+    ) -> None:
+        host = HostCall("host_function(np.sin, elementwise=True)", fn, out, elementwise)
+        name = host.name
+        if out is None and not elementwise:
+            raise TypeError(
+                _(
+                    "`host_function` cannot know what `{name}` returns: pass `elementwise=True` if it works number by "
+                    "number, `out=jax.ShapeDtypeStruct(shape, dtype)` if that is always the same, or a function of the "
+                    "arguments, such as `out=lambda x: x` for the shape and dtype of `x`."
+                ).format(name=name)
+            )
+        if vmap_method is not None and vmap_method not in VMAP_METHODS:
+            near = difflib.get_close_matches(str(vmap_method), VMAP_METHODS, 1, 0.0)[0]
+            raise ValueError(
+                _("`vmap_method` of `{name}` is {got}: choose one of {methods}. Did you mean {near!r}?").format(
+                    name=name, got=describe(vmap_method), methods=", ".join(map(repr, VMAP_METHODS)), near=near
+                )
+            )
+        functools.update_wrapper(self, fn)
+        self.__name__ = name
+        self._host = host
+        self._fn = fn
+        self._vmap_method = vmap_method or ("expand_dims" if elementwise else "sequential")
+        self._derivatives = derivatives(self._host.parameters, derivative, elementwise)
+        self._call = jax.custom_jvp(self._on_host)
+        self._call.defjvp(self._jvp, symbolic_zeros=True)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the host function with arrays; see `host_function`."""
+        return self._host.run(self._call, self._host.arguments(args, kwargs))
+
+    def verify(self, *args: Any, rtol: float | None = None) -> Verification:
+        """Compare the derivative with finite differences in float64, at these arguments.
+
+        >>> import jax.numpy as jnp, numpy as np
+        >>> wrong = host_function(np.sin, elementwise=True, derivative=lambda x: -jnp.cos(x))
+        >>> wrong.verify(1.0)
+        Traceback (most recent call last):
+        jaxguide.callbacks.verify.DerivativeError: The derivative of `sin` disagrees with finite differences.
+          argument 1: the derivative says -0.540302 and finite differences say 0.540302 (difference 1.08)
+
+        The host function runs on NumPy arrays in float64, whatever `jax_enable_x64` says, and so does the derivative
+        unless `out` promises less. Elementwise derivatives are compared number by number, others along three fixed
+        directions for each argument. Integer arguments are held as they are.
+
+        Args:
+            *args: arguments as in a call, inside the function's domain and away from its kinks.
+            rtol: the difference that is still right, as a part of the largest derivative; 1e-5, or what the precision
+                of the result allows.
+
+        Returns:
+            A report to print: by argument, the largest difference, or why nothing was compared.
+
+        Raises:
+            DerivativeError: some argument's derivative is wrong; names it, where, and by how much.
+            TypeError: no derivative was given.
+        """
+        return verify(self, self._fn, self._derivatives, self._host.arguments(args, {}), rtol)
+
+    def __repr__(self) -> str:
+        return _("<host function {name}>").format(name=self._host.name)
+
+    def _on_host(self, *args: Any) -> Any:
+        checked, out = self._host.promise(args)
+        return jax.pure_callback(checked, out, *args, vmap_method=self._vmap_method)
+
+    def _jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        out = self._call(*primals)
+        return out, self._derivatives.tangent(out, primals, tangents)

@@ -1,0 +1,150 @@
+"""Read, write and watch from inside a JAX program: `io_function` and `watch_value`."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jax.experimental import io_callback
+
+from jaxguide.arguments import require_array, require_function
+from jaxguide.callbacks.calling import HostCall
+from jaxguide.callbacks.checked import call_on_host
+from jaxguide.lines import function_name
+from jaxguide.text import _
+
+
+def io_function(fn: Callable[..., Any], *, out: Any, ordered: bool = True) -> "IOFunction":
+    """Make a function with side effects, such as reading a file or drawing numbers, part of a JAX program.
+
+    >>> import jax.numpy as jnp
+    >>> log = []
+    >>> note = io_function(lambda step, loss: log.append((int(step), float(loss))), out=None)
+    >>> @jax.jit
+    ... def train(x):
+    ...     def body(step, x):
+    ...         note(step, x**2)
+    ...         return x / 2
+    ...     return jax.lax.fori_loop(0, 3, body, x)
+    >>> train(4.0).block_until_ready()
+    Array(0.5, dtype=float32, weak_type=True)
+    >>> log
+    [(0, 16.0), (1, 4.0), (2, 1.0)]
+
+    What JAX may do with the calls (measured on jax 0.10.2, 0.11.2 and 0.12.0.1, on CPU):
+
+    - *Dropped*: in a loop (`lax.scan`, `lax.map`, `lax.fori_loop`) that `jax.grad` goes through, calls whose result is
+      not used do not run, ordered or not; where nothing in the call changes from step to step, it runs once. Give the
+      call a result and use it. Otherwise every call runs, used or not. It may run after the program has returned:
+      `jax.effects_barrier()` waits.
+    - *Repeated*: under `jax.vmap`, which needs `ordered=False`, once for each row; once for all rows where the
+      arguments do not differ by row.
+    - *Reordered*: with `ordered=True` never among ordered calls. With `ordered=False` at any time: of three calls in a
+      row, the CPU ran the third before the second.
+    - *Refused*: `ordered=True` under `vmap`; `vmap` of a `lax.cond` or `lax.while_loop` around the call where rows
+      choose differently; `jax.grad` with respect to its arguments; `jax.grad` of `jax.checkpoint` around it.
+
+    Args:
+        fn: the function. It gets its arguments as read-only NumPy arrays; arguments are arrays or pytrees of arrays.
+        out: what comes back: a `jax.ShapeDtypeStruct`, an array like it, a pytree of them, a function that makes one
+            from the arguments' `jax.ShapeDtypeStruct`s, such as `lambda x: x`; or None for nothing, and what `fn`
+            returns is then ignored.
+        ordered: keep the order of the program. The default here is the safe one; `jax.experimental.io_callback` has
+            False.
+
+    Returns:
+        A function of arrays; its results have exactly the promised shapes and dtypes, as in `host_function`.
+
+    Raises:
+        TypeError: `fn` is no function; or, where it is called, arguments that it does not take.
+        ValueError: where it is called under `vmap` although ordered, or differentiated.
+        HostFunctionError: when it runs, `fn` raised, or returned another shape or dtype than promised.
+
+    Rests on `jax.experimental.io_callback`; see https://docs.jax.dev/en/latest/external-callbacks.html.
+    """
+    return IOFunction(fn, out, ordered)
+
+
+class IOFunction:
+    """A function with side effects that is called from JAX; made by `io_function`."""
+
+    def __init__(self, fn: Callable[..., Any], out: Any, ordered: bool) -> None:
+        host = HostCall("io_function(print, out=None)", fn, out)
+        functools.update_wrapper(self, fn)
+        self.__name__ = host.name
+        self._host = host
+        self._ordered = ordered
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function with arrays; see `io_function`."""
+        try:
+            return self._host.run(self._call, self._host.arguments(args, kwargs))
+        except ValueError as error:
+            if str(error) == "Cannot `vmap` ordered IO callback.":
+                message = _(
+                    "`{name}` keeps its calls in order, and rows under `vmap` have none: make it with "
+                    "`io_function(..., ordered=False)`, or call it outside the function that is mapped."
+                )
+            elif str(error) == "IO callbacks do not support JVP.":
+                message = _(
+                    "`{name}` has side effects and no derivative: hold its arguments constant with "
+                    "`jax.lax.stop_gradient`, or use `host_function` with a derivative if it is pure."
+                )
+            else:
+                raise
+            raise ValueError(message.format(name=self._host.name)) from error
+
+    def __repr__(self) -> str:
+        return _("<IO function {name}>").format(name=self._host.name)
+
+    def _call(self, *args: Any) -> Any:
+        checked, out = self._host.promise(args)
+        return io_callback(checked, out, *args, ordered=self._ordered)
+
+
+def watch_value(value: Any, fn: Callable[[Any], Any] = print, *, ordered: bool = False) -> Any:
+    """Call `fn` with a value when the program computes it, and return the value.
+
+    >>> import jax.numpy as jnp
+    >>> seen = []
+    >>> jax.grad(lambda x: jnp.sin(watch_value(x**2, seen.append)))(3.0)
+    Array(-5.4667816, dtype=float32, weak_type=True)
+    >>> seen
+    [array(9., dtype=float32)]
+
+    What JAX may do with the calls (measured on jax 0.10.2, 0.11.2 and 0.12.0.1, on CPU):
+
+    - *Dropped*: in a loop that `jax.grad` goes through, a value that is the same in each step is seen once. The call
+      may run after the program has returned: `jax.effects_barrier()` waits.
+    - *Repeated*: under `jax.vmap` once for each row (once for all where the value does not differ by row), also for
+      rows that do not take this branch of a `lax.cond`, or whose `lax.while_loop` has ended; under `jax.grad` of
+      `jax.checkpoint` once more, when the value is computed again.
+    - *Reordered*: at any time, unless `ordered=True`: of three calls in a row, the CPU ran the third before the second.
+    - *Refused*: nothing; derivatives do not see the call.
+
+    Args:
+        value: an array or a pytree of arrays; `fn` gets NumPy arrays.
+        fn: what to do with it; what it returns is ignored. Defaults to `print`.
+        ordered: keep the order of the program among ordered calls.
+
+    Returns:
+        `value`, as it is.
+
+    Raises:
+        TypeError: `fn` is no function, or `value` holds something that is no array.
+        HostFunctionError: when it runs, `fn` raised; under `jax.jit` JAX wraps it as in `host_function`.
+
+    Rests on `jax.debug.callback`; `jax.debug.print` formats a line. See
+    https://docs.jax.dev/en/latest/external-callbacks.html.
+    """
+    require_function("watch_value", fn, "watch_value(x, print)")
+    for leaf in jax.tree.leaves(value):
+        require_array("watch_value", "value", leaf)
+    name = function_name(fn)
+
+    def see(value: Any) -> None:
+        call_on_host(fn, name, [jax.tree.map(np.asarray, value)])
+
+    jax.debug.callback(see, value, ordered=ordered)
+    return value

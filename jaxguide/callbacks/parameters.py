@@ -1,0 +1,98 @@
+"""Know the arguments of a host function: how many it takes, and what they are called."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jaxguide.text import _, plural
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The positional parameters of a function.
+
+    Args:
+        function: the function's name.
+        names: their names, empty where Python does not tell.
+        least, most: how many arguments it takes; `most` is None where there is no limit.
+        signature: what `inspect` says, None for NumPy's and SciPy's own functions.
+    """
+
+    function: str
+    names: tuple[str, ...]
+    least: int
+    most: int | None
+    signature: inspect.Signature | None = None
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments of a call by position.
+
+        Raises:
+            TypeError: the function does not take them.
+        """
+        if self.signature is not None:
+            try:
+                bound = self.signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(
+                    _("`{function}{signature}` cannot be called with {given}: {error}.").format(
+                        function=self.function, signature=self.signature, given=_given(args, kwargs), error=error
+                    )
+                ) from None
+            args, kwargs = bound.args, bound.kwargs
+        if kwargs:
+            raise TypeError(
+                _("Give `{function}` its argument `{name}` by position: only positional arguments are arrays.").format(
+                    function=self.function, name=next(iter(kwargs))
+                )
+            )
+        if len(args) < self.least or (self.most is not None and len(args) > self.most):
+            raise TypeError(
+                _("`{function}` takes {count} and was called with {given}.").format(
+                    function=self.function,
+                    count=plural("{count} argument", "{count} arguments", self.least),
+                    given=_given(args, kwargs),
+                )
+            )
+        return tuple(args)
+
+    def name_of(self, index: int) -> str:
+        """Return words for one argument: its name in backticks, or its position."""
+        if index < len(self.names):
+            return f"`{self.names[index]}`"
+        return _("argument {number}").format(number=index + 1)
+
+
+def parameters_of(function: str, fn: Callable[..., Any]) -> Parameters:
+    """Return the positional parameters of `fn`, called `function` in messages.
+
+    >>> parameters_of("f", lambda v, z=1.0: z).names
+    ('v', 'z')
+    >>> parameters_of("add", np.add)
+    Parameters(function='add', names=(), least=2, most=2, signature=None)
+    """
+    if isinstance(fn, np.ufunc):  # its signature also holds out, where, casting...
+        return Parameters(function, (), fn.nin, fn.nin)
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):  # some builtins have none
+        return Parameters(function, (), 0, None)
+    kinds = inspect.Parameter
+    positional = [
+        p for p in signature.parameters.values() if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+    ]
+    variadic = any(p.kind is kinds.VAR_POSITIONAL for p in signature.parameters.values())
+    return Parameters(
+        function,
+        tuple(p.name for p in positional),
+        sum(p.default is kinds.empty for p in positional),
+        None if variadic else len(positional),
+        signature,
+    )
+
+
+def _given(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    return plural("{count} argument", "{count} arguments", len(args) + len(kwargs))

@@ -1,0 +1,276 @@
+"""Compare a host function's derivative with finite differences of the function itself, in float64."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxguide import compat
+from jaxguide.callbacks.checked import HostFunctionError, call_on_host
+from jaxguide.callbacks.derivative import Derivatives
+from jaxguide.text import _
+
+_STEPS = 0.1 * 0.25 ** np.arange(14)  # in units of the argument's size, down to 1e-9
+_DIRECTIONS = 3
+
+
+class DerivativeError(AssertionError):
+    """A derivative given to `host_function` disagrees with finite differences."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `verify` found for one argument.
+
+    Args:
+        argument: the argument in words.
+        note: why nothing was compared; None where something was.
+        difference: the largest difference found.
+        largest: the largest derivative along the directions tried.
+        allowed: the difference that is still right.
+        index: where in the result the difference is largest.
+        derivative, expected: there, what the derivative says, and what finite differences say.
+    """
+
+    argument: str
+    note: str | None = None
+    difference: float = 0.0
+    largest: float = 0.0
+    allowed: float = 0.0
+    index: str = ""
+    derivative: complex = 0.0
+    expected: complex = 0.0
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the derivative is right, as far as it was compared."""
+        return self.difference <= self.allowed
+
+    def __str__(self) -> str:
+        if self.note is not None:
+            return f"{self.argument}: {self.note}"
+        if self.agrees:
+            return _("{argument}: largest difference {difference:.1e}, largest derivative {largest:.3g}").format(
+                argument=self.argument, difference=self.difference, largest=self.largest
+            )
+        return _(
+            "{argument}: the derivative says {derivative:.6g}{index} and finite differences say {expected:.6g} "
+            "(difference {difference:.3g})"
+        ).format(
+            argument=self.argument,
+            derivative=self.derivative,
+            index=_(" at {index}").format(index=self.index) if self.index else "",
+            expected=self.expected,
+            difference=self.difference,
+        )
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What `verify` found, argument by argument; print it.
+
+    Args:
+        function: the host function's name.
+        comparisons: one for each argument.
+    """
+
+    function: str
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every derivative that was compared is right."""
+        return all(comparison.agrees for comparison in self.comparisons)
+
+    def __str__(self) -> str:
+        title = (
+            _("The derivative of `{name}` agrees with finite differences.")
+            if self.agrees
+            else _("The derivative of `{name}` disagrees with finite differences.")
+        )
+        return "\n".join([title.format(name=self.function), *(f"  {comparison}" for comparison in self.comparisons)])
+
+    __repr__ = __str__
+
+
+def verify(
+    function: Callable[..., Any],
+    fn: Callable[..., Any],
+    derivatives: Derivatives,
+    args: Sequence[Any],
+    rtol: float | None,
+) -> Verification:
+    """Compare the derivative of `function` with differences of `fn`; see `HostFunction.verify`."""
+    name = derivatives.parameters.function
+    if not any(derivatives.rules):
+        raise TypeError(
+            _("`{name}` has no derivative to verify: give one in `host_function(..., derivative=...)`.").format(
+                name=name
+            )
+        )
+    values = [jax.tree.map(lambda x: _wide(np.asarray(x)), arg) for arg in args]
+    with compat.float64():
+        comparisons = tuple(_compare(function, fn, derivatives, values, i, rtol) for i in range(len(values)))
+    report = Verification(name, comparisons)
+    if not report.agrees:
+        raise DerivativeError(str(report))
+    if all(comparison.note for comparison in comparisons):
+        raise TypeError(
+            _("Nothing of `{name}` could be verified at these arguments:\n{report}").format(
+                name=name, report="\n".join(f"  {comparison}" for comparison in comparisons)
+            )
+        )
+    return report
+
+
+def _compare(
+    function: Callable[..., Any],
+    fn: Callable[..., Any],
+    derivatives: Derivatives,
+    args: Sequence[Any],
+    index: int,
+    rtol: float | None,
+) -> Comparison:
+    name = derivatives.parameters.function
+    argument = derivatives.parameters.name_of(index)
+    if derivatives.rule(index) is None:
+        return Comparison(argument, _("no derivative was given, not compared"))
+    if not any(map(_is_inexact, jax.tree.leaves(args[index]))):
+        return Comparison(argument, _("integers, not compared: give floats"))
+
+    def of_host(value: Any) -> list[np.ndarray]:
+        result = call_on_host(fn, name, [*args[:index], value, *args[index + 1 :]])
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(result)]
+
+    def of_jax(value: Any) -> Any:
+        return function(*args[:index], value, *args[index + 1 :])
+
+    found: list[Comparison] = []
+    for direction, unit in _directions(args[index], derivatives.elementwise):
+        with np.errstate(all="ignore"):
+            expected = _differences(of_host, args[index], direction, unit)
+        out, tangent = jax.jvp(of_jax, (args[index],), (jax.tree.map(_tangent, args[index], direction),))
+        results = jax.tree_util.tree_leaves_with_path(out)
+        for (path, result), got, (want, error, eps) in zip(results, jax.tree.leaves(tangent), expected, strict=True):
+            if _is_inexact(result):
+                allowed = _allowed(np.asarray(result), want, error, eps, rtol)
+                found += _worst(argument, jax.tree_util.keystr(path), np.asarray(got), want, allowed)
+    _require_reverse(derivatives, index, of_jax, args[index])
+    if not found:
+        return Comparison(argument, _("no finite differences at these arguments, not compared"))
+    worst = max(found, key=lambda comparison: comparison.difference - comparison.allowed)
+    return replace(worst, largest=max(comparison.largest for comparison in found))
+
+
+def _require_reverse(derivatives: Derivatives, index: int, of_jax: Callable[[Any], Any], value: Any) -> None:
+    """Raise DerivativeError where the derivative works forward and not backward."""
+    try:
+        out, backward = jax.vjp(of_jax, value)
+        backward(jax.tree.map(lambda x: _tangent(np.asarray(x), np.ones(x.shape)), out))
+    except ValueError as error:
+        if "transpose" not in str(error):
+            raise
+        raise DerivativeError(
+            _(
+                "The derivative of `{name}` with respect to {argument} works forward only: it calls a host function on "
+                "the tangent, and reverse mode (`jax.grad`) cannot turn that round. Call host functions on the "
+                "arguments and the result, and treat the tangent with `jax.numpy`."
+            ).format(name=derivatives.parameters.function, argument=derivatives.parameters.name_of(index))
+        ) from error
+
+
+def _allowed(result: np.ndarray, want: np.ndarray, error: np.ndarray, eps: float, rtol: float | None) -> np.ndarray:
+    """Return how far a derivative may be from its differences: their own error, and rounding of what is large."""
+    eps = max(eps, float(jax.numpy.finfo(result.dtype).eps))
+    part = max(1e-5, 100 * eps**0.8) if rtol is None else rtol
+    scale = np.abs(want[np.isfinite(want)]).max(initial=0.0)
+    size = np.abs(result[np.isfinite(result)]).max(initial=0.0)
+    return part * np.abs(want) + 10 * error + np.sqrt(eps) * scale + 100 * eps * float(size)
+
+
+def _worst(argument: str, path: str, got: np.ndarray, want: np.ndarray, allowed: np.ndarray) -> list[Comparison]:
+    """Return the comparison where the derivative is furthest beyond what is allowed; none without differences."""
+    known = np.isfinite(want) & np.isfinite(allowed)
+    if not known.any():
+        return []
+    difference = np.nan_to_num(np.abs(got - want), nan=np.inf, posinf=np.inf)
+    at = np.unravel_index(int(np.argmax(np.where(known, difference - allowed, -np.inf))), want.shape)
+    return [
+        Comparison(
+            argument,
+            difference=float(difference[at]),
+            largest=float(np.abs(want[known]).max()),
+            allowed=float(allowed[at]),
+            index=path + (str([int(i) for i in at]) if at else ""),
+            derivative=got[at].item(),
+            expected=want[at].item(),
+        )
+    ]
+
+
+def _differences(
+    fn: Callable[[Any], list[np.ndarray]], value: Any, direction: Any, unit: Any
+) -> list[tuple[np.ndarray, np.ndarray, float]]:
+    """Return for each result its central differences along `direction`, how far off they may be, and its precision.
+
+    Each number takes the step, of many, at which two extrapolated differences agree best.
+    """
+    middle = fn(value)
+    precision = [float(np.finfo(x.dtype).eps) if _is_inexact(x) else 0.0 for x in middle]
+    best = [np.full(x.shape, np.nan, _wide(x).dtype if _is_inexact(x) else float) for x in middle]
+    errors = [np.full(x.shape, np.inf) for x in middle]
+    coarse: list[np.ndarray] | None = None
+    before: list[np.ndarray] | None = None
+    for step in _STEPS * unit if np.ndim(unit) == 0 else [step * unit for step in _STEPS]:
+        try:
+            up, down = (fn(_moved(value, direction, sign * step)) for sign in (1, -1))
+        except HostFunctionError:  # a large step may leave the function's domain
+            coarse = before = None
+            continue
+        plain = [(_wide(a) - _wide(b)) / (2 * step) for a, b in zip(up, down, strict=True)]
+        # Steps shrink by 4, so that this takes out the error that grows with the step's square.
+        fine = None if coarse is None else [(16 * p - c) / 15 for p, c in zip(plain, coarse, strict=True)]
+        if fine is not None and before is not None:
+            for i, (new, old) in enumerate(zip(fine, before, strict=True)):
+                error = np.abs(new - old) + precision[i] * np.maximum(np.abs(up[i]), np.abs(down[i])) / step
+                better = error < errors[i]
+                best[i], errors[i] = np.where(better, new, best[i]), np.where(better, error, errors[i])
+        coarse, before = plain, fine
+    return list(zip(best, errors, precision, strict=True))
+
+
+def _moved(value: Any, direction: Any, step: Any) -> Any:
+    return jax.tree.map(lambda x, d: x + step * d if _is_inexact(x) else x, value, direction)
+
+
+def _directions(value: Any, elementwise: bool) -> Iterator[tuple[Any, Any]]:
+    """Yield fixed directions in which to change an argument, each with the argument's size: the unit of the steps."""
+    random = np.random.default_rng(0)
+    leaves = [leaf for leaf in jax.tree.leaves(value) if _is_inexact(leaf)]
+    unit: Any
+    if elementwise:
+        (leaf,) = leaves
+        unit = np.where((leaf == 0) | ~np.isfinite(leaf), 1.0, np.abs(leaf))
+    else:
+        unit = max(np.abs(leaf).max(initial=0.0) for leaf in leaves) or 1.0
+    for turn in (1.0, 1j) if any(map(np.iscomplexobj, leaves)) else (1.0,):
+        for _number in range(1 if elementwise else _DIRECTIONS):
+            drawn = jax.tree.map(lambda x: np.ones(x.shape) if elementwise else random.standard_normal(x.shape), value)
+            yield jax.tree.map(lambda x, d, turn=turn: d * turn if np.iscomplexobj(x) else d, value, drawn), unit
+
+
+def _tangent(leaf: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    return direction.astype(leaf.dtype) if _is_inexact(leaf) else np.zeros(leaf.shape, jax.dtypes.float0)
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    """Return floats as float64 and complex numbers as complex128."""
+    if jax.numpy.issubdtype(array.dtype, np.complexfloating):
+        return array.astype(np.complex128)
+    return array.astype(np.float64) if jax.numpy.issubdtype(array.dtype, np.floating) else array
+
+
+def _is_inexact(array: Any) -> bool:
+    return bool(jax.numpy.issubdtype(array.dtype, np.inexact))
