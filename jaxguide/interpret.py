@@ -22,11 +22,15 @@ CALLS = frozenset(
         "custom_jvp_call",
         "custom_vjp_call",
         "custom_vjp_call_jaxpr",
+        "custom_vmap_call",
         "checkpoint",
         "remat",
         "remat2",
     }
 )
+
+
+_LOOPS = frozenset({"scan", "while", "cond"})
 
 
 @dataclass(eq=False)
@@ -121,7 +125,13 @@ def called_jaxpr(eqn: Any) -> Any | None:
     """Return the jaxpr of an equation that does nothing but call it; None for every other equation."""
     if eqn.primitive.name not in CALLS:
         return None
-    return eqn.params.get("call_jaxpr", eqn.params.get("jaxpr", eqn.params.get("fun_jaxpr")))
+    names = ("call_jaxpr", "jaxpr", "fun_jaxpr", "call")
+    return next((eqn.params[name] for name in names if name in eqn.params), None)
+
+
+def can_enter(eqn: Any) -> bool:
+    """Tell whether `run` can look inside an equation: not inside `shard_map`, a Pallas kernel or a linear solve."""
+    return called_jaxpr(eqn) is not None or eqn.primitive.name in _LOOPS
 
 
 def scan_split(eqn: Any) -> tuple[int, int]:
@@ -273,9 +283,12 @@ class _Runner:
 
 
 def bind(eqn: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-    """Run one equation as JAX would and return its outputs as a sequence."""
+    """Run one equation as JAX would, but keep donated inputs, and return its outputs as a sequence."""
+    params = eqn.params
+    if any(params.get("donated_invars", ())):
+        params = {**params, "donated_invars": (False,) * len(eqn.invars)}
     with eqn.ctx.manager:
-        outputs = eqn.primitive.bind(*inputs, **eqn.primitive.get_bind_params(eqn.params))
+        outputs = eqn.primitive.bind(*inputs, **eqn.primitive.get_bind_params(params))
     return outputs if eqn.primitive.multiple_results else [outputs]
 
 

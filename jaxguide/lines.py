@@ -63,14 +63,24 @@ def lines_of_equation(source_info: Any) -> tuple[Line, ...]:
 
 def user_lines(frames: list[tuple[CodeType, int]]) -> tuple[Line, ...]:
     """Return the user's lines among (code, instruction) pairs that go from the innermost outward."""
+    return tuple(
+        Line(code.co_filename, compat.frame_line(code, instruction)) for code, instruction in user_frames(frames)
+    )
+
+
+def user_frames(frames: list[tuple[CodeType, int]]) -> list[tuple[CodeType, int]]:
+    """Return the frames of the user's code among (code, instruction) pairs that go from the innermost outward.
+
+    They end where this package was asked for a report.
+    """
     inner = next((i for i, (code, _) in enumerate(frames) if not is_library(code.co_filename)), len(frames))
-    lines = []
+    found = []
     for code, instruction in frames[inner:]:
         if is_own(code.co_filename):  # beyond lies whoever asked for the report
             break
         if not is_library(code.co_filename):
-            lines.append(Line(code.co_filename, compat.frame_line(code, instruction)))
-    return tuple(lines)
+            found.append((code, instruction))
+    return found
 
 
 def frames_of_traceback(traceback: TracebackType | None) -> Iterator[tuple[FrameType, Line]]:

@@ -249,6 +249,79 @@ def repeated_index(key):
     return jax.vmap(random.normal)(keys)
 
 
+@bug("same_key_for_all_rows")
+def key_given_to_all_rows(key):
+    return jax.vmap(lambda k, x: x + random.normal(k, (3,)), in_axes=(None, 0))(key, jnp.ones((4, 3)))
+
+
+@bug("same_key_for_all_rows")
+def key_closed_over_by_rows(key):
+    return jax.vmap(lambda x: x + jitted_helper(key))(jnp.ones((4, 3)))
+
+
+@bug("same_key_for_all_rows")
+def keys_of_the_columns_reach_all_rows(key):
+    keys = random.split(key, 3)
+    return jax.vmap(lambda row: jax.vmap(lambda x, k: x + random.normal(k))(row, keys))(jnp.ones((2, 3)))
+
+
+@bug("same_key_for_all_rows")
+def split_inside_each_row(key):
+    return jax.vmap(lambda x: x + random.normal(random.split(key)[1]))(jnp.ones(3))
+
+
+@bug("same_key_for_all_rows")
+def shared_under_vmap_of_grad(key):
+    return jax.vmap(jax.grad(jax.checkpoint(lambda x: jnp.sin(x * random.normal(key)))))(jnp.ones(3))
+
+
+@bug("same_key_for_all_rows")
+def vectorized_with_a_closed_key(key):
+    return jnp.vectorize(lambda x: x + random.normal(key))(jnp.ones(3))
+
+
+@bug("same_key_for_all_rows")
+def one_of_two_branches_of_a_shared_key_under_vmap(key):
+    def row(k, x):
+        return lax.cond(x > 0, lambda: random.normal(k), lambda: random.uniform(k))
+
+    return jax.vmap(row, in_axes=(None, 0))(key, jnp.array([1.0, -1.0, 2.0, -2.0]))
+
+
+@bug("same_key_for_all_rows")
+def one_row_in_each_branch_of_a_shared_key(key):
+    def row(x):
+        return lax.cond(x > 0, lambda: random.normal(key), lambda: random.uniform(key))
+
+    return jax.vmap(row)(jnp.array([1.0, -1.0]))
+
+
+@bug("drawn_twice")
+def inside_custom_vmap(key):
+    f = jax.custom_batching.sequential_vmap(lambda x: x * random.normal(key) + random.normal(key))
+    return f(jnp.ones(3))
+
+
+@bug("drawn_twice")
+def inside_custom_jvp(key):
+    @jax.custom_jvp
+    def f(x):
+        return x * random.normal(key)
+
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] * random.normal(key)))
+    return jax.grad(f)(1.0)
+
+
+@bug("drawn_twice")
+def inside_custom_vjp(key):
+    @jax.custom_vjp
+    def f(x):
+        return x * random.normal(key)
+
+    f.defvjp(lambda x: (f(x), None), lambda _, g: (g * random.normal(key),))
+    return jax.grad(f)(1.0)
+
+
 @bug("seed_built_twice")
 def one_seed_for_two_keys(key):
     return random.normal(random.key(3)) + random.uniform(random.key(3))
@@ -396,11 +469,6 @@ def shared_mask_under_vmap(key):
 
 
 @correct
-def key_given_to_all_rows_on_purpose(key):
-    return jax.vmap(lambda k, x: x + random.normal(k, (3,)), in_axes=(None, 0))(key, jnp.ones((4, 3)))
-
-
-@correct
 def one_of_two_branches(key):
     return lax.cond(jnp.asarray(True), lambda k: random.normal(k), lambda k: random.uniform(k), key)
 
@@ -411,14 +479,6 @@ def one_of_two_branches_under_vmap(key):
         return lax.cond(x > 0, lambda: random.normal(k), lambda: random.uniform(k))
 
     return jax.vmap(row)(random.split(key, 4), jnp.array([1.0, -1.0, 2.0, -2.0]))
-
-
-@correct
-def one_of_two_branches_of_a_shared_key_under_vmap(key):
-    def row(k, x):
-        return lax.cond(x > 0, lambda: random.normal(k), lambda: random.uniform(k))
-
-    return jax.vmap(row, in_axes=(None, 0))(key, jnp.array([1.0, -1.0, 2.0, -2.0]))
 
 
 @correct
@@ -459,6 +519,48 @@ def rejection_loop_under_vmap(key):
         return lax.while_loop(lambda c: c[1] > 0.3, again, (k, 1.0))[1]
 
     return jax.vmap(sample)(random.split(key, 6))
+
+
+@correct
+def clone_declares_sharing_by_rows(key):
+    return jax.vmap(lambda x: x + random.normal(random.clone(key)))(jnp.ones(3))
+
+
+@correct
+def clone_declares_sharing_by_rounds(key):
+    return lax.scan(lambda c, x: (c + random.normal(random.clone(key)), x), 0.0, jnp.arange(3.0))
+
+
+@correct
+def drawn_once_outside_of_rows_and_rounds(key):
+    noise = random.normal(key, (3,))
+    rows = jax.vmap(lambda x: x + noise)(jnp.ones((4, 3)))
+    return lax.scan(lambda c, x: (c + x + noise, None), jnp.zeros(3), rows)
+
+
+@correct
+def row_picks_its_own_of_shared_keys(key):
+    return jax.vmap(lambda i: random.normal(random.split(key, 3)[i]))(jnp.arange(3))
+
+
+@correct
+def jacobians_map_over_directions(key):
+    def f(x):
+        return x * random.normal(key, x.shape)
+
+    @jax.checkpoint
+    def total(x):
+        return jnp.sum(jnp.sin(x * random.normal(random.clone(key), x.shape)))
+
+    x = jnp.ones(3)
+    return jax.jacfwd(f)(x), jax.hessian(total)(x)
+
+
+@correct
+def second_use_of_a_helper_traced_under_vmap(key):
+    a, b = random.split(key)
+    rows = jax.vmap(jitted_helper)(random.split(a, 3))
+    return rows + jitted_helper(b)
 
 
 @correct

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.keys.places import Origin
+from jaxguide.keys.places import Origin, Place
 from jaxguide.keys.record import Use
 from jaxguide.lines import Line
 
@@ -21,17 +21,21 @@ class Event:
 
     Args:
         use: the use itself.
-        lines: the user's lines, innermost first, through helpers and inner calls.
+        places: the user's places, innermost first, through helpers and inner calls.
         operation: numbers the operation; the rows of a batched one share it.
         made: the words of the keys that a split, fold, seed or clone made in this row.
         branches: for a branch of a cond under `vmap`, (cond, branch): two branches of one cond never both count.
+        mapped: it happened under a `vmap` of the user's.
+        shared: the one key reaches several rows of that `vmap`.
     """
 
     use: Use
-    lines: tuple[Line, ...]
+    places: tuple[Place, ...]
     operation: int
     made: tuple[Bits, ...] = ()
     branches: frozenset[tuple[Any, int]] = frozenset()
+    mapped: bool = False
+    shared: bool = False
 
     def excludes(self, other: "Event") -> bool:
         """Tell whether the two lie in different branches of one cond."""
@@ -50,10 +54,11 @@ class SamplerCall:
 
 
 class KeyLog:
-    """The events of one run, in order."""
+    """The events of one run, in order, and the (primitive, line) of what could not be looked into."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
+        self.unseen: dict[tuple[str, Line | None], None] = {}
         self._operations = 0
         self._calls: weakref.WeakKeyDictionary[Any, SamplerCall] = weakref.WeakKeyDictionary()
 

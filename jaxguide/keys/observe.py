@@ -51,18 +51,29 @@ def key_use(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> KeyUse:
     Returns:
         The uses and the problems. A program that raises gives no uses and `untraceable`, the exception's text.
     """
-    log = KeyLog()
-    observer = KeyObserver(log)
     try:
-        try:
-            staged = stage(fn, args, kwargs)
-        except Exception:  # run without tracing, the same call works or shows the student's own error
-            run_eagerly(fn, args, kwargs, observer)
-        else:
-            interpret.run(staged.jaxpr, staged.arguments, observer)
+        log = watch(fn, args, kwargs)
     except Exception as error:
         return KeyUse(untraceable=f"{type(error).__name__}: {error}")
     return KeyUse([event.use for event in log.events], find_problems(log.events))
+
+
+def watch(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> KeyLog:
+    """Run `fn` and return every event of its keys.
+
+    Raises:
+        Exception: what `fn` raises when it is called without tracing.
+    """
+    log = KeyLog()
+    try:
+        staged = stage(fn, args, kwargs)
+        interpret.run(staged.jaxpr, staged.arguments, KeyObserver(log))
+    except Exception:  # run without tracing, the same call works or shows the student's own error
+        log = KeyLog()
+    else:
+        return log
+    run_eagerly(fn, args, kwargs, KeyObserver(log))
+    return log
 
 
 class KeyObserver(interpret.Observer):
@@ -90,12 +101,16 @@ class KeyObserver(interpret.Observer):
 
     def enters(self, step: interpret.Step) -> bool:
         """Look inside the user's calls and loops, not inside a sampler's."""
-        return self._origin(step.eqn).sampler is None
+        found = self._origin(step)
+        if found.sampler is None and not interpret.can_enter(step.eqn):
+            line = found.places[0].line if found.places else None
+            self.log.unseen.setdefault((step.eqn.primitive.name, line))
+        return found.sampler is None
 
     def before(self, step: interpret.Step) -> Sequence[Any] | None:
         """Log what a sampler or a single primitive is about to consume."""
         kind = _KINDS.get(step.eqn.primitive.name)
-        sampler = self._origin(step.eqn).sampler
+        sampler = self._origin(step).sampler
         if kind is None and sampler is None:
             return None
         # Only draws are worth skipping where nothing depends on them.
@@ -107,7 +122,7 @@ class KeyObserver(interpret.Observer):
         return outputs
 
     def _sampler(self, step: interpret.Step, sampler: str, outputs: Sequence[Any] | None) -> None:
-        call = self.log.sampler_call(step.scope, self._origin(step.eqn))
+        call = self.log.sampler_call(step.scope, self._origin(step))
         for value in step.inputs:
             if is_key(value):
                 like = Use("draw", (), implementation(value), sampler=sampler)
@@ -152,22 +167,29 @@ class KeyObserver(interpret.Observer):
         children = [()] * len(rows) if made is None else _children(made, len(rows))
         numbers = [None] * len(rows) if data is None else [int(n) for n in data.reshape(-1)]
         used = [i for i in range(len(rows)) if active[i] and rows[i] not in skip]
+        origins = [self._origin(outer) for outer in step.outward()]
+        # Each `vmap` that maps over the key gives it an axis: where one is missing, all rows get the same key.
+        vmaps = sum(found.vmaps for found in origins)
+        shared = vmaps > len(shape)
         tags: frozenset[Any] = frozenset()
         if branches and all(branch.shared for branch in branches) and len({(rows[i], numbers[i]) for i in used}) == 1:
-            # One key given to a cond under `vmap` on purpose: JAX copied it to the rows, the user drew once.
+            # JAX copied the one key of a cond under `vmap` to the rows: a row draws in one branch only.
+            shared = vmaps > 0 and len(used) > 1
             used = used[:1]
             tags = frozenset(branch.tag for branch in branches if branch.tag is not None)
-        lines = tuple(line for outer in step.outward() for line in self._origin(outer.eqn).lines)
-        number = lines[0].number if lines else None
-        source = lines[0].text() if lines else None
+        places = tuple(place for found in origins for place in found.places)
+        number = places[0].line.number if places else None
+        source = places[0].line.text() if places else None
         operation = self.log.next_operation()
         for i in used:
             use = Use(like.kind, rows[i], like.impl, number, source, like.sampler, numbers[i], like.count)
-            self.log.events.append(Event(use, lines, operation, children[i], tags))
+            self.log.events.append(Event(use, places, operation, children[i], tags, vmaps > 0, shared))
 
-    def _origin(self, eqn: Any) -> Origin:
+    def _origin(self, step: interpret.Step) -> Origin:
+        eqn = step.eqn
         if id(eqn) not in self._origins:
-            self._origins[id(eqn)] = (eqn, origin(eqn.source_info))  # the equation is kept so that its id stays its own
+            # The equation is kept so that its id stays its own.
+            self._origins[id(eqn)] = (eqn, origin(eqn.source_info, step.scope.jaxpr))
         return self._origins[id(eqn)][1]
 
 

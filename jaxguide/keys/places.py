@@ -1,4 +1,4 @@
-"""Tell from an equation's traceback the user's lines and the `jax.random` function that made it."""
+"""Tell from an equation's traceback the user's places and the `jax.random` function that made it."""
 
 import functools
 import inspect
@@ -10,7 +10,7 @@ import jax
 
 from jaxguide import compat
 from jaxguide.frames import is_library
-from jaxguide.lines import Line, user_lines
+from jaxguide.lines import Line, user_frames
 
 # Functions of `jax.random` that handle keys; all others draw with one.
 HANDLERS = frozenset(
@@ -22,22 +22,33 @@ HANDLERS = frozenset(
 
 
 @dataclass(frozen=True)
+class Place:
+    """One call in the user's code: its line, and the instruction that tells it from others on the line."""
+
+    line: Line
+    code: CodeType
+    instruction: int
+
+
+@dataclass(frozen=True)
 class Origin:
     """Where an equation comes from.
 
     Args:
-        lines: the user's lines, innermost first; empty inside library code that was traced on its own.
+        places: the user's places, innermost first; empty inside library code that was traced on its own.
         sampler: the outermost function of `jax.random` below them that is no mere key handler, None elsewhere.
         call: tells apart the places in the code that called the sampler.
         site: tells apart the equations of one such call.
         moment: the traceback itself, one object for all equations of an inlined inner call.
+        vmaps: how many `jax.vmap` of the user's lie between the equation and the start of its jaxpr.
     """
 
-    lines: tuple[Line, ...]
+    places: tuple[Place, ...]
     sampler: str | None
     call: tuple[Any, ...]
     site: tuple[Any, ...]
     moment: Any
+    vmaps: int
 
 
 @functools.cache
@@ -52,8 +63,8 @@ def _sampler_codes() -> dict[tuple[str, str], str]:
     return found
 
 
-def origin(source_info: Any) -> Origin:
-    """Return where an equation comes from, told from its `source_info`."""
+def origin(source_info: Any, jaxpr: Any = None) -> Origin:
+    """Return where an equation of `jaxpr` comes from, told from its `source_info`."""
     frames = compat.traceback_frames(source_info)
     inner = next((i for i, (code, _) in enumerate(frames) if not is_library(code.co_filename)), len(frames))
     sampler, entry = None, inner
@@ -65,4 +76,41 @@ def origin(source_info: Any) -> Origin:
             break
     if sampler in HANDLERS:
         sampler = None
-    return Origin(user_lines(frames), sampler, tuple(frames[entry:]), tuple(frames), source_info.traceback)
+    places = tuple(
+        Place(Line(code.co_filename, compat.frame_line(code, instruction)), code, instruction)
+        for code, instruction in user_frames(frames)
+    )
+    vmaps = _user_vmaps(source_info, frames, entry, jaxpr)
+    return Origin(places, sampler, tuple(frames[entry:]), tuple(frames), source_info.traceback, vmaps)
+
+
+def _user_vmaps(source_info: Any, frames: list[tuple[CodeType, int]], entry: int, jaxpr: Any) -> int:
+    """Count the `vmap`s around an equation, without those that a sampler, `jacfwd` or a library makes for itself."""
+    around = compat.transforms(source_info)
+    count = around.count("vmap")
+    if count == 0 or "transpose" in around:
+        return 0
+    inner = next((i for i, (code, _) in enumerate(frames) if not is_library(code.co_filename)), len(frames))
+    drawn_by_user = all(compat.in_jax(code) for code, _ in frames[entry:inner])
+    seen = [i for i, (code, _) in enumerate(frames) if compat.in_jax(code) and code.co_name == compat.VMAP_FRAME]
+    count -= sum(i < entry or not _on_behalf_of_user(frames, i, drawn_by_user) for i in seen)
+    if not seen and jaxpr is not None and _has_jacfwd(jaxpr):
+        # JAX wrote a checkpointed function out: its equations keep the names of the transformations, not their frames.
+        return 0
+    return max(count, 0)
+
+
+def _on_behalf_of_user(frames: list[tuple[CodeType, int]], vmap: int, drawn_by_user: bool) -> bool:
+    caller = next((code for code, _ in frames[vmap + 1 :] if code.co_name != compat.API_FRAME), None)
+    if caller is None or not is_library(caller.co_filename):
+        return True
+    if compat.in_jax(caller):
+        return caller.co_name == compat.VECTORIZE_FRAME
+    # Lifted transformations, as flax's, declare what is shared; equinox's `filter_vmap` only calls `vmap`.
+    return drawn_by_user
+
+
+def _has_jacfwd(jaxpr: Any) -> bool:
+    """Tell whether a `jax.jacfwd` made equations of this jaxpr: it maps over directions, not over rows."""
+    frames = (frame for eqn in jaxpr.eqns for frame in compat.traceback_frames(eqn.source_info))
+    return any(code.co_name == compat.JACFWD_FRAME and compat.in_jax(code) for code, _ in frames)

@@ -1,21 +1,34 @@
 """Find in a run's events the keys that were used twice."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jaxguide.keys.events import Bits, Event
+from jaxguide.keys.messages import describe, telling_lines
 from jaxguide.keys.record import KeyProblem
-from jaxguide.lines import Line
-from jaxguide.text import _
 
 
 def find_problems(events: Sequence[Event]) -> list[KeyProblem]:
     """Return the problems in the order in which their second use happened, each pair of lines once."""
+    return list(_found(events).problems.values())
+
+
+def find_clashes(events: Sequence[Event]) -> list[tuple[str, Bits]]:
+    """Return the kind of each problem with the words of each key that has it, in the same order, none twice."""
+    return list(_found(events).clashes)
+
+
+def _found(events: Sequence[Event]) -> "_Finder":
     finder = _Finder()
-    for event in _rows_merged(events, finder):
-        finder.add(event)
-    return list(finder.problems.values())
+    seen: set[tuple[object, ...]] = set()
+    for event in events:
+        row = (event.operation, event.use.bits, event.use.data if event.use.kind == "fold_in" else None)
+        if row in seen:
+            finder.add_row(event)
+        else:
+            seen.add(row)
+            finder.add(event)
+    return finder
 
 
 @dataclass
@@ -36,6 +49,7 @@ class _Key:
 class _Finder:
     def __init__(self) -> None:
         self.problems: dict[tuple[object, ...], KeyProblem] = {}
+        self.clashes: dict[tuple[str, Bits], None] = {}
         self._keys: dict[Bits, _Key] = {}
 
     def add(self, event: Event) -> None:
@@ -50,18 +64,16 @@ class _Finder:
         for bits in dict.fromkeys(event.made):
             self._key(bits).made += 1
 
-    def report(self, kind: str, first: Event, second: Event) -> None:
-        one, two = telling_lines(first.lines, second.lines)
-        if (kind, one, two) in self.problems:
-            return
-        self.problems[kind, one, two] = KeyProblem(
-            kind,
-            message(kind, first, one, second, two),
-            one.number if one else None,
-            two.number if two else None,
-            one.text() if one else None,
-            two.text() if two else None,
-        )
+    def add_row(self, event: Event) -> None:
+        """Take another row of an operation that was added, with the same key; only numbers that are drawn matter."""
+        if event.use.kind == "draw" and not self._key(event.use.bits).cloned:
+            self._report("same_key_for_all_rows", event, event)
+
+    def _report(self, kind: str, first: Event, second: Event) -> None:
+        self.clashes[kind, second.use.bits] = None
+        lines = (kind, *telling_lines(first, second))
+        if lines not in self.problems:
+            self.problems[lines] = describe(kind, first, second)
 
     def _key(self, bits: Bits) -> _Key:
         return self._keys.setdefault(bits, _Key())
@@ -69,7 +81,7 @@ class _Finder:
     def _seed(self, key: _Key, event: Event) -> None:
         clash = next((e for e in key.seeds if not e.excludes(event)), None)
         if clash is not None:
-            self.report("seed_built_twice", clash, event)
+            self._report("seed_built_twice", clash, event)
         key.seeds.append(event)
 
     def _use(self, key: _Key, event: Event) -> None:
@@ -82,15 +94,19 @@ class _Finder:
                 if same:
                     key.uses.append(event)
                 return
-            self.report("fold_twice_same_data", same[-1], event)
+            self._report("fold_twice_same_data", same[-1], event)
             return
         if folding:
             key.folds.append(event)
+        if event.use.kind == "draw" and not key.cloned:
+            other = next((e for e in key.uses if e.mapped and event.mapped and e.excludes(event)), None)
+            if event.shared or other is not None:
+                self._report("same_key_for_all_rows", other or event, event)
         clashing = [e for e in key.uses if not e.excludes(event)]
         key.uses.append(event)
         if len(clashing) >= key.allowance():
             first = next((e for e in clashing if e.use.kind == event.use.kind), clashing[-1])
-            self.report(_kind(first, event), first, event)
+            self._report(_kind(first, event), first, event)
 
 
 def _kind(first: Event, second: Event) -> str:
@@ -102,91 +118,3 @@ def _kind(first: Event, second: Event) -> str:
     if kinds == {"split", "fold_in"}:
         return "split_and_fold_mixed"
     return "parent_used_after_split" if "split" in kinds else "parent_used_after_fold"
-
-
-def _rows_merged(events: Sequence[Event], finder: _Finder) -> Iterable[Event]:
-    """Yield the events, rows of one operation that use the same key as one, after reporting them."""
-    seen: set[tuple[object, ...]] = set()
-    for event in events:
-        row = (event.operation, event.use.bits, event.use.data if event.use.kind == "fold_in" else None)
-        if row not in seen:
-            seen.add(row)
-            yield event
-        elif event.use.kind in ("draw", "split", "fold_in"):
-            finder.report("same_key_for_all_rows", event, event)
-
-
-def telling_lines(first: Sequence[Line], second: Sequence[Line]) -> tuple[Line | None, Line | None]:
-    """Return the innermost lines in which two uses differ: for a helper called twice, the two calls."""
-    for one, two in zip(first, second, strict=False):
-        if one != two:
-            return one, two
-    return (first[0] if first else None), (second[0] if second else None)
-
-
-def message(kind: str, first: Event, one: Line | None, second: Event, two: Line | None) -> str:
-    """Return one plain sentence on a problem, with the key's name where the line shows it."""
-    name = _name(first, one) or _name(second, two)
-    key = _("the key `{name}`").format(name=name) if name else _("a key")
-    if kind == "seed_built_twice":
-        number = first.use.data
-        key = _("the seed {number}").format(number=number) if number is not None else _("one seed")
-    where = _where(one, two)
-    if kind == "same_key_for_all_rows":
-        return _(
-            "Several rows used the same key ({where}), so they get the same random numbers: split the key into one for "
-            "each row, or draw once outside of `vmap` if the rows are meant to share."
-        ).format(where=where)
-    text = _MESSAGES[kind]().format(key=key, where=where)
-    return text[0].upper() + text[1:]
-
-
-# Functions, so that the reader's language is looked up when a message is written.
-_MESSAGES = {
-    "drawn_twice": lambda: _(
-        "{key} was drawn from twice ({where}), and both draws rest on the same random bits: split it and give each "
-        "draw a key of its own."
-    ),
-    "parent_used_after_split": lambda: _(
-        "{key} was both split and drawn from ({where}): once a key is split, draw only from the keys that the split "
-        "returned."
-    ),
-    "parent_used_after_fold": lambda: _(
-        "{key} was both drawn from and used in `fold_in` ({where}): draw only from the keys that `fold_in` returned."
-    ),
-    "split_twice": lambda: _(
-        "{key} was split twice ({where}), and both splits return the same keys: split once into as many as you need."
-    ),
-    "fold_twice_same_data": lambda: _(
-        "The same number was folded into {key} twice ({where}), which gives the same key twice: fold in another number "
-        "each time."
-    ),
-    "split_and_fold_mixed": lambda: _(
-        "{key} was used in both `split` and `fold_in` ({where}), and `fold_in(key, i)` can equal `split(key)[i]`: use "
-        "one of the two."
-    ),
-    "seed_built_twice": lambda: _(
-        "A key was built from {key} twice ({where}), so both give the same random numbers: build one key and split it."
-    ),
-}
-
-
-def _where(one: Line | None, two: Line | None) -> str:
-    if one is None and two is None:
-        return _("in library code")
-    if one is None or two is None or one == two:
-        line = one or two
-        assert line is not None
-        return _("line {line}: `{source}`").format(line=line.number, source=line.text())
-    return _("line {first}: `{first_source}`, line {second}: `{second_source}`").format(
-        first=one.number, first_source=one.text(), second=two.number, second_source=two.text()
-    )
-
-
-def _name(event: Event, line: Line | None) -> str | None:
-    """Return the key's name as the line that uses it shows it, None where it is not a plain name."""
-    if line is None or line.text() is None:
-        return None
-    verb = event.use.sampler if event.use.kind == "draw" else event.use.kind
-    found = re.findall(rf"\b{verb}\(\s*([A-Za-z_]\w*)\s*[,)]", line.text() or "")
-    return found[0] if len(set(found)) == 1 else None

@@ -47,7 +47,9 @@ class KeyProblem:
             'fold_twice_same_data', 'split_and_fold_mixed', 'same_key_for_all_rows' or 'seed_built_twice'.
         message: one sentence for a beginner.
         first_line, second_line: the lines of the first and the second use; the same where one line ran twice.
-        first_source, second_source: their text.
+        first_source, second_source: their text; of a statement over several lines, the whole statement.
+        first_file, second_file: the file's name or the notebook cell, such as 'lesson.py' or 'cell In[2]'.
+        name: the key as the student's code calls it, such as 'key' or 'keys[0]'; None where it has no name.
     """
 
     kind: str
@@ -56,6 +58,12 @@ class KeyProblem:
     second_line: int | None = None
     first_source: str | None = None
     second_source: str | None = None
+    first_file: str | None = None
+    second_file: str | None = None
+    name: str | None = None
+
+    def __str__(self) -> str:
+        return self.message
 
     def to_plain(self) -> dict[str, Any]:
         """Return this as dict, str, int and None only."""

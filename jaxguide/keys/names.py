@@ -1,0 +1,212 @@
+"""Read from the source how the student calls a key: `key`, `keys[0]`, `self.key`; also where a helper got it."""
+
+import ast
+import functools
+import itertools
+import linecache
+import re
+from collections.abc import Iterator, Sequence
+from types import CodeType
+
+from jaxguide import compat
+from jaxguide.keys.places import HANDLERS, Place
+
+_KEYLIKE = re.compile(r"(?i)(^|_)(sub|prng)?(keys?|rngs?|seeds?|k)\d*(_|$)")
+# What these call gets the key under another name than the one at the call.
+_HIGHER_ORDER = frozenset(
+    {"scan", "fori_loop", "while_loop", "cond", "switch", "map", "associative_scan", "partial", "apply_along_axis"}
+)
+# Their result is their first argument's key, or several copies of it.
+_MOVES = frozenset(
+    {
+        *("clone", "wrap_key_data", "key_data", "asarray", "array", "stack", "broadcast_to", "tile", "repeat"),
+        *("expand_dims", "reshape", "ravel", "next", "device_put"),
+    }
+)
+_LONGEST_NAME = 40
+
+
+def key_name(places: Sequence[Place], depth: int, verb: str | None) -> str | None:
+    """Return what the student calls a key at `places[depth]`, None where it has no name there.
+
+    Args:
+        places: from the call that uses the key outward.
+        depth: the place that is asked for.
+        verb: the function of `jax.random` that used the key, such as 'normal' or 'split'.
+    """
+    if not places:
+        return None
+    name = _key_argument(call_at(places[0]), verb)
+    for inner, outer in itertools.pairwise(places[: depth + 1]):
+        call = call_at(outer)
+        name = (_passed(name, inner.code, call) if name is not None else None) or _key_argument(call, None) or name
+    if name is None or isinstance(name, ast.Constant):
+        return None
+    text = ast.unparse(name)
+    return text if len(text) <= _LONGEST_NAME else None
+
+
+def statement_text(place: Place) -> str | None:
+    """Return the source line of a place; where its call goes over several lines, the statement written on one."""
+    span = compat.frame_span(place.code, place.instruction)
+    if span is not None and span[0] != span[1]:
+        statements = [node for node in _nodes_around(place.line.file, span) if isinstance(node, ast.stmt)]
+        call = call_at(place)
+        node = min(statements, key=_rows, default=None) if call is not None else None
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr):
+            text = ast.unparse(node)
+            if len(text) <= 120 or call is None:
+                return text
+        if call is not None:
+            return ast.unparse(call)
+    return place.line.text()
+
+
+def _key_argument(call: ast.Call | None, verb: str | None) -> ast.expr | None:
+    """Return the argument of a call that is the key: the first one of `verb`, else the one with a name like a key's."""
+    if call is None:
+        return None
+    for keyword in call.keywords:
+        if keyword.arg is not None and _KEYLIKE.search(keyword.arg):
+            return _plain(keyword.value)
+    known = verb is not None and (called(call) == verb or called(call) in HANDLERS)
+    if known and call.args:
+        return _plain(call.args[0])
+    named = [(arg, _plain(arg)) for arg in call.args]
+    likely = {ast.unparse(name): name for arg, name in named if name is not None and _KEYLIKE.search(_last_word(name))}
+    return likely.popitem()[1] if len(likely) == 1 else None
+
+
+def _plain(node: ast.expr) -> ast.expr | None:
+    """Return the name, attribute or element that an expression is, through what only moves keys; None for others."""
+    if isinstance(node, ast.NamedExpr):
+        return node.target
+    if isinstance(node, ast.Starred):
+        return _plain(node.value)
+    if isinstance(node, ast.Call) and node.args and called(node) in _MOVES:
+        return _plain(node.args[0])
+    if isinstance(node, ast.List | ast.Tuple | ast.Dict):
+        values = node.values if isinstance(node, ast.Dict) else node.elts
+        names = {ast.unparse(name): name for name in map(_plain, values) if name is not None}
+        return names.popitem()[1] if len(names) == 1 else None
+    return node if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) else None
+
+
+def _last_word(node: ast.expr) -> str:
+    """Return the identifier that tells most of what an expression is: `rng` of `self.rng`, `key` of `p["key"]`."""
+    if isinstance(node, ast.Subscript):
+        index = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        return index if isinstance(index, str) else _last_word(node.value)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _passed(name: ast.expr, helper: CodeType, call: ast.Call | None) -> ast.expr | None:
+    """Return what the caller passed for a name inside `helper`; the name itself where it is no parameter of it."""
+    root = _root(name)
+    parameters = helper.co_varnames[: helper.co_argcount + helper.co_kwonlyargcount]
+    if root is None or root.id not in parameters:
+        return name if root is not None and root.id in (*helper.co_freevars, *helper.co_names) else None
+    if call is None or called(call) in _HIGHER_ORDER:
+        return None
+    given = _argument(root.id, parameters[: helper.co_argcount], helper, call)
+    if given is None:
+        return None
+    return _plain(_replaced(name, root, given))
+
+
+def _argument(parameter: str, positional: Sequence[str], helper: CodeType, call: ast.Call) -> ast.expr | None:
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+    if parameter in keywords:
+        return keywords[parameter]
+    if parameter not in positional or any(isinstance(arg, ast.Starred) for arg in call.args):
+        return None
+    index = positional.index(parameter)
+    if positional[0] in ("self", "cls"):
+        if index == 0:
+            return call.func if helper.co_name == "__call__" else getattr(call.func, "value", None)
+        positional, index = positional[1:], index - 1
+    if index >= len(call.args):
+        return None
+    given = call.args[index]
+    # A partial or a wrapper may pass others: then only a name like a key's is believed.
+    certain = called(call) == helper.co_name or len(call.args) + len(keywords) == len(positional)
+    plain = _plain(given)
+    return given if certain or (plain is not None and _KEYLIKE.search(_last_word(plain))) else None
+
+
+def _replaced(name: ast.expr, root: ast.Name, given: ast.expr) -> ast.expr:
+    """Return `name` with its root replaced, looking up an element of a display: `p["key"]` of `{"key": k}` is `k`."""
+    if name is root:
+        return given
+    if isinstance(name, ast.Attribute):
+        return ast.Attribute(_replaced(name.value, root, given), name.attr, ast.Load())
+    assert isinstance(name, ast.Subscript)
+    value = _replaced(name.value, root, given)
+    if isinstance(name.slice, ast.Constant):
+        index = name.slice.value
+        if isinstance(value, ast.Dict):
+            for key, element in zip(value.keys, value.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == index:
+                    return element
+        if isinstance(value, ast.Tuple | ast.List) and isinstance(index, int) and 0 <= index < len(value.elts):
+            return value.elts[index]
+    return ast.Subscript(value, name.slice, ast.Load())
+
+
+def _root(node: ast.expr) -> ast.Name | None:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node if isinstance(node, ast.Name) else None
+
+
+def called(call: ast.Call) -> str:
+    """Return the last word of what is called: `split` of `jax.random.split(key)`."""
+    return _last_word(call.func)
+
+
+def call_at(place: Place) -> ast.Call | None:
+    """Return the call that a place's instruction makes."""
+    span = compat.frame_span(place.code, place.instruction)
+    if span is None:
+        return None
+    exact = [n for n in _nodes_around(place.line.file, span) if isinstance(n, ast.Call) and _span(n) == span]
+    return exact[-1] if exact else None
+
+
+def nodes_around(place: Place) -> Iterator[ast.AST]:
+    """Yield the nodes of the source that hold a place's call, outermost first."""
+    span = compat.frame_span(place.code, place.instruction)
+    return iter(()) if span is None else _nodes_around(place.line.file, span)
+
+
+def _nodes_around(file: str, span: tuple[int, int, int, int]) -> Iterator[ast.AST]:
+    """Yield the nodes of a file's source that hold the span, outermost first."""
+    first, last, _start, _end = span
+    waiting: list[ast.AST] = [tree] if (tree := _tree(file, tuple(linecache.getlines(file)))) is not None else []
+    while waiting:
+        node = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            number, end = getattr(child, "lineno", None), getattr(child, "end_lineno", None)
+            if number is None or end is None:
+                waiting.append(child)
+            elif (number <= first and end >= last) or (isinstance(child, ast.FunctionDef) and end >= last):
+                yield child
+                waiting.append(child)
+
+
+@functools.lru_cache(maxsize=64)
+def _tree(file: str, lines: tuple[str, ...]) -> ast.Module | None:
+    try:
+        return ast.parse("".join(lines))
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _rows(node: ast.AST) -> int:
+    return int(getattr(node, "end_lineno", 0)) - int(getattr(node, "lineno", 0))
+
+
+def _span(node: ast.expr) -> tuple[int, int | None, int, int | None]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset

@@ -1,0 +1,165 @@
+"""Guard a function: raise when a call of it would use a PRNG key twice."""
+
+import functools
+import warnings
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import jax
+import numpy as np
+
+from jaxguide import compat
+from jaxguide.arguments import require_function
+from jaxguide.keys.check import warn_of_unseen
+from jaxguide.keys.observe import watch
+from jaxguide.keys.problems import find_problems
+from jaxguide.keys.record import KeyProblem
+from jaxguide.lines import function_name
+from jaxguide.text import _
+
+Fn = TypeVar("Fn", bound=Callable[..., Any])
+
+# What a jitted function has besides being callable.
+_JIT_METHODS = ("lower", "trace", "eval_shape", "clear_cache")
+
+
+class KeyReuseError(RuntimeError):
+    """A function would use a PRNG key twice.
+
+    Args:
+        problems: the mistakes, as `check_keys` returns them.
+        function: the function's name.
+    """
+
+    def __init__(self, problems: Sequence[KeyProblem], function: str = "") -> None:
+        super().__init__(problems, function)
+        self.problems = list(problems)
+        self.function = function
+
+    def __str__(self) -> str:
+        if len(self.problems) == 1:
+            return str(self.problems[0])
+        return "\n".join(f"{number}. {problem}" for number, problem in enumerate(self.problems, 1))
+
+
+def no_key_reuse(fn: Fn) -> Fn:
+    """Check the keys of `fn` at the first call with each signature, and raise before it uses a key twice.
+
+    >>> import jax
+    >>> @no_key_reuse
+    ... @jax.jit
+    ... def noise(key):
+    ...     return jax.random.normal(key, (3,)) + jax.random.uniform(key, (3,))
+    >>> noise(jax.random.key(0))
+    Traceback (most recent call last):
+    jaxguide.keys.reuse.KeyReuseError: The key `key` was drawn from twice (both in line 4: `return ...
+
+    A signature is what `jax.jit` compares: shapes, dtypes, weak types, the pytree structure, and the values of what is
+    no array. So a training loop pays for one check, in which the program runs once more, equation by equation. In a
+    function that is not jitted a Python integer may be a shape, so each value of one is another signature: give a step
+    counter as an array.
+
+    Under an outer trace or transformation (inside `jax.jit`, `jax.vmap`, `jax.grad`, or within a function that is being
+    checked) it only calls `fn`: it checks nothing there and adds nothing to the program. So put it outermost:
+    `no_key_reuse(jax.jit(f))`.
+
+    Args:
+        fn: a plain, jitted or vmapped function, or a method in its class; see `check_keys` for how arguments are taken.
+
+    Returns:
+        A function of the same name and results; of a jitted one also with `lower`, `trace`, `eval_shape` and
+        `clear_cache`.
+
+    Raises:
+        TypeError: `fn` is no function.
+        KeyReuseError: by the function returned, at each call that would use a key twice; `problems` says where.
+
+    Warns:
+        UserWarning: the call works and could not be checked.
+
+    It rests on `check_keys`. The pytest fixture of the same name is this decorator.
+    """
+    require_function("no_key_reuse", fn)
+    checked: set[Any] = set()
+
+    @functools.wraps(fn)
+    def checking(*args: Any, **kwargs: Any) -> Any:
+        if _is_traced((args, kwargs)):
+            return fn(*args, **kwargs)
+        signature = _signature(fn, args, kwargs)
+        if signature in checked:
+            return fn(*args, **kwargs)
+        try:
+            log = watch(fn, args, kwargs)
+        except Exception as error:
+            result = fn(*args, **kwargs)  # raises the same, in the student's own words
+            warnings.warn(
+                _(
+                    "`{name}` works, but its keys could not be checked ({error}): check its parts with `check_keys`."
+                ).format(name=function_name(fn), error=f"{type(error).__name__}: {error}"),
+                stacklevel=2,
+            )
+            return result
+        problems = find_problems(log.events)
+        if problems:
+            raise KeyReuseError(problems, function_name(fn))
+        warn_of_unseen(log, stacklevel=2)
+        checked.add(signature)
+        return fn(*args, **kwargs)
+
+    for name in _JIT_METHODS:
+        if hasattr(fn, name):
+            setattr(checking, name, getattr(fn, name))
+    return checking  # type: ignore[return-value]
+
+
+def _is_traced(tree: Any) -> bool:
+    return compat.under_trace() or any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(tree))
+
+
+def _signature(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Return something hashable that is equal for calls that run the same program."""
+    if hasattr(fn, "trace"):
+        # JAX keeps one jaxpr for each signature of a jitted function, and knows which arguments are static.
+        try:
+            return fn.trace(*args, **kwargs).jaxpr
+        except Exception:
+            pass
+    leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
+    return structure, tuple(map(_leaf, leaves))
+
+
+def _leaf(leaf: Any) -> Any:
+    if isinstance(leaf, jax.Array | np.ndarray | np.generic):
+        aval = jax.typeof(leaf)
+        return aval.shape, aval.dtype, bool(getattr(aval, "weak_type", False))
+    if isinstance(leaf, float | complex):
+        return type(leaf)
+    return type(leaf), _Static(leaf)
+
+
+class _Static:
+    """A value that is no array, equal to itself and, for plain values, to equal ones."""
+
+    def __init__(self, value: Any) -> None:
+        self._plain = isinstance(value, bool | int | str | bytes | type(None))
+        try:
+            self._value = value if self._plain else weakref.ref(value)
+        except TypeError:
+            self._value = value
+        self._hash = hash(value) if self._plain else id(value)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Static) or self._plain != other._plain:
+            return False
+        if self._plain:
+            return bool(self._value == other._value)
+        mine, theirs = self._held(), other._held()
+        return mine is theirs and mine is not None
+
+    def _held(self) -> Any:
+        return self._value() if isinstance(self._value, weakref.ref) else self._value
