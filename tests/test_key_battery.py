@@ -1,0 +1,112 @@
+"""The battery of key bugs: large enough, sound on plain JAX, every bug found and no correct program reported."""
+
+import contextlib
+import io
+import sys
+from pathlib import Path
+
+import jax
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from key_battery.bugs import BUGS
+from key_battery.case import Case, equal, first_is_made_of_children, one_starts_the_other, same_order
+from key_battery.correct import CORRECT
+from key_battery.proof import prove
+from key_battery.scoreboard import MODES, ask_check_keys
+
+KINDS = {
+    "drawn_twice",
+    "parent_used_after_split",
+    "parent_used_after_fold",
+    "split_twice",
+    "fold_twice_same_data",
+    "split_and_fold_mixed",
+    "same_key_for_all_rows",
+    "seed_built_twice",
+}
+
+
+def _each(cases: list[Case], *key_kinds: str) -> pytest.MarkDecorator:
+    """Run a test for every case with every key kind that it has."""
+    parameters = [
+        pytest.param(case, kind, id=f"{case.name}-{kind}")
+        for case in cases
+        for kind in case.key_kinds
+        if kind in key_kinds
+    ]
+    return pytest.mark.parametrize(("case", "key_kind"), parameters)
+
+
+def _need_library(case: Case) -> None:
+    if not case.installed():
+        pytest.skip(f"{case.needs} is not installed")
+
+
+@pytest.mark.parametrize("key_kind", ["typed", "legacy"])
+def test_the_battery_has_forty_bugs_and_thirty_correct_programs(key_kind: str) -> None:
+    assert sum(key_kind in case.key_kinds for case in BUGS) >= 40
+    assert sum(key_kind in case.key_kinds for case in CORRECT) >= 30
+
+
+def test_cases_have_names_of_their_own_and_say_what_they_are() -> None:
+    names = [case.name for case in BUGS + CORRECT]
+    assert len(set(names)) == len(names)
+    assert all(case.why for case in BUGS + CORRECT)
+
+
+def test_every_kind_of_problem_is_planted_and_no_other() -> None:
+    assert {case.kinds[0] for case in BUGS} == KINDS
+    assert {kind for case in BUGS for kind in case.kinds} == KINDS
+    assert not any(case.kinds for case in CORRECT)
+
+
+def test_marks_come_in_pairs() -> None:
+    assert [case.name for case in BUGS if bool(case.marked("first")) != bool(case.marked("second"))] == []
+    assert sum(bool(case.marked("first")) for case in BUGS) >= 40
+
+
+def test_the_evidence_tells_related_draws_from_unrelated_ones() -> None:
+    mine, other = jax.random.key(0), jax.random.key(1)
+    normal, uniform = (draw(mine, (12,)) for draw in (jax.random.normal, jax.random.uniform))
+    elsewhere = jax.random.normal(other, (12,))
+    assert equal(normal, normal, mine)
+    assert not equal(normal, elsewhere, mine)
+    assert same_order(normal, uniform, mine)
+    assert not same_order(elsewhere, uniform, mine)
+    assert one_starts_the_other(normal, normal[:5], mine)
+    assert not one_starts_the_other(normal, elsewhere[:5], mine)
+    assert first_is_made_of_children(normal, None, mine)
+    assert not first_is_made_of_children(normal, None, other)
+
+
+@_each(BUGS + CORRECT, "typed", "legacy")
+def test_jax_takes_the_program(case: Case, key_kind: str) -> None:
+    _need_library(case)
+    program, arguments = case.build(key_kind)
+    with contextlib.redirect_stdout(io.StringIO()):
+        jax.jit(program).lower(*arguments)
+
+
+@pytest.mark.long
+@_each(BUGS + CORRECT, "typed", "legacy", "rbg")
+def test_the_program_runs_and_a_bug_is_one(case: Case, key_kind: str) -> None:
+    _need_library(case)
+    assert prove(case, key_kind) is None
+
+
+@pytest.mark.parametrize("mode", MODES)
+@_each(BUGS, "typed", "legacy")
+def test_check_keys_finds_the_bug(case: Case, key_kind: str, mode: str) -> None:
+    _need_library(case)
+    verdict = ask_check_keys(case, key_kind, mode)
+    assert verdict.reported, f"expected one of {case.kinds}, got: {verdict.said or 'nothing'}"
+    assert verdict.right_lines in (True, None), verdict.said
+
+
+@pytest.mark.parametrize("mode", MODES)
+@_each(CORRECT, "typed", "legacy")
+def test_check_keys_leaves_the_correct_program_in_peace(case: Case, key_kind: str, mode: str) -> None:
+    _need_library(case)
+    verdict = ask_check_keys(case, key_kind, mode)
+    assert not verdict.reported, verdict.said
