@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from kernel import run_in_kernel
 
 from jaxguide.debug import capture
 
@@ -186,20 +185,6 @@ assert sorted(lines) == ["shard 0 1"] * 20 + ["shard 2 3"] * 20, lines
     environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_it_works_in_a_kernel():
-    cells = [
-        "import jax, threading\nfrom jaxguide.debug import capture\n"
-        "f = jax.jit(lambda x: jax.debug.print('x = {}', x))\n"
-        "with capture() as lines:\n"
-        "    f(2.0); print('printed', end='')\n"
-        "    thread = threading.Thread(target=print, args=['thread']); thread.start(); thread.join()",
-        "lines",
-        "print('shown'); f(3.0); jax.effects_barrier()",
-    ]
-    outputs = run_in_kernel(cells)
-    assert outputs == ["", "['x = 2.0', 'thread', 'printed']", "shown\nx = 3.0\n"]
 
 
 def test_arrays_print_as_they_do_without_capture(capsys):

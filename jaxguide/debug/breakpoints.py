@@ -73,7 +73,8 @@ def scripted_breakpoints(commands: Iterable[str]) -> Iterator[Transcript]:
     The program stays as it is, and needs no terminal: this works in a notebook, in a test, and in a process whose input
     is closed. The commands are typed one after the other, over all breakpoints: `c` leaves one, and the next command
     goes to the next. When none is left, each further breakpoint is continued, which the transcript says. The program's
-    own prints go where they always go. Breakpoints that are given a debugger of their own
+    own prints go where they always go. Of two breakpoints in one compiled program JAX may reach the second first, which
+    `jax.debug.breakpoint(ordered=True)` prevents. Breakpoints that are given a debugger of their own
     (`jax.debug.breakpoint(stdin=...)`) and Python's `breakpoint()` are left alone.
 
     Args:

@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxguide.arguments import array_type, describe, is_array_like
 from jaxguide.debug.captured import flushed
-from jaxguide.text import _
+from jaxguide.text import _, plural
 
 
 class Recording(Mapping[str, Any]):
@@ -75,8 +75,12 @@ class Recording(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         lines = [
-            _("{name}: {count} times {types}").format(
-                name=name, count=len(values), types=_(" or ").join(dict.fromkeys(map(_types, values)))
+            plural(
+                "{name}: {count} time {types}",
+                "{name}: {count} times {types}",
+                len(values),
+                name=name,
+                types=_(" or ").join(dict.fromkeys(map(_types, values))),
             )
             for name, values in self._entries.items()
         ]
