@@ -10,7 +10,15 @@ from jax import lax
 
 from jaxguide.interpret import Observer, run
 from jaxguide.staging import stage
-from jaxguide.tracing import Output, Program, program
+from jaxguide.tracing import (
+    Constant,
+    Output,
+    Program,
+    assert_avoids,
+    assert_max_equations,
+    assert_uses,
+    program,
+)
 
 
 def mlp(params, x):
@@ -108,7 +116,182 @@ def test_a_function_that_cannot_be_traced_raises_its_own_error():
 
 def test_a_program_crosses_as_plain_data():
     seen = program(mlp, [jnp.ones((3, 2)), jnp.ones((1, 3))], jnp.ones(2))
-    assert Program.from_plain(json.loads(json.dumps(seen.to_plain()))) == seen
+    again = Program.from_plain(json.loads(json.dumps(seen.to_plain())))
+    assert again == seen
+    assert (again.lines, again.name) == (seen.lines, "mlp")
+    assert str(again) == str(seen)
+
+
+def test_convolutions_and_open_loops_are_said():
+    image, kernel = jnp.ones((2, 3, 8, 9)), jnp.ones((5, 3, 2, 2))
+    seen = program(lambda x, k: lax.conv(x, k, (1, 1), "VALID"), image, kernel)
+    assert seen.conv_flops == 2 * (2 * 5 * 7 * 8) * (3 * 2 * 2)
+    grouped = program(
+        lambda x, k: lax.conv_general_dilated(x, k, (1, 1), "VALID", feature_group_count=3),
+        image,
+        jnp.ones((6, 1, 2, 2)),
+    )
+    assert grouped.conv_flops == 2 * (2 * 6 * 7 * 8) * (1 * 2 * 2)
+    assert (seen.matmul_flops, seen.open_loops) == (0, 0)
+
+    def until(m, v):
+        return lax.while_loop(lambda c: c[0] < 5, lambda c: m @ c, v)
+
+    seen = program(until, jnp.ones((4, 4)), jnp.ones(4))
+    assert (seen.matmul_flops, seen.open_loops) == (2 * 4 * 4, 1)
+    assert "counted is one pass of a `while`, which may run any number of times" in str(seen)
+    assert program(lambda v: lax.while_loop(lambda c: c < 5, lambda c: c + 1, v), 1.0).open_loops == 0
+
+
+def helper(x):
+    return jnp.sin(x)  # in helper
+
+
+def uses_helper(x):
+    y = helper(x)
+    picked = jnp.where(y > 0, y, 0.0)  # library code
+    return picked * jnp.ones(3)  # after it
+
+
+def line_number(words):
+    with open(__file__) as file:
+        (number,) = [i for i, line in enumerate(file, 1) if line.rstrip().endswith(words)]
+    return number
+
+
+def test_each_line_of_the_user_has_its_primitives():
+    seen = program(jax.jit(uses_helper), 1.0)
+    assert [(use.line.number, use.primitives) for use in seen.lines] == [
+        (line_number("# in helper"), {"sin": 1}),
+        (line_number("# library code"), {"gt": 1, "select_n": 1}),
+        (line_number("# after it"), seen.lines[-1].primitives),
+    ]
+    assert seen.lines_of("select_n", "sin") == [use.line for use in seen.lines[:2]]
+    # The same inner trace, met again on another line, is that line's.
+    again = program(lambda y: jnp.where(y > 0, y, 0.0), 1.0)
+    assert {use.line.number for use in again.lines} == {line_number("jnp.where(y > 0, y, 0.0), 1.0)")}
+
+
+def test_constants_are_listed():
+    table = np.ones((5, 2), np.float32)
+    seen = program(jax.jit(lambda x: x * table), 1.0)
+    assert seen.constants == [Constant((5, 2), "float32", 40)]
+    assert "constants: float32[5,2] (40 bytes)" in str(seen)
+
+
+def test_a_program_reads_well():
+    def step(w, x):
+        return jnp.tanh(w @ x), 1.0  # two outputs
+
+    seen = program(step, jnp.ones((3, 4)), jnp.ones(4))
+    assert repr(seen) == str(seen)
+    assert str(seen) == (
+        "`step`: 2 equations\n"
+        f"  test_program.py, line {line_number('# two outputs')}: dot_general, tanh\n"
+        "outputs: float32[3], float32[] (weak)\n"
+        "floating-point operations: 24 in matrix products"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fn", "args", "message"),
+    [
+        (3, (), "`program` needs a function and got the int 3"),
+        (
+            mlp,
+            (1.0,),
+            r"`program` was asked to call `mlp\(params, x\)` with 1 argument: missing a required argument: 'x'",
+        ),
+    ],
+)
+def test_bad_arguments_are_refused_in_one_sentence(fn, args, message):
+    with pytest.raises(TypeError, match=message):
+        program(fn, *args)
+
+
+# Assertions about programs.
+
+
+def unrolled(xs):
+    total = 0.0
+    for x in xs:
+        total += jnp.sin(x)  # once for each
+    return total
+
+
+def looped(xs):
+    return lax.scan(lambda c, x: (c + jnp.sin(x), None), 0.0, xs)[0]
+
+
+def test_assert_uses_says_what_is_there_and_where():
+    assert_uses(program(looped, jnp.ones(4)), "scan", "sin", lax.sin_p)
+    with pytest.raises(AssertionError) as caught:
+        assert_uses(program(unrolled, jnp.ones(4)), "sin", "scan")
+    text = str(caught.value)
+    assert text.startswith("`unrolled` should use `scan` and does not. Its program has: ")
+    assert f"4 sin (test_program.py, line {line_number('# once for each')})" in text
+    assert text.endswith(
+        "What to do: write the loop with `jax.lax.scan`, or `jax.lax.fori_loop` with a fixed number of steps."
+    )
+    with pytest.raises(AssertionError, match="It is empty"):
+        assert_uses(program(lambda x: x, 1.0), "scan")
+
+
+def test_assert_avoids_says_how_often_and_where():
+    assert_avoids(program(unrolled, jnp.ones(4)), "scan", "while")
+
+    def noisy(x):
+        jax.debug.callback(print, x)  # looks
+        return jax.pure_callback(np.sin, x, x)
+
+    with pytest.raises(AssertionError) as caught:
+        assert_avoids(program(noisy, jnp.float32(1)), "scan", "debug_callback")
+    assert str(caught.value).startswith(
+        "`noisy` should not use `debug_callback` and does: once, at test_program.py, "
+        f"line {line_number('# looks')}. What to do: take the callback out"
+    )
+    with pytest.raises(AssertionError, match=r"does: once, at .* What to do: compute it with `jax.numpy`"):
+        assert_avoids(program(noisy, jnp.float32(1)), "pure_callback")
+    with pytest.raises(AssertionError, match=r"does: 4 times, at test_program.py, line \d+\.$"):
+        assert_avoids(program(unrolled, jnp.ones(4)), "sin")
+
+
+def test_assert_max_equations_names_the_line_with_most():
+    assert_max_equations(program(looped, jnp.ones(50)), 10)
+    with pytest.raises(AssertionError) as caught:
+        assert_max_equations(program(unrolled, jnp.ones(50)), 10)
+    assert "and may have 10. Most come from test_program.py, line" in str(caught.value)
+    assert "a Python loop is written out step by step" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("scann", "Did you mean `scan`"),
+        ("matmul", "Did you mean `dot_general`"),
+        ("fori_loop", "Did you mean `scan` or `while`"),
+        ("if", "Did you mean `cond`"),
+        ("zzzzzz", r"There is no primitive `zzzzzz`\. `print"),
+        ("pjit", "`pjit` is never in a program as data: calls are written out"),
+    ],
+)
+def test_an_unknown_primitive_is_refused_with_a_hint(name, hint):
+    for check in (assert_uses, assert_avoids):
+        with pytest.raises(ValueError, match=hint):
+            check(program(looped, jnp.ones(4)), name)
+
+
+def test_an_assertion_on_something_else_is_refused_in_one_sentence():
+    with pytest.raises(
+        TypeError, match=r"`assert_uses` needs a program and got the function `looped`: write `assert_uses"
+    ):
+        assert_uses(looped, "scan")
+    with pytest.raises(TypeError, match="needs the name of a primitive, such as 'scan', and got the int 3"):
+        assert_avoids(program(looped, jnp.ones(4)), 3)
+    with pytest.raises(TypeError, match="needs the names of primitives after the program"):
+        assert_uses(program(looped, jnp.ones(4)))
+    with pytest.raises(TypeError, match="needs a whole number of equations and got the str 'ten'"):
+        assert_max_equations(program(looped, jnp.ones(4)), "ten")
 
 
 # The interpreter that key use and programs share.

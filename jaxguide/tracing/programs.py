@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,8 +10,11 @@ import jax
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.arguments import require_call
 from jaxguide.interpret import called_jaxpr, inner_jaxprs
-from jaxguide.staging import stage
+from jaxguide.lines import Line, function_name, lines_of_equation
+from jaxguide.staging import Staged, stage
+from jaxguide.text import _, plural
 
 
 class Output(NamedTuple):
@@ -22,9 +25,24 @@ class Output(NamedTuple):
     weak_type: bool
 
 
-@dataclass(frozen=True)
+class Constant(NamedTuple):
+    """An array that the program holds: its shape, its dtype as JAX prints it, and its size."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    size_bytes: int
+
+
+class LineUse(NamedTuple):
+    """What one line of the user's became: how often each primitive; the line is None for library code on its own."""
+
+    line: Line | None
+    primitives: dict[str, int]
+
+
+@dataclass(frozen=True, repr=False)
 class Program:
-    """A jaxpr as data.
+    """A jaxpr as data. `print` shows it.
 
     Args:
         primitives: how often each primitive occurs. Calls (jit, custom rules, checkpoint) are written out at the place
@@ -34,6 +52,12 @@ class Program:
         largest_constant_bytes: the size of the largest array that the program holds as a constant, 0 without any.
         matmul_flops: floating-point operations of matrix products (`dot_general`), two for each multiply and add; a
             scan counts its body `length` times, a while once, a cond its most expensive branch.
+        conv_flops: the same for convolutions (`conv_general_dilated`), those with the padding's zeros included.
+        open_loops: how many while loops have a product or convolution in them. How often one runs is known only when
+            it runs, so that with any of them the flops are those of one pass.
+        constants: the arrays that the program holds.
+        lines: the user's lines, in the order of the program, each with the primitives that it became.
+        name: the function's name.
     """
 
     primitives: dict[str, int] = field(default_factory=dict)
@@ -41,17 +65,75 @@ class Program:
     outputs: list[Output] = field(default_factory=list)
     largest_constant_bytes: int = 0
     matmul_flops: int = 0
+    conv_flops: int = 0
+    open_loops: int = 0
+    constants: list[Constant] = field(default_factory=list)
+    # Two functions with one program are equal wherever they stand.
+    lines: list[LineUse] = field(default_factory=list, compare=False)
+    name: str = field(default="", compare=False)
 
     def to_plain(self) -> dict[str, Any]:
         """Return this as dict, list, str, int and bool only, to cross a process boundary."""
-        outputs = [[list(output.shape), output.dtype, output.weak_type] for output in self.outputs]
-        return {**vars(self), "primitives": dict(self.primitives), "outputs": outputs}
+        lines = [[[use.line.file, use.line.number] if use.line else None, dict(use.primitives)] for use in self.lines]
+        return {
+            **vars(self),
+            "primitives": dict(self.primitives),
+            "outputs": [[list(output.shape), output.dtype, output.weak_type] for output in self.outputs],
+            "constants": [[list(constant.shape), *constant[1:]] for constant in self.constants],
+            "lines": lines,
+        }
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "Program":
         """Rebuild what `to_plain` returned."""
         outputs = [Output(tuple(shape), dtype, weak) for shape, dtype, weak in plain["outputs"]]
-        return cls(**{**plain, "outputs": outputs})
+        constants = [Constant(tuple(shape), dtype, size) for shape, dtype, size in plain["constants"]]
+        lines = [LineUse(Line(*line) if line else None, uses) for line, uses in plain["lines"]]
+        return cls(**{**plain, "outputs": outputs, "constants": constants, "lines": lines})
+
+    def lines_of(self, *primitives: str) -> list[Line]:
+        """Return the user's lines that became one of these primitives, in the order of the program."""
+        return [use.line for use in self.lines if use.line and use.primitives.keys() & set(primitives)]
+
+    def __str__(self) -> str:
+        equations = plural("{count} equation", "{count} equations", self.equations)
+        rows = [_("`{name}`: {equations}").format(name=self.name, equations=equations)]
+        for use in self.lines:
+            place = use.line or _("library code on its own")
+            rows.append(f"  {place}: {counted(use.primitives)}")
+        types = [f"{_type(one)}{_(' (weak)') if one.weak_type else ''}" for one in self.outputs]
+        rows.append(_("outputs: {types}").format(types=", ".join(types) or _("none")))
+        if self.constants:
+            held = [
+                f"{_type(one)} ({plural('{count} byte', '{count} bytes', one.size_bytes)})" for one in self.constants
+            ]
+            rows.append(_("constants: {held}").format(held=", ".join(held)))
+        flops = [
+            words.format(count=f"{count:,}")
+            for words, count in (
+                (_("{count} in matrix products"), self.matmul_flops),
+                (_("{count} in convolutions"), self.conv_flops),
+            )
+            if count
+        ]
+        if flops:
+            rows.append(_("floating-point operations: {flops}").format(flops=", ".join(flops)))
+        if self.open_loops:
+            one = "counted is one pass of a `while`, which may run any number of times"
+            many = "counted is one pass of each `while`, which may run any number of times"
+            rows.append("  " + plural(one, many, self.open_loops))
+        return "\n".join(rows)
+
+    __repr__ = __str__
+
+
+def counted(primitives: dict[str, int]) -> str:
+    """Return primitives as words.
+
+    >>> counted({"sin": 1, "add": 2})
+    'sin, 2 add'
+    """
+    return ", ".join(name if count == 1 else f"{count} {name}" for name, count in primitives.items())
 
 
 def program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Program:
@@ -66,6 +148,11 @@ def program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Program:
     ({'dot_general': 1, 'tanh': 1}, 24)
     >>> seen.outputs
     [Output(shape=(3,), dtype='float32', weak_type=False)]
+    >>> seen
+    `<lambda>`: 2 equations
+      ..., line 1: dot_general, tanh
+    outputs: float32[3]
+    floating-point operations: 24 in matrix products
 
     Args:
         fn: any function that can be traced.
@@ -73,36 +160,66 @@ def program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Program:
             stay as they are.
 
     Raises:
+        TypeError: if `fn` is no function, or does not take these arguments.
         Exception: whatever `fn` raises while it is traced.
     """
-    try:
-        jaxpr = stage(fn, args, kwargs).jaxpr
-    except (jax.errors.JAXTypeError, jax.errors.JAXIndexError):
-        # A function that needs an argument's value has a program for that value.
-        try:
-            jaxpr = stage(fn, args, kwargs, concrete=True).jaxpr
-        except Exception as second:
-            raise second from None
-    plain, _ = compat.jaxpr_parts(jaxpr)
-    primitives = Counter(eqn.primitive.name for eqn in _equations(jaxpr))
+    require_call("program", fn, args, kwargs)
+    jaxpr = staged(fn, args, kwargs).jaxpr
+    plain, _consts = compat.jaxpr_parts(jaxpr)
+    lines: dict[Line | None, Counter[str]] = {}
+    for eqn, line in _equations(jaxpr):
+        lines.setdefault(line, Counter())[eqn.primitive.name] += 1
+    primitives = sum(lines.values(), Counter())
+    constants = [_constant(value) for value in _constants(jaxpr)]
     return Program(
         primitives=dict(primitives),
         equations=primitives.total(),
         outputs=[_output(variable.aval) for variable in plain.outvars],
-        largest_constant_bytes=max((_size_bytes(value) for value in _constants(jaxpr)), default=0),
-        matmul_flops=_matmul_flops(jaxpr),
+        largest_constant_bytes=max((constant.size_bytes for constant in constants), default=0),
+        matmul_flops=_flops(jaxpr, _matmul_flops),
+        conv_flops=_flops(jaxpr, _conv_flops),
+        open_loops=_open_loops(jaxpr),
+        constants=constants,
+        lines=[LineUse(line, dict(uses)) for line, uses in lines.items()],
+        name=function_name(fn),
     )
 
 
-def _equations(jaxpr: Any) -> Iterator[Any]:
+def staged(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
+    """Trace a function with its arrays traced, or with every argument as a value where it needs their values.
+
+    >>> staged(lambda x: x if x > 0 else -x, (2.0,), {}).arguments
+    ()
+
+    Raises:
+        Exception: whatever `fn` raises while it is traced.
+    """
+    try:
+        return stage(fn, args, kwargs)
+    except (jax.errors.JAXTypeError, jax.errors.JAXIndexError):
+        # A function that needs an argument's value has a program for that value.
+        try:
+            return stage(fn, args, kwargs, concrete=True)
+        except Exception as second:
+            raise second from None
+
+
+def _equations(jaxpr: Any, outer: Line | None = None) -> Iterator[tuple[Any, Line | None]]:
+    """Yield each equation, calls written out, with the user's line that it comes from."""
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
+        line = line_of(eqn, outer)
         called = called_jaxpr(eqn)
         if called is not None:
-            yield from _equations(called)
+            yield from _equations(called, line)
             continue
-        yield eqn
+        yield eqn, line
         for inner in inner_jaxprs(eqn):
-            yield from _equations(inner)
+            yield from _equations(inner, line)
+
+
+def line_of(eqn: Any, outer: Line | None) -> Line | None:
+    """Return the innermost line of the user behind an equation; `outer`, its call's, where it is library code."""
+    return next(iter(lines_of_equation(eqn.source_info)), outer)
 
 
 def _constants(jaxpr: Any) -> Iterator[Any]:
@@ -113,25 +230,52 @@ def _constants(jaxpr: Any) -> Iterator[Any]:
             yield from _constants(inner)
 
 
-def _size_bytes(value: Any) -> int:
-    return int(getattr(value, "nbytes", None) or np.size(value) * getattr(value.dtype, "itemsize", 0))
+def _constant(value: Any) -> Constant:
+    size = int(getattr(value, "nbytes", None) or np.size(value) * getattr(value.dtype, "itemsize", 0))
+    return Constant(tuple(np.shape(value)), str(value.dtype), size)
 
 
 def _output(aval: Any) -> Output:
     return Output(tuple(aval.shape), str(aval.dtype), bool(getattr(aval, "weak_type", False)))
 
 
-def _matmul_flops(jaxpr: Any) -> int:
+def _type(value: Output | Constant) -> str:
+    return f"{value.dtype}[{','.join(map(str, value.shape))}]"
+
+
+def _flops(jaxpr: Any, of_equation: Callable[[Any], int]) -> int:
     total = 0
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
-        name = eqn.primitive.name
-        if name == "dot_general":
-            (contracted, _), _ = eqn.params["dimension_numbers"]
-            depth = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
-            total += 2 * depth * math.prod(eqn.outvars[0].aval.shape)
-        elif name == "cond":
-            total += max(_matmul_flops(branch) for branch in eqn.params["branches"])
+        total += of_equation(eqn)
+        if eqn.primitive.name == "cond":
+            total += max(_flops(branch, of_equation) for branch in eqn.params["branches"])
         else:
-            times = eqn.params["length"] if name == "scan" else 1
-            total += times * sum(_matmul_flops(inner) for inner in inner_jaxprs(eqn))
+            times = eqn.params["length"] if eqn.primitive.name == "scan" else 1
+            total += times * sum(_flops(inner, of_equation) for inner in inner_jaxprs(eqn))
     return total
+
+
+def _matmul_flops(eqn: Any) -> int:
+    if eqn.primitive.name != "dot_general":
+        return 0
+    (contracted, _right), _batch = eqn.params["dimension_numbers"]
+    depth = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
+    return 2 * depth * math.prod(eqn.outvars[0].aval.shape)
+
+
+def _conv_flops(eqn: Any) -> int:
+    if eqn.primitive.name != "conv_general_dilated":
+        return 0
+    kernel = eqn.invars[1].aval.shape
+    features = kernel[eqn.params["dimension_numbers"].rhs_spec[0]]
+    return 2 * math.prod(kernel) // features * math.prod(eqn.outvars[0].aval.shape)
+
+
+def _open_loops(jaxpr: Any) -> int:
+    found = 0
+    for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
+        inner = inner_jaxprs(eqn)
+        found += sum(map(_open_loops, inner))
+        if eqn.primitive.name == "while":
+            found += any(_flops(one, _matmul_flops) + _flops(one, _conv_flops) for one in inner)
+    return found

@@ -1,0 +1,237 @@
+"""Assert what a program uses, avoids, and how long it is."""
+
+import difflib
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+from jaxguide.arguments import describe
+from jaxguide.text import _, plural
+from jaxguide.tracing.programs import Program, counted
+
+# Calls are written out, so a program never has these.
+_CALLS = frozenset(
+    {"jit", "pjit", "custom_jvp_call", "custom_vjp_call", "checkpoint", "remat", "remat2", "closed_call"}
+)
+# Primitives that `jax.extend.core.primitives` does not list.
+_MORE = frozenset(
+    {
+        *("debug_callback", "debug_print", "io_callback", "new_ref", "optimization_barrier", "pallas_call"),
+        *("pure_callback", "random_unwrap", "random_wrap", "shard_map", "split", "tile"),
+    }
+)
+# What people call a primitive by the name of the function that uses it.
+_MADE_BY = {
+    **dict.fromkeys(("matmul", "dot", "einsum", "tensordot", "vdot", "inner"), ("dot_general",)),
+    **dict.fromkeys(("convolve", "conv"), ("conv_general_dilated",)),
+    **dict.fromkeys(("fori_loop", "for"), ("scan", "while")),
+    **{"while_loop": ("while",), "map": ("scan",), "associative_scan": ("slice", "concatenate")},
+    **{"switch": ("cond",), "if": ("cond",), "where": ("select_n",), "select": ("select_n",)},
+    **{"sum": ("reduce_sum",), "prod": ("reduce_prod",), "amax": ("reduce_max",), "amin": ("reduce_min",)},
+    **{"multiply": ("mul",), "subtract": ("sub",), "divide": ("div",), "negative": ("neg",), "power": ("pow",)},
+    **{"astype": ("convert_element_type",), "sigmoid": ("logistic",), "callback": ("pure_callback", "io_callback")},
+    **{"print": ("debug_print", "debug_callback"), "broadcast_to": ("broadcast_in_dim",), "stack": ("concatenate",)},
+}
+
+
+def assert_uses(seen: Program, *primitives: Any) -> None:
+    """Assert that a program has each of these primitives, inside of loops and calls too.
+
+    >>> import jax
+    >>> import jax.numpy as jnp
+    >>> from jaxguide.tracing import program
+    >>> def total(xs):
+    ...     return jax.lax.scan(lambda c, x: (c + x, None), 0.0, xs)[0]
+    >>> assert_uses(program(total, jnp.ones(5)), "scan")
+    >>> assert_uses(program(total, jnp.ones(5)), "while")
+    Traceback (most recent call last):
+    AssertionError: `total` should use `while` and does not. Its program has: scan (..., line 2); add (..., line 2).
+    What to do: write the loop with `jax.lax.while_loop`.
+
+    Args:
+        seen: what `program(fn, *args)` returns.
+        primitives: their names, as `print(program(fn, *args))` shows them, or `jax.extend.core.Primitive` objects.
+
+    Raises:
+        AssertionError: if one is missing; the message says what is there, and on which lines.
+        ValueError: if there is no primitive of this name.
+    """
+    for name in _names("assert_uses", seen, primitives):
+        if name not in seen.primitives:
+            head = _("`{fn}` should use `{name}` and does not.").format(fn=seen.name, name=name)
+            rest = _("Its program has: {seen}.").format(seen=_found(seen)) if seen.primitives else _("It is empty.")
+            raise AssertionError(_joined(head, rest, _how_to_use(name)))
+
+
+def assert_avoids(seen: Program, *primitives: Any) -> None:
+    """Assert that a program has none of these primitives, not inside of loops and calls either.
+
+    >>> import jax
+    >>> from jaxguide.tracing import program
+    >>> def noisy(x):
+    ...     jax.debug.callback(print, x)
+    ...     return x + 1
+    >>> assert_avoids(program(noisy, 1.0), "debug_callback")
+    Traceback (most recent call last):
+    AssertionError: `noisy` should not use `debug_callback` and does: once, at ..., line 2. What to do: take the ...
+
+    Args:
+        seen: what `program(fn, *args)` returns.
+        primitives: their names, as `print(program(fn, *args))` shows them, or `jax.extend.core.Primitive` objects.
+
+    Raises:
+        AssertionError: if one is there; the message says how often, and on which lines.
+        ValueError: if there is no primitive of this name.
+    """
+    for name in _names("assert_avoids", seen, primitives):
+        times = seen.primitives.get(name)
+        if times:
+            places = ", ".join(map(str, seen.lines_of(name))) or _("library code on its own")
+            often = _("once") if times == 1 else plural("{count} time", "{count} times", times)
+            words = _("`{fn}` should not use `{name}` and does: {often}, at {places}.")
+            head = words.format(fn=seen.name, name=name, often=often, places=places)
+            raise AssertionError(_joined(head, _how_to_avoid(name)))
+
+
+def assert_max_equations(seen: Program, most: int) -> None:
+    """Assert that a program has at most so many equations, loops counted once.
+
+    >>> import jax.numpy as jnp
+    >>> from jaxguide.tracing import program
+    >>> def total(xs):
+    ...     return sum(jnp.sin(x) for x in xs)
+    >>> assert_max_equations(program(total, jnp.ones(8)), 10)
+    Traceback (most recent call last):
+    AssertionError: `total` has ... equations and may have 10. Most come from ..., line 2: ... What to do: a Python loop
+    is written out step by step in the program; use an operation on whole arrays, `jax.vmap` or `jax.lax.scan`.
+
+    Args:
+        seen: what `program(fn, *args)` returns.
+        most: how many are allowed.
+
+    Raises:
+        AssertionError: if there are more; the message names the line that has most of them.
+    """
+    _require_program("assert_max_equations", seen)
+    if isinstance(most, bool) or not isinstance(most, int):
+        raise TypeError(
+            _("`assert_max_equations` needs a whole number of equations and got {got}.").format(got=describe(most))
+        )
+    if seen.equations <= most:
+        return
+    count = plural("{count} equation", "{count} equations", seen.equations)
+    head = _("`{fn}` has {count} and may have {most}.").format(fn=seen.name, count=count, most=most)
+    use = max(seen.lines, key=lambda use: sum(use.primitives.values()))
+    place = use.line or _("library code on its own")
+    main = _("Most come from {place}: {counted}.").format(place=place, counted=_most(use.primitives))
+    advice = _(
+        "a Python loop is written out step by step in the program; use an operation on whole arrays, `jax.vmap` or "
+        "`jax.lax.scan`"
+    )
+    raise AssertionError(_joined(head, main, advice))
+
+
+def _how_to_use(name: str) -> str | None:
+    return {
+        "scan": _("write the loop with `jax.lax.scan`, or `jax.lax.fori_loop` with a fixed number of steps"),
+        "while": _("write the loop with `jax.lax.while_loop`"),
+        "cond": _("make the choice with `jax.lax.cond` or `jax.lax.switch`"),
+        "select_n": _("choose elementwise with `jnp.where`"),
+        "dot_general": _("multiply with `@`, `jnp.dot` or `jnp.einsum` on whole arrays"),
+        "conv_general_dilated": _("convolve with `jax.lax.conv_general_dilated`"),
+        "pure_callback": _("call the host function with `jax.pure_callback`"),
+        "io_callback": _("call the host function with `jax.experimental.io_callback`"),
+        "stop_gradient": _("hold the value back from the gradient with `jax.lax.stop_gradient`"),
+    }.get(name)
+
+
+def _how_to_avoid(name: str) -> str | None:
+    host = _("compute it with `jax.numpy` instead of on the host")
+    look = _("take the callback out; to look at values, use it while you search and not in the finished function")
+    loop = _("replace the loop by an operation on whole arrays, or by `jax.vmap`")
+    return {
+        **{"pure_callback": host, "io_callback": host, "debug_callback": look, "debug_print": look, "scan": loop},
+        "while": _("give the loop a fixed number of steps with `jax.lax.scan`"),
+        "convert_element_type": _("give the arrays one dtype from the start"),
+    }.get(name)
+
+
+def _names(helper: str, seen: Any, primitives: Iterable[Any]) -> list[str]:
+    _require_program(helper, seen)
+    names = [getattr(primitive, "name", primitive) for primitive in primitives]
+    if not names:
+        raise TypeError(
+            _("`{helper}` needs the names of primitives after the program, as in `{helper}(seen, 'scan')`.").format(
+                helper=helper
+            )
+        )
+    for name, given in zip(names, primitives, strict=True):
+        if not isinstance(name, str):
+            raise TypeError(
+                _("`{helper}` needs the name of a primitive, such as 'scan', and got {got}.").format(
+                    helper=helper, got=describe(given)
+                )
+            )
+        if given is name:
+            _require_known(name, seen)
+    return names
+
+
+def _require_program(helper: str, seen: Any) -> None:
+    if not isinstance(seen, Program):
+        raise TypeError(
+            _("`{helper}` needs a program and got {got}: write `{helper}(program(f, x), ...)`.").format(
+                helper=helper, got=describe(seen)
+            )
+        )
+
+
+def _require_known(name: str, seen: Program) -> None:
+    if name in seen.primitives or name in _known():
+        return
+    if name in _CALLS:
+        raise ValueError(
+            _(
+                "`{name}` is never in a program as data: calls are written out where they are made. Look for the "
+                "primitives inside."
+            ).format(name=name)
+        )
+    near = _MADE_BY.get(name) or difflib.get_close_matches(name, sorted(_known() | seen.primitives.keys()), n=2)
+    hint = _(" Did you mean {names}?").format(names=_(" or ").join(f"`{one}`" for one in near)) if near else ""
+    raise ValueError(
+        _("There is no primitive `{name}`.{hint} `print(program(...))` shows the names.").format(name=name, hint=hint)
+    )
+
+
+@functools.cache
+def _known() -> frozenset[str]:
+    from jax.extend.core import primitives as listing
+
+    listed = {value.name for key, value in vars(listing).items() if key.endswith("_p")}
+    return frozenset(listed | _MORE) - _CALLS
+
+
+def _found(seen: Program) -> str:
+    """Return the primitives with their lines, those of most equations first."""
+    places: dict[str, list[str]] = {}
+    for use in seen.lines:
+        for name in use.primitives:
+            places.setdefault(name, []).append(str(use.line or _("library code")))
+    most = sorted(seen.primitives.items(), key=lambda item: -item[1])
+    words = []
+    for name, count in most[:6]:
+        where = ", ".join(places.get(name, [])[:2]) + (", ..." if len(places.get(name, [])) > 2 else "")
+        words.append(f"{counted({name: count})} ({where})")
+    return "; ".join([*words, "..."] if len(most) > 6 else words)
+
+
+def _most(primitives: dict[str, int]) -> str:
+    ordered = dict(sorted(primitives.items(), key=lambda item: -item[1])[:5])
+    return counted(ordered) + (", ..." if len(primitives) > 5 else "")
+
+
+def _joined(*parts: str | None) -> str:
+    *said, advice = parts
+    if advice:
+        said.append(_("What to do: {advice}.").format(advice=advice))
+    return " ".join(part for part in said if part)
