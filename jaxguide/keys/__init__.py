@@ -6,6 +6,7 @@ from jaxguide.keys.observe import key_use
 from jaxguide.keys.record import KeyProblem, KeyUse, Use
 from jaxguide.keys.reuse import KeyReuseError, no_key_reuse
 from jaxguide.keys.stream import KeyStream, KeyStreamError
+from jaxguide.keys.tree import key_tree
 
 __all__ = [
     "KeyProblem",
@@ -16,6 +17,7 @@ __all__ = [
     "Use",
     "check_keys",
     "documented_draws",
+    "key_tree",
     "key_use",
     "no_key_reuse",
 ]

@@ -15,7 +15,7 @@ from jaxguide.text import _
 
 # Folded into the key that a stream starts from: the stream's keys are then none of those that `split` or small
 # numbers in `fold_in` make of the same key elsewhere.
-_START = np.uint32(0x6B657973)
+START = np.uint32(0x6B657973)
 _COUNTING = threading.Lock()
 
 
@@ -82,7 +82,7 @@ class KeyStream:
     """
 
     def __init__(self, seed_or_key: Any) -> None:
-        self._set(jax.random.fold_in(_start_key(seed_or_key), _START), np.uint32(0))
+        self._set(jax.random.fold_in(_start_key(seed_or_key), START), np.uint32(0))
 
     def _set(self, key: Any, count: Any) -> None:
         self._key, self._count = key, count

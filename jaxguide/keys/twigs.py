@@ -1,0 +1,276 @@
+"""Fold trees of keys into the lines of a picture: long loops and wide splits show their first and last rows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jaxguide.keys.forest import Key, Operation, chain, descendants
+from jaxguide.keys.names import statement_text
+from jaxguide.keys.places import Place
+from jaxguide.keys.stream import START
+from jaxguide.text import _, plural
+
+MOST_ROWS = 60
+_DEEPEST = 12
+_LONGEST_SOURCE = 72
+# Of a row of alike children these are shown at the start, and one at the end.
+_SHOWN = 2
+_MOST_CHILDREN = 14
+
+
+@dataclass(frozen=True)
+class Twig:
+    """One line of the picture and what hangs from it.
+
+    Args:
+        name: the key's name; empty for an operation on the key above.
+        action: what was done with it, empty where several things were or none.
+        state: 'spent', 'reused', 'unused' or 'folded'; empty for an operation.
+        words: the state in words.
+        place: the line of code that did it.
+        source: its text.
+        twigs: what hangs from it.
+        name_told: the name is the source's.
+        kind: of an operation's line, its kind.
+    """
+
+    name: str
+    action: str = ""
+    state: str = ""
+    words: str = ""
+    place: Place | None = None
+    source: str = ""
+    twigs: tuple["Twig", ...] = ()
+    name_told: bool = False
+    kind: str = ""
+
+
+def fold(roots: Sequence[Key]) -> tuple[Twig, ...]:
+    """Return the lines to show of the trees."""
+    for deepest in range(_DEEPEST, 0, -1):
+        twigs = _siblings([_key(root, deepest) for root in roots])
+        if _count(twigs) <= MOST_ROWS:
+            break
+    return twigs
+
+
+def _count(twigs: Sequence[Twig]) -> int:
+    return sum(1 + _count(twig.twigs) for twig in twigs)
+
+
+def _key(key: Key, depth: int) -> Twig:
+    links = chain(key)
+    if links:
+        return _loop(links, depth)
+    operations = [
+        _operation(operation, depth - 1, _telling_place(operation, key.operations)) for operation in key.operations
+    ]
+    twig = Twig(_name(key), name_told=key.name is not None, **_state(key))
+    if key.seeds:
+        seed = replace(twig, **_seed(key))
+        here = seed.place.line if seed.place else None
+        if len(operations) != 1 or operations[0].place is None or operations[0].place.line != here:
+            return replace(seed, twigs=_siblings(operations))
+        return replace(seed, action=f"{seed.action} → {operations[0].action}", twigs=operations[0].twigs)
+    if len(operations) != 1:
+        return replace(twig, twigs=_siblings([_shortened(operation) for operation in operations]))
+    only = operations[0]
+    twig = replace(twig, action=only.action, place=only.place, source=only.source, twigs=only.twigs)
+    if _is_fold(only) and not only.twigs[0].name_told and only.twigs[0].state == "spent" and only.twigs[0].action:
+        made = only.twigs[0]
+        action = f"{only.action} → {made.action}"
+        twig = replace(twig, action=action, place=made.place, source=made.source, twigs=made.twigs)
+    return twig
+
+
+def _is_fold(twig: Twig) -> bool:
+    return twig.kind == "fold_in" and len(twig.twigs) == 1 and bool(twig.twigs[0].state)
+
+
+def _shortened(twig: Twig) -> Twig:
+    """Return one line for a fold and the one key that it made."""
+    if not _is_fold(twig):
+        return twig
+    made = twig.twigs[0]
+    name = f"{made.name}, {twig.action}" if made.name_told else twig.action
+    if made.place is None:
+        made = replace(made, place=twig.place, source=twig.source)
+    return replace(made, name=name)
+
+
+def _telling_place(operation: Operation, others: Sequence[Operation]) -> Place | None:
+    """Return the innermost place that tells an operation from the others: of a helper called twice, the call."""
+    alike = [other.places for other in others if other is not operation and other.places[:1] == operation.places[:1]]
+    for depth, place in enumerate(operation.places):
+        if all(places[depth : depth + 1] != (place,) for places in alike):
+            return place
+    return operation.places[0] if operation.places else None
+
+
+def _operation(operation: Operation, depth: int, place: Place | None) -> Twig:
+    twig = Twig("", _action(operation), place=place, source=_source(place), kind=operation.kind)
+    if depth < 0 and operation.made:
+        below = descendants(operation.made)
+        return replace(twig, twigs=(_folded(len(below), sum(bool(key.problems) for key in below), below=True),))
+    children = [_key(child, depth) for child in operation.made]
+    again = [
+        Twig(_("{name}: the same key as {other}").format(name=name or _("a key"), other=_name(other)))
+        for name, other in operation.again
+    ]
+    return replace(twig, twigs=_siblings([*children, *again]))
+
+
+def _loop(links: Sequence[tuple[Key, Operation]], depth: int) -> Twig:
+    """Return the line of a loop that carries its key, with a line for each round."""
+    first, operation = links[0]
+    carried = operation.made.index(links[1][0])
+    rounds = []
+    for number, (key, step) in enumerate(links, 1):
+        others = [
+            _operation(other, depth - 2, _telling_place(other, key.operations))
+            for other in key.operations
+            if other is not step
+        ]
+        others += [_key(child, depth - 2) for i, child in enumerate(step.made) if i != carried]
+        label = _("round {number}").format(number=number)
+        state = _state(key) if number > 1 and key.problems else {}
+        if len(others) == 1 and others[0].name and not state:
+            rounds.append(replace(others[0], name=f"{label}: {others[0].name}"))
+        else:
+            rounds.append(Twig(label, **state, twigs=_siblings(others)))
+    if carried < len(links[-1][1].made):
+        last = _key(links[-1][1].made[carried], depth - 2)
+        name = _("{name} after round {number}").format(name=last.name, number=len(links))
+        rounds.append(replace(last, name=name))
+    action = _("{action}, {count} times over").format(action=_action(operation), count=len(links))
+    if any(key.problems for key, _step in links[1:]) and not first.problems:
+        state = {"state": "reused", "words": _("a key in it is reused")}
+    else:
+        state = _state(first)
+    seed = f"{_seed(first)['action']}, " if first.seeds else ""
+    return Twig(
+        _name(first),
+        seed + action,
+        **state,
+        place=operation.places[0] if operation.places else None,
+        source=_source(operation.places[0] if operation.places else None),
+        twigs=_siblings(rounds),
+    )
+
+
+def _siblings(twigs: Sequence[Twig]) -> tuple[Twig, ...]:
+    """Return the lines, of many alike the first and the last ones and a line that counts the others."""
+    kinds = [_kind(twig) for twig in twigs]
+    shown: set[int] = set()
+    start = 0
+    for i in range(1, len(twigs) + 1):
+        if i == len(twigs) or kinds[i] != kinds[start]:
+            run = range(start, i)
+            shown.update(run if len(run) <= _SHOWN + 2 else (*run[:_SHOWN], run[-1]))
+            start = i
+    if len(shown) > _MOST_CHILDREN:
+        ordered = sorted(shown)
+        bad = [i for i in ordered if twigs[i].state == "reused"][:4]
+        shown = {*ordered[: _MOST_CHILDREN - 5], *bad, ordered[-1]}
+    found: list[Twig] = []
+    hidden: list[Twig] = []
+    for i, twig in enumerate(twigs):
+        if i not in shown:
+            hidden.append(twig)
+            continue
+        if hidden:
+            found.append(_folded(len(hidden), sum(map(_reused, hidden))))
+            hidden = []
+        found.append(twig)
+    return tuple(found)
+
+
+def _reused(twig: Twig) -> int:
+    return (twig.state == "reused") + sum(map(_reused, twig.twigs))
+
+
+def _kind(twig: Twig) -> tuple[object, ...]:
+    """Tell apart lines that are not alike; names and what differs only in numbers do not count."""
+    return twig.action, twig.state, twig.words, twig.place, tuple(map(_kind, twig.twigs))
+
+
+def _folded(count: int, reused: int, *, below: bool = False) -> Twig:
+    text = (
+        plural("… {count} key below", "… {count} keys below", count)
+        if below
+        else plural("… {count} more", "… {count} more", count)
+    )
+    if not reused:
+        return Twig(text, state="folded")
+    words = plural("{count} of them reused", "{count} of them reused", reused)
+    return Twig(text, state="reused", words=words)
+
+
+def _name(key: Key) -> str:
+    name = key.name or _("a key")
+    if key.number is not None:
+        return f"{name} ({key.number})"
+    return name if key.name or key.position is None else f"{name} #{key.position}"
+
+
+def _state(key: Key) -> dict[str, Any]:
+    if key.problems:
+        return {"state": "reused", "words": _("reused: {how}").format(how=_how(key))}
+    return {"state": "spent", "words": _("spent")} if key.used else {"state": "unused", "words": _("not used")}
+
+
+def _how(key: Key) -> str:
+    if "drawn_twice" in key.problems:
+        draws = sum(len(operation.events) for operation in key.operations if operation.kind == "draw")
+        return (
+            plural("drawn from {count} times", "drawn from {count} times", draws)
+            if draws > 2
+            else _("drawn from twice")
+        )
+    return _HOW[key.problems[0]]()
+
+
+# Functions, so that the reader's language is looked up when a word is written.
+_HOW: dict[str, Callable[[], str]] = {
+    "drawn_twice": lambda: _("drawn from twice"),
+    "parent_used_after_split": lambda: _("split and drawn from"),
+    "parent_used_after_fold": lambda: _("folded into and drawn from"),
+    "split_twice": lambda: _("split twice"),
+    "fold_twice_same_data": lambda: _("one number folded in twice"),
+    "split_and_fold_mixed": lambda: _("split and folded into"),
+    "same_key_for_all_rows": lambda: _("one key for all rows"),
+    "seed_built_twice": lambda: _("built twice from one number"),
+}
+
+
+def _action(operation: Operation) -> str:
+    first, times = operation.events[0].use, len(operation.events)
+    if operation.kind == "split":
+        text = plural("split into {count}", "split into {count}", first.count or 0)
+    elif operation.kind == "fold_in":
+        numbers = list(dict.fromkeys(event.use.data for event in operation.events))
+        if numbers == [START]:
+            return "KeyStream"
+        if len(numbers) > 1:
+            return plural("fold_in, {count} numbers", "fold_in, {count} numbers", len(numbers))
+        text = f"fold_in {numbers[0]}"
+    else:
+        text = first.sampler or operation.kind
+    return text if times == 1 else _("{text}, {times} times").format(text=text, times=times)
+
+
+def _seed(key: Key) -> dict[str, Any]:
+    event = key.seeds[0]
+    number = event.use.data
+    text = _("from seed {number}").format(number=number) if number is not None else _("from a seed")
+    return {
+        "action": text if len(key.seeds) == 1 else _("{text}, {times} times").format(text=text, times=len(key.seeds)),
+        "place": event.places[0] if event.places else None,
+        "source": _source(event.places[0] if event.places else None),
+    }
+
+
+def _source(place: Place | None) -> str:
+    text = statement_text(place) if place else None
+    text = " ".join((text or "").split())
+    return text if len(text) <= _LONGEST_SOURCE else f"{text[: _LONGEST_SOURCE - 1]}…"
