@@ -43,8 +43,8 @@ def show_lines(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> LineByLine:
 
     Calls `fn` once with tracers, as `jax.jit` would, and watches it with `sys.settrace`: a debugger's or coverage's own
     trace function is put aside for that time and then put back. The primitives of a line come from the equations of
-    the jaxpr (`jax.make_jaxpr`, or `jax.jit(f).trace` for a jitted `f`) and their source lines. Shows what "How to think
-    in JAX" tells with `print`: `x` is traced, `x.shape` is not.
+    the jaxpr (`jax.make_jaxpr`, or `jax.jit(f).trace` for a jitted `f`) and their source lines. Shows what "How to
+    think in JAX" tells with `print`: `x` is traced, `x.shape` is not.
 
     >>> import jax, jax.numpy as jnp
     >>> def norm(x, n):

@@ -1,0 +1,238 @@
+"""Report what a function does beside computing its result, which under `jax.jit` happens once a trace."""
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from jaxguide.arguments import require_call
+from jaxguide.lines import Line, function_name
+from jaxguide.text import _
+from jaxguide.tracing.effect_difference import first_difference
+from jaxguide.tracing.effect_watch import Change, EffectWatch
+from jaxguide.tracing.fresh import trace_anew, written_function
+from jaxguide.tracing.state_search import reachable_state
+
+
+@dataclass(frozen=True)
+class SideEffect:
+    """One thing that a function does beside computing its result.
+
+    Args:
+        kind: 'leak' (a tracer is kept), 'change' (a global, closure or object), 'argument' (a container that was
+            passed in), 'random' (the host's random numbers), 'time', 'file', 'print', 'constant' (two traces gave
+            different programs).
+        message: one sentence, with the line and what to do.
+        line: the line, such as 'lesson.py, line 3'; None where it is not known.
+        name: what it concerns, such as 'the global `log`'; empty where there is nothing to name.
+        before, after: in a few words what changed; empty elsewhere.
+    """
+
+    kind: str
+    message: str
+    line: str | None = None
+    name: str = ""
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class SideEffects:
+    """What `side_effects` saw: prints as one sentence each; empty, and false, where nothing was seen."""
+
+    function: str
+    effects: tuple[SideEffect, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.effects:
+            return _("Nothing was seen: two traces of `{name}` left nothing behind and gave the same program.").format(
+                name=self.function
+            )
+        return "\n".join(effect.message for effect in self.effects)
+
+    __repr__ = __str__
+
+    def __iter__(self) -> Iterator[SideEffect]:
+        return iter(self.effects)
+
+    def __len__(self) -> int:
+        return len(self.effects)
+
+
+def side_effects(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> SideEffects:
+    """Trace a function twice and report what it does beside computing its result: advice, never a mark.
+
+    Reports tracers that outlive the trace (also by `jax.checking_leaks`); globals, closures, objects and containers
+    that change; the host's random numbers and clock; what is printed; and constants that differ between the two
+    traces. Under `jax.jit` all of this happens when JAX traces, not when the function is called.
+
+    >>> import jax.numpy as jnp
+    >>> log, calls = [], 0
+    >>> def f(x):
+    ...     global calls
+    ...     calls += 1
+    ...     log.append(x * 2)
+    ...     return x * 2
+    >>> seen = side_effects(f, jnp.ones(3))
+    >>> [(effect.kind, effect.name, effect.before, effect.after) for effect in seen]
+    [('change', 'the global `calls`', '0', '1'), ('leak', 'the list `log`', 'log[0]', 'float32[3]')]
+    >>> print(seen.effects[0].message.partition(": ")[2])
+    the global `calls` changes from 0 to 1 while JAX traces, so under `jax.jit` once a trace and not once a call. Pass
+    the value as an argument and return the new one.
+    >>> log, calls
+    ([], 0)
+    >>> side_effects(jnp.sin, 1.0)
+    Nothing was seen: two traces of `sin` left nothing behind and gave the same program.
+
+    What was watched is put back as it was: rebound globals and closures, lists, dictionaries, sets, NumPy arrays, the
+    attributes of the user's objects, and the random states. What cannot be put back is not: files, iterators, the
+    state of other libraries, host callbacks' own effects. Printed text is reported rather than shown. A debugger's or
+    coverage's trace function is put aside for that time and then put back.
+
+    Args:
+        fn: any function that can be traced.
+        args, kwargs: its arguments. If `fn` came from `jax.jit`, its static arguments are static and all others
+            traced; otherwise arrays, keys and floats are traced, and integers, strings, booleans and None stay static.
+
+    Returns:
+        The side effects; printed, one sentence each.
+
+    Raises:
+        TypeError: `fn` is no function or does not take these arguments.
+        Exception: what `fn` raises while it is traced the first time.
+    """
+    require_call("side_effects", fn, args, kwargs)
+    holders = reachable_state(fn, _bound(fn, args, kwargs))
+    written = written_function(fn)
+    code = None if written is None else written.__code__
+    try:
+        first = EffectWatch(holders, code)
+        with first:
+            one = trace_anew(fn, args, kwargs)
+        second = EffectWatch(holders, code)
+        leaks = any(change.kind == "leak" for change in first.changes.values())
+        with second:
+            # Looking for what holds a tracer takes JAX a second; where it is known already, it is not asked.
+            two, again = _trace_again(fn, args, kwargs, contextlib.nullcontext() if leaks else jax.checking_leaks())
+    finally:
+        for holder in holders:
+            holder.restore()
+    placed = [(change.line, _of_change(change)) for change in [*first.changes.values(), *first.argument_changes]]
+    placed += [(line, _of_call(kind, line, name)) for (kind, line), name in first.calls.items()]
+    placed += [(line, _of_print(line, text)) for line, text in first.printed.items() if text.strip()]
+    placed.sort(key=lambda pair: (pair[0] is None, pair[0] and (pair[0].file, pair[0].number)))
+    found = [effect for _line, effect in placed]
+    if again is not None:
+        found.append(again)
+    if two is not None and (difference := first_difference(one, two)) is not None:
+        found.append(_of_difference(*difference))
+    return SideEffects(function_name(fn), tuple(found))
+
+
+def _bound(fn: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        return inspect.signature(fn).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):  # some builtins have no signature
+        return {}
+
+
+def _trace_again(
+    fn: Any, args: Any, kwargs: Any, checking: contextlib.AbstractContextManager[Any]
+) -> tuple[Any, SideEffect | None]:
+    """Trace a second time; return the jaxpr, if there is one, and what went wrong, if anything did."""
+    try:
+        with checking:
+            return trace_anew(fn, args, kwargs), None
+    except Exception as error:
+        text = str(error)
+        if text.startswith("Leaked trace"):
+            held = [line.partition(" is referred to by ")[2] for line in text.split("\n\n")[1].splitlines()[1:]]
+            return None, _leak_elsewhere([words for words in held if words])
+        return None, SideEffect(
+            "constant",
+            _(
+                "The second trace raised {type} though the first did not: `{name}` depends on what its first call left "
+                "behind. Pass such state in as an argument and return it."
+            ).format(type=type(error).__name__, name=function_name(fn)),
+        )
+
+
+def _leak_elsewhere(held: list[str]) -> SideEffect:
+    holder = held[-1] if held else _("something that JAX could not name")
+    return SideEffect(
+        "leak",
+        _(
+            "A tracer outlives the trace: it is referred to by {holder} (`jax.checking_leaks`). Once the trace has "
+            "ended, using it raises UnexpectedTracerError. Return the value instead."
+        ).format(holder=holder),
+        name=holder,
+    )
+
+
+def _of_change(change: Change) -> SideEffect:
+    line = None if change.line is None else str(change.line)
+    if change.kind == "leak":
+        text = _(
+            "{words} keeps a tracer, `{place}` ({type}), which is dead once JAX has traced: using it raises "
+            "UnexpectedTracerError. Return the value instead of storing it."
+        ).format(words=change.words, place=change.before, type=change.after)
+    elif change.kind == "random":
+        text = _(
+            "{words} is drawn from while JAX traces, so every later call repeats the numbers of the trace. Pass a "
+            "`jax.random` key as an argument and draw with it."
+        ).format(words=change.words)
+    elif change.kind == "argument":
+        text = _(
+            "{words}, an argument, changes in place; under a JAX transformation this changes a copy, and the caller's "
+            "stays as it is. Make a new one and return it."
+        ).format(words=change.words)
+    else:
+        text = _(
+            "{words} changes from {before} to {after} while JAX traces, so under `jax.jit` once a trace and not once a "
+            "call. Pass the value as an argument and return the new one."
+        ).format(words=change.words, before=change.before, after=change.after)
+    return SideEffect(change.kind, _placed(change.line, text), line, change.words, change.before, change.after)
+
+
+def _of_call(kind: str, line: Line, name: str) -> SideEffect:
+    if kind == "time":
+        text = _(
+            "`{name}` reads the clock while JAX traces, so its value stays in the program. Read the clock outside, "
+            "around `f(x).block_until_ready()`, or pass the time as an argument."
+        )
+    elif kind == "entropy":
+        text = _(
+            "the system is asked for random bits while JAX traces, so every later call repeats them. Pass a "
+            "`jax.random` key as an argument and draw with it."
+        )
+    else:
+        text = _(
+            "`{name}` runs while JAX traces, so once a trace and not once a call. Read before and write after, outside "
+            "of the function, or use `jax.experimental.io_callback`."
+        )
+    kind = "random" if kind == "entropy" else kind
+    return SideEffect(kind, _placed(line, text.format(name=name)), str(line), f"`{name}`")
+
+
+def _of_print(line: Line | None, printed: str) -> SideEffect:
+    first = next(text for text in printed.splitlines() if text.strip())
+    text = _(
+        "`{printed}` is printed while JAX traces, so once a trace and not once a call. To print the values of each "
+        "call, use `jax.debug.print`."
+    ).format(printed=first if len(first) <= 60 else f"{first[:57]}...")
+    return SideEffect("print", _placed(line, text), None if line is None else str(line), after=printed)
+
+
+def _of_difference(line: Line | None, before: str, after: str) -> SideEffect:
+    text = _(
+        "two traces gave different programs, with {before} in one and {after} in the other, so what a call computes "
+        "depends on when it was traced. Pass in as an argument whatever is not the same each time."
+    ).format(before=before, after=after)
+    return SideEffect("constant", _placed(line, text), None if line is None else str(line), "", before, after)
+
+
+def _placed(line: Line | None, text: str) -> str:
+    return text[:1].upper() + text[1:] if line is None else f"{line}: {text}"

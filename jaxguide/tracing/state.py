@@ -1,0 +1,147 @@
+"""Hold one piece of a program's state: see that it changed, find a tracer in it, put it back."""
+
+import collections
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CellType, FunctionType
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxguide.text import _
+from jaxguide.tracing.describe import describe_value
+
+ABSENT = object()
+DEPTH = 4
+
+
+@dataclass(eq=False)
+class Holder:
+    """One piece of state: how to read it, whether it is still what it was, and how to put it back.
+
+    Args:
+        kind: 'value' for what can hold anything, 'random' for the state of a random number generator.
+        words: what it is, in words with its name, such as "the global `log`".
+        name: how the user's code writes it, such as `log` or `model.cache`.
+        read: returns its content, in a form in which nothing changes afterwards.
+        write: puts such a content back.
+        large: too large to be compared at every line.
+        is_object: its content are attributes, written with a dot.
+    """
+
+    kind: str
+    words: str
+    name: str
+    read: Callable[[], Any]
+    write: Callable[[Any], None]
+    large: bool = False
+    is_object: bool = False
+    before: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.before = self.read()
+
+    def changed(self) -> bool:
+        """Tell whether its content is another than at the start."""
+        return not _same(self.before, self.read())
+
+    def restore(self) -> None:
+        """Put the content from the start back."""
+        if self.changed():
+            self.write(self.before)
+
+    def tracer(self) -> tuple[str, Any] | None:
+        """Return a tracer that is new in it, with how to write its place; None where there is none."""
+        now = self.read()
+        if now is ABSENT:
+            return None
+        items = now.items() if isinstance(now, dict) else enumerate(now) if isinstance(now, tuple) else [("", now)]
+        before = self.before.values() if isinstance(self.before, dict) else self.before
+        old = {id(value) for value in before} if isinstance(self.before, dict | tuple) else set()
+        for key, value in items:
+            if id(value) in old:  # what changed inside that is told of it
+                continue
+            place = self.name if key == "" else member(self.name, key, self.is_object)
+            found = _find_tracer(place, value, 0)
+            if found is not None:
+                return found
+        return None
+
+    def before_and_after(self) -> tuple[str, str]:
+        """Describe its content at the start and now in a few words; of a dictionary only what differs."""
+        before, after = self.before, self.read()
+        if isinstance(before, dict) and isinstance(after, dict):
+            same = {key for key in before.keys() & after.keys() if _same(before[key], after[key])}
+            before, after = ({k: v for k, v in content.items() if k not in same} for content in (before, after))
+        return self._text(before), self._text(after)
+
+    def _text(self, content: Any) -> str:
+        if content is ABSENT or (self.is_object and not content):
+            return _("nothing")
+        if self.is_object:
+            return ", ".join(f"{name}={describe_value(value).text}" for name, value in content.items())
+        return describe_value(list(content) if isinstance(content, tuple) else content).text
+
+
+def member(name: str, key: Any, is_object: bool) -> str:
+    """Return how code writes an item or an attribute.
+
+    >>> member("log", 0, False), member("model", "w", True)
+    ('log[0]', 'model.w')
+    """
+    return f"{name}.{key}" if is_object else f"{name}[{key!r}]"
+
+
+def cell_content(cell: CellType) -> Any:
+    """Return what a closure's variable is, `ABSENT` where it is not bound yet."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return ABSENT
+
+
+def _same(one: Any, two: Any) -> bool:
+    """Compare contents: by identity, plain values by value, one level of dictionaries and tuples item by item."""
+    if one is two:
+        return True
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, np.ndarray):
+        return one.shape == two.shape and one.tobytes() == two.tobytes()
+    if isinstance(one, dict):
+        return list(one) == list(two) and all(_same(one[key], two[key]) for key in one)
+    if isinstance(one, tuple):
+        return len(one) == len(two) and all(map(_same, one, two))
+    if isinstance(one, frozenset):
+        return {id(item) for item in one} == {id(item) for item in two} or one == two
+    if isinstance(one, bool | int | float | complex | str | bytes | np.generic):
+        return repr(one) == repr(two)
+    return False
+
+
+def _find_tracer(name: str, value: Any, depth: int) -> tuple[str, Any] | None:
+    if isinstance(value, jax.core.Tracer):
+        return name, value
+    if depth > DEPTH or isinstance(value, jax.Array | np.ndarray | str):
+        return None
+    items: Any = ()
+    if isinstance(value, dict):
+        items = ((member(name, key, False), item) for key, item in value.items())
+    elif isinstance(value, list | tuple | collections.deque):
+        items = ((member(name, key, False), item) for key, item in enumerate(value))
+    elif isinstance(value, set | frozenset):
+        items = ((name, item) for item in value)
+    elif isinstance(value, FunctionType):
+        items = (
+            (f"{name} ({variable})", cell_content(cell))
+            for variable, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        )
+    elif hasattr(value, "__dict__") and not isinstance(value, type | types.ModuleType):
+        items = ((member(name, key, True), item) for key, item in vars(value).items())
+    for place, item in items:
+        found = _find_tracer(place, item, depth + 1)
+        if found is not None:
+            return found
+    return None

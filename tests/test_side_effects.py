@@ -1,0 +1,529 @@
+"""What a function does beside computing its result: leaks, changes, host randomness, output, unequal traces."""
+
+import contextlib
+import functools
+import io
+import itertools
+import random
+import sys
+import time
+import types
+
+import jax
+import jax.numpy as jnp
+import nbformat
+import numpy as np
+import pytest
+from jax import lax
+from nbclient import NotebookClient
+
+from jaxguide.tracing import SideEffects, side_effects
+
+log: list = []
+count = 0
+settings = {"scale": 2.0}
+table = np.zeros(3)
+large = np.zeros(50_000)
+rng = np.random.default_rng(0)
+own_random = random.Random(0)
+clock = time.perf_counter
+space = types.SimpleNamespace(last=None)
+
+
+def line_of(fn, words: str) -> str:
+    """Return the name of the line of a function that has these words."""
+    import inspect
+
+    lines, first = inspect.getsourcelines(fn)
+    return f"test_side_effects.py, line {next(first + i for i, line in enumerate(lines) if words in line)}"
+
+
+def only(seen: SideEffects):
+    assert len(seen) == 1, str(seen)
+    (effect,) = seen
+    assert str(seen) == effect.message
+    if effect.line:
+        assert effect.message.startswith(f"{effect.line}: ")
+    assert effect.message.endswith(".")
+    return effect
+
+
+def keeps_in_list(x):
+    y = x * 2
+    log.append(y)
+    return y
+
+
+def keeps_deep(x):
+    settings["h"] = {"rows": [1, x]}
+    return x
+
+
+def keeps_attribute(x):
+    space.last = x
+    return x
+
+
+def keeps_in_closure(x):
+    log.append(lambda: x)
+    return x
+
+
+def keeps_from_a_scan(xs):
+    def body(carry, x):
+        settings["carry"] = carry
+        return carry + x, x
+
+    return lax.scan(body, 0.0, xs)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, jax.jit, lambda f: jax.vmap(f)], ids=["plain", "jit", "vmap"])
+@pytest.mark.parametrize(
+    ("fn", "words", "place", "type_"),
+    [
+        (keeps_in_list, "log.append(y)", "log[0]", "float32["),
+        (keeps_deep, 'settings["h"]', "settings['h']['rows'][1]", "float32["),
+        (keeps_attribute, "space.last", "space.last", "float32["),
+        (keeps_in_closure, "log.append", "log[0] (x)", "float32["),
+    ],
+)
+def test_a_tracer_that_is_kept_is_named_with_its_place_and_line(fn, words, place, type_, transform):
+    effect = only(side_effects(transform(fn), jnp.ones(3)))
+    assert (effect.kind, effect.line, effect.before) == ("leak", line_of(fn, words), place)
+    assert effect.after.startswith(type_)
+    assert f"keeps a tracer, `{place}`" in effect.message
+    assert "Return the value instead of storing it." in effect.message
+
+
+def test_a_tracer_of_an_inner_trace_is_found():
+    effect = only(side_effects(keeps_from_a_scan, jnp.ones(3)))
+    assert (effect.kind, effect.before) == ("leak", "settings['carry']")
+    assert effect.line == line_of(keeps_from_a_scan, "settings[")
+
+
+def test_a_tracer_kept_where_only_jax_looks_is_found():
+    hidden = types.ModuleType("hidden")
+    hidden.box = []  # an object of a library is not looked into
+    box = functools.partial(hidden.box.append)
+    keep = itertools.repeat(box)
+
+    def fn(x):
+        next(keep)(x)
+        return x
+
+    effect = only(side_effects(fn, jnp.ones(3)))
+    assert effect.kind == "leak"
+    assert "A tracer outlives the trace" in effect.message
+    assert "`jax.checking_leaks`" in effect.message
+
+
+def counts(x):
+    global count
+    count += 1
+    return x
+
+
+def new_global(x):
+    global made_here
+    made_here = 3
+    return x
+
+
+def changes_dict(x):
+    settings["scale"] = 3.0
+    return x * 2
+
+
+def changes_array(x):
+    table[0] += 1
+    return x
+
+
+def changes_large_array(x):
+    large[0] += 1
+    return x
+
+
+def changes_default(x, seen=[]):  # noqa: B006
+    seen.append(1)
+    return x
+
+
+def changes_own_attribute(x):
+    changes_own_attribute.calls = 1
+    return x
+
+
+def helper(x):
+    log.append("called")
+    return x
+
+
+def through_a_helper(x):
+    return helper(x) + 1
+
+
+@pytest.mark.parametrize(
+    ("fn", "words", "name", "before", "after"),
+    [
+        (counts, "count += 1", "the global `count`", "0", "1"),
+        (new_global, "made_here = 3", "the global `made_here`", "nothing", "3"),
+        (changes_dict, "settings[", "the dict `settings`", "{'scale': 2.0}", "{'scale': 3.0}"),
+        (changes_array, "table[0]", "the array `table`", "float64[3] [0. 0. 0.]", "float64[3] [1. 0. 0.]"),
+        (changes_default, "seen.append", "the list `seen`", "[]", "[1]"),
+        (
+            changes_own_attribute,
+            ".calls = 1",
+            "an attribute of the function `changes_own_attribute`",
+            "nothing",
+            "calls=1",
+        ),
+    ],
+)
+def test_a_change_is_named_with_before_and_after_and_undone(fn, words, name, before, after):
+    for transform in (lambda f: f, jax.jit):
+        effect = only(side_effects(transform(fn), jnp.ones(3)))
+        expected = ("change", line_of(fn, words), name, before, after)
+        assert (effect.kind, effect.line, effect.name, effect.before, effect.after) == expected
+    assert (count, settings, log, table[0]) == (0, {"scale": 2.0}, [], 0)
+    assert "made_here" not in globals()
+    assert changes_default.__defaults__ == ([],)
+    assert not hasattr(changes_own_attribute, "calls")
+
+
+def test_a_change_in_a_helper_is_at_the_helpers_line():
+    effect = only(side_effects(through_a_helper, 1.0))
+    assert effect.line == line_of(helper, "log.append")
+
+
+def test_a_large_array_is_compared_once_and_has_no_line():
+    effect = only(side_effects(changes_large_array, 1.0))
+    assert (effect.kind, effect.name, effect.line) == ("change", "the array `large`", None)
+    assert effect.message.startswith("The array `large` changes")
+    assert large[0] == 0
+
+
+def test_a_global_array_or_iterator_that_is_bound_anew_is_told_without_being_read():
+    def fn(x):
+        global latest, stream
+        latest = jnp.sum(x)
+        stream = None
+        return x
+
+    globals().update(latest=jnp.ones(4), stream=iter([1, 2]))
+    before = latest, stream
+    seen = side_effects(fn, jnp.ones(3))
+    assert [(effect.kind, effect.name) for effect in seen] == [
+        ("leak", "the global `latest`"),
+        ("change", "the global `stream`"),
+    ]
+    assert (latest, stream) == before
+    assert next(stream) == 1
+
+
+def test_a_closures_variable_is_named():
+    calls = 0
+
+    def fn(x):
+        nonlocal calls
+        calls += 1
+        return x
+
+    effect = only(side_effects(fn, 1.0))
+    assert (effect.kind, effect.name) == ("change", "the variable `calls` outside of `fn`")
+    assert calls == 0
+
+
+class Model:
+    made = 0
+
+    def __init__(self):
+        self.cache = {}
+        self.steps = 0
+
+    def __call__(self, x):
+        self.cache["h"] = x
+        self.steps += 1
+        Model.made += 1
+        return x
+
+    def quiet(self, x):
+        return x * self.steps
+
+
+def test_objects_and_their_classes_are_watched_and_put_back():
+    model = Model()
+    for fn in (model, model.__call__, lambda x: model(x)):
+        seen = side_effects(fn, jnp.ones(2))
+        assert [effect.kind for effect in seen] == ["leak", "change", "change"]
+        assert seen.effects[0].before.endswith(".cache['h']")
+        assert (seen.effects[1].before, seen.effects[1].after) == ("steps=0", "steps=1")
+        assert vars(model) == {"cache": {}, "steps": 0}
+        assert Model.made == 0
+    assert not side_effects(model.quiet, jnp.ones(2))
+
+
+def changes_argument(params, x):
+    params["w"] = 0.0
+    return params["b"] + x
+
+
+def test_a_change_to_an_argument_is_told():
+    params = {"w": 1.0, "b": 2.0}
+    for fn in (changes_argument, jax.jit(changes_argument)):
+        effect = only(side_effects(fn, params, 1.0))
+        assert (effect.kind, effect.line) == ("argument", line_of(changes_argument, 'params["w"]'))
+        assert "the caller's stays as it is" in effect.message
+    assert params == {"w": 1.0, "b": 2.0}
+
+
+def python_random(x):
+    return x + random.random()
+
+
+def numpy_random(x):
+    return x + np.random.rand()
+
+
+def numpy_generator(x):
+    return x + rng.normal()
+
+
+def python_generator(x):
+    return x + own_random.random()
+
+
+@pytest.mark.parametrize(
+    ("fn", "name"),
+    [
+        (python_random, "Python's `random`"),
+        (numpy_random, "NumPy's global random state"),
+        (numpy_generator, "the generator `rng`"),
+        (python_generator, "the generator `own_random`"),
+    ],
+)
+def test_host_random_numbers_are_told_and_their_state_put_back(fn, name):
+    states = random.getstate(), str(np.random.get_state()), str(rng.bit_generator.state), own_random.getstate()
+    seen = side_effects(fn, 1.0)
+    assert [effect.kind for effect in seen] == ["random", "constant"]
+    assert seen.effects[0].name == name
+    assert seen.effects[0].line == seen.effects[1].line == line_of(fn, "return")
+    assert "`jax.random` key" in seen.effects[0].message
+    assert states == (
+        random.getstate(),
+        str(np.random.get_state()),
+        str(rng.bit_generator.state),
+        own_random.getstate(),
+    )
+
+
+def test_a_generator_made_from_the_systems_bits_is_told():
+    def fn(x):
+        return x + np.random.default_rng().normal()
+
+    seen = side_effects(fn, 1.0)
+    assert [effect.kind for effect in seen] == ["random", "constant"]
+    assert not side_effects(lambda x: x + np.random.default_rng(0).normal(), 1.0)
+
+
+def reads_the_clock(x):
+    start = time.perf_counter()
+    return x * 2, start
+
+
+def test_the_clock_is_told():
+    seen = side_effects(reads_the_clock, 1.0)
+    assert [effect.kind for effect in seen][:1] == ["time"]
+    assert seen.effects[0].line == line_of(reads_the_clock, "perf_counter")
+    assert "`time.perf_counter` reads the clock" in seen.effects[0].message
+
+
+def prints(x, y):
+    print("Running f():")
+    print(f"  x = {x}", file=sys.stdout)
+    jax.debug.print("not this {}", x)
+    return jnp.dot(x + 1, y + 1)
+
+
+def test_what_is_printed_while_tracing_is_told_and_not_shown(capsys):
+    seen = side_effects(jax.jit(prints), jnp.ones((3, 4)), jnp.ones(4))
+    assert capsys.readouterr().out == ""
+    assert [(effect.kind, effect.line) for effect in seen] == [
+        ("print", line_of(prints, "Running")),
+        ("print", line_of(prints, "x = ")),
+    ]
+    assert "`Running f():` is printed while JAX traces" in str(seen)
+    assert "`jax.debug.print`" in str(seen)
+
+
+def test_constants_that_differ_between_two_traces_are_told():
+    numbers = itertools.count(5)
+
+    def fn(x):
+        y = jnp.sin(x)
+        return y * next(numbers)
+
+    effect = only(side_effects(fn, jnp.ones(2)))
+    assert (effect.kind, effect.line) == ("constant", line_of(fn, "next(numbers)"))
+    assert "5." in effect.before
+    assert "6." in effect.after
+
+
+def test_a_second_trace_that_fails_is_told():
+    numbers = iter([1.0])
+
+    effect = only(side_effects(lambda x: x + next(numbers), 1.0))
+    assert effect.kind == "constant"
+    assert "The second trace raised StopIteration though the first did not" in effect.message
+
+
+W = jnp.ones((3, 3))
+
+
+@functools.lru_cache
+def cached_table(n):
+    return np.arange(n)
+
+
+@jax.custom_vjp
+def own_rule(x):
+    return jnp.sin(x)
+
+
+own_rule.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (g * jnp.cos(x),))
+
+
+@functools.partial(jax.jit, static_argnames="n")
+def loops(x, n):
+    return lax.fori_loop(0, n, lambda i, c: jnp.sin(c @ W), x)
+
+
+def local_containers(x):
+    kept, by_name = [], {}
+    kept.append(x)
+    by_name["x"] = x
+    return sum(kept) + by_name["x"]
+
+
+def control(x):
+    chosen = lax.cond(x[0] > 0, lambda v: v, lambda v: -v, x)
+    return lax.while_loop(lambda c: c[0] < 3, lambda c: c + 1, chosen)
+
+
+def host_calls(x):
+    jax.debug.print("x {}", x)
+    return jax.pure_callback(lambda v: np.sin(v), jax.ShapeDtypeStruct((3,), "float32"), x)
+
+
+def draws(key):
+    a, b = jax.random.split(key)
+    return jax.random.normal(a, (3,)), jax.random.permutation(b, 5)
+
+
+def uses_a_ref(x):
+    ref = jax.new_ref(x)
+    ref[...] = ref[...] + 1
+    return ref[...]
+
+
+def deep(x):
+    return jax.grad(lambda y: jax.jit(jax.checkpoint(lambda z: jnp.sum(own_rule(z) ** settings["scale"])))(y))(x)
+
+
+@pytest.mark.parametrize(
+    ("fn", "args"),
+    [
+        (loops, lambda: (jnp.ones(3), 3)),
+        (local_containers, lambda: (jnp.ones(3),)),
+        (control, lambda: (jnp.ones(3),)),
+        (host_calls, lambda: (jnp.ones(3),)),
+        (draws, lambda: (jax.random.key(0),)),
+        (uses_a_ref, lambda: (jnp.ones(3),)),
+        (deep, lambda: (jnp.ones(3),)),
+        (lambda x: x + cached_table(3), lambda: (jnp.ones(3),)),
+        (jax.vmap(jax.value_and_grad(own_rule)), lambda: (jnp.ones(3),)),
+        (jnp.linalg.norm, lambda: (jnp.ones((3, 3)),)),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_a_program_without_side_effects_raises_no_alarm(fn, args):
+    seen = side_effects(fn, *args())
+    assert len(seen) == 0
+    assert not seen
+    assert str(seen).startswith("Nothing was seen: two traces of ")
+
+
+def test_neural_network_libraries_raise_no_alarm():
+    nn = pytest.importorskip("flax.linen")
+    haiku = pytest.importorskip("haiku")
+
+    class Net(nn.Module):
+        features: int = 4
+
+        @nn.compact
+        def __call__(self, x, train=True):
+            x = nn.Dense(self.features)(x)
+            return nn.Dropout(0.5, deterministic=not train)(x)
+
+    net, x = Net(), jnp.ones((2, 3))
+    variables = net.init({"params": jax.random.key(0), "dropout": jax.random.key(1)}, x)
+    assert not side_effects(lambda v, x, key: net.apply(v, x, rngs={"dropout": key}), variables, x, jax.random.key(2))
+    net = haiku.transform(lambda x: haiku.nets.MLP([3, 2])(x))
+    assert not side_effects(net.init, jax.random.key(0), x)
+
+
+def test_everything_is_put_back_when_the_function_raises():
+    def fn(x):
+        log.append(x)
+        random.random()
+        return 1.0 if x > 0 else 0.0
+
+    def mine(frame, event, arg):
+        return None
+
+    state, out, trace = random.getstate(), sys.stdout, sys.gettrace()
+    sys.settrace(mine)
+    try:
+        with pytest.raises(jax.errors.TracerBoolConversionError):
+            side_effects(fn, 1.0)
+        assert sys.gettrace() is mine
+    finally:
+        sys.settrace(trace)
+    assert sys.getprofile() is None
+    assert sys.stdout is out
+    assert random.getstate() == state
+    assert log == []
+
+
+def test_earlier_calls_hide_nothing_and_nothing_is_traced_again_afterwards():
+    fn = jax.jit(keeps_in_list)
+    with contextlib.redirect_stdout(io.StringIO()):
+        fn(jnp.ones(2))
+    log.clear()
+    for _ in range(2):
+        assert only(side_effects(fn, jnp.ones(2))).kind == "leak"
+    fn(jnp.ones(2))
+    assert log == []
+
+
+def test_cells_of_a_notebook_are_named_by_number():
+    cells = [
+        "import jax.numpy as jnp\nfrom jaxguide.tracing import side_effects\nlog = []",
+        "def f(x):\n    print('tracing')\n    log.append(x)\n    return x",
+        "side_effects(f, jnp.ones(3))",
+        "log",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    (output,) = notebook.cells[2].outputs
+    printed, leak = output.data["text/plain"].splitlines()
+    assert printed.startswith("cell In[2], line 2: `tracing` is printed while JAX traces")
+    assert leak.startswith("cell In[2], line 3: the list `log` keeps a tracer, `log[0]` (float32[3])")
+    assert notebook.cells[3].outputs[0].data["text/plain"] == "[]"
+
+
+def test_bad_arguments_get_one_sentence():
+    with pytest.raises(TypeError, match=r"`side_effects` needs a function and got the int 3"):
+        side_effects(3)
+    with pytest.raises(TypeError, match=r"`side_effects` was asked to call `counts\(x\)` with 0 arguments"):
+        side_effects(counts)
