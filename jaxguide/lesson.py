@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxguide import compat
+from jaxguide.explain.notebook import explain_in_notebook
 from jaxguide.text import _, plural
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ ATTEMPTS_BEFORE_SOLUTION = 3
 
 
 def start(topic: str) -> None:
-    """Prepare a lesson: say which versions run, and cure known trouble before JAX starts.
+    """Prepare a lesson: say which versions run, cure known trouble before JAX starts, and have errors explained.
 
     Args:
         topic: the lesson's name, such as 'random_numbers'.
@@ -39,6 +40,7 @@ def start(topic: str) -> None:
         _say(text + (_(" Did you mean `{near}`?").format(near=near[0]) if near else ""))
         return
     compat.set_print_flag()
+    explain_in_notebook()
     words = _("{topic}: Python {python}, jax {jax}, ready.")
     print(words.format(topic=topic, python=platform.python_version(), jax=metadata.version("jax")))
 

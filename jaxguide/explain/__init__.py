@@ -1,1 +1,38 @@
-"""Explain a JAX error in the student's own names: the line, what the variable is there, why it fails, how to fix it."""
+"""Explain a JAX error in the student's own names: the line, what the variable is there, why it fails, how to fix it.
+
+>>> import jax.numpy as jnp
+>>> from jaxguide.explain import explain
+>>> x = jnp.zeros(3)
+>>> try:
+...     x[0] += 1.0
+... except TypeError as error:
+...     print(explain(error).fixes[0].code)
+x = x.at[0].add(1.0)
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+from jaxguide.explain.notebook import load_ipython_extension, unload_ipython_extension
+
+if TYPE_CHECKING:
+    from jaxguide.explain.explaining import explain
+    from jaxguide.explain.explanation import Edit, Explanation, Fix
+
+__all__ = ["Edit", "Explanation", "Fix", "explain", "load_ipython_extension", "unload_ipython_extension"]
+
+_HOMES = {
+    "explain": "jaxguide.explain.explaining",
+    "Edit": "jaxguide.explain.explanation",
+    "Explanation": "jaxguide.explain.explanation",
+    "Fix": "jaxguide.explain.explanation",
+}
+
+
+# A lesson's start switches the cards on in every notebook, so what they are made of is loaded with the first error.
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'jaxguide.explain' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,350 @@
+"""Explain what `jax.vmap` cannot map: axes that are not there, sizes that differ, things that are no arrays."""
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any
+
+from jaxguide.arguments import describe
+from jaxguide.explain import phrases
+from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.rules import explains
+from jaxguide.explain.scene import MISSING, Scene, called, is_array
+from jaxguide.text import _
+
+_VMAP = f"{phrases.API}/jax.vmap.html"
+
+
+def mapped_call(scene: Scene) -> tuple[ast.Call, ast.Call] | None:
+    """Return the call that failed and the `jax.vmap(f, ...)` behind it, written on the spot or kept under a name."""
+    outer = scene.call()
+    if outer is None:
+        return None
+    if isinstance(outer.func, ast.Call) and called(outer.func) == "vmap":
+        return outer, outer.func
+    if isinstance(outer.func, ast.Name):
+        for node in ast.walk(scene.source.tree):
+            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+                continue
+            if node.targets[0].id == outer.func.id and isinstance(node.value, ast.Call):
+                made: ast.AST = node.value
+                while isinstance(made, ast.Call):
+                    if called(made) == "vmap":
+                        return outer, made
+                    made = made.args[0] if made.args else ast.Constant(None)
+    return None
+
+
+def _axes_fix(scene: Scene, made: ast.Call, sentence: str, axes: str) -> Fix | None:
+    """Return the fix that gives `jax.vmap` other `in_axes`."""
+    given = next((k.value for k in made.keywords if k.arg == "in_axes"), made.args[1] if len(made.args) > 1 else None)
+    if given is not None:
+        return scene.fix(sentence, scene.source.replace(given, axes))
+    if not made.args:
+        return None
+    return scene.fix(sentence, scene.source.insert_after(made.args[0], f", in_axes={axes}"))
+
+
+def _axes(made: ast.Call, count: int) -> list[str]:
+    """Return the axes in force for `count` arguments, as text."""
+    given = next((k.value for k in made.keywords if k.arg == "in_axes"), made.args[1] if len(made.args) > 1 else None)
+    if isinstance(given, ast.Tuple | ast.List):
+        axes = [ast.unparse(element) for element in given.elts]
+        return [*axes, *["0"] * count][:count]
+    return [ast.unparse(given) if given is not None else "0"] * count
+
+
+def _tuple(axes: list[str]) -> str:
+    return axes[0] if len(axes) == 1 else f"({', '.join(axes)})"
+
+
+def _first(scene: Scene, outer: ast.Call, holds: Callable[[Any], bool]) -> int | None:
+    values = [scene.spot.value(argument) for argument in outer.args]
+    return next((i for i, value in enumerate(values) if value is not MISSING and holds(value)), None)
+
+
+@explains(phrases.VMAP_SIZES)
+def sizes_differ(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain mapped arguments of different sizes."""
+    mapped = mapped_call(scene)
+    if mapped is None:
+        return None
+    outer, made = mapped
+    sizes = re.findall(
+        r"(?:axis|axes) (?:\([^)]*\) )?had size (\d+): axis (\d+) of (?:argument (\w+)|args?\S*)", scene.message
+    )
+    axes = _axes(made, len(outer.args))
+    used = [i for i, axis in enumerate(axes) if axis != "None"]
+    if len(used) < 2 or made.args[:1] == []:
+        return None
+    last, first = used[-1], used[0]
+    text = scene.quote(outer.args[last])
+    function = scene.quote(made.args[0])
+    whole = [*axes]
+    whole[last] = "None"
+    pairs = None
+    if len(outer.args) == 2:
+        name = scene.quote(made.func)
+        inner, around = _tuple(["None", axes[1]]), _tuple([axes[0], "None"])
+        pairs = scene.fix(
+            _("Map over one after the other: every pair, a result with both sizes."),
+            scene.source.replace(made, f"{name}({name}({function}, in_axes={inner}), in_axes={around})"),
+        )
+    said = ", ".join(f"{size[0]}" for size in sizes) or _("different numbers")
+    return scene.explanation(
+        "vmap_sizes",
+        title=_("`jax.vmap` maps over sizes that differ"),
+        what=_("`{first}` and `{last}` are mapped together, and have {sizes} entries there.").format(
+            first=scene.quote(outer.args[first]), last=text, sizes=said
+        ),
+        variable=text,
+        why=_("`jax.vmap` takes one entry of every mapped argument at a time, so there must be as many of each."),
+        fixes=[
+            _axes_fix(scene, made, _("Hand `{name}` whole to every call.").format(name=text), _tuple(whole)),
+            pairs,
+        ],
+        link=_VMAP,
+    )
+
+
+@explains(phrases.VMAP_RANK)
+def axis_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain an axis that an argument does not have, such as any axis of a number."""
+    mapped = mapped_call(scene)
+    if mapped is None:
+        return None
+    outer, made = mapped
+    axis, rank = int(found[1]), int(found[2])
+    axes = _axes(made, len(outer.args))
+    position = 0 if len(outer.args) == 1 else None
+    for i, argument in enumerate(outer.args):
+        value = scene.spot.value(argument)
+        ndim = getattr(value, "ndim", 0 if isinstance(value, int | float | complex) else None)
+        if ndim is not None and axes[i] == str(axis) and ndim == rank:
+            position = i
+            break
+    if position is None:
+        return None
+    text, value = scene.quote(outer.args[position]), scene.spot.value(outer.args[position])
+    whole = [*axes]
+    whole[position] = "None" if rank == 0 else "0"
+    fixes = []
+    if rank == 0 and len(outer.args) > 1:
+        fixes.append(_axes_fix(scene, made, _("Hand `{name}` whole to every call.").format(name=text), _tuple(whole)))
+    elif rank:
+        fixes.append(_axes_fix(scene, made, _("Map over an axis that it has: 0 is the first."), _tuple(whole)))
+    else:
+        fixes.append(
+            scene.fix(
+                _("One number needs no `vmap`: call the function itself."),
+                scene.source.replace(made, scene.quote(made.args[0])) if made.args else None,
+            )
+        )
+    return scene.explanation(
+        "vmap_axis",
+        title=_("`jax.vmap` maps over an axis that is not there"),
+        what=scene.what(text, value)
+        if is_array(value)
+        else _("`{name}` has {rank} axes.").format(name=text, rank=rank),
+        variable=text,
+        why=_("Axis {axis} was asked for, and it has {rank}: `jax.vmap` takes an axis away from each argument.").format(
+            axis=axis, rank=rank
+        ),
+        fixes=fixes,
+        link=_VMAP,
+    )
+
+
+@explains(phrases.VMAP_IN_AXES)
+def axes_do_not_fit(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `in_axes` with more or fewer entries than arguments."""
+    mapped = mapped_call(scene)
+    if mapped is None:
+        return None
+    outer, made = mapped
+    given = next((k.value for k in made.keywords if k.arg == "in_axes"), made.args[1] if len(made.args) > 1 else None)
+    if given is None:
+        return None
+    text = scene.quote(given)
+    axes = _tuple(_axes(made, len(outer.args))) if len(outer.args) > 1 else f"({_axes(made, 1)[0]},)"
+    return scene.explanation(
+        "vmap_in_axes",
+        title=_("`in_axes` does not fit the arguments"),
+        what=_("`in_axes={axes}` has {entries} entries, and the call has {arguments} positional arguments.").format(
+            axes=text, entries=found[1], arguments=found[2]
+        ),
+        variable="in_axes",
+        why=_("There is one entry of `in_axes` for each positional argument: its axis, or None to hand it over whole."),
+        fixes=[_axes_fix(scene, made, _("Give one entry for each argument."), axes)],
+        link=_VMAP,
+    )
+
+
+@explains(phrases.VMAP_ALL_NONE)
+def nothing_mapped(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `in_axes=None`."""
+    mapped = mapped_call(scene)
+    if mapped is None:
+        return None
+    outer, made = mapped
+    axes = ["0", *["None"] * (len(outer.args) - 1)]
+    return scene.explanation(
+        "vmap_nothing",
+        title=_("`jax.vmap` has nothing to map over"),
+        what=_("Every entry of `in_axes` is None."),
+        variable="in_axes",
+        why=_("None hands an argument over whole; at least one must be taken apart, to say how many calls there are."),
+        fixes=[
+            _axes_fix(
+                scene,
+                made,
+                _("Map over the first axis of `{name}`.").format(name=scene.quote(outer.args[0])),
+                _tuple(axes),
+            )
+            if outer.args
+            else None
+        ],
+        link=_VMAP,
+    )
+
+
+@explains(phrases.VMAP_OUT_NONE)
+def result_is_batched(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `out_axes=None` for a result that differs from row to row."""
+    mapped = mapped_call(scene)
+    if mapped is None:
+        return None
+    _outer, made = mapped
+    keyword = next((k for k in made.keywords if k.arg == "out_axes"), None)
+    return scene.explanation(
+        "vmap_out_axes",
+        title=_("`out_axes=None` for a result that is mapped"),
+        what=_("The result of `{name}` differs from call to call.").format(name=scene.quote(made.args[0])),
+        variable="out_axes",
+        why=_("None says that all calls give the same; this result depends on the mapped argument."),
+        fixes=[
+            scene.fix(
+                _("Stack the results along an axis: 0 is the first."),
+                scene.source.replace(keyword.value, "0") if keyword is not None else None,
+            )
+        ],
+        link=_VMAP,
+    )
+
+
+@explains(phrases.VMAP_PREFIX)
+def axes_of_a_tree(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `in_axes` whose dict has other keys than the argument."""
+    mapped = mapped_call(scene)
+    if mapped is None:
+        return None
+    outer, made = mapped
+    given = next((k.value for k in made.keywords if k.arg == "in_axes"), made.args[1] if len(made.args) > 1 else None)
+    if not isinstance(given, ast.Tuple) or len(given.elts) != len(outer.args):
+        return None
+    axes = [
+        "0" if isinstance(element, ast.Dict | ast.List | ast.Tuple) else scene.quote(element) for element in given.elts
+    ]
+    tree = next(
+        (i for i, element in enumerate(given.elts) if isinstance(element, ast.Dict | ast.List | ast.Tuple)), None
+    )
+    if tree is None:
+        return None
+    return scene.explanation(
+        "vmap_axes_of_a_tree",
+        title=_("`in_axes` has other parts than the argument"),
+        what=_("`{axes}` is given for `{argument}`.").format(
+            axes=scene.quote(given.elts[tree]), argument=scene.quote(outer.args[tree])
+        ),
+        variable="in_axes",
+        why=_("An entry of `in_axes` is one axis for the whole argument, or has the argument's own keys and parts."),
+        fixes=[_axes_fix(scene, made, _("Give one axis for all of it."), _tuple(axes))],
+        link=_VMAP,
+    )
+
+
+@explains(phrases.NOT_JAX_TYPE)
+def not_an_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a string or another thing that is no array, given to a mapped or differentiated function."""
+    outer = scene.call()
+    if (
+        outer is None
+        or not isinstance(outer.func, ast.Call)
+        or called(outer.func)
+        not in (
+            "vmap",
+            "grad",
+            "value_and_grad",
+            "jacfwd",
+            "jacrev",
+            "hessian",
+        )
+    ):
+        return None
+    made = outer.func
+    position = _first(
+        scene, outer, lambda value: not isinstance(value, bool | int | float | complex) and not is_array(value)
+    )
+    if position is None or outer.keywords or len(made.args) != 1 or made.keywords:
+        return None
+    node = outer.args[position]
+    text, function, name = scene.quote(node), scene.quote(made.args[0]), scene.quote(made.func)
+    names = [f"x{i}" if i else "x" for i in range(len(outer.args) - 1)]
+    handed = [*names]
+    handed.insert(position, text)
+    rest = [scene.quote(a) for i, a in enumerate(outer.args) if i != position]
+    new = f"{name}(lambda {', '.join(names)}: {function}({', '.join(handed)}))({', '.join(rest)})"
+    number = next((i for i in range(len(outer.args)) if i != position), None)
+    return scene.explanation(
+        "mapped_no_array" if called(made) == "vmap" else "differentiated_no_array",
+        title=_("`{name}` was given something that is no array").format(name=name),
+        what=_("`{name}` is {what} here.").format(name=text, what=describe(scene.spot.value(node))),
+        variable=text,
+        why=_("`jax.vmap` takes every argument apart along an axis, and only arrays have axes.")
+        if called(made) == "vmap"
+        else _("A derivative asks what a small change of the argument does, and only numbers change by a little."),
+        fixes=[
+            scene.fix(_("Fix it in a function of the other arguments."), scene.source.replace(outer, new)),
+            scene.fix(
+                _("Differentiate with respect to another argument."),
+                scene.source.insert_after(made.args[0], f", argnums={number}"),
+            )
+            if called(made) != "vmap" and number is not None
+            else None,
+        ],
+        link=_VMAP if called(made) == "vmap" else f"{phrases.API}/jax.grad.html",
+    )
+
+
+@explains(phrases.UNBOUND_AXIS)
+def axis_name(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `lax.pmean(x, "batch")` where no `vmap` names that axis."""
+    name = found[1]
+    made: ast.Call | None = None
+    for spot in reversed(scene.spots[:-1]):
+        for node in ast.walk(spot.statement) if spot.statement is not None else ():
+            if isinstance(node, ast.Call) and called(node) == "vmap" and spot.source is scene.source:
+                made = node
+    call = scene.call()
+    function = scene.quote(call.func) if call is not None else "lax.psum"
+    return scene.explanation(
+        "axis_name",
+        title=_("No axis has the name `{name}`").format(name=name),
+        what=_("`{function}` works across an axis of the batch that is called `{name}`.").format(
+            function=function, name=name
+        ),
+        variable=name,
+        why=_("An axis gets its name from the `jax.vmap` that maps over it, and none gives this one."),
+        fixes=[
+            scene.fix(
+                _("Name the axis where it is mapped."),
+                scene.source.insert_after(
+                    made.keywords[-1].value if made.keywords else made.args[-1], f', axis_name="{name}"'
+                )
+                if made is not None
+                else None,
+                code=f'{scene.jax}.vmap(f, axis_name="{name}")' if made is None else "",
+            )
+        ],
+        link=_VMAP,
+    )

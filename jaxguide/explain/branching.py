@@ -1,0 +1,214 @@
+"""Rewrite Python's `if` and `while` as `jnp.where`, `lax.cond` and `lax.while_loop`, where that is plain to see."""
+
+import ast
+from dataclasses import dataclass, field
+
+from jaxguide.explain.explanation import Edit
+from jaxguide.explain.scene import MISSING, Scene
+from jaxguide.explain.source import names_in
+
+_RETURN = "return"
+Branch = dict[str, str]
+
+
+@dataclass
+class Choice:
+    """The edits of both ways to choose; empty where the code is not plain enough."""
+
+    where: list[Edit] = field(default_factory=list)
+    cond: list[Edit] = field(default_factory=list)
+
+
+def expression_of_if(scene: Scene, node: ast.If) -> Choice:
+    """Return the edits that turn an `if` into one assignment or one `return`."""
+    top = node
+    while isinstance(parent := scene.source.parents.get(top), ast.If) and parent.orelse == [top]:
+        top = parent  # an `elif`: start at its `if`
+    chain, tail = _chain(scene, top)
+    if not chain:
+        return Choice()
+    names = list(dict.fromkeys(name for _test, branch in chain for name in branch))
+    names += [name for name in tail if name not in names]
+    if _RETURN in names and names != [_RETURN]:
+        return Choice()
+    last = top
+    if _RETURN in names and _RETURN not in tail:
+        following = _return_after(scene, top)
+        if following is None or following.value is None:
+            return Choice()
+        tail, last = {_RETURN: scene.quote(following.value)}, following  # type: ignore[assignment]
+    for name in names:
+        if name not in tail and name != _RETURN and not _is_known(scene, name):
+            return Choice()
+    statements_where, statements_cond = [], []
+    for name in names:
+        where = cond = tail.get(name, name)
+        for test, branch in reversed(chain):
+            value = branch.get(name, name)
+            where = f"{scene.jnp}.where({test}, {value}, {where})"
+            cond = f"{scene.lax}.cond({test}, lambda: {value}, lambda: {cond})"
+        target = "return " if name == _RETURN else f"{name} = "
+        statements_where.append(target + where)
+        statements_cond.append(target + cond)
+    if len(names) > 1 and _interfere(scene, top, names):
+        return Choice()
+    glue = "\n" + scene.source.indent(top)
+    first, end = scene.source.start(top), scene.source.end(last)
+    return Choice(
+        [Edit(scene.source.file, first, end, glue.join(statements_where))],
+        [Edit(scene.source.file, first, end, glue.join(statements_cond))],
+    )
+
+
+def loop_of_while(scene: Scene, node: ast.While) -> list[Edit]:
+    """Return the edits that turn a `while` into `lax.while_loop`."""
+    from jaxguide.explain.conditions import condition
+
+    names = _assigned(node.body)
+    if not names or node.orelse or _leaves_early(node.body):
+        return []
+    names = [name for name in names if _is_known(scene, name)]
+    if not names:
+        return []
+    test, carry = condition(scene, node.test), ", ".join(names)
+    body = node.body
+    indent = scene.source.indent(node)
+    if len(names) == 1 and len(body) == 1 and (value := _value_of(scene, body[0])) is not None:
+        text = f"{carry} = {scene.lax}.while_loop(lambda {carry}: {test}, lambda {carry}: {value}, {carry})"
+        return [scene.source.replace(node, text)]
+    return [scene.source.replace(node, _loop_text(scene, indent, test, names, body))]
+
+
+def body_lines(scene: Scene, body: list[ast.stmt], indent: str) -> list[str]:
+    """Return a block's lines at another indentation."""
+    first, last = scene.source.start(body[0])[0], scene.source.end(body[-1])[0]
+    old = scene.source.indent(body[0])
+    return [indent + line.removeprefix(old) for line in scene.source.lines[first - 1 : last]]
+
+
+def _loop_text(scene: Scene, indent: str, test: str, names: list[str], body: list[ast.stmt]) -> str:
+    carry = ", ".join(names)
+    unpack = [f"{indent}    {carry} = carry"] if len(names) > 1 else []
+    argument = "carry" if len(names) > 1 else carry
+    start = f"({carry})" if len(names) > 1 else carry
+    return "\n".join(
+        [
+            f"def go_on({argument}):",
+            *unpack,
+            f"{indent}    return {test}",
+            f"{indent}def turn({argument}):",
+            *unpack,
+            *body_lines(scene, body, indent + "    "),
+            f"{indent}    return {carry}",
+            f"{indent}{carry} = {scene.lax}.while_loop(go_on, turn, {start})",
+        ]
+    )
+
+
+def _chain(scene: Scene, node: ast.If) -> tuple[list[tuple[str, Branch]], Branch]:
+    """Return the tests of an if-elif-else with what each branch assigns or returns, and what `else` does."""
+    from jaxguide.explain.conditions import condition
+
+    chain: list[tuple[str, Branch]] = []
+    here: ast.If | None = node
+    tail: Branch = {}
+    while here is not None:
+        branch = _branch(scene, here.body)
+        if branch is None:
+            return [], {}
+        chain.append((condition(scene, here.test), branch))
+        if len(here.orelse) == 1 and isinstance(here.orelse[0], ast.If):
+            here = here.orelse[0]
+            continue
+        if here.orelse:
+            ending = _branch(scene, here.orelse)
+            if ending is None:
+                return [], {}
+            tail = ending
+        here = None
+    return chain, tail
+
+
+def _branch(scene: Scene, body: list[ast.stmt]) -> Branch | None:
+    """Return name -> expression for a block of plain assignments, or for one `return`; None for anything else."""
+    if len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None:
+        return {_RETURN: scene.quote(body[0].value)}
+    branch: Branch = {}
+    for statement in body:
+        if isinstance(statement, ast.Pass):
+            continue
+        value = _value_of(scene, statement)
+        names = _assigned([statement])
+        if value is None or len(names) != 1 or names[0] in branch:
+            return None
+        read = statement.value if isinstance(statement, ast.Assign | ast.AugAssign) else None
+        if read is not None and names_in(read) & set(branch):
+            return None
+        branch[names[0]] = value
+    return branch
+
+
+def _value_of(scene: Scene, statement: ast.stmt) -> str | None:
+    """Return the expression that a statement assigns to one name, with `x += 1` as `x + 1`."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+        return scene.quote(statement.value)
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        sign = operator_sign(statement.op)
+        return f"{statement.target.id} {sign} {scene.atom(statement.value)}"
+    return None
+
+
+def operator_sign(op: ast.operator) -> str:
+    """Return an operator as it is written.
+
+    >>> operator_sign(ast.Add())
+    '+'
+    """
+    name = ast.Name("x", ast.Load())
+    return ast.unparse(ast.BinOp(name, op, name))[1:-1].strip()
+
+
+def assigned_names(body: list[ast.stmt]) -> list[str]:
+    """Return the names that a block assigns, in order."""
+    return _assigned(body)
+
+
+def _assigned(body: list[ast.stmt]) -> list[str]:
+    names: dict[str, None] = {}
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names[node.id] = None
+    return list(names)
+
+
+def leaves_early(body: list[ast.stmt]) -> bool:
+    """Tell whether a block has a `break`, `continue`, `return` or `yield`."""
+    return _leaves_early(body)
+
+
+def _leaves_early(body: list[ast.stmt]) -> bool:
+    kinds = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.Raise)
+    return any(isinstance(node, kinds) for statement in body for node in ast.walk(statement))
+
+
+def _is_known(scene: Scene, name: str) -> bool:
+    return scene.spot.value(ast.Name(name, ast.Load())) is not MISSING
+
+
+def _return_after(scene: Scene, node: ast.If) -> ast.Return | None:
+    block = scene.source.body_of(node)
+    index = block.index(node) if node in block else len(block)
+    following = block[index + 1] if index + 1 < len(block) else None
+    return following if isinstance(following, ast.Return) else None
+
+
+def _interfere(scene: Scene, node: ast.If, names: list[str]) -> bool:
+    """Tell whether one of several assignments reads what an earlier one has changed."""
+    read = {
+        name
+        for statement in ast.walk(node)
+        if isinstance(statement, ast.Assign | ast.AugAssign)
+        for name in names_in(statement.value)
+    }
+    return bool(read & set(names[:-1])) or bool(names_in(node.test) & set(names[:-1]))

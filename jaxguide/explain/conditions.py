@@ -1,0 +1,419 @@
+"""Explain traced values where Python needs True or False: `if`, `while`, `assert`, `and`, `max`, `in` and others."""
+
+import ast
+import re
+from typing import Any
+
+from jaxguide.explain import phrases
+from jaxguide.explain.branching import expression_of_if, loop_of_while
+from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.rules import explains
+from jaxguide.explain.scene import MISSING, Scene, called
+from jaxguide.explain.static import argument_behind, static_fix
+from jaxguide.text import _
+
+_COND = f"{phrases.API}/jax.lax.cond.html"
+_REDUCERS = ("any", "all", "sum")
+
+
+@explains(phrases.BOOL)
+def truth_of_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain Python's wish for a truth value that is not known while JAX traces."""
+    source, node = scene.source, scene.node
+    traced = scene.tracer(node)
+    if traced is None:
+        return None
+    variable, tracer = scene.quote(traced[0]), traced[1]
+    at = _Place(scene, variable, tracer)
+    call = node if isinstance(node, ast.Call) else None
+    if call is not None and isinstance(call.func, ast.Name) and call.args:
+        if call.func.id in ("max", "min"):
+            return at.extremum(call)
+        if call.func.id in ("any", "all"):
+            return at.any_or_all(call)
+        if call.func.id == "sorted":
+            return at.sorting(call)
+        if call.func.id == "bool":
+            return at.conversion(call)
+    statement = scene.spot.statement
+    test_of = _test_around(scene, node)
+    if isinstance(test_of, ast.If):
+        return at.if_statement(test_of)
+    if isinstance(test_of, ast.IfExp):
+        return at.if_expression(test_of)
+    if isinstance(test_of, ast.While):
+        return at.while_statement(test_of)
+    if isinstance(test_of, ast.Assert):
+        return at.assertion(test_of)
+    if isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+        return at.membership(node)
+    logic = source.around(node, (ast.BoolOp, ast.Compare, ast.UnaryOp))
+    if logic is not None and source.statement(logic) is statement and call is None:
+        return at.logic(logic)
+    return at.inside_a_call(call) if call is not None else None
+
+
+class _Place:
+    """One traced value where Python wanted a truth value, and what can be said of it."""
+
+    def __init__(self, scene: Scene, variable: str, tracer: Any):
+        self.scene, self.variable, self.tracer = scene, variable, tracer
+        self.what = scene.traced_what(variable, tracer)
+        self.static = static_fix(scene, tracer)
+
+    def said(
+        self, kind: str, title: str, why: str, *fixes: Fix | None, link: str = phrases.ERRORS_PAGE
+    ) -> Explanation | None:
+        """Return the explanation with the facts of this place."""
+        return self.scene.explanation(
+            kind, title=title, why=why, what=self.what, variable=self.variable, fixes=fixes, link=link
+        )
+
+    def if_statement(self, node: ast.If) -> Explanation | None:
+        """Explain `if`: a switch that a Python value should be, or a choice that must go into the program."""
+        scene = self.scene
+        edits = expression_of_if(scene, node)
+        where = scene.fix(_("Choose with `jnp.where`: both sides are computed, one is taken."), *edits.where)
+        cond = scene.fix(_("With `lax.cond`, for one scalar choice: only one side runs."), *edits.cond)
+        if where is None:
+            body = ast.unparse(node.body[0]).split("\n")[0]
+            code = f"{scene.jnp}.where({condition(scene, node.test)}, value_if_true, value_if_false)"
+            where = scene.fix(
+                _("Compute both sides and choose with `jnp.where`, in place of `{body}`.").format(body=body), code=code
+            )
+        why = _("Python's `if` must choose now, while JAX records the program, and the value comes later.")
+        title = _("`if` needs a value that is still traced")
+        if self._is_switch(node.test):
+            return self.said("if_on_tracer", title, why, self.static, where, cond)
+        return self.said("if_on_tracer", title, why, where, cond, self._static_if_plain())
+
+    def if_expression(self, node: ast.IfExp) -> Explanation | None:
+        """Explain `a if test else b`."""
+        scene = self.scene
+        test, yes, no = condition(scene, node.test), scene.quote(node.body), scene.quote(node.orelse)
+        where = scene.fix(
+            _("Choose with `jnp.where`: both sides are computed, one is taken."),
+            scene.source.replace(node, f"{scene.jnp}.where({test}, {yes}, {no})"),
+        )
+        cond = scene.fix(
+            _("With `lax.cond`, for one scalar choice: only one side runs."),
+            scene.source.replace(node, f"{scene.lax}.cond({test}, lambda: {yes}, lambda: {no})"),
+        )
+        why = _("Python's `if` must choose now, while JAX records the program, and the value comes later.")
+        title = _("`if` needs a value that is still traced")
+        if self._is_switch(node.test):
+            return self.said("if_on_tracer", title, why, self.static, where, cond)
+        return self.said("if_on_tracer", title, why, where, cond, self._static_if_plain())
+
+    def while_statement(self, node: ast.While) -> Explanation | None:
+        """Explain `while`."""
+        scene = self.scene
+        why = _("Python's `while` asks before every turn, while JAX records the program, and no value is there yet.")
+        loop = scene.fix(
+            _("Let the program loop: `lax.while_loop` (forward mode only: `jax.grad` cannot go back through it)."),
+            *loop_of_while(scene, node),
+            code="" if loop_of_while(scene, node) else f"{scene.lax}.while_loop(condition, body, start)",
+        )
+        return self.said(
+            "while_on_tracer",
+            _("`while` needs a value that is still traced"),
+            why,
+            loop,
+            self._static_if_plain(),
+            link=f"{phrases.API}/jax.lax.while_loop.html",
+        )
+
+    def assertion(self, node: ast.Assert) -> Explanation | None:
+        """Explain `assert`."""
+        scene = self.scene
+        test = condition(scene, node.test)
+        outside = scene.fix(
+            _("Mark what must not happen with NaN, and look at the result outside."),
+            scene.source.replace(node, f"{self.variable} = {scene.jnp}.where({test}, {self.variable}, {scene.jnp}.nan)")
+            if self.variable.isidentifier()
+            else None,
+        )
+        check = scene.fix(
+            _(
+                "Check at run time: write this in its place, call with `err, y = checkify.checkify(f)(...)`, then "
+                "`err.throw()`."
+            ),
+            code=f'checkify.check({scene.quote(node.test)}, "{scene.quote(node.test)}")',
+        )
+        return self.said(
+            "assert_on_tracer",
+            _("`assert` needs a value that is still traced"),
+            _("`assert` looks at the value now, while JAX records the program, and the value comes later."),
+            outside,
+            check,
+            link="https://docs.jax.dev/en/latest/debugging/checkify_guide.html",
+        )
+
+    def logic(self, node: ast.expr) -> Explanation | None:
+        """Explain `and`, `or`, `not` and `0 < x < 1`."""
+        scene = self.scene
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            return None
+        words = {ast.And: "and", ast.Or: "or"}
+        if isinstance(node, ast.BoolOp):
+            word, kind = words[type(node.op)], "and_or_on_tracer"
+        elif isinstance(node, ast.UnaryOp):
+            word, kind = "not", "not_on_tracer"
+        else:
+            word, kind = scene.quote(node), "chained_comparison_on_tracer"
+        outer = scene.source.parents.get(node)
+        top = outer if isinstance(outer, ast.BoolOp) else node
+        fix = scene.fix(
+            _("Combine elementwise, with parentheses: `&`, `|`, `~` are `and`, `or`, `not` for arrays."),
+            scene.source.replace(top, condition(scene, top)),
+        )
+        functions = scene.fix(
+            _("With functions, which take numbers for truth values too."),
+            scene.source.replace(top, logical(scene, top)),
+        )
+        return self.said(
+            kind,
+            _("`{word}` needs a value that is still traced").format(word=word),
+            _(
+                "Python's `{word}` decides now what is true, while JAX records the program; it cannot be recorded."
+            ).format(word="and" if kind.startswith("chained") else word),
+            fix if all(_is_comparison(part) for part in _leaves(top)) else functions,
+            functions if all(_is_comparison(part) for part in _leaves(top)) else None,
+            self._static_if_plain(),
+            link=f"{phrases.API}/jax.numpy.logical_and.html",
+        )
+
+    def extremum(self, call: ast.Call) -> Explanation | None:
+        """Explain the built-in `max` and `min`."""
+        scene, name = self.scene, called(call)
+        function = {"max": "maximum", "min": "minimum"}[name]
+        if len(call.args) == 1:
+            text = f"{scene.jnp}.{name}({_as_array(scene, call.args[0])})"
+        else:
+            text = scene.quote(call.args[0])
+            for argument in call.args[1:]:
+                text = f"{scene.jnp}.{function}({text}, {scene.quote(argument)})"
+        return self.said(
+            "min_max_on_tracer",
+            _("Python's `{name}` needs values that are still traced").format(name=name),
+            _(
+                "Python's `{name}` compares now and keeps one, while JAX records the program, and the values come "
+                "later."
+            ).format(name=name),
+            scene.fix(
+                _("Use JAX's own, which goes into the program and works elementwise."),
+                scene.source.replace(call, text) if not call.keywords else None,
+            ),
+            link=f"{phrases.API}/jax.numpy.{function}.html",
+        )
+
+    def any_or_all(self, call: ast.Call) -> Explanation | None:
+        """Explain the built-in `any` and `all`."""
+        scene, name = self.scene, called(call)
+        test = _test_around(scene, call)
+        text = f"{scene.jnp}.{name}({_as_array(scene, call.args[0])})"
+        why = _("Python's `{name}` looks at one value after the other now, while JAX records the program.")
+        if isinstance(test, ast.If):
+            edits = expression_of_if(scene, test)
+            fix = scene.fix(_("Use `jnp.{name}`, and choose with `jnp.where`.").format(name=name), *edits.where)
+        else:
+            fix = scene.fix(
+                _("Use `jnp.{name}`, which goes into the program.").format(name=name), scene.source.replace(call, text)
+            )
+        return self.said(
+            "any_all_on_tracer",
+            _("Python's `{name}` needs values that are still traced").format(name=name),
+            why.format(name=name),
+            fix or scene.fix(_("Use `jnp.{name}`, which goes into the program.").format(name=name), code=text),
+            link=f"{phrases.API}/jax.numpy.{name}.html",
+        )
+
+    def sorting(self, call: ast.Call) -> Explanation | None:
+        """Explain the built-in `sorted`."""
+        scene = self.scene
+        text = f"{scene.jnp}.sort({_as_array(scene, call.args[0])})"
+        return self.said(
+            "sorted_on_tracer",
+            _("Python's `sorted` needs values that are still traced"),
+            _("Python's `sorted` compares values now to order them, while JAX records the program."),
+            scene.fix(
+                _("Sort with `jnp.sort`, which goes into the program."),
+                scene.source.replace(call, text) if not call.keywords else None,
+                code=text,
+            ),
+            link=f"{phrases.API}/jax.numpy.sort.html",
+        )
+
+    def conversion(self, call: ast.Call) -> Explanation | None:
+        """Explain `bool(...)`."""
+        scene, value = self.scene, call.args[0]
+        plain = isinstance(value, ast.Compare | ast.BoolOp)
+        text = f"({condition(scene, value)})" if plain else f"{scene.atom(value)}.astype(bool)"
+        return self.said(
+            "bool_of_tracer",
+            _("`bool(...)` needs a value that is still traced"),
+            _("`bool` makes a Python True or False now, while JAX records the program, and the value comes later."),
+            scene.fix(
+                _("Keep it an array: of dtype bool, it serves as a condition of `jnp.where` and `lax.cond`."),
+                scene.source.replace(call, text),
+            ),
+            self._static_if_plain(),
+        )
+
+    def membership(self, node: ast.Compare) -> Explanation | None:
+        """Explain `in`."""
+        scene = self.scene
+        container, item = node.comparators[0], scene.quote(node.left)
+        values = _as_array(scene, container)
+        negated = isinstance(node.ops[0], ast.NotIn)
+        text = f"{scene.jnp}.any({values} == {item})"
+        text = f"~{text}" if negated else text
+        outer = _test_around(scene, node)
+        fix = None
+        if isinstance(outer, ast.If):
+            fix = scene.fix(
+                _("Compare with all of them and choose with `jnp.where`."), *expression_of_if(scene, outer).where
+            )
+        fix = fix or scene.fix(_("Compare with all of them at once."), scene.source.replace(node, text))
+        return self.said(
+            "in_on_tracer",
+            _("`in` needs values that are still traced"),
+            _(
+                "Python's `in` compares now until one is equal, while JAX records the program, and no value is there "
+                "yet."
+            ),
+            fix,
+            self._static_if_plain(),
+            link=f"{phrases.API}/jax.numpy.isin.html",
+        )
+
+    def inside_a_call(self, call: ast.Call) -> Explanation | None:
+        """Explain a function that asks for the truth of something made from its argument."""
+        scene = self.scene
+        behind = phrases.DEPENDS_ON.search(scene.message)
+        name = behind[1] if behind and behind[1].isidentifier() else None
+        for part, value in scene.spot.parts(call):
+            if scene.quote(part) == name and value is not MISSING:
+                self.variable, self.tracer = scene.quote(part), value
+                self.what = scene.what(self.variable, value)
+                self.static = static_fix(scene, value)
+        function = scene.quote(call.func)
+        return self.said(
+            "static_needed",
+            _("`{function}` needs a value that is still traced").format(function=function),
+            _(
+                "`{function}` looks at this argument now, while JAX records the program, and its value comes later."
+            ).format(function=function),
+            self.static,
+            link=phrases.STATIC_LINK,
+        )
+
+    def _is_switch(self, test: ast.expr) -> bool:
+        """Tell whether a test is of a bare argument, which most often is an option such as `train`."""
+        plain = test.operand if isinstance(test, ast.UnaryOp) else test
+        return isinstance(plain, ast.Name) and self.static is not None
+
+    def _static_if_plain(self) -> Fix | None:
+        """Offer to make an argument static where it may well be an option: a Python number was passed."""
+        plain = getattr(self.tracer, "weak_type", False) or self.tracer.dtype == bool
+        integer = self.tracer.dtype.kind in "iub" and self.tracer.ndim == 0
+        return self.static if plain and integer and argument_behind(self.scene, self.tracer) else None
+
+
+def condition(scene: Scene, test: ast.expr) -> str:
+    """Return a test as an array expression: `&` for `and`, `|` for `or`, `~` for `not`, comparisons one by one.
+
+    `(x > 0) & (y > 0)` for `x > 0 and y > 0`.
+    """
+    if isinstance(test, ast.BoolOp):
+        if not all(_is_comparison(value) for value in _leaves(test)):
+            return logical(scene, test)
+        sign = " & " if isinstance(test.op, ast.And) else " | "
+        return sign.join(f"({condition(scene, value)})" for value in test.values)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        if not _is_comparison(test.operand):
+            return f"{scene.jnp}.logical_not({condition(scene, test.operand)})"
+        return f"~({condition(scene, test.operand)})"
+    if isinstance(test, ast.Compare):
+        if len(test.ops) == 1 and isinstance(test.ops[0], ast.In | ast.NotIn):
+            text = f"{scene.jnp}.any({_as_array(scene, test.comparators[0])} == {scene.quote(test.left)})"
+            return f"~{text}" if isinstance(test.ops[0], ast.NotIn) else text
+        if len(test.ops) > 1:
+            operands = [test.left, *test.comparators]
+            pairs = zip(operands, test.ops, operands[1:], strict=False)
+            return " & ".join(
+                f"({scene.quote(left)} {_SIGNS[type(op)]} {scene.quote(right)})" for left, op, right in pairs
+            )
+    if isinstance(test, ast.Call) and called(test) in _REDUCERS and isinstance(test.func, ast.Name) and test.args:
+        return f"{scene.jnp}.{test.func.id}({_as_array(scene, test.args[0])})"
+    if isinstance(test, ast.Call) and called(test) == "bool" and test.args:
+        return condition(scene, test.args[0])
+    return scene.quote(test)
+
+
+def logical(scene: Scene, test: ast.expr) -> str:
+    """Return a test with `jnp.logical_and` and its like, which take any numbers for truth values."""
+    if isinstance(test, ast.BoolOp):
+        name = "logical_and" if isinstance(test.op, ast.And) else "logical_or"
+        text = logical(scene, test.values[0])
+        for value in test.values[1:]:
+            text = f"{scene.jnp}.{name}({text}, {logical(scene, value)})"
+        return text
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return f"{scene.jnp}.logical_not({logical(scene, test.operand)})"
+    if isinstance(test, ast.Compare) and len(test.ops) > 1:
+        operands = [test.left, *test.comparators]
+        pairs = list(zip(operands, test.ops, operands[1:], strict=False))
+        parts = [f"{scene.quote(left)} {_SIGNS[type(op)]} {scene.quote(right)}" for left, op, right in pairs]
+        text = parts[0]
+        for part in parts[1:]:
+            text = f"{scene.jnp}.logical_and({text}, {part})"
+        return text
+    return condition(scene, test)
+
+
+_SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+
+
+def _is_comparison(node: ast.AST) -> bool:
+    return isinstance(node, ast.Compare)
+
+
+def _leaves(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.BoolOp):
+        return [leaf for value in node.values for leaf in _leaves(value)]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return _leaves(node.operand)
+    return [node]
+
+
+def _as_array(scene: Scene, node: ast.expr) -> str:
+    """Return the text of a value as an array: lists and tuples are wrapped, arrays stay as they are."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return f"{scene.jnp}.array({scene.quote(node)})"
+    value = scene.spot.value(node)
+    return f"{scene.jnp}.array({scene.quote(node)})" if isinstance(value, list | tuple) else scene.quote(node)
+
+
+def _test_around(scene: Scene, node: ast.AST) -> ast.If | ast.IfExp | ast.While | ast.Assert | None:
+    """Return the statement or expression whose test a node is part of."""
+    inner: ast.AST | None = node
+    while inner is not None:
+        outer = scene.source.parents.get(inner)
+        if isinstance(outer, ast.If | ast.IfExp | ast.While | ast.Assert) and outer.test is inner:
+            return outer
+        # A call or a comprehension between the two takes the value for itself, and hands on another.
+        wraps = isinstance(outer, ast.BoolOp | ast.UnaryOp | ast.Compare) or (
+            isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name) and outer.func.id in (*_REDUCERS, "bool")
+        )
+        if not wraps:
+            return None
+        inner = outer
+    return None

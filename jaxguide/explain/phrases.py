@@ -1,0 +1,225 @@
+"""Keep what JAX's errors say, in each supported version, and where they are documented: no other place knows texts."""
+
+import re
+from dataclasses import dataclass
+
+import jax
+
+_DOCS = "https://docs.jax.dev/en/latest"
+API = f"{_DOCS}/_autosummary"
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """One kind of message: the class of the exception, and what its text has."""
+
+    error: type[BaseException]
+    text: re.Pattern[str]
+
+    def match(self, error: BaseException) -> re.Match[str] | None:
+        """Return the match in an error's message, None where class or text differ."""
+        return self.text.search(str(error)) if isinstance(error, self.error) else None
+
+
+def _phrase(error: type[BaseException], text: str = "") -> Phrase:
+    return Phrase(error, re.compile(text, re.DOTALL))
+
+
+# The word that JAX has for a transformation, or the class of its tracers -> what a student writes.
+TRANSFORMATIONS = {
+    "jit": "jax.jit",
+    "pjit": "jax.jit",
+    "vmap": "jax.vmap",
+    "grad": "jax.grad",
+    "scan": "lax.scan",
+    "while_loop": "lax.while_loop",
+    "while_body": "lax.while_loop",
+    "while_cond": "lax.while_loop",
+    "fori_loop": "lax.fori_loop",
+    "cond": "lax.cond",
+    "switch": "lax.switch",
+    "map": "lax.map",
+    "checkpoint / remat": "jax.checkpoint",
+}
+
+
+def link(message: str) -> str:
+    """Return the page that JAX's message points to, '' where it points to none; the errors page moved in 0.12."""
+    found = re.search(r"See (https://docs\.jax\.dev/\S+)", message)
+    return found[1] if found else ""
+
+
+ERRORS_PAGE = f"{_DOCS}/errors.html"
+STATIC_LINK = f"{_DOCS}/jit-compilation.html"
+AT_LINK = f"{API}/jax.numpy.ndarray.at.html"
+
+BOOL = _phrase(jax.errors.TracerBoolConversionError)
+INTEGER = _phrase(jax.errors.TracerIntegerConversionError)
+TO_NUMPY = _phrase(jax.errors.TracerArrayConversionError)
+CONCRETE = _phrase(jax.errors.ConcretizationTypeError)
+BOOLEAN_MASK = _phrase(jax.errors.NonConcreteBooleanIndexError)
+LEAK = _phrase(jax.errors.UnexpectedTracerError)
+# Of the jitted function's arguments; may have an index behind it, as in params['w'].
+DEPENDS_ON = re.compile(r"depends on the values? of the arguments? ([^\n]*?)\.?(?:\n|$)")
+LEAK_CREATED = re.compile(r"created on line (.+):(\d+):\d+ \((\S+)\)")
+LEAK_FUNCTION = re.compile(r"value leaked was (\S+) at (.+):(\d+) traced for (\S+?)\.?\n")
+
+# 0.10: "Slice entries must be static integers."
+DYNAMIC_SLICE = _phrase(IndexError, r"Slice entries must be static integers|slice indices must have static")
+SHAPE = _phrase(TypeError, r"Shapes must be 1D sequences of concrete values of integer type")
+PARAMETER = _phrase(TypeError, r"In a call to primitive (\w+), the value of parameter (\w+) was not hashable")
+SIZE = re.compile(r"The size argument of jnp\.nonzero|first argument of jnp\.unique|jnp\.(?:nonzero|unique|argwhere)")
+UNHASHABLE_TRACER = _phrase(TypeError, r"unhashable type: '(?:\w+\.)*\w*Tracer'")
+
+SET_ITEM = _phrase(TypeError, r"immutable and do not support in-place item assignment|does not support item assignment")
+DELETE_ITEM = _phrase(AttributeError, r"__delitem__")
+SET_SHAPE = _phrase(AttributeError, r"property 'shape' of '\w+' object has no setter|can't set attribute 'shape'")
+NO_METHOD = _phrase(
+    AttributeError,
+    r"'(?:[\w.]*ArrayImpl|\w*Tracer)' object has no attribute '(\w+)'|^(?:\w*Tracer) has no attribute (\w+)",
+)
+AT_CALLED = _phrase(TypeError, r"_IndexUpdateHelper' object is not callable")
+AT_SET = _phrase(TypeError, r"_IndexUpdateHelper' object does not support item assignment")
+AT_ARITHMETIC = _phrase(TypeError, r"unsupported operand type\(s\) for (\S+): '_IndexUpdateRef'")
+
+UNHASHABLE_STATIC = _phrase(ValueError, r"Non-hashable static arguments are not supported")
+NOT_AN_ARGUMENT = _phrase(
+    TypeError,
+    r"Error interpreting argument to .*?problematic value is of type <class '([^']+)'> .*?at path (\S+?)\.?\s",
+)
+NOT_JAX_RESULT = _phrase(
+    TypeError,
+    r"function (\S+) at (.+):(\d+) traced for jit returned a value of type <class '([^']+)'>"
+    r"(?: at output component (\S+?),)?",
+)
+STATIC_NAME = _phrase(ValueError, r"has invalid argnames \{(.*?)\} in static_argnames")
+STATIC_NUMBER = _phrase(ValueError, r"has static_argnums=\((\d+),?\), but only accepts (\d+) positional")
+NOT_CALLABLE = _phrase(TypeError, r"Expected a callable value, got")
+
+GRAD_INTEGER = _phrase(TypeError, r"(grad|value_and_grad) requires real- or complex-valued inputs .*? but got (\w+)")
+JACOBIAN_INTEGER = _phrase(
+    TypeError, r"(jacfwd|jacrev) requires (?:real-valued|real- or complex-valued) inputs .*? but got (u?int\w*|bool)"
+)
+GRAD_SHAPE = _phrase(TypeError, r"Gradient only defined for scalar-output functions\. Output had shape: (\([^)]*\))")
+GRAD_OUTPUT = _phrase(TypeError, r"Gradient only defined for scalar-output functions\. Output was (.*?)\.$")
+GRAD_COMPLEX = _phrase(TypeError, r"requires real-valued outputs .*? but got complex\w+")
+GRAD_INTEGER_OUT = _phrase(TypeError, r"requires real-valued outputs .*? but got (u?int\w+|bool)")
+GRAD_ARGNUMS = _phrase(
+    TypeError, r"differentiating with respect to argnums=(\d+) requires at least .* only (\d+) positional"
+)
+JVP_DTYPE = _phrase(TypeError, r"arguments to jax\.jvp do not match; dtypes must be equal")
+JVP_CONTAINER = _phrase(TypeError, r"arguments to jax\.jvp must be tuples or lists")
+VJP_SHAPE = _phrase(
+    ValueError, r"for argument to VJP function: got ([^,\[]+\[[^\]]*\]), but expected (\w+)\[([\d,]*)\]"
+)
+NO_JVP_RULE = _phrase(AttributeError, r"No (JVP|VJP) defined for custom_(?:jvp|vjp) function (\w+)")
+BWD_TUPLE = _phrase(TypeError, r"Custom VJP bwd rule must produce an output with the same container")
+FORWARD_OF_VJP = _phrase(TypeError, r"can't apply forward-mode autodiff \(jvp\) to a custom_vjp function")
+
+VMAP_SIZES = _phrase(ValueError, r"vmap got inconsistent sizes for array axes to be mapped")
+VMAP_RANK = _phrase(ValueError, r"vmap was requested to map its argument along axis (-?\d+).*?but is only (\d+)")
+VMAP_IN_AXES = _phrase(ValueError, r"vmap in_axes must be an int.*len\(in_axes\)=(\d+), len\(args\)=(\d+)")
+VMAP_ALL_NONE = _phrase(ValueError, r"vmap must have at least one non-None value in in_axes")
+VMAP_OUT_NONE = _phrase(
+    ValueError,
+    r"at vmap out_axes, got axis spec None but output was batched|vmap has mapped output.* but out_axes is None",
+)
+VMAP_PREFIX = _phrase(ValueError, r"vmap in_axes specification must be a tree prefix")
+NOT_JAX_TYPE = _phrase(TypeError, r"Argument '(.*)' of type <class '(\w+)'> is not a valid JAX type")
+UNBOUND_AXIS = _phrase(NameError, r"unbound axis name: (\w+)")
+
+CALLBACK_JVP = _phrase(ValueError, r"Pure callbacks do not support JVP")
+CALLBACK_VMAP = _phrase(NotImplementedError, r"vmap is only supported for the pure_callback primitive")
+ORDERED_VMAP = _phrase(ValueError, r"Cannot `vmap` ordered IO callback")
+IO_JVP = _phrase(ValueError, r"IO callbacks do not support JVP")
+IO_VMAP_COND = _phrase(NotImplementedError, r"IO effect not supported in vmap-of-cond")
+HOST_RESULT = _phrase(
+    RuntimeError, r"Incorrect output (shape|dtype) for return value #\d+: Expected: (.+?), Actual: (.+?)\s*$"
+)
+
+LAX_DTYPE = _phrase(TypeError, r"lax\.(\w+) requires arguments to have the same dtypes, got (.*?)\. .*?Tip: jnp\.(\w+)")
+LAX_RANK = _phrase(TypeError, r"^(\w+): arrays must have the same number of dimensions")
+REVERSE_WHILE = _phrase(ValueError, r"Reverse-mode differentiation does not work for lax\.while_loop or lax\.fori_loop")
+CARRY_TYPE = _phrase(
+    TypeError,
+    r"(?:body|body_fun|scan body) ?function carry input and carry output must have equal types|"
+    r"carry input and carry output must have equal types",
+)
+CARRY_TYPES = re.compile(r"input carry (\S+) has type (\w+)\[([\d,]*)\].*?component has type (\w+)\[([\d,]*)\]")
+CARRY_STRUCTURE = _phrase(TypeError, r"carry input and carry output must have the same pytree structure")
+SCAN_PAIR = _phrase(TypeError, r"scan body output must be a pair, got")
+SCAN_LENGTH = _phrase(ValueError, r"scan got `length` argument of (\d+) which disagrees with leading axis sizes")
+SCAN_SIZES = _phrase(ValueError, r"scan got values with different leading axis sizes: (\d+), (\d+)")
+SCAN_NO_LENGTH = _phrase(ValueError, r"scan got no values to scan over and `length` not provided")
+WHILE_CONDITION = _phrase(
+    TypeError, r"cond_fun must return a boolean scalar, but got output type\(s\) \[ShapedArray\((\w+)\[([\d,]*)\]"
+)
+BODY_ARGUMENTS = _phrase(
+    TypeError, r"^(?:\S+\.)?(<lambda>|\w+)\(\) takes (\d+) positional arguments? but (\d+) (?:was|were) given$"
+)
+BRANCH_TYPE = _phrase(TypeError, r"(cond|switch) branches must have equal output types")
+BRANCH_TYPES = re.compile(
+    r"The output of (.+?) has type (\w+)\[([\d,]*)\].*?output of (.+?) has type (\w+)\[([\d,]*)\]", re.DOTALL
+)
+BRANCH_STRUCTURE = _phrase(TypeError, r"(cond|switch) branch outputs must have the same pytree structure")
+COND_NOT_CALLABLE = _phrase(TypeError, r"lax\.cond: true_fun and false_fun arguments should be callable")
+COND_PREDICATE = _phrase(TypeError, r"Pred must be a scalar, got .* of shape (\([^)]*\))")
+COND_OPERANDS = _phrase(
+    TypeError, r"^(?:\S+\.)?(<lambda>|\w+)\(\) missing (\d+) required positional arguments?: '(\w+)'"
+)
+
+KEY_NUMBER = _phrase(TypeError, r"expected key_data to have ndim, shape, and dtype attributes\. Got")
+KEY_DTYPE = _phrase(TypeError, r"expected key_data\.dtype = uint32; got dtype=(\w+)")
+KEY_SHAPE = _phrase(TypeError, r"expected key_data\.shape to end with \((\d+),\); got shape=(\([^)]*\))")
+KEY_TYPE = _phrase(TypeError, r"unexpected PRNG key type <class '(\w+)'>")
+KEY_BATCH = _phrase(ValueError, r"(\w+) accepts a single key, but was given a key array of shape")
+KEY_ARITHMETIC = _phrase(TypeError, r"^(\w+) does not accept dtypes? .*?key<")
+KEY_SEED = _phrase(TypeError, r"PRNG key seed must be an integer")
+KEY_OF_KEY = _phrase(TypeError, r"key accepts a scalar seed, but was given a PRNG key")
+KEY_SEEDS = _phrase(TypeError, r"(\w+) accepts a scalar seed, but was given an array of shape")
+KEY_TO_NUMPY = _phrase(TypeError, r"PRNGKey dtype cannot be converted to a NumPy array")
+NO_MODULE_RANDOM = _phrase(AttributeError, r"module 'jax\.numpy' has no attribute 'random'")
+
+BROADCAST = _phrase((TypeError), r"got incompatible shapes for broadcasting: (\([^)]*\)), (\([^)]*\))")
+# Under a trace the same mistake has another class and text.
+BROADCAST_TRACED = _phrase(ValueError, r"Incompatible shapes for broadcasting: shapes=\[(\([^)]*\)), (\([^)]*\))\]")
+DOT = _phrase(
+    TypeError, r"dot_general requires contracting dimensions to have the same shape, got (\([^)]*\)) and (\([^)]*\))"
+)
+CONCATENATE_SCALARS = _phrase(ValueError, r"Zero-dimensional arrays cannot be concatenated")
+CONCATENATE_RANKS = _phrase(TypeError, r"Cannot concatenate arrays with different numbers of dimensions")
+CONCATENATE_SHAPES = _phrase(TypeError, r"Cannot concatenate arrays with shapes that differ in dimensions other than")
+CONCATENATE_CALL = _phrase(TypeError, r"Only integer scalar arrays can be converted to a scalar index")
+STACK_SHAPES = _phrase(ValueError, r"All input arrays must have the same shape\. Got")
+RESHAPE = _phrase(TypeError, r"cannot reshape array of shape (\([^)]*\)) \(size (\d+)\) into shape (\([^)]*\))")
+AXIS = _phrase(ValueError, r"axis (-?\d+) is out of bounds for array of dimension (\d+)")
+TOO_MANY_INDICES = _phrase(IndexError, r"Too many indices: array is (\d+)-dimensional, but (\d+) were indexed")
+INDEX_FLOAT = _phrase(TypeError, r"Indexer must have integer or boolean type, got indexer with type (float\w+)")
+INDEX_LIST = _phrase(TypeError, r"Using a non-tuple sequence for multidimensional indexing is not allowed")
+RAGGED = _phrase(ValueError, r"setting an array element with a sequence.*inhomogeneous shape")
+AMBIGUOUS = _phrase(ValueError, r"truth value of an array with more than one element is ambiguous")
+
+NOT_ARRAY = _phrase(TypeError, r"^(\w+) requires ndarray or scalar arguments, got <class '(\w+)'> at position (\d+)")
+OPERAND = _phrase(TypeError, r"unsupported operand type\(s\) for (\S+): '(?:[\w.]*ArrayImpl|\w*Tracer)' and '(\w+)'")
+LIST_TIMES = _phrase(TypeError, r"unsupported operand type\(s\) for \*: '(list|tuple|str)' and '\w*Tracer'")
+SHAPE_AS_DTYPE = _phrase(TypeError, r"Cannot interpret '(\d+)' as a data type")
+UNHASHABLE_ARRAY = _phrase(TypeError, r"unhashable type: '[\w.]*ArrayImpl'")
+STRING_PLUS = _phrase(TypeError, r'can only concatenate str \(not "(?:[\w.]*ArrayImpl|\w*Tracer)"\) to str')
+FORMAT = _phrase(TypeError, r"unsupported format string passed to (\w*Tracer|numpy\.ndarray|ArrayImpl)\.__format__")
+SCALAR_ITERATION = _phrase(TypeError, r"iteration over a 0-d array")
+
+# Already compiled operations of 0.10 raise ValueError with another text.
+DELETED = _phrase(Exception, r"Array has been deleted|Buffer has been deleted or donated")
+NAN = _phrase(FloatingPointError, r"invalid value \((nan|inf)\) encountered in (\S+)")
+CHECKIFY = _phrase(ValueError, r"checkify\.check which was not functionalized")
+
+# What `jax.numpy` calls a function of `jax.lax`, where the names differ.
+JNP_OF_LAX = {
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "divide",
+    "rem": "remainder",
+    "pow": "power",
+    "max": "maximum",
+    "min": "minimum",
+}

@@ -1,0 +1,208 @@
+"""Explain what is no PRNG key: seeds, floats, several keys at once, and arithmetic on keys."""
+
+import ast
+import re
+
+import jax
+import jax.numpy as jnp
+
+from jaxguide.arguments import describe
+from jaxguide.explain import phrases
+from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.rules import explains
+from jaxguide.explain.scene import MISSING, Scene, argument_of, is_array
+from jaxguide.text import _
+
+_PAGE = "https://docs.jax.dev/en/latest/random-numbers.html"
+
+
+def _key_argument(scene: Scene) -> tuple[ast.Call, ast.expr] | None:
+    call = scene.call()
+    node = argument_of(call, 0, "key") if call is not None else None
+    return (call, node) if call is not None and node is not None else None
+
+
+@explains(phrases.KEY_NUMBER, phrases.KEY_DTYPE, phrases.KEY_SHAPE, phrases.KEY_TYPE)
+def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a number, an array of floats, None or a shape in a key's place."""
+    place = _key_argument(scene)
+    if place is None:
+        return None
+    call, node = place
+    text, value = scene.quote(node), scene.spot.value(node)
+    seed = text if isinstance(value, int) and not isinstance(value, bool) else "0"
+    fixes: list[Fix | None]
+    if isinstance(value, tuple | list):
+        fixes = [
+            scene.fix(
+                _("The key comes first, then the shape."),
+                scene.source.insert_before(node, f"{scene.random}.key(0), "),
+            )
+        ]
+        kind = "key_forgotten"
+    else:
+        fixes = [
+            scene.fix(
+                _("Make a key from a seed, once in a program."),
+                scene.source.replace(node, f"{scene.random}.key({seed})"),
+            ),
+            scene.fix(
+                _("Make it where the seed is, and `split` it for every further draw."),
+                code=f"key = {scene.random}.key({seed})",
+            )
+            if isinstance(node, ast.Name)
+            else None,
+        ]
+        kind = "seed_for_key" if isinstance(value, int) else "no_key"
+    return scene.explanation(
+        kind,
+        title=_("`{function}` needs a key").format(function=scene.quote(call.func)),
+        what=_("`{name}` is {what} here.").format(name=text, what=describe(value))
+        if value is not MISSING
+        else _("`{name}` is no key.").format(name=text),
+        variable=text,
+        why=_("JAX keeps no hidden state of random numbers: every draw takes a key, made by `jax.random.key(seed)`."),
+        fixes=fixes,
+        link=_PAGE,
+    )
+
+
+@explains(phrases.KEY_BATCH)
+def several_keys(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain an array of keys where one is needed."""
+    place = _key_argument(scene)
+    if place is None:
+        return None
+    call, node = place
+    text, function, value = scene.quote(node), scene.quote(call.func), scene.spot.value(node)
+    rest = [scene.quote(a) for a in call.args[1:]] + [f"{k.arg}={scene.quote(k.value)}" for k in call.keywords]
+    mapped = function if not rest else f"lambda key: {function}({', '.join(['key', *rest])})"
+    return scene.explanation(
+        "several_keys",
+        title=_("`{function}` takes one key").format(function=function),
+        what=scene.what(text, value) if is_array(value) else "",
+        variable=text,
+        why=_("Several keys at once leave open which draw is meant for which."),
+        fixes=[
+            scene.fix(_("Draw once for each key."), scene.source.replace(call, f"{scene.jax}.vmap({mapped})({text})")),
+            scene.fix(_("Take one of them."), scene.source.replace(node, f"{scene.atom(node)}[0]")),
+        ],
+        link=_PAGE,
+    )
+
+
+@explains(phrases.KEY_ARITHMETIC)
+def key_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `key + 1`."""
+    node = scene.node
+    parts: list[ast.expr] = []
+    if isinstance(node, ast.BinOp):
+        parts = [node.left, node.right]
+    elif isinstance(node, ast.Call) and len(node.args) == 2:
+        parts = list(node.args)
+    keys = [p for p in parts if _is_key(scene.spot.value(p))]
+    if len(keys) != 1:
+        return None
+    key, other = keys[0], next(p for p in parts if p is not keys[0])
+    text = scene.quote(key)
+    return scene.explanation(
+        "key_arithmetic",
+        title=_("Arithmetic on a key"),
+        what=_("`{name}` is a PRNG key here.").format(name=text),
+        variable=text,
+        why=_("A key is no number: what makes new keys of it must spread them over all keys."),
+        fixes=[
+            scene.fix(
+                _("Make another key of it and a number."),
+                scene.source.replace(node, f"{scene.random}.fold_in({text}, {scene.quote(other)})"),
+            ),
+            scene.fix(_("Split it."), code=f"{text}, other = {scene.random}.split({text})"),
+        ],
+        link=_PAGE,
+    )
+
+
+@explains(phrases.KEY_SEED, phrases.KEY_OF_KEY, phrases.KEY_SEEDS)
+def wrong_seed(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a float, a key or an array as a seed."""
+    place = scene.call()
+    node = argument_of(place, 0, "seed") if place is not None else None
+    if place is None or node is None:
+        return None
+    text, value = scene.quote(node), scene.spot.value(node)
+    if found.re is phrases.KEY_OF_KEY.text:
+        why = _("It is a key already: a seed is the number from which the first key is made.")
+        fix = scene.fix(_("Use it as it is."), scene.source.replace(place, text))
+    elif found.re is phrases.KEY_SEEDS.text:
+        why = _("One seed makes one key.")
+        fix = scene.fix(
+            _("Make a key of each seed."),
+            scene.source.replace(place, f"{scene.jax}.vmap({scene.quote(place.func)})({text})"),
+        )
+    else:
+        why = _("A seed is counted, so that it can be given again exactly.")
+        fix = scene.fix(_("Give an integer."), scene.source.replace(node, f"int({text})"))
+    return scene.explanation(
+        "wrong_seed",
+        title=_("A seed is one integer"),
+        what=scene.what(text, value) if value is not MISSING else "",
+        variable=text,
+        why=why,
+        fixes=[fix],
+        link=_PAGE,
+    )
+
+
+@explains(phrases.KEY_TO_NUMPY)
+def key_to_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `np.asarray(key)`."""
+    part = scene.spot.first(scene.node, _is_key)
+    if part is None:
+        return None
+    text = scene.quote(part[0])
+    return scene.explanation(
+        "key_to_numpy",
+        title=_("A key is no NumPy array"),
+        what=_("`{name}` is a PRNG key here.").format(name=text),
+        variable=text,
+        why=_("A key has a type of its own, so that nobody computes with its bits by mistake."),
+        fixes=[
+            scene.fix(
+                _("Ask for its bits, to look at or to keep in a file."),
+                scene.source.replace(part[0], f"{scene.random}.key_data({text})"),
+            )
+        ],
+        link=f"{phrases.API}/jax.random.key_data.html",
+    )
+
+
+@explains(phrases.NO_MODULE_RANDOM)
+def random_of_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `jnp.random.normal(...)`."""
+    node = scene.node
+    if not isinstance(node, ast.Attribute) or node.attr != "random":
+        return None
+    outer = scene.source.parents.get(node)
+    call = scene.source.parents.get(outer) if outer is not None else None
+    text = scene.quote(node)
+    edits = [scene.source.replace(node, scene.random)]
+    if isinstance(call, ast.Call) and isinstance(outer, ast.Attribute) and hasattr(jax.random, outer.attr):
+        comma = ", " if call.args or call.keywords else ""
+        shape = [a for a in call.args if isinstance(a, ast.Constant | ast.Name)]
+        if call.args and len(call.args) == 1 and shape and outer.attr in ("normal", "uniform"):
+            edits.append(scene.source.replace(call.args[0], f"{scene.random}.key(0), ({scene.quote(call.args[0])},)"))
+        elif call.args:
+            edits.append(scene.source.insert_before(call.args[0], f"{scene.random}.key(0){comma}"))
+    return scene.explanation(
+        "random_of_numpy",
+        title=_("`{name}` does not exist").format(name=text),
+        what=_("`{name}` would be NumPy's random numbers, which change hidden state.").format(name=text),
+        variable=text,
+        why=_("JAX keeps no hidden state: `jax.random` takes a key in every call."),
+        fixes=[scene.fix(_("Use `jax.random`, with a key first."), *edits)],
+        link=_PAGE,
+    )
+
+
+def _is_key(value: object) -> bool:
+    return isinstance(value, jax.Array) and bool(jnp.issubdtype(value.dtype, jax.dtypes.prng_key))

@@ -1,0 +1,21 @@
+"""Keep the list of failures that can be explained: each phrase of JAX's with the function that explains it."""
+
+import re
+from collections.abc import Callable
+
+from jaxguide.explain.explanation import Explanation
+from jaxguide.explain.phrases import Phrase
+from jaxguide.explain.scene import Scene
+
+Rule = Callable[[Scene, re.Match[str]], Explanation | None]
+RULES: list[tuple[Phrase, Rule]] = []
+
+
+def explains(*phrases: Phrase) -> Callable[[Rule], Rule]:
+    """Register a function that explains errors of these phrases; it may return None to leave one to the next rule."""
+
+    def register(rule: Rule) -> Rule:
+        RULES.extend((phrase, rule) for phrase in phrases)
+        return rule
+
+    return register

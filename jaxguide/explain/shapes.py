@@ -1,0 +1,371 @@
+"""Explain shapes that do not fit: broadcasting, products, joining, reshaping, axes."""
+
+import ast
+import re
+
+from jaxguide.explain import phrases
+from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.rules import explains
+from jaxguide.explain.scene import MISSING, Scene, Spot, argument_of, called, is_array
+from jaxguide.text import _
+
+_BROADCASTING = "https://numpy.org/doc/stable/user/basics.broadcasting.html"
+
+
+def _two(spot: Spot, node: ast.AST) -> list[ast.expr]:
+    """Return the two operands of an operator or a function."""
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.AugAssign):
+        return [node.target, node.value]
+    if isinstance(node, ast.Compare) and len(node.comparators) == 1:
+        return [node.left, node.comparators[0]]
+    if isinstance(node, ast.Call) and len(node.args) == 2:
+        return list(node.args)
+    return []
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", text))
+
+
+@explains(phrases.BROADCAST, phrases.BROADCAST_TRACED, phrases.LAX_RANK)
+def shapes_do_not_broadcast(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `x + y` with shapes that do not fit, and `lax.add` with another number of axes."""
+    node = scene.node
+    operands = _two(scene.spot, node)
+    if len(operands) != 2:
+        return None
+    left, right = operands
+    texts = [scene.quote(left), scene.quote(right)]
+    fixes: list[Fix | None] = []
+    if found.re is phrases.LAX_RANK.text:
+        call = scene.call()
+        values = [scene.spot.value(o) for o in operands]
+        if call is None:
+            return None
+        fixes.append(
+            scene.fix(
+                _("Use the function of `jax.numpy`, which broadcasts."),
+                scene.source.replace(call.func, f"{scene.jnp}.{phrases.JNP_OF_LAX.get(called(call), called(call))}"),
+            )
+        )
+        one, other = (tuple(getattr(v, "shape", ())) for v in values)
+        why = _("`{function}` does not broadcast: both shapes must be the same.").format(
+            function=scene.quote(call.func)
+        )
+    else:
+        one, other = _shape(found[1]), _shape(found[2])
+        why = _("From the last axis backward, sizes must be the same or 1, and these are not.")
+        fixes += _broadcast_fixes(scene, left, right, one, other)
+    return scene.explanation(
+        "shapes_do_not_broadcast",
+        title=_("Shapes that do not fit"),
+        what=_("`{left}` has shape {one}, `{right}` has shape {other}.").format(
+            left=texts[0], one=one, right=texts[1], other=other
+        ),
+        variable=texts[1] if isinstance(right, ast.Name) else texts[0],
+        why=why,
+        fixes=fixes,
+        link=_BROADCASTING,
+    )
+
+
+def _broadcast_fixes(
+    scene: Scene, left: ast.expr, right: ast.expr, one: tuple[int, ...], other: tuple[int, ...]
+) -> list[Fix | None]:
+    source = scene.source
+    if len(one) == len(other) == 1:
+        return [
+            scene.fix(
+                _("If every pair is meant: put one along a new axis."),
+                source.replace(left, f"{scene.atom(left)}[:, None]"),
+            ),
+            scene.fix(
+                _("If one is too long: cut it."),
+                source.replace(left, f"{scene.atom(left)}[:{other[0]}]")
+                if one[0] > other[0]
+                else source.replace(right, f"{scene.atom(right)}[:{one[0]}]"),
+            ),
+        ]
+    fixes: list[Fix | None] = []
+    for node, small, large in ((right, other, one), (left, one, other)):
+        if len(small) == 1 and len(large) == 2 and small[0] == large[0]:
+            fixes.append(
+                scene.fix(
+                    _("Line it up with the rows: give it a second axis of length 1."),
+                    source.replace(node, f"{scene.atom(node)}[:, None]"),
+                )
+            )
+    if len(one) == len(other) == 2 and one[::-1] == other:
+        fixes.append(scene.fix(_("Swap the axes of one."), source.replace(right, f"{scene.atom(right)}.T")))
+    if not fixes:
+        code = f"{scene.atom(right)}.reshape(...)"
+        fixes.append(scene.fix(_("Bring one to the other's shape, where you know which axis is which."), code=code))
+    return fixes
+
+
+@explains(phrases.DOT)
+def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `w @ x` with sizes that do not meet."""
+    operands = _two(scene.spot, scene.node)
+    if len(operands) != 2:
+        return None
+    left, right = operands
+    values = [scene.spot.value(o) for o in operands]
+    shapes = [tuple(v.shape) if is_array(v) else None for v in values]
+    texts = [scene.quote(left), scene.quote(right)]
+    fixes: list[Fix | None] = []
+    one, other = shapes
+    if one and len(one) == 2 and other and one[0] == other[0 if len(other) == 1 else -2]:
+        fixes.append(
+            scene.fix(
+                _("Swap the axes of `{name}`.").format(name=texts[0]),
+                scene.source.replace(left, f"{scene.atom(left)}.T"),
+            )
+        )
+    if other and len(other) == 2 and one and one[-1] == other[1]:
+        fixes.append(
+            scene.fix(
+                _("Swap the axes of `{name}`.").format(name=texts[1]),
+                scene.source.replace(right, f"{scene.atom(right)}.T"),
+            )
+        )
+    if isinstance(scene.node, ast.BinOp) and one and other and len(other) == 2 and other[-1] == one[0]:
+        swapped = f"{scene.atom(right)} @ {scene.atom(left)}"
+        fixes.append(scene.fix(_("Multiply in the other order."), scene.source.replace(scene.node, swapped)))
+    if not fixes:
+        fixes.append(
+            scene.fix(
+                _("Name the axes, so that it can be seen which one is summed."),
+                code=f'{scene.jnp}.einsum("ij,j->i", {texts[0]}, {texts[1]})',
+            )
+        )
+    return scene.explanation(
+        "product_of_shapes",
+        title=_("A product of shapes that do not meet"),
+        what=_("`{left}` has shape {one}, `{right}` has shape {other}.").format(
+            left=texts[0], one=one or found[1], right=texts[1], other=other or found[2]
+        ),
+        variable=texts[0],
+        why=_("A matrix product sums over the last axis of the left and the last but one (or only) axis of the right."),
+        fixes=fixes,
+        link=f"{phrases.API}/jax.numpy.matmul.html",
+    )
+
+
+@explains(phrases.CONCATENATE_SCALARS)
+def joined_scalars(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `jnp.concatenate` of numbers."""
+    call = scene.call()
+    if call is None or not call.args:
+        return None
+    text = scene.quote(call.args[0])
+    return scene.explanation(
+        "concatenate_scalars",
+        title=_("Numbers have no axis to be joined along"),
+        what=_("`{text}` holds numbers of shape ().").format(text=text),
+        variable=text,
+        why=_("`concatenate` joins along an axis that is there; `stack` makes a new one."),
+        fixes=[
+            scene.fix(
+                _("Stack them."),
+                scene.source.replace(call, f"{scene.jnp}.stack({scene.jnp}.asarray({text}))")
+                if not isinstance(call.args[0], ast.List | ast.Tuple)
+                else scene.source.replace(call, f"{scene.jnp}.array({text})"),
+            )
+        ],
+        link=f"{phrases.API}/jax.numpy.stack.html",
+    )
+
+
+@explains(phrases.CONCATENATE_CALL)
+def joined_without_list(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `jnp.concatenate(x, y)`, whose second argument is the axis."""
+    call = scene.call()
+    if call is None or called(call) not in ("concatenate", "stack", "hstack", "vstack") or len(call.args) < 2:
+        return None
+    arrays = [scene.quote(a) for a in call.args]
+    rest = "".join(f", {k.arg}={scene.quote(k.value)}" for k in call.keywords)
+    new = f"{scene.quote(call.func)}([{', '.join(arrays)}]{rest})"
+    values = [scene.spot.value(a) for a in call.args]
+    if not rest and all(is_array(v) and v.ndim == 2 for v in values):
+        (rows, columns), (more_rows, more_columns) = values[0].shape, values[1].shape
+        if rows == more_rows and columns != more_columns:
+            new = f"{scene.quote(call.func)}([{', '.join(arrays)}], axis=1)"
+    return scene.explanation(
+        "concatenate_without_list",
+        title=_("`{name}` takes its arrays in one list").format(name=called(call)),
+        what=_("`{name}` stands where the axis belongs.").format(name=arrays[1]),
+        variable=arrays[1],
+        why=_("The first argument is the list of arrays, the second is the axis."),
+        fixes=[scene.fix(_("Put them into a list."), scene.source.replace(call, new))],
+        link=f"{phrases.API}/jax.numpy.{called(call)}.html",
+    )
+
+
+@explains(phrases.CONCATENATE_RANKS, phrases.CONCATENATE_SHAPES, phrases.STACK_SHAPES)
+def joined_shapes(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain arrays whose shapes cannot be joined."""
+    call = scene.call()
+    if call is None or not call.args or not isinstance(call.args[0], ast.List | ast.Tuple):
+        return None
+    if called(call) == "array":
+        return ragged(scene, found)
+    parts = call.args[0].elts
+    values = [scene.spot.value(p) for p in parts]
+    if not all(is_array(v) for v in values) or len(values) < 2:
+        return None
+    texts, shapes = [scene.quote(p) for p in parts], [tuple(v.shape) for v in values]
+    ranks = {len(shape) for shape in shapes}
+    wrong = 1
+    fixes: list[Fix | None] = []
+    if len(ranks) > 1:
+        wrong = min(range(len(shapes)), key=lambda i: len(shapes[i]))
+        fixes.append(
+            scene.fix(
+                _("Give `{name}` the axis that it lacks.").format(name=texts[wrong]),
+                scene.source.replace(parts[wrong], f"{scene.atom(parts[wrong])}[None]"),
+            )
+        )
+    elif len(shapes[0]) > 1:
+        axes = [a for a in range(len(shapes[0])) if len({s[:a] + s[a + 1 :] for s in shapes}) == 1]
+        old = argument_of(call, 1, "axis")
+        if axes and called(call) == "concatenate":
+            fixes.append(
+                scene.fix(
+                    _("Join along the axis in which they differ."),
+                    scene.source.insert_after(call.args[0], f", axis={axes[0]}")
+                    if old is None
+                    else scene.source.replace(old, str(axes[0])),
+                )
+            )
+        elif axes:
+            new = f"{scene.jnp}.concatenate({scene.quote(call.args[0])}, axis={axes[0]})"
+            fixes.append(scene.fix(_("Join them along an axis that is there."), scene.source.replace(call, new)))
+    if not fixes:
+        fixes.append(scene.fix(_("Look at the shapes first."), code=", ".join(f"{t}.shape" for t in texts)))
+    return scene.explanation(
+        "joined_shapes",
+        title=_("Arrays that cannot be joined"),
+        what=_("The shapes are {shapes}.").format(
+            shapes=", ".join(f"`{t}` {s}" for t, s in zip(texts, shapes, strict=True))
+        ),
+        variable=texts[wrong],
+        why=_(
+            "Joined arrays agree in the number of axes, and in all sizes but that of the axis along which they are "
+            "joined."
+        )
+        if called(call) == "concatenate"
+        else _("Stacked arrays all have the same shape."),
+        fixes=fixes,
+        link=f"{phrases.API}/jax.numpy.{called(call)}.html",
+    )
+
+
+@explains(phrases.RESHAPE)
+def reshaped(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a reshape to another number of entries."""
+    call = scene.call()
+    if call is None or called(call) != "reshape":
+        return None
+    size, wanted = int(found[2]), _shape(found[3])
+    method = isinstance(call.func, ast.Attribute) and is_array(scene.spot.value(call.func.value))
+    array = call.func.value if method and isinstance(call.func, ast.Attribute) else call.args[0]
+    numbers = [
+        n for a in (call.args if method else call.args[1:]) for n in (a.elts if isinstance(a, ast.Tuple) else [a])
+    ]
+    fixes: list[Fix | None] = []
+    for i, node in list(enumerate(numbers)):
+        others = 1
+        for j, n in enumerate(wanted):
+            others *= n if j != i else 1
+        if len(numbers) == len(wanted) and others and size % others == 0:
+            fixes.append(
+                scene.fix(
+                    _("Let JAX count one of the sizes: {number}.").format(number=size // others),
+                    scene.source.replace(node, "-1"),
+                )
+            )
+    name = scene.quote(array)
+    return scene.explanation(
+        "reshape_size",
+        title=_("A reshape to another number of entries"),
+        what=_("`{name}` has shape {shape}: {size} entries.").format(name=name, shape=found[1], size=size),
+        variable=name,
+        why=_("Reshaping keeps every entry, and {shape} has room for another number of them.").format(shape=found[3]),
+        fixes=fixes[:2]
+        or [
+            scene.fix(
+                _("Choose sizes whose product is {size}.").format(size=size), code=f"{scene.atom(array)}.reshape(-1)"
+            )
+        ],
+        link=f"{phrases.API}/jax.numpy.reshape.html",
+    )
+
+
+@explains(phrases.AXIS)
+def axis_out_of_bounds(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain an axis that an array does not have."""
+    call = scene.call()
+    if call is None:
+        return None
+    node = next((k.value for k in call.keywords if k.arg in ("axis", "out_axes")), None)
+    if node is None and isinstance(call.func, ast.Call):  # jax.vmap(f, out_axes=2)(x)
+        node = next((k.value for k in call.func.keywords if k.arg == "out_axes"), None)
+    if node is None:
+        return None
+    part = scene.spot.first(ast.Tuple(call.args, ast.Load()) if call.args else call.func, is_array)
+    name = scene.quote(part[0]) if part is not None else scene.quote(call)
+    value = scene.spot.value(node)
+    return scene.explanation(
+        "axis_out_of_bounds",
+        title=_("An axis that is not there"),
+        what=scene.what(name, part[1]) if part is not None else "",
+        variable=name,
+        why=_("Axes are counted from 0: {rank} axes end at {last}. Axis -1 is the last one.").format(
+            rank=found[2], last=int(found[2]) - 1
+        ),
+        fixes=[
+            scene.fix(
+                _("Take the last axis."),
+                scene.source.replace(node, "-1") if value is not MISSING and not isinstance(value, tuple) else None,
+            )
+        ],
+        link=_BROADCASTING,
+    )
+
+
+@explains(phrases.RAGGED)
+def ragged(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `jnp.array([[1, 2], [3]])`."""
+    call = scene.call()
+    if call is None or not call.args:
+        return None
+    rows = call.args[0]
+    text, value = scene.quote(rows), scene.spot.value(rows)
+    lengths = [len(row) for row in value if isinstance(row, list | tuple)] if isinstance(value, list | tuple) else []
+    fixes: list[Fix | None] = []
+    if lengths and len(lengths) == len(value) and len(set(lengths)) > 1:
+        longest = max(lengths)
+        padded = f"[[*row, *[0] * ({longest} - len(row))] for row in {text}]"
+        fixes.append(
+            scene.fix(_("Fill up the short rows, and keep the lengths beside."), scene.source.replace(rows, padded))
+        )
+    fixes.append(
+        scene.fix(
+            _("Keep a list of arrays: most of JAX takes lists as pytrees."),
+            scene.source.replace(call, f"[{scene.jnp}.array(row) for row in {text}]"),
+        )
+    )
+    return scene.explanation(
+        "ragged_list",
+        title=_("Rows of different lengths"),
+        what=_("`{text}` has rows of {lengths} entries.").format(text=text, lengths=", ".join(map(str, lengths)))
+        if lengths
+        else "",
+        variable=text,
+        why=_("An array is a full block: every row has the same length."),
+        fixes=fixes,
+        link=f"{phrases.API}/jax.numpy.array.html",
+    )

@@ -1,0 +1,167 @@
+"""Explain sizes that JAX must know while it traces: shapes, counts, axes, and results as long as their values say."""
+
+import ast
+import re
+from typing import Any
+
+from jaxguide.explain import phrases
+from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.rules import explains
+from jaxguide.explain.scene import Scene, called, is_traced_integer, is_tracer
+from jaxguide.explain.static import static_fix
+from jaxguide.text import _
+
+# Functions whose result is as long as the values say -> how to give its length.
+_SIZED = ("nonzero", "flatnonzero", "argwhere", "where", "unique")
+
+
+@explains(phrases.SHAPE, phrases.CONCRETE, phrases.PARAMETER)
+def traced_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `jnp.zeros(n)`, `jnp.arange(n)`, `x.reshape(n, -1)`, `jax.random.normal(key, (n,))` and their like."""
+    call = scene.call()
+    if call is None:
+        return None
+    if called(call) in _SIZED:
+        return _as_long_as_its_values(scene, call)
+    traced = _traced_number(scene, call)
+    if called(call) == "bincount":
+        return _bincount(scene, call)
+    if traced is None:
+        return None
+    node, tracer = traced
+    variable, function = scene.quote(node), scene.quote(call.func)
+    axis = called(call) not in ("zeros", "ones") and any(k.arg == "axis" and k.value is node for k in call.keywords)
+    if axis:
+        title = _("`{function}` needs an axis that is still traced").format(function=function)
+        why = _("Which axis goes decides the result's shape, and JAX must know every shape while it records.")
+    else:
+        title = _("`{function}` needs a size that is still traced").format(function=function)
+        why = _(
+            "JAX must know every shape while it records the program, and the value of `{name}` comes later."
+        ).format(name=variable)
+    return scene.explanation(
+        "axis_of_tracer" if axis else "shape_of_tracer",
+        title=title,
+        what=scene.traced_what(variable, tracer),
+        variable=variable,
+        why=why,
+        fixes=[
+            _shape_fix(scene, node, tracer),
+            static_fix(scene, tracer),
+            _repeat_fix(scene, call) or (None if axis else _bound_fix(scene, call, variable)),
+        ],
+        link=phrases.STATIC_LINK,
+    )
+
+
+def _traced_number(scene: Scene, call: ast.Call) -> tuple[ast.expr, Any] | None:
+    """Return the traced integer among a call's arguments, the one that JAX's message names before others."""
+    behind = phrases.DEPENDS_ON.search(scene.message)
+    parts = [
+        (part, value)
+        for argument in [*call.args, *(keyword.value for keyword in call.keywords)]
+        for part, value in scene.spot.parts(argument)
+        if is_tracer(value)
+    ]
+    numbers = [(part, value) for part, value in parts if is_traced_integer(value)]
+    named = [(p, v) for p, v in numbers if behind is not None and scene.quote(p) == behind[1]]
+    return next(iter([*named, *numbers[::-1]]), None)
+
+
+def _shape_fix(scene: Scene, node: ast.expr, tracer: Any) -> Fix | None:
+    """Return the fix for a size computed from a shape with `jnp`, which traces it: compute it with NumPy."""
+    function = scene.spot.function
+    if not isinstance(node, ast.Name) or function is None:
+        return None
+    for statement in ast.walk(function):
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            continue
+        text = scene.quote(statement.value)
+        if statement.targets[0].id == node.id and re.search(r"\.(shape|size|ndim)\b|\blen\(", text):
+            name = scene.name_of("numpy") if "numpy" in _modules(scene) else None
+            if name is None:
+                return scene.fix(_("A shape is known: compute with NumPy, which stays outside the program."), code=text)
+            new = re.sub(rf"\b{re.escape(scene.jnp)}\.", f"{name}.", text)
+            return scene.fix(
+                _("A shape is known: compute with NumPy, which stays outside the program."),
+                scene.source.replace(statement.value, f"int({new})"),
+            )
+    return None
+
+
+def _modules(scene: Scene) -> set[str]:
+    return {getattr(value, "__name__", "") for value in scene.spot.frame.f_globals.values()}
+
+
+def _repeat_fix(scene: Scene, call: ast.Call) -> Fix | None:
+    if called(call) != "repeat":
+        return None
+    return scene.fix(
+        _("Give the length of the result, which must not depend on values."),
+        code=f"{scene.quote(call)[:-1]}, total_repeat_length=LENGTH)",
+    )
+
+
+def _bound_fix(scene: Scene, call: ast.Call, variable: str) -> Fix | None:
+    """Say how to work at a fixed size with a mask."""
+    if called(call) == "reshape":
+        return None
+    return scene.fix(
+        _("Choose a largest size, compute at that, and mask what is too much."),
+        code=f"{scene.jnp}.where({scene.jnp}.arange(LARGEST) < {variable}, values, 0)",
+    )
+
+
+def _as_long_as_its_values(scene: Scene, call: ast.Call) -> Explanation | None:
+    """Explain `jnp.nonzero(x)`, `jnp.unique(x)` and one-argument `jnp.where`, whose result's shape is not known."""
+    traced = scene.tracer(call)
+    if traced is None or not call.args:
+        return None
+    variable, first = scene.quote(traced[0]), call.args[0]
+    function = scene.quote(call.func)
+    shape_of = first if scene.tracer(first) is not None and isinstance(first, ast.Name) else traced[0]
+    size = f"{scene.atom(shape_of)}.size"
+    fill = ", fill_value=0" if called(call) == "unique" else ""
+    fixes = [
+        scene.fix(
+            _("Give a size that is always enough; what is not needed is filled up (`fill_value=` says with what)."),
+            scene.source.insert_after(call.args[-1], f", size={size}{fill}"),
+        )
+    ]
+    if called(call) in ("where", "nonzero", "flatnonzero", "argwhere"):
+        fixes.append(
+            scene.fix(
+                _("Do without indices: keep the shape and choose elementwise."),
+                code=f"{scene.jnp}.where({scene.quote(first)}, value_if_true, value_if_false)",
+            )
+        )
+    return scene.explanation(
+        "size_of_result",
+        title=_("`{function}` has a result whose size is not known").format(function=function),
+        what=scene.traced_what(variable, traced[1]),
+        variable=variable,
+        why=_("How long the result is depends on the values, and JAX must know every shape while it records."),
+        fixes=fixes,
+        link=f"{phrases.API}/jax.numpy.{called(call)}.html",
+    )
+
+
+def _bincount(scene: Scene, call: ast.Call) -> Explanation | None:
+    traced = scene.tracer(call)
+    if traced is None:
+        return None
+    variable = scene.quote(traced[0])
+    return scene.explanation(
+        "size_of_result",
+        title=_("`{function}` has a result whose size is not known").format(function=scene.quote(call.func)),
+        what=scene.traced_what(variable, traced[1]),
+        variable=variable,
+        why=_("The largest value decides how long the result is, and JAX must know every shape while it records."),
+        fixes=[
+            scene.fix(
+                _("Give the number of bins."),
+                code=f"{scene.quote(call)[:-1]}, length=BINS)",
+            )
+        ],
+        link=f"{phrases.API}/jax.numpy.bincount.html",
+    )

@@ -1,0 +1,248 @@
+"""Explain attempts to change an array in place: items, deletion, its shape, methods of lists, `.at` misused."""
+
+import ast
+import re
+
+from jaxguide.explain import phrases
+from jaxguide.explain.branching import operator_sign
+from jaxguide.explain.explanation import Explanation
+from jaxguide.explain.rules import explains
+from jaxguide.explain.scene import MISSING, Scene, is_array, is_tracer
+from jaxguide.text import _
+
+_METHODS: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.Pow: "power",
+}
+
+
+def _why() -> str:
+    return _("JAX arrays never change: the same array may already be part of a recorded program, or shared.")
+
+
+@explains(phrases.AT_SET)
+def at_assigned(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `x.at[0] = 1.0`."""
+    statement = scene.spot.statement
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0]
+    if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Attribute):
+        return None
+    array, index = scene.quote(target.value.value), scene.quote(target.slice)
+    return _explained(
+        scene,
+        "at_assigned",
+        _("`.at[...]` is not assigned to"),
+        array,
+        target.value.value,
+        _("`.at[...]` only names the place; `.set(...)` returns a new array, and the old one stays as it was."),
+        scene.fix(
+            _("Call `.set`, and keep what it returns."),
+            scene.source.replace(statement, f"{array} = {array}.at[{index}].set({scene.quote(statement.value)})"),
+        ),
+    )
+
+
+@explains(phrases.SET_ITEM)
+def assigned_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `x[0] = 1.0` and `x[0] += 1.0`."""
+    node, statement = scene.node, scene.spot.statement
+    target = node if isinstance(node, ast.Subscript) else None
+    if target is None:
+        return None
+    array = target.value
+    index = scene.quote(target.slice)
+    while isinstance(array, ast.Subscript) and is_array(scene.spot.value(array.value)):
+        index = f"{scene.quote(array.slice)}, {index}"  # x[0][1] is a copy's item: change x itself
+        array = array.value
+    name = scene.quote(array)
+    numpy_too = _("Build it in NumPy, whose arrays do change, and give it to JAX when it is done.")
+    fixes = []
+    if isinstance(statement, ast.AugAssign) and statement.target is target:
+        value = scene.quote(statement.value)
+        if type(statement.op) in _METHODS:
+            call = f"{_METHODS[type(statement.op)]}({value})"
+        elif isinstance(statement.op, ast.Sub):
+            call = f"add(-{scene.atom(statement.value)})"
+        else:
+            call = f"set({name}[{index}] {operator_sign(statement.op)} {scene.atom(statement.value)})"
+        fixes.append(
+            scene.fix(
+                _("Make a new array with the change in it; under `jax.jit` nothing is copied."),
+                scene.source.replace(statement, f"{name} = {name}.at[{index}].{call}"),
+            )
+        )
+    elif isinstance(statement, ast.Assign) and statement.targets == [target]:
+        text = f"{name} = {name}.at[{index}].set({scene.quote(statement.value)})"
+        fixes.append(
+            scene.fix(
+                _("Make a new array with the change in it; under `jax.jit` nothing is copied."),
+                scene.source.replace(statement, text),
+            )
+        )
+        mask = scene.spot.value(target.slice)
+        if isinstance(target.slice, ast.Compare) or (is_array(mask) and mask.dtype == bool):
+            value = scene.quote(statement.value)
+            fixes.append(
+                scene.fix(
+                    _("Choose between old and new."),
+                    scene.source.replace(statement, f"{name} = {scene.jnp}.where({index}, {value}, {name})"),
+                )
+            )
+    else:
+        fixes.append(
+            scene.fix(_("Make a new array with the change in it."), code=f"{name} = {name}.at[{index}].set(...)")
+        )
+    value = scene.spot.value(array)
+    in_loop = statement is not None and isinstance(scene.source.parents.get(statement), ast.For | ast.While)
+    if value is not MISSING and not is_tracer(value) and in_loop:
+        fixes.append(scene.fix(numpy_too, code=f"{name} = numpy.array({name})"))
+    return _explained(scene, "item_assignment", _("An array cannot be changed in place"), name, array, _why(), *fixes)
+
+
+@explains(phrases.DELETE_ITEM)
+def deleted_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `del x[0]`."""
+    statement = scene.spot.statement
+    if not isinstance(statement, ast.Delete) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0]
+    if not isinstance(target, ast.Subscript) or not is_array(scene.spot.value(target.value)):
+        return None
+    name, index = scene.quote(target.value), scene.quote(target.slice)
+    return _explained(
+        scene,
+        "item_deletion",
+        _("An item of an array cannot be deleted"),
+        name,
+        target.value,
+        _why(),
+        scene.fix(
+            _("Make a new array without it."),
+            scene.source.replace(statement, f"{name} = {scene.jnp}.delete({name}, {index})"),
+        ),
+    )
+
+
+@explains(phrases.SET_SHAPE)
+def assigned_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `x.shape = (2, 3)`."""
+    statement = scene.spot.statement
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Attribute):
+        return None
+    array = statement.targets[0].value
+    name = scene.quote(array)
+    return _explained(
+        scene,
+        "shape_assignment",
+        _("An array's shape cannot be assigned"),
+        name,
+        array,
+        _why(),
+        scene.fix(
+            _("Make a new array of that shape."),
+            scene.source.replace(statement, f"{name} = {name}.reshape({scene.quote(statement.value)})"),
+        ),
+    )
+
+
+@explains(phrases.NO_METHOD)
+def list_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `x.append(1.0)` and other methods that JAX's arrays do not have."""
+    call = scene.source.parents.get(scene.node)
+    if not isinstance(scene.node, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not scene.node:
+        return None
+    array, method = scene.node.value, scene.node.attr
+    name, given = scene.quote(array), ", ".join(scene.quote(a) for a in call.args)
+    new = {
+        "append": f"{scene.jnp}.append({name}, {given})",
+        "extend": f"{scene.jnp}.append({name}, {scene.jnp}.array({given}))",
+        "insert": f"{scene.jnp}.insert({name}, {given})",
+        "fill": f"{scene.jnp}.full_like({name}, {given})",
+        "numpy": f"numpy.asarray({name})",
+        "cpu": name,
+        "detach": f"{scene.lax}.stop_gradient({name})",
+        "size": f"{scene.atom(array)}.size",
+    }.get(method)
+    if new is None:
+        return None
+    statement = scene.spot.statement
+    alone = isinstance(statement, ast.Expr) and statement.value is call and name.isidentifier()
+    return _explained(
+        scene,
+        "list_method",
+        _("An array has no method `{name}`").format(name=method),
+        name,
+        array,
+        _why() if method in ("append", "extend", "insert", "fill") else _("It belongs to another library's arrays."),
+        scene.fix(
+            _("Make a new array, and keep it. In a loop, collect in a Python list and stack once at the end.")
+            if method in ("append", "extend", "insert")
+            else _("JAX's own way."),
+            scene.source.replace(call, f"{name} = {new}" if alone else new),
+        ),
+    )
+
+
+@explains(phrases.AT_CALLED)
+def at_called(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `x.at(0).set(1.0)`."""
+    call = scene.node
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "at":
+        return None
+    name, given = scene.quote(call.func.value), ", ".join(scene.quote(a) for a in call.args)
+    return _explained(
+        scene,
+        "at_called",
+        _("`.at` takes square brackets"),
+        name,
+        call.func.value,
+        _("`.at` names a place as an index does, so slices work in it, and these need brackets."),
+        scene.fix(_("Write an index, and keep the new array."), scene.source.replace(call, f"{name}.at[{given}]")),
+    )
+
+
+@explains(phrases.AT_ARITHMETIC)
+def at_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `x.at[0] + 1.0`."""
+    node = scene.node
+    if not isinstance(node, ast.BinOp) or not isinstance(node.left, ast.Subscript):
+        return None
+    place = node.left
+    if not isinstance(place.value, ast.Attribute):
+        return None
+    value = scene.quote(node.right)
+    call = f"add(-{scene.atom(node.right)})" if isinstance(node.op, ast.Sub) else None
+    if type(node.op) in _METHODS:
+        call = f"{_METHODS[type(node.op)]}({value})"
+    name = scene.quote(place.value.value)
+    return _explained(
+        scene,
+        "at_arithmetic",
+        _("`.at[...]` is a place, not a value"),
+        name,
+        place.value.value,
+        _("`.at[...]` only names the place; its methods, such as `.add(...)`, return the new array."),
+        scene.fix(
+            _("Call the method."),
+            scene.source.replace(node, f"{scene.quote(place)}.{call}") if call else None,
+        ),
+    )
+
+
+def _explained(
+    scene: Scene, kind: str, title: str, name: str, array: ast.expr, why: str, *fixes: object
+) -> Explanation | None:
+    value = scene.spot.value(array)
+    return scene.explanation(
+        kind,
+        title=title,
+        what=scene.what(name, value) if is_array(value) else "",
+        variable=name,
+        why=why,
+        fixes=fixes,  # type: ignore[arg-type]
+        link=phrases.AT_LINK,
+    )
