@@ -77,8 +77,8 @@ def init_network(key):
     """A helper for one layer is given the network's key each time."""
 
     def layer(rng, n_in, n_out):
-        scale = jnp.sqrt(2 / n_in)
-        return {"w": jax.random.normal(rng, (n_in * n_out,)) / scale * scale, "b": jnp.zeros(n_out)}  # first and second
+        w = jax.random.normal(rng, (n_out,)) / jnp.sqrt(n_in)  # first and second
+        return {"w": w, "b": jnp.zeros(n_out)}
 
     hidden = layer(key, 2, 8)  # first
     output = layer(key, 2, 3)  # second
@@ -1315,7 +1315,7 @@ def clone_drawn_twice(key):
     x = jax.random.normal(key, (3,))  # first
     y = jax.random.normal(twin, (3,))  # first and second
     z = jax.random.normal(twin, (3,))  # second
-    return x + y - y, z
+    return x + y, 2 * z
 
 
 @bug("drawn_twice", evidence=equal)
@@ -1324,7 +1324,7 @@ def original_drawn_twice_beside_a_clone(key):
     x = jax.random.normal(key, (3,))  # first
     y = jax.random.normal(jax.random.clone(key), (3,))  # first
     z = jax.random.normal(key, (3,))  # second
-    return x + y - y, z
+    return x + y, 2 * z
 
 
 # Libraries.
