@@ -197,3 +197,15 @@ def test_arrays_print_as_they_do_without_capture(capsys):
         show(x)
     assert "\n".join(lines) + "\n" == plain
     assert np.array(lines).shape == (1,)
+
+
+def test_the_names_of_the_package_are_there_and_load_only_what_they_need():
+    code = (
+        "import sys, jaxguide.debug as debug\n"
+        "assert 'jax' not in sys.modules\n"
+        "debug.capture, debug.recording, debug.scripted_breakpoints, debug.breakpoint_if_nonfinite\n"
+        "assert 'jaxguide.keys' not in sys.modules and 'jaxguide.interpret' not in sys.modules\n"
+        "assert set(debug.__all__) == set(debug._HOMES) and all(getattr(debug, name) for name in debug.__all__)\n"
+        "assert not hasattr(debug, 'nothing')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
