@@ -1,5 +1,6 @@
 """Arrange the events of a run as trees of keys: what was made of each key, and what was done with it."""
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -79,13 +80,14 @@ def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Ma
     """
     keys: dict[Bits, Key] = {bits: Key(bits, name) for bits, name in given.items()}
     roots = list(keys.values())
-    sites: dict[tuple[object, ...], list[str] | list[None]] = {}
 
-    def names(maker: Event, count: int) -> list[str] | list[None]:
-        site = (maker.use.kind, maker.places, count)
-        if site not in sites:
-            sites[site] = made_names(maker.places, maker.use.kind, count) or [None] * count
-        return sites[site]
+    @functools.cache
+    def made_as(places: tuple[Place, ...], kind: str, count: int) -> list[str] | list[None]:
+        return made_names(places, kind, count) or [None] * count
+
+    @functools.cache
+    def used_as(places: tuple[Place, ...], verb: str | None) -> str | None:
+        return key_name(places, 0, verb)
 
     for event in events:
         bits = event.use.bits
@@ -95,15 +97,18 @@ def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Ma
             roots.append(key)
         if event.use.kind == "seed":
             key.seeds.append(event)
-            key.name = key.name or names(event, 1)[0]
+            key.name = key.name or made_as(event.places, "seed", 1)[0]
             continue
-        _name_by_use(key, event)
+        if key.name is None and not key.operations:  # its makers did not tell, so as the line calls it that uses it
+            name = used_as(event.places, event.use.sampler if event.use.kind == "draw" else event.use.kind)
+            key.name = name if name is None or key.position is None else f"{name} #{key.position}"
         operation = key.operation(event)
         operation.events.append(event)
         if event.use.kind == "clone":
             continue
-        for position, made in enumerate(event.made):
-            called = names(event, len(event.made))[position]
+        for position, (made, called) in enumerate(
+            zip(event.made, made_as(event.places, event.use.kind, len(event.made)), strict=True)
+        ):
             if made in keys:  # an earlier operation made the same, which is a problem of its own
                 operation.again.append((called, keys[made]))
                 continue
@@ -119,14 +124,6 @@ def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Ma
         if bits in keys and kind not in keys[bits].problems:
             keys[bits].problems.append(kind)
     return roots
-
-
-def _name_by_use(key: Key, event: Event) -> None:
-    """Name a key as the line calls it that uses it, where none of its makers said more."""
-    if key.name is not None or key.operations:
-        return
-    name = key_name(event.places, 0, event.use.sampler if event.use.kind == "draw" else event.use.kind)
-    key.name = name if name is None or key.position is None else f"{name} #{key.position}"
 
 
 def chain(key: Key) -> list[tuple[Key, Operation]]:
