@@ -62,7 +62,9 @@ class HostCall:
         ranks = tuple(map(jnp.ndim, jax.tree.leaves(args)))
         key = (ranks, describe_out(out), jax.tree.structure(out))
         if key not in self._checked:
-            self._checked[key] = Checked(self._fn, self.name, out, ranks, self.elementwise, self._keep)
+            self._checked[key] = Checked(
+                self._fn, self.name, out, ranks, self.elementwise, self._out is None, self._keep
+            )
         return self._checked[key], out
 
     def run(self, call: Callable[..., Any], args: Sequence[Any]) -> Any:

@@ -33,6 +33,7 @@ class Checked:
         out: the promised pytree of `jax.ShapeDtypeStruct`; None to ignore what comes back.
         ranks: of each array among the arguments, the rank before `jax.vmap` added axes in front.
         elementwise: align ranks before the call, and narrow floats to the promised width after it.
+        guessed: the promise was inferred from the arguments; integers may then give integers.
         failed: called with the error before it is raised.
     """
 
@@ -41,6 +42,7 @@ class Checked:
     out: Any
     ranks: tuple[int, ...]
     elementwise: bool
+    guessed: bool
     failed: Callable[[HostFunctionError], None]
 
     def __call__(self, *args: Any) -> Any:
@@ -54,17 +56,22 @@ class Checked:
                     for x, r in zip(arrays, self.ranks, strict=True)
                 ]
             result = call_on_host(self.fn, self.name, jax.tree.unflatten(structure, arrays))
-            return None if self.out is None else self._kept(result, mapped)
+            if self.out is None:
+                return None
+            integers = self.guessed and all(x.dtype.kind in "iu" for x in arrays)
+            return self._kept(result, mapped, integers)
         except HostFunctionError as error:
             self.failed(error)
             raise
 
-    def _kept(self, result: Any, mapped: tuple[int, ...]) -> Any:
+    def _kept(self, result: Any, mapped: tuple[int, ...], integers: bool) -> Any:
         """Return `result` as the promised arrays."""
         promise, structure = jax.tree.flatten(self.out)
         got = jax.tree.leaves(result)
         if _plain(result) != _plain(self.out):
             raise self._broken(_described(result), describe_out(self.out, mapped))
+        if integers:
+            got = [x.astype(float) if getattr(x, "dtype", np.dtype(bool)).kind in "iu" else x for x in got]
         return jax.tree.unflatten(
             structure, [self._array(x, spec, mapped) for x, spec in zip(got, promise, strict=True)]
         )

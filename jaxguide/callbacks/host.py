@@ -77,7 +77,8 @@ def host_function(
 
     Returns:
         A function of arrays. Its results have exactly the promised shapes and dtypes: NumPy's 64-bit results are
-        narrowed to the promised width, as JAX does, and of an elementwise function 32-bit results too. It has a method `verify`.
+        narrowed to the promised width, as JAX does, and of an elementwise function 32-bit results too. It has a method
+        `verify`.
 
     Raises:
         TypeError, ValueError: an argument that cannot be, here or where the function is called; in `jax.grad`, a

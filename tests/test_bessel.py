@@ -1,0 +1,103 @@
+"""bessel_jv: SciPy's values, and derivatives to second order and beyond under every transformation."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.special
+from hlo import normalised_hlo
+
+from jaxguide import compat
+from jaxguide.callbacks import bessel_jv
+
+ORDERS = np.arange(5)
+Z = np.linspace(0.0, 20.0, 41, dtype=np.float32)
+
+
+def derivative(order):
+    f = bessel_jv
+    for _ in range(order):
+        f = jax.grad(f, 1)
+    return jax.vmap(jax.vmap(f, (None, 0)), (0, None))
+
+
+@pytest.mark.parametrize("jit", [lambda f: f, jax.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+def test_values_and_derivatives_equal_scipys(order, jit):
+    expected = scipy.special.jvp(ORDERS[:, None], Z.astype(float), order)
+    np.testing.assert_allclose(jit(derivative(order))(ORDERS, Z), expected, atol=3e-7)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_the_recurrence_is_exact_in_float64(order):
+    with compat.float64():
+        out = derivative(order)(ORDERS, Z.astype(float))
+    np.testing.assert_allclose(out, scipy.special.jvp(ORDERS[:, None], Z.astype(float), order), atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "hessian",
+    [
+        jax.hessian(bessel_jv, 1),
+        jax.jit(jax.hessian(bessel_jv, 1)),
+        jax.jacfwd(jax.jacfwd(bessel_jv, 1), 1),
+        jax.jacrev(jax.jacfwd(bessel_jv, 1), 1),
+        jax.jacrev(jax.jacrev(bessel_jv, 1), 1),
+    ],
+)
+def test_second_order_in_every_combination_of_modes(hessian):
+    for v in (0, 1, 3):
+        np.testing.assert_allclose(hessian(v, 2.0), scipy.special.jvp(v, 2.0, 2), rtol=2e-6)
+
+
+def test_the_documents_numbers_come_out():
+    def j1(z):
+        return bessel_jv(1, z)
+
+    printed = "[ 0.          0.44005057  0.5767248   0.33905897 -0.06604332]"
+    z = jnp.arange(5.0)
+    assert [str(f(z)) for f in (j1, jax.jit(j1), jax.vmap(j1))] == [printed] * 3
+    assert str(jax.grad(j1)(2.0)) == "-0.06447162"
+    assert str(jax.hessian(j1)(2.0)) == "-0.4003078"
+
+
+def test_it_satisfies_bessels_equation():
+    v, z = 2, jnp.linspace(0.5, 10, 20)
+    first, second = (
+        jax.vmap(f)(z) for f in (jax.grad(lambda z: bessel_jv(v, z)), jax.hessian(lambda z: bessel_jv(v, z)))
+    )
+    np.testing.assert_allclose(z**2 * second + z * first + (z**2 - v**2) * bessel_jv(v, z), 0, atol=2e-5)
+
+
+def test_the_derivative_agrees_with_finite_differences_at_fractional_orders_too():
+    assert bessel_jv.verify(ORDERS[:, None], Z[1:]).agrees
+    assert bessel_jv.verify(np.array([0.5, 1.3]), np.array([2.0, 3.0])).agrees
+
+
+def test_the_order_has_no_derivative():
+    with pytest.raises(TypeError, match="`bessel_jv` has no derivative with respect to `v`"):
+        jax.grad(bessel_jv)(1.0, 2.0)
+
+
+def test_the_compiled_gradient_equals_that_of_the_rule_written_by_hand():
+    @jax.custom_jvp
+    def jv(v, z):
+        shape = jnp.broadcast_shapes(jnp.shape(v), jnp.shape(z))
+        return jax.pure_callback(
+            lambda v, z: scipy.special.jv(v, z).astype(z.dtype),
+            jax.ShapeDtypeStruct(shape, jnp.float32),
+            v,
+            z,
+            vmap_method="expand_dims",
+        )
+
+    jv.defjvp(lambda at, change: (jv(*at), change[1] * ((jv(at[0] - 1, at[1]) - jv(at[0] + 1, at[1])) / 2)))
+
+    def by_hand(z):
+        return jax.grad(lambda z: jv(1, z))(z)
+
+    def wrapped(z):
+        return jax.grad(lambda z: bessel_jv(1, z))(z)
+
+    assert normalised_hlo(wrapped, 2.0) == normalised_hlo(by_hand, 2.0)
+    assert normalised_hlo(jax.vmap(wrapped), Z) == normalised_hlo(jax.vmap(by_hand), Z)
