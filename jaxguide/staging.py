@@ -15,10 +15,12 @@ class Staged:
     Args:
         jaxpr: the closed jaxpr, as `jax.make_jaxpr` returns it.
         arguments: the flat values of its inputs, in order.
+        result: what the function returns, with `jax.ShapeDtypeStruct` in place of arrays.
     """
 
     jaxpr: Any
     arguments: tuple[Any, ...]
+    result: Any = None
 
 
 def is_traced_argument(leaf: Any) -> bool:
@@ -60,4 +62,5 @@ def stage(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *
         return fn(*positional, **keywords)
 
     arguments = tuple(leaves[i] for i in traced)
-    return Staged(jax.make_jaxpr(call)(*arguments), arguments)
+    jaxpr, result = jax.make_jaxpr(call, return_shape=True)(*arguments)
+    return Staged(jaxpr, arguments, result)

@@ -1,6 +1,7 @@
 """See what JAX traces and how often."""
 
 from jaxguide.tracing.asserts import assert_avoids, assert_max_equations, assert_uses
+from jaxguide.tracing.draw import draw_program
 from jaxguide.tracing.effects import SideEffect, SideEffects, side_effects
 from jaxguide.tracing.limit import TooManyTracesError, max_traces
 from jaxguide.tracing.lines import LineByLine, show_lines
@@ -24,6 +25,7 @@ __all__ = [
     "assert_avoids",
     "assert_max_equations",
     "assert_uses",
+    "draw_program",
     "max_traces",
     "program",
     "show_lines",

@@ -1,0 +1,166 @@
+"""Draw a function's program: one row for each equation, in order, with arcs for what flows where."""
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+
+from jaxguide.arguments import describe, require_call
+from jaxguide.lines import Line, function_name, place_name
+from jaxguide.render import Drawing, Picture
+from jaxguide.render.svg import text_width
+from jaxguide.staging import is_traced_argument
+from jaxguide.text import _, plural
+from jaxguide.tracing.diagram import Row, folded, rows_of
+from jaxguide.tracing.programs import staged
+
+_MOST_ROWS = 40
+_ROW, _INDENT, _GAP, _WIDEST = 22, 18, 24, 46  # the last in characters
+
+
+def draw_program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Picture:
+    """Draw the jaxpr of `fn` for the given arguments as text and SVG.
+
+    Each row is one equation: what it makes, its primitive, what it takes, the type, and the line of yours that it
+    comes from. Inputs have the names of the function's arguments. Loops, branches and calls of your own functions are
+    boxes; a library's function is one row. In the SVG an arc goes from the row that makes a value to each row that
+    takes it. Of a program with more than 40 rows the longest parts are folded.
+
+    Rests on `jax.make_jaxpr`.
+
+    >>> import jax.numpy as jnp
+    >>> def layer(w, x):
+    ...     return jnp.tanh(w @ x)
+    >>> draw_program(layer, jnp.ones((3, 4)), jnp.ones(4))
+    layer(w, x): 2 equations
+      w                    float32[3,4]
+      x                    float32[4]
+      a = dot_general w x  float32[3]    ..., line 2: return jnp.tanh(w @ x)
+      b = tanh a           float32[3]    line 2
+      return b             float32[3]
+
+    Args:
+        fn: any function that can be traced.
+        args, kwargs: its arguments, as for `program`: arrays, keys and floats are traced, the rest stay static.
+
+    Returns:
+        A picture: `print` gives the text, a notebook shows the drawing, `.svg` is the drawing as a file's text.
+
+    Raises:
+        TypeError: if `fn` is no function, or does not take these arguments.
+        Exception: whatever `fn` raises while it is traced.
+    """
+    require_call("draw_program", fn, args, kwargs)
+    found = staged(fn, args, kwargs)
+    named = list(_named_arguments(fn, args, kwargs))
+    inputs = [name for name, value in named if is_traced_argument(value)] if found.arguments else []
+    outputs = [jax.tree_util.keystr(path) for path, _leaf in jax.tree_util.tree_flatten_with_path(found.result)[0]]
+    statics = [f"{name} = {_brief(value)}" for name, value in named if name not in inputs]
+    rows = rows_of(found.jaxpr, inputs, outputs)
+    equations = sum(row.primitives.total() for row in rows)
+    rows = folded(rows, _MOST_ROWS)
+    title = _title(fn, equations, statics)
+    places = list(_places(rows))
+    text = _as_text(title, rows, places)
+    drawing = _as_drawing(title, text, rows, places)
+    return Picture(text, drawing.html(), drawing.svg())
+
+
+def _named_arguments(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the leaves of the arguments in JAX's order, each with the argument's name and its place in it."""
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
+    for path, leaf in jax.tree_util.tree_flatten_with_path((tuple(args), dict(kwargs)))[0]:
+        side, place, *inner = path
+        if side.idx == 1:
+            name = place.key
+        else:
+            name = names[place.idx] if place.idx < len(names) else f"{rest}[{place.idx - len(names)}]"
+        yield f"{name}{jax.tree_util.keystr(tuple(inner))}", leaf
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 30 and "\n" not in text else describe(value)
+
+
+def _title(fn: Callable[..., Any], equations: int, statics: Sequence[str]) -> str:
+    try:
+        parameters = ", ".join(inspect.signature(fn).parameters)
+    except (TypeError, ValueError):
+        parameters = "..."
+    count = plural("{count} equation", "{count} equations", equations)
+    title = f"{function_name(fn)}({parameters}): {count}"
+    return title + (_("; static: {values}").format(values=", ".join(statics)) if statics else "")
+
+
+def _places(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield what each row says of its line: the file where it changes, the source where the line does."""
+    before: Line | None = None
+    for row in rows:
+        line = row.line
+        if line is None:
+            yield ""
+            continue
+        words = _("line {number}").format(number=line.number)
+        if before is None or line.file != before.file:
+            words = f"{place_name(line.file)}, {words}"
+        source = line.text() if line != before else None
+        yield f"{words}: {_cut(source)}" if source else words
+        before = line
+
+
+def _cut(words: str, most: int = _WIDEST) -> str:
+    return words if len(words) <= most else f"{words[: most - 3]}..."
+
+
+def _as_text(title: str, rows: Sequence[Row], places: Sequence[str]) -> str:
+    table = [("| " * row.depth + _cut(row.words), row.types, place) for row, place in zip(rows, places, strict=True)]
+    widths = [max((len(line[column]) for line in table), default=0) for column in (0, 1)]
+    lines = [f"  {words:{widths[0]}}  {types:{widths[1]}}  {place}".rstrip() for words, types, place in table]
+    return "\n".join([title, *lines])
+
+
+def _as_drawing(title: str, text: str, rows: Sequence[Row], places: Sequence[str]) -> Drawing:
+    spans = [i - source for i, row in enumerate(rows) for source in row.sources]
+    gutter = 16 + max((_bulge(span) for span in spans), default=0)
+    lefts = [gutter + _INDENT * row.depth for row in rows]
+    second = max((left + text_width(_cut(row.words)) for left, row in zip(lefts, rows, strict=True)), default=0) + _GAP
+    third = second + max((text_width(_cut(row.types, 30)) for row in rows), default=0) + _GAP
+    right = third + max(map(text_width, places), default=0) + 8
+    drawing = Drawing(title, text, max(right, text_width(title) + 16), _ROW * (len(rows) + 1) + 16)
+    drawing.words(8, 17, title, bold=True)
+
+    def middle(i: int) -> float:
+        return _ROW * (i + 1) + 16
+
+    for i, row in enumerate(rows):
+        if row.kind == "box":
+            last = next((j for j in range(i + 1, len(rows)) if rows[j].depth <= row.depth), len(rows)) - 1
+            inset = 4.0 * row.depth
+            top, bottom = middle(i) - _ROW / 2 + 1, middle(last) + _ROW / 2 - 1
+            drawing.box(lefts[i] - 6, top + 0, right - lefts[i] - inset, bottom - top - inset / 2, note=row.words)
+    for i, row in enumerate(rows):
+        for source in row.sources:
+            bulge = _bulge(i - source)
+            start, stop = lefts[source] - 3, lefts[i] - 3
+            y, end = middle(source) + 3, middle(i) - 3
+            path = f"M{start:g} {y:g} C{start - bulge:g} {y:g} {stop - bulge:g} {end:g} {stop:g} {end:g}"
+            drawing.path(path, arrow=True, note=f"{rows[source].words} -> {row.words}")
+    for i, row in enumerate(rows):
+        plain = row.kind in ("equation", "box")
+        drawing.words(lefts[i] + 2, middle(i) + 4.5, _cut(row.words), bold=plain)
+        drawing.words(second, middle(i) + 4.5, _cut(row.types, 30))
+        drawing.words(third, middle(i) + 4.5, places[i])
+    return drawing
+
+
+def _bulge(span: int) -> float:
+    """Return how far an arc over so many rows leans out; longer arcs further, so that they do not lie on shorter."""
+    return min(14 + 9 * math.sqrt(max(span - 1, 0)), 90)

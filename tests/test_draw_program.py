@@ -1,0 +1,192 @@
+"""Drawn programs: rows in program order, boxes for what is nested, arcs for what flows, folded where long."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from jaxguide.tracing import draw_program, program
+from jaxguide.tracing.diagram import folded, rows_of
+
+
+def line_number(words):
+    lines = Path(__file__).read_text().splitlines()
+    (number,) = [i for i, line in enumerate(lines, 1) if line.endswith(words)]
+    return number
+
+
+def normal(text):
+    """Return the rows without the widths of columns."""
+    return [re.sub(r" {2,}", "  ", line.strip()) for line in text.splitlines()]
+
+
+@jax.jit
+def squash(x):
+    y = jnp.where(x > 0, x, 0.5 * x)
+    return jnp.tanh(y)
+
+
+def layers(params, x, n=2):
+    for layer in params:
+        x = squash(layer["w"] @ x) * n  # one layer
+    return {"out": x, "norm": jnp.linalg.norm(x)}
+
+
+def walk(xs, w):
+    def body(c, x):
+        c = lax.cond(c.sum() > 0, lambda c: w @ c, jnp.sin, c)
+        return c + x, c.sum()
+
+    return lax.scan(body, jnp.zeros(3), xs)
+
+
+def until(x, step):
+    return lax.while_loop(lambda c: c < 10.0, lambda c: c + step, x)
+
+
+def params():
+    return [{"w": jnp.ones((3, 4))}, {"w": jnp.ones((2, 3))}]
+
+
+def test_rows_have_the_students_names_types_and_lines():
+    lines = normal(str(draw_program(layers, params(), jnp.ones(4))))
+    assert lines[0] == f"layers(params, x, n): {program(layers, params(), jnp.ones(4)).equations} equations"
+    assert lines[1:4] == [
+        "params[0]['w']  float32[3,4]",
+        "params[1]['w']  float32[2,3]",
+        "x  float32[4]",
+    ]
+    number = line_number("# one layer")
+    assert lines[4].startswith(
+        f"a = dot_general params[0]['w'] x  float32[3]  test_draw_program.py, line {number}: x = "
+    )
+    assert lines[5] == f"jit squash: a  float32[3]  line {number}"
+    assert lines[6].startswith("| b = gt a 0.0  bool[3]  line ")
+    assert [line.split("  ")[0] for line in lines[-2:]] == ["return ['norm']: m", "return ['out']: l"]
+
+
+def test_static_arguments_and_functions_that_need_values_are_named():
+    assert "; static: n = 3, mode = 'sum'" in str(draw_program(lambda x, n, mode: x * n, 1.0, 3, mode="sum"))
+    text = str(draw_program(lambda x: jnp.sin(x) if x > 0 else x, 2.0))
+    assert "; static: x = 2.0" in text
+    assert "a = sin 2.0" in text
+
+
+def test_a_scan_is_a_box_with_carry_steps_and_branches():
+    lines = [line.split("  ")[0] for line in normal(str(draw_program(walk, jnp.ones((5, 3)), jnp.ones((3, 3)))))]
+    start = next(i for i, line in enumerate(lines) if "scan, 5 steps:" in line)
+    assert lines[start] == "b, c = scan, 5 steps: w a xs"
+    assert lines[start + 1 : start + 3] == ["| carry d", "| in each step e"]
+    assert "| i = cond: h w d" in lines
+    assert lines.index("| | branch if h is 0") < lines.index("| | j = sin d") < lines.index("| | branch if h is 1")
+    assert "| | k = dot_general w d" in lines
+    assert [line for line in lines if "next carry" in line or "stacked" in line] == ["| next carry l", "| stacked m"]
+    assert lines[-2:] == ["return [0]: b", "return [1]: c"]
+
+
+def test_a_while_shows_its_condition_and_body():
+    lines = [line.split("  ")[0] for line in normal(str(draw_program(until, 1.0, 2.0)))]
+    assert lines[3:] == [
+        "a = while, any number of steps: step x",
+        "| carry b",
+        "| c = lt b 10.0",
+        "| goes on if c",
+        "| d = add b step",
+        "| next carry d",
+        "return a",
+    ]
+
+
+def test_a_librarys_function_is_one_row():
+    text = str(draw_program(lambda key: jax.random.normal(key, (3,)), jax.random.key(0)))
+    assert re.search(r"a = jit normal key \(\d+ equations inside\)", text)
+    assert "a = max x 0.0" in str(draw_program(lambda x: jax.nn.relu(x), 1.0))
+
+
+def test_each_row_flows_from_the_rows_that_make_what_it_takes():
+    rows = rows_of(jax.make_jaxpr(walk)(jnp.ones((5, 3)), jnp.ones((3, 3))), ["xs", "w"], ["[0]", "[1]"])
+    words = [row.words for row in rows]
+
+    def sources(start):
+        (row,) = [row for row in rows if row.words.startswith(start)]
+        return [words[i] for i in row.sources]
+
+    assert sources("b, c = scan") == ["xs", "w", "a = broadcast_in_dim 0.0"]
+    assert sources("k = dot_general") == ["w", "carry d"]
+    assert sources("l = add") == ["in each step e", "gives j", "gives k"]
+    assert sources("return [1]") == ["stacked m"]
+    assert all(source < i for i, row in enumerate(rows) for source in row.sources)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: (layers, (params(), jnp.ones(4))), lambda: (walk, (jnp.ones((5, 3)), jnp.eye(3)))]
+)
+@pytest.mark.parametrize(
+    "change", [lambda f: f, jax.jit, lambda f: jax.grad(lambda *a: jax.tree.leaves(f(*a))[0].sum())]
+)
+def test_every_equation_is_in_the_drawing(make, change):
+    fn, args = make()
+    text = str(draw_program(change(fn), *args))
+    assert f": {program(change(fn), *args).equations} equations" in text.splitlines()[0]
+
+
+def unrolled(xs):
+    total = 0.0
+    for x in xs:
+        total = total + jnp.sin(x) * 2
+    return total
+
+
+def test_a_long_program_is_folded_and_says_what_was_left_out():
+    text = str(draw_program(unrolled, jnp.ones(100)))
+    lines = text.splitlines()
+    assert len(lines) <= 45
+    total = program(unrolled, jnp.ones(100)).equations
+    assert lines[0] == f"unrolled(xs): {total} equations"
+    (fold,) = [line for line in lines if "..." in line and " equations: " in line]
+    hidden = int(re.search(r"\.\.\. (\d+) equations", fold).group(1))
+    shown = sum(" = " in line for line in lines)
+    assert hidden + shown == total > 300
+
+
+def test_folding_starts_with_the_longest_body_and_keeps_the_flow():
+    def nested(x):
+        x = lax.fori_loop(0, 3, lambda i, c: unrolled(c) + c, x)
+        return jnp.cos(x)
+
+    rows = rows_of(jax.make_jaxpr(nested)(jnp.ones(30)), ["x"], [""])
+    kept = folded(rows, 40)
+    assert len(kept) < 20
+    (i,) = [i for i, row in enumerate(kept) if row.kind == "fold"]
+    assert kept[i].depth == 1
+    assert i in {source for row in kept for source in row.sources}
+    assert all(source < i for i, row in enumerate(kept) for source in row.sources)
+    assert sum(row.primitives.total() for row in kept) == sum(row.primitives.total() for row in rows)
+
+
+def test_the_svg_is_well_formed_titled_and_described():
+    picture = draw_program(layers, params(), jnp.ones(4))
+    root = ElementTree.fromstring(picture.svg)
+    space = {"s": "http://www.w3.org/2000/svg"}
+    assert root.find("s:title", space).text == str(picture).splitlines()[0]
+    assert root.find("s:desc", space).text == str(picture)
+    assert len(root.findall("s:rect", space)) == 2  # the two calls of `squash`
+    arcs = root.findall("s:path", space)
+    assert "a = dot_general params[0]['w'] x" in arcs[0].find("s:title", space).text
+    assert "<svg" in picture._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("fn", "args", "message"),
+    [
+        (None, (), "`draw_program` needs a function and got None"),
+        (until, (1.0,), r"`draw_program` was asked to call `until\(x, step\)` with 1 argument"),
+    ],
+)
+def test_bad_arguments_are_refused_in_one_sentence(fn, args, message):
+    with pytest.raises(TypeError, match=message):
+        draw_program(fn, *args)
