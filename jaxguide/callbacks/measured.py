@@ -1,6 +1,7 @@
 """Measure on the installed JAX what each kind of host callback can do, and how often it runs."""
 
 import dataclasses
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ class Situation:
 
 
 def kinds() -> dict[str, Callable[[Callable[[Any], Any], bool], Call]]:
-    """Return for each kind of callback what makes a function that calls the host and returns its value, or its input."""
+    """Return for each kind what makes a function that calls the host; it returns the host's value, or its input."""
 
     def like(x: Any) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(jnp.shape(x), jnp.result_type(x))
@@ -180,7 +181,7 @@ def measure(kind: str, situation: Situation) -> Cell:
             result = jax.block_until_ready(situation.run(kinds()[kind](host, situation.default_vmap)))
             jax.effects_barrier()
     except Exception as error:  # each kind refuses with a class of its own, some with Exception itself
-        said = f"{type(error).__name__}: {error}".splitlines()[0]
+        said = re.sub(r" object at 0x[0-9a-f]+", "", f"{type(error).__name__}: {error}".splitlines()[0])
         agrees = None if not documented else documented == "no"
         return Cell(None, situation.expected, error=said, documented=documented, agrees=agrees)
     value = bool(np.all(np.asarray(result) == 7.0)) if situation.needs_value else None

@@ -34,11 +34,11 @@ class CallbackTable:
         return {"jax": self.jax_version, "platform": self.platform, "rows": rows}
 
     def __str__(self) -> str:
-        names = [kind.replace(" ", "\n") for kind in next(iter(self.rows.values()))]
+        names = [kind.split(" ") for kind in kinds()]
         lines = [self._title(), ""]
         width = max(len(label) for label in _labels().values()) + 1
         for part in range(2):
-            heads = [(name.split("\n") + [""])[part] for name in names]
+            heads = [[*name, ""][part] for name in names]
             lines.append(" " * width + "".join(f" {head:<15}" for head in heads).rstrip())
         for row, cells in self.rows.items():
             lines.append(f"{_labels()[row]:<{width}}" + "".join(f" {_word(c):<15}" for c in cells.values()).rstrip())
@@ -58,7 +58,7 @@ class CallbackTable:
         for row, cells in self.rows.items():
             data = "".join(
                 f'<td style="{edge};vertical-align:top" title="{escape(cell.error)}">{escape(_word(cell))}'
-                + (f"<br><small>{escape(_('the guide: '))}{escape(_guide(cell))}</small>" if cell.documented else "")
+                + (f"<br><small>{escape(_('guide:'))} {escape(_guide(cell))}</small>" if cell.documented else "")
                 + "</td>"
                 for cell in cells.values()
             )
@@ -78,29 +78,26 @@ class CallbackTable:
         )
 
     def _notes(self) -> list[str]:
+        different = len(self.differences())
         notes = [
-            _(
-                "✓ as often as plain Python would call it; ! otherwise; ✗ refused, or no value; ≠ not as the guide says."
-            ),
-            plural(
-                "{count} cell differs from the guide.", "{count} cells differ from the guide.", len(self.differences())
-            ),
+            _("✓ as often as plain Python calls it; ! otherwise; ✗ refused, or no value; ≠ not as the guide says."),
+            plural("{count} cell differs from the guide.", "{count} cells differ from the guide.", different),
         ]
         errors: dict[str, list[str]] = {}
         for row, cells in self.rows.items():
             for kind, cell in cells.items():
                 if cell.error:
                     errors.setdefault(cell.error, []).append(f"{kind}: {_labels()[row]}")
-        return notes + [f"✗ {'; '.join(places)}\n    {error}" for error, places in errors.items()]
+        return notes + [f"✗ {'; '.join(places)}:\n    {error}" for error, places in errors.items()]
 
 
 def callback_table() -> CallbackTable:
     """Measure on the installed JAX what each kind of host callback supports and how often it runs.
 
     Runs fifteen small programs with each of `jax.pure_callback`, `jax.experimental.io_callback` and
-    `jax.debug.callback`, the last two also with `ordered=True`: return values, `jit`, `vmap`, `grad`, loops, order, and
-    the cases in which a call is dropped, hoisted out of a loop, or repeated. It takes some seconds. Where JAX's guide to
-    external callbacks has the same question, its answer stands below, and differences are marked.
+    `jax.debug.callback`, the last two also with `ordered=True`: return values, `jit`, `vmap`, `grad`, loops, order,
+    and the cases in which a call is dropped, hoisted out of a loop, or repeated. It takes some seconds. Where JAX's
+    guide to external callbacks has the same question, its answer stands below, and differences are marked.
 
     >>> table = callback_table()
     >>> table.rows["constant_in_scan"]["pure_callback"].calls, table.rows["vmap_of_cond"]["debug.callback"].calls

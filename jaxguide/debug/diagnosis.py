@@ -23,6 +23,7 @@ from jaxguide.text import _
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ipykernel", "jupyterlab")
 # What the failing compile needs: a reduction that feeds an unordered callback, over this many elements or more.
 _PRINT_SIZE = 4096
+_GRID = "margin:0;display:grid;grid-template-columns:max-content 1fr;column-gap:1em;align-items:baseline"
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,8 @@ class Diagnosis:
 
     def _repr_html_(self) -> str:
         facts = "".join(
-            f'<dt style="float:left;clear:left;width:9em">{escape(name)}</dt>'
-            f'<dd style="margin:0 0 0 9.5em"><code style="{CODE}">{escape(value)}</code></dd>'
+            f'<dt style="font-weight:normal">{escape(name)}</dt>'
+            f'<dd style="margin:0"><code style="{CODE}">{escape(value)}</code></dd>'
             for name, value in self.facts.items()
         )
         troubles = "".join(
@@ -91,7 +92,7 @@ class Diagnosis:
         )
         tone = "bad" if not self.healthy else "partly" if self.troubles else "good"
         good = f'<p style="margin:0.5em 0">✓ {escape(_("No known trouble."))}</p>'
-        return f'<section style="{frame(tone)}"><dl style="margin:0">{facts}</dl>{troubles or good}</section>'
+        return f'<section style="{frame(tone)}"><dl style="{_GRID}">{facts}</dl>{troubles or good}</section>'
 
 
 def doctor() -> Diagnosis:
