@@ -19,6 +19,7 @@ from nbclient import NotebookClient
 from jaxguide.tracing import LineByLine, show_lines
 
 W = np.ones((3, 4), np.float32)
+k = 4  # a name that a pattern below binds
 
 
 def row(shown: LineByLine, words: str):
@@ -432,6 +433,44 @@ def test_cells_of_a_notebook_are_named_by_number():
     assert "2      n = x.ndim" in text
     assert "makes   sin, mul" in text
     assert "cell In[2], line 1" in output.data["text/html"]
+
+
+def all_kinds_of_statements(x, mode, *rest, **more):
+    try:
+        v = int(x)
+    except jax.errors.ConcretizationTypeError:
+        v = 3
+    with jax.named_scope("scope"):
+        q = x * v
+    for _i, (a, b) in enumerate([(1, 2), (3, 4)]):
+        q = q + a * b
+    while (n := v) > 100:
+        pass
+    kept = [i + 0 for i in (0, 5, 7)]
+    match mode:
+        case {"k": k}:
+            return q * k
+        case "b" if (y := x) is None:
+            return y
+        case _:
+            return q + rest[0] + more["last"], kept, n
+
+
+def test_all_kinds_of_statements_are_read():
+    shown = show_lines(all_kinds_of_statements, 1.0, "c", 2.0, last=3.0)
+    assert shown.error is None
+    assert shown.text.startswith("all_kinds_of_statements(x, mode, *rest, **more) · ")
+    assert "v" not in kinds(shown, "v = int")
+    assert kinds(shown, "v = 3") == {"v": ("static", "3")}
+    assert row(shown, "with ").times == row(shown, "q = x * v").times == 1
+    assert kinds(shown, "for _i")["b"] == ("static", "2 → 4")
+    assert row(shown, "q = q + a").primitives == {"add": 2}
+    assert kinds(shown, "while")["n"] == ("static", "3")
+    assert row(shown, "pass").state == "not run"
+    assert kinds(shown, "kept = ")["i (comprehension)"] == ("static", "0 ... 7")
+    assert kinds(shown, "case {") == {}
+    assert row(shown, "return q * k").state == "not run"
+    assert kinds(shown, "return q + rest")["more"] == ("traced", "{'last': float32[] weak}")
 
 
 def test_modules_and_functions_are_no_values():

@@ -162,8 +162,9 @@ def _picture(
     error: str | None,
     beside: bool,
 ) -> LineByLine:
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
+    names = [f"{stars.get(parameter.kind, '')}{parameter.name}" for parameter in parameters]
     name = function.__qualname__.rpartition("<locals>.")[2]
     title = f"{name}({', '.join(names)}) · {Line(source.file, source.start)}"
     foot = None if beside else error

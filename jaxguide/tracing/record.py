@@ -48,6 +48,7 @@ class Recorder:
         self._code = code
         self._codes = {id(inner): inner for inner in codes_within(code)}
         self._at: dict[int, Statement | None] = {}
+        self._outer: dict[int, dict[str, Any]] = {}  # what a comprehension's variables are outside of it
         self._raising: set[int] = set()
 
     def __enter__(self) -> "Recorder":
@@ -83,7 +84,9 @@ class Recorder:
             self._raising.add(id(frame))
         elif event == "opcode":
             if here is not None and here.inner_binds:
-                self._note(here, frame, here.inner_binds, own=False)
+                outer = self._outer.get(id(frame), {})
+                inner = [name for name in here.inner_binds if frame.f_locals.get(name) is not outer.get(name)]
+                self._note(here, frame, inner, own=False)
         elif event == "line":
             self._line(frame, here, self._source.statements.get(frame.f_lineno))
         elif event == "return":
@@ -97,9 +100,15 @@ class Recorder:
         again = now is here and now.repeats and frame.f_lineno == now.start
         if now is here and not again:
             self._raising.discard(id(frame))
+            if self._is_inner(frame.f_code):  # the next item of a comprehension
+                self._note(now, frame, now.inner_binds)
             return
         self._leave(frame, here)
         self._at[id(frame)] = now
+        if here is not None and now.block_end is not None and now.end < here.start <= now.block_end:
+            return  # the `with` is left
+        if now.inner_binds:
+            self._outer[id(frame)] = {name: frame.f_locals.get(name) for name in now.inner_binds}
         # A function on one line was counted by its call or its `def`, a lambda by the line that it is part of.
         if now is not self._source.head(frame.f_code.co_firstlineno) and not self._is_inner(frame.f_code):
             self._visited(now).times += 1
@@ -109,6 +118,7 @@ class Recorder:
         if here is not None and id(frame) not in self._raising:
             self._note(here, frame, [*here.binds, *(here.inner_binds if self._is_inner(frame.f_code) else ())])
         self._raising.discard(id(frame))
+        self._outer.pop(id(frame), None)
 
     def _note(self, statement: Statement, frame: FrameType, names: list[str], own: bool = True) -> None:
         code = frame.f_code
@@ -118,7 +128,7 @@ class Recorder:
             names = [name for name in [*names, *code.co_varnames] if name.split(".")[0] in code.co_varnames]
         values = frame.f_locals
         for name in names:
-            for shown, value in _values(name, values, frame.f_globals):
+            for shown, value in _values(name, code, values, frame.f_globals):
                 self._visited(statement).note((scope, shown), value)
 
     def _is_inner(self, code: CodeType) -> bool:
@@ -140,10 +150,11 @@ def _extra(code: CodeType) -> int:
     return bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)  # *args and **kwargs
 
 
-def _values(name: str, values: dict[str, Any], globals_: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _values(name: str, code: CodeType, values: dict[str, Any], globals_: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the name with its value where it says something: no modules, and no functions but local ones."""
     base, _, attribute = name.partition(".")
-    value = values.get(base, globals_.get(base, _MISSING))
+    local = base in code.co_varnames or base in code.co_cellvars or base in code.co_freevars
+    value = values.get(base, _MISSING if local else globals_.get(base, _MISSING))
     if value is _MISSING or isinstance(value, types.ModuleType):
         return
     if not attribute:

@@ -20,6 +20,7 @@ class Statement:
         inner_binds: the variables of the comprehensions in it.
         repeats: it is a loop whose body stands on the same line.
         body: the first line of a loop's body, None elsewhere.
+        block_end: the last line of a `with` block, None elsewhere: Python comes back to the head to leave it.
         runs: Python runs something for it (not for a docstring or a declaration).
     """
 
@@ -30,6 +31,7 @@ class Statement:
     inner_binds: list[str] = field(default_factory=list)
     repeats: bool = False
     body: int | None = None
+    block_end: int | None = None
     runs: bool = False
 
 
@@ -150,6 +152,8 @@ class _Reader:
         if _is_declaration(node):
             return
         statement.runs = True
+        if isinstance(node, ast.With | ast.AsyncWith):
+            statement.block_end = node.end_lineno
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             _add(statement.uses, [node.target.id])
         for inner in head:
