@@ -17,6 +17,7 @@ import jax.numpy as jnp
 
 import jaxguide
 from jaxguide import compat
+from jaxguide.render.prose import prose_html
 from jaxguide.render.theme import CODE, frame
 from jaxguide.text import _
 
@@ -87,7 +88,7 @@ class Diagnosis:
         )
         troubles = "".join(
             f'<p style="margin:0.5em 0"><strong>{_glyph(trouble)} {escape(_word(trouble))}:</strong> '
-            f"{escape(trouble.what)}<br>{escape(trouble.remedy)}</p>"
+            f"{prose_html(trouble.what)}<br>{prose_html(trouble.remedy)}</p>"
             for trouble in self.troubles
         )
         tone = "bad" if not self.healthy else "partly" if self.troubles else "good"

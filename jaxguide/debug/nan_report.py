@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from jaxguide.lines import Line
+from jaxguide.render.prose import prose_html
 from jaxguide.render.theme import CODE, frame
 from jaxguide.text import _
 
@@ -192,4 +193,4 @@ def _safe_input() -> str:
 def _html(line: str) -> str:
     if line.startswith("    "):
         return f'<code style="{CODE}">{escape(line)}</code>'
-    return escape(line)
+    return prose_html(line)

@@ -8,6 +8,7 @@ meaning, every state is a glyph and a word, and a declaration with a variable fo
 from html import escape
 
 from jaxguide.course.card.content import Content, Row, State
+from jaxguide.render.prose import prose_html
 from jaxguide.render.theme import CODE, LINE, WRAP, edge, frame
 
 _BLOCK = "margin:0.35em 0;padding:0"
@@ -17,14 +18,14 @@ def card_html(content: Content) -> str:
     """Return a card as one `<section>`: inline style, no script, no table."""
     parts = [_head(content)]
     if content.failed:
-        parts.append(f'<p style="{_BLOCK}">{_words(content.failed)}</p>')
+        parts.append(f'<p style="{_BLOCK}">{prose_html(content.failed)}</p>')
     if content.message:
-        parts.append(f'<p style="{_BLOCK};{WRAP}">{_words(content.message)}</p>')
+        parts.append(f'<p style="{_BLOCK};{WRAP}">{prose_html(content.message)}</p>')
     rows = [row for row in (content.call, *content.pair, content.error) if row]
     if rows:
         parts.append(_rows(content))
     if content.idea:
-        parts.append(f'<p style="{_BLOCK};{WRAP}">{_words(content.idea)}</p>')
+        parts.append(f'<p style="{_BLOCK};{WRAP}">{prose_html(content.idea)}</p>')
     after = [row for row in (content.misconceptions, content.hint) if row]
     if after:
         items = "".join(_item(row) for row in after)
@@ -59,7 +60,7 @@ def _rows(content: Content) -> str:
 
 
 def _item(row: Row) -> str:
-    text = f'<code style="{CODE}">{escape(row.text)}</code>' if row.code else _words(row.text)
+    text = f'<code style="{CODE}">{escape(row.text)}</code>' if row.code else prose_html(row.text)
     edge = f"border-left-width:1px;border-left-style:solid;border-left-color:{LINE}" if row.code else ""
     inner = f"padding:0 0 0 0.6em;{edge}" if row.code else "padding:0"
     return (
@@ -72,15 +73,5 @@ def _check(state: State, fact: str) -> str:
     # The edge repeats in colour what glyph and word say.
     return (
         f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(state.tone, 3)}">'
-        f"{escape(state.glyph)} <strong>{escape(state.word)}</strong> · {_words(fact)}</li>"
-    )
-
-
-def _words(text: str) -> str:
-    """Escape a sentence, and set what stands between backticks as code."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:  # an odd number of backticks: leave all as they are
-        return escape(text)
-    return "".join(
-        f'<code style="{CODE}">{escape(part)}</code>' if i % 2 else escape(part) for i, part in enumerate(parts)
+        f"{escape(state.glyph)} <strong>{escape(state.word)}</strong> · {prose_html(fact)}</li>"
     )
