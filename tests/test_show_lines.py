@@ -318,14 +318,15 @@ def test_a_line_that_raises_is_marked_after_what_came_before():
 
 
 @functools.partial(jax.jit, static_argnames="n")
-def fails_with_static(x, n):
-    y = jnp.zeros(n) + x
+def fails_with_static(x, n, k):
+    y = jnp.zeros(n) + x + k
     return jnp.zeros(y)
 
 
-def test_a_jitted_function_that_raises_keeps_its_static_arguments(capsys):
-    shown = show_lines(fails_with_static, jnp.float32(1), n=3)
-    assert row(shown, "y = ").primitives == {"broadcast_in_dim": 1, "add": 1}
+def test_a_jitted_function_that_raises_keeps_its_static_arguments():
+    shown = show_lines(fails_with_static, jnp.float32(1), n=3, k=3)
+    assert kinds(shown, "def fails")["k"] == ("traced", "int32[] weak")
+    assert row(shown, "y = ").primitives == {"broadcast_in_dim": 1, "add": 2, "convert_element_type": 1}
     assert row(shown, "return").error.startswith("TypeError: Shapes must be 1D sequences")
 
 

@@ -25,7 +25,7 @@ def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         Exception: whatever `fn` raises while it is traced.
     """
     if not is_jitted(fn):
-        return trace_until_error(fn, args, kwargs, is_traced_argument)[0]
+        return trace_until_error(fn, args, kwargs, lambda _, leaf: is_traced_argument(leaf))[0]
     jitted: Any = fn
     with nothing_remembered():
         return jitted.trace(*args, **kwargs).jaxpr
@@ -35,24 +35,25 @@ def trace_until_error(
     fn: Callable[..., Any],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
-    traced: Callable[[Any], bool],
+    traced: Callable[[int, Any], bool],
     keep: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> tuple[Any, Exception | None]:
     """Return the jaxpr of a call up to the error that `fn` raised, and that error (of a kind in `keep`).
 
     What `fn` returns need not be arrays.
 
-    >>> jaxpr, error = trace_until_error(lambda x: float(jax.numpy.sin(x)), (1.0,), {}, is_traced_argument, Exception)
+    >>> fn = lambda x: float(jax.numpy.sin(x))
+    >>> jaxpr, error = trace_until_error(fn, (1.0,), {}, lambda number, leaf: True, Exception)
     >>> [str(eqn.primitive) for eqn in jaxpr.jaxpr.eqns], type(error).__name__
     (['sin'], 'ConcretizationTypeError')
 
     Args:
         fn, args, kwargs: the call.
-        traced: tells of a leaf of the arguments whether to trace it.
+        traced: tells of a leaf of the arguments, by its number and value, whether to trace it.
         keep: the kinds of error to return; every other error is raised.
     """
     leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
-    places = [i for i, leaf in enumerate(leaves) if traced(leaf)]
+    places = [i for i, leaf in enumerate(leaves) if traced(i, leaf)]
     caught: list[Exception] = []
 
     def call(*values: Any) -> Any:

@@ -73,7 +73,7 @@ def view_html(title: str, rows: "Sequence[Row]", elsewhere: dict[str, int], erro
         foot += f'<p style="{edge("bad", 3)};padding-left:0.5em">✗ {escape(error)}</p>'
     legend = _(
         "~ traced: while JAX traces, only its type is known. = static: a Python value, fixed in the program. "
-        "+ what the line put into the program."
+        "+ makes: what the line put into the program."
     )
     return (
         f'<section style="{frame("quiet")};max-width:72em">'

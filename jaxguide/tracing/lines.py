@@ -94,7 +94,7 @@ def show_lines(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> LineByLine:
             if is_jitted(fn):
                 jaxpr = trace_anew(fn, args, kwargs)
             else:
-                jaxpr, error = trace_until_error(fn, args, kwargs, is_traced_argument, Exception)
+                jaxpr, error = trace_until_error(fn, args, kwargs, _is_traced, Exception)
         except Exception as raised:
             error = raised
     if recorder.traced_arguments is None and error is not None:
@@ -133,17 +133,18 @@ def _written(fn: Callable[..., Any]) -> tuple[FunctionType, Source]:
     return function, source
 
 
+def _is_traced(_number: int, leaf: Any) -> bool:
+    return is_traced_argument(leaf)
+
+
 def _again(fn: Any, args: Any, kwargs: Any, traced: dict[str, bool]) -> Any:
     """Return the jaxpr, up to the error, of a jitted function, with those arguments traced that were so under jit."""
-    bound = inspect.signature(fn).bind(*args, **kwargs)
-    static = {
-        id(leaf)
-        for name, value in bound.arguments.items()
-        if not traced.get(name, True)
-        for leaf in jax.tree.leaves(value)
-    }
+    leaves, structure = jax.tree.flatten((args, kwargs))
+    positional, keywords = jax.tree.unflatten(structure, range(len(leaves)))
+    bound = inspect.signature(fn).bind(*positional, **keywords).arguments
+    static = {number for name in bound if not traced.get(name, True) for number in jax.tree.leaves(bound[name])}
     with contextlib.redirect_stdout(io.StringIO()):
-        return trace_until_error(fn.__wrapped__, args, kwargs, lambda leaf: id(leaf) not in static, Exception)[0]
+        return trace_until_error(fn.__wrapped__, args, kwargs, lambda number, _leaf: number not in static, Exception)[0]
 
 
 def _one_line(error: Exception) -> str:
