@@ -169,6 +169,25 @@ def test_a_print_of_another_thread_is_no_part_of_the_transcript(capsys):
     assert capsys.readouterr().out == "elsewhere\n"
 
 
+def test_what_an_expression_prints_is_part_of_the_transcript():
+    with scripted_breakpoints(["p print(6 * 7)", "c"]) as transcript:
+        product(1.0)
+    assert str(transcript).splitlines()[1:4] == ["(jdb) p print(6 * 7)", "42", "None"]
+
+
+def test_command_loops_of_others_ask_their_user(monkeypatch):
+    class Shell(cmd.Cmd):
+        def do_leave(self, line):
+            return True
+
+    asked = []
+    monkeypatch.setattr(builtins, "input", lambda prompt: (asked.append(prompt), "leave")[1])
+    with scripted_breakpoints(["c"]) as transcript:
+        Shell().cmdloop()
+    assert asked == ["(Cmd) "]
+    assert transcript.stops == 0
+
+
 def test_of_nested_scripts_the_innermost_types():
     with scripted_breakpoints(["p x", "c", "p x", "c"]) as outer:
         product(1.0)
@@ -430,3 +449,10 @@ def test_a_large_batch_compiles_in_one_loop_over_rows():
         return normalised_hlo(jax.vmap(quotient), np.ones(n, np.float32), np.ones(n, np.float32)).count("custom-call(")
 
     assert size(50) == size(5) == 1
+
+
+def test_rows_are_looked_at_one_by_one_only_when_one_of_them_is_not_finite():
+    for transform in (jax.vmap, lambda f: jax.vmap(jax.vmap(f))):
+        entry = normalised_hlo(transform(quotient), TWO_BAD, TWO_BAD).split("ENTRY")[1]
+        assert " conditional(" in entry
+        assert " while(" not in entry

@@ -1,5 +1,6 @@
 """Captured output: the printed lines of a block, from every thread, in a terminal and in a kernel."""
 
+import contextlib
 import logging
 import os
 import subprocess
@@ -11,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxguide.debug import capture
+from jaxguide.debug import capture, recording, scripted_breakpoints
 
 
 def test_prints_of_python_and_jax_come_in_order():
@@ -129,6 +130,26 @@ def test_lines_are_there_while_the_block_runs():
         jax.jit(lambda x: jax.debug.print("{}", x))(1)
         jax.effects_barrier()
         assert lines == ["1"]
+
+
+@pytest.mark.parametrize("block", [capture, recording, lambda: scripted_breakpoints([])])
+@pytest.mark.parametrize("error", [None, ValueError])
+def test_callbacks_are_waited_for_before_and_at_the_end_of_a_block(block, error, monkeypatch):
+    # CPU runs callbacks within the call, so that nothing can be late here: see that the wait is there.
+    waits, wait = [], jax.effects_barrier
+    monkeypatch.setattr(jax, "effects_barrier", lambda: (waits.append(sys.stdout), wait()))
+
+    def run():
+        with block():
+            waits.append("block")
+            inside.append(sys.stdout)
+            if error:
+                raise error
+
+    inside, outside = [], sys.stdout
+    with pytest.raises(error) if error else contextlib.nullcontext():
+        run()
+    assert waits == [outside, "block", inside[0]]
 
 
 def test_stderr_and_logging_are_not_captured(capsys):

@@ -186,6 +186,7 @@ def test_values_are_copies_of_what_was_there():
     with recording() as rec:
         f(np.zeros(1000, np.float32))
     np.testing.assert_array_equal(rec["x"], np.broadcast_to(np.arange(50.0)[:, None], (50, 1000)))
+    rec.entries("x")[0][0] = 5
 
 
 def test_a_recording_can_be_read_inside_its_block():

@@ -110,7 +110,7 @@ def _driven(transcript: Transcript) -> Iterator[None]:
         keyboard: Any = _Keyboard(transcript)
         screen: Any = _Screen(transcript, sys.stdout)
         self.use_rawinput, self.stdin, self.stdout = False, keyboard, screen
-        with contextlib.redirect_stdout(screen):  # some commands print past the debugger's own output
+        with contextlib.redirect_stdout(screen):  # for expressions that print
             return original(self, intro)
 
     cmd.Cmd.cmdloop = cmdloop  # type: ignore[method-assign]

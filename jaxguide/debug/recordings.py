@@ -158,7 +158,7 @@ def record(name: str, value: Any, *, ordered: bool = True) -> None:
     """
     _require_arrays("record", name, value)
     if _records():
-        _insert(name, value, ordered)
+        jax.debug.callback(functools.partial(_receive, name), jax.tree.map(_plain, value), ordered=ordered)
 
 
 def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
@@ -208,7 +208,7 @@ def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
         return value
 
     def backward(_: None, cotangent: Any) -> tuple[Any]:
-        _insert(name, cotangent, ordered)
+        record(name, cotangent, ordered=ordered)
         return (cotangent,)
 
     identity.defvjp(lambda value: (value, None), backward)
@@ -240,14 +240,9 @@ def _records() -> bool:
     return bool(_context.cache_info().currsize and _context().value)
 
 
-def _insert(name: str, value: Any, ordered: bool) -> None:
-    jax.debug.callback(functools.partial(_receive, name), jax.tree.map(_plain, value), ordered=ordered)
-
-
 def _receive(name: str, value: Any) -> None:
-    copy = jax.tree.map(np.array, value)  # a view would show memory that the program goes on to use
     if _open:  # a program compiled in a recording may run after it
-        _open[-1].add(name, copy)
+        _open[-1].add(name, jax.tree.map(np.array, value))  # copies, which the reader may write to
 
 
 def _plain(leaf: Any) -> Any:
