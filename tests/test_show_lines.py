@@ -212,17 +212,24 @@ def test_what_jax_remembers_of_earlier_calls_hides_nothing_and_stays():
     assert len(traces) == 3
 
 
+def twice(v):
+    return jnp.sin(v) * 3
+
+
 def inner_jit(x):
     step = jax.jit(jnp.sin)
     norm = jax.jit(lambda v: v / 2)
     x = step(x)
     x = step(x)
-    return norm(x) + norm(x)
+    y = jax.lax.map(twice, x)
+    z = jax.lax.map(twice, x)
+    return norm(x) + norm(x), y, z
 
 
 def test_a_call_that_jax_remembers_counts_on_each_line_that_makes_it():
     shown = show_lines(inner_jit, jnp.ones(2))
     assert [found.primitives for found in shown.rows if "x = step(x)" in found.source[0]] == [{"sin": 1}] * 2
+    assert row(shown, "y = ").primitives == row(shown, "z = ").primitives == {"scan": 1, "sin": 1, "mul": 1}
     assert row(shown, "lambda v").primitives == {"div": 2}
     assert row(shown, "return").primitives == {"jit": 2, "add": 1}
 

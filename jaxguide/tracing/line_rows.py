@@ -12,8 +12,6 @@ from jaxguide.tracing.describe import Seen
 from jaxguide.tracing.record import Visits
 from jaxguide.tracing.source import Source, Statement
 
-_Place = tuple[int, Statement]  # the code object's id, and the statement in it
-
 
 @dataclass(frozen=True)
 class Name:
@@ -141,35 +139,32 @@ def primitives_by_statement(
     found: dict[Statement, Counter[str]] = {}
     elsewhere: Counter[str] = Counter()
 
-    def note(place: _Place | None, name: str) -> None:
-        counts = elsewhere if place is None else found.setdefault(place[1], Counter())
+    def note(place: Statement | None, name: str) -> None:
+        counts = elsewhere if place is None else found.setdefault(place, Counter())
         counts[name] += 1
 
-    def visit(inner: Any, outer: _Place | None) -> set[Statement | None]:
+    def visit(inner: Any, outer: Statement | None) -> set[Statement | None]:
         statements: set[Statement | None] = set()
         for eqn in compat.jaxpr_parts(inner)[0].eqns:
-            here = _place(eqn.source_info, source, codes)
-            # JAX keeps the trace of an inner call: equations used again still name the line that was first.
-            if outer is not None and (here is None or here[0] == outer[0]):
-                here = outer
+            here = _place(eqn.source_info, source, codes) or outer  # inside a call JAX's tracebacks end at the call
             called = called_jaxpr(eqn)
             if called is None:
                 note(here, eqn.primitive.name)
                 for body in inner_jaxprs(eqn):
                     visit(body, here)
-            elif visit(called, here) - {here and here[1]} and here is not None:
+            elif visit(called, here) - {here} and here is not None:
                 note(here, eqn.primitive.name)
-            statements.add(here and here[1])
+            statements.add(here)
         return statements
 
     visit(jaxpr, None)
     return {statement: dict(counts) for statement, counts in found.items()}, dict(elsewhere)
 
 
-def _place(source_info: Any, source: Source, codes: set[int]) -> _Place | None:
+def _place(source_info: Any, source: Source, codes: set[int]) -> Statement | None:
     for code, instruction in compat.traceback_frames(source_info):
         if id(code) in codes:
             statement = source.statements.get(compat.frame_line(code, instruction))
             if statement is not None:
-                return id(code), statement
+                return statement
     return None
