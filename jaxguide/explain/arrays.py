@@ -133,11 +133,11 @@ def repeated_list(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=variable,
         why=_("A Python list is made now, while JAX records the program, and the count comes later."),
         fixes=[
+            static_fix(scene, tracer),
             scene.fix(
-                _("To multiply every entry: make an array of the list."),
+                _("If every entry is to be multiplied: make an array of the list."),
                 scene.source.replace(node.left, f"{scene.jnp}.array({scene.quote(node.left)})"),
             ),
-            static_fix(scene, tracer),
         ],
         link=phrases.STATIC_LINK,
     )
@@ -260,7 +260,7 @@ def formatted(scene: Scene, found: re.Match[str]) -> Explanation | None:
         kind = "format_of_array"
     return scene.explanation(
         kind,
-        title=_("A format for one number"),
+        title=_("A text is made of a value that is still traced") if is_tracer(value) else _("A format for one number"),
         what=scene.what(text, value),
         variable=text,
         why=why,

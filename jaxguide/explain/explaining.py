@@ -91,9 +91,10 @@ def _explain_one(error: BaseException) -> Explanation | None:
         return None
     if scene.spot.source is None or scene.spot.node is None:
         return None
+    of_jax = scene.is_of_jax()
     for phrase, rule in RULES:
         found = phrase.match(error)
-        if found is None:
+        if found is None or (phrase.shared and not of_jax):
             continue
         try:
             explanation = rule(scene, found)

@@ -47,14 +47,13 @@ def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 source.replace(node, f"{scene.jnp}.where({mask}, {values}, 0)"),
             )
         )
-    fixes.append(
-        scene.fix(
-            _("Pack them to the front, at full length, filled up with 0."),
-            source.replace(node, f"{scene.jnp}.compress({mask}, {values}, size={scene.atom(node.value)}.shape[0])")
-            if getattr(traced[1], "ndim", 0) == 1
-            else None,
+    if reduced is None and getattr(traced[1], "ndim", 0) == 1:
+        fixes.append(
+            scene.fix(
+                _("Pack them to the front, at full length, filled up with 0."),
+                source.replace(node, f"{scene.jnp}.compress({mask}, {values}, size={scene.atom(node.value)}.shape[0])"),
+            )
         )
-    )
     return scene.explanation(
         "boolean_mask",
         title=_("A mask picks a number of values that is not known"),

@@ -55,7 +55,7 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
             source.replace(call, f"{scene.atom(call.args[0])}.astype({name})"),
         )
         static = static_fix(scene, tracer) if name == "int" else None
-        first = [static, keep] if name == "int" and _is_size(scene, call) else [keep, static]
+        first = [static] if static is not None and _is_size(scene, call) else [keep, static]
         return scene.explanation(
             "number_of_tracer",
             title=_("`{name}(...)` needs a value that is still traced").format(name=name),

@@ -11,18 +11,22 @@ API = f"{_DOCS}/_autosummary"
 
 @dataclass(frozen=True)
 class Phrase:
-    """One kind of message: the class of the exception, and what its text has."""
+    """One kind of message: the class of the exception, what its text has, and whether others say the same.
+
+    Python and NumPy have the words of a `shared` one too.
+    """
 
     error: type[BaseException]
     text: re.Pattern[str]
+    shared: bool = False
 
     def match(self, error: BaseException) -> re.Match[str] | None:
         """Return the match in an error's message, None where class or text differ."""
         return self.text.search(str(error)) if isinstance(error, self.error) else None
 
 
-def _phrase(error: type[BaseException], text: str = "") -> Phrase:
-    return Phrase(error, re.compile(text, re.DOTALL))
+def _phrase(error: type[BaseException], text: str = "", *, shared: bool = False) -> Phrase:
+    return Phrase(error, re.compile(text, re.DOTALL), shared)
 
 
 # The word that JAX has for a transformation, or the class of its tracers -> what a student writes.
@@ -71,8 +75,8 @@ PARAMETER = _phrase(TypeError, r"In a call to primitive (\w+), the value of para
 SIZE = re.compile(r"The size argument of jnp\.nonzero|first argument of jnp\.unique|jnp\.(?:nonzero|unique|argwhere)")
 UNHASHABLE_TRACER = _phrase(TypeError, r"unhashable type: '(?:\w+\.)*\w*Tracer'")
 
-SET_ITEM = _phrase(TypeError, r"immutable and do not support in-place item assignment|does not support item assignment")
-DELETE_ITEM = _phrase(AttributeError, r"__delitem__")
+SET_ITEM = _phrase(TypeError, r"immutable and do not support in-place item assignment")
+DELETE_ITEM = _phrase(AttributeError, r"__delitem__", shared=True)
 SET_SHAPE = _phrase(AttributeError, r"property 'shape' of '\w+' object has no setter|can't set attribute 'shape'")
 NO_METHOD = _phrase(
     AttributeError,
@@ -155,7 +159,9 @@ WHILE_CONDITION = _phrase(
     TypeError, r"cond_fun must return a boolean scalar, but got output type\(s\) \[ShapedArray\((\w+)\[([\d,]*)\]"
 )
 BODY_ARGUMENTS = _phrase(
-    TypeError, r"^(?:\S+\.)?(<lambda>|\w+)\(\) takes (\d+) positional arguments? but (\d+) (?:was|were) given$"
+    TypeError,
+    r"^(?:\S+\.)?(<lambda>|\w+)\(\) takes (\d+) positional arguments? but (\d+) (?:was|were) given$",
+    shared=True,
 )
 BRANCH_TYPE = _phrase(TypeError, r"(cond|switch) branches must have equal output types")
 BRANCH_TYPES = re.compile(
@@ -165,7 +171,9 @@ BRANCH_STRUCTURE = _phrase(TypeError, r"(cond|switch) branch outputs must have t
 COND_NOT_CALLABLE = _phrase(TypeError, r"lax\.cond: true_fun and false_fun arguments should be callable")
 COND_PREDICATE = _phrase(TypeError, r"Pred must be a scalar, got .* of shape (\([^)]*\))")
 COND_OPERANDS = _phrase(
-    TypeError, r"^(?:\S+\.)?(<lambda>|\w+)\(\) missing (\d+) required positional arguments?: '(\w+)'"
+    TypeError,
+    r"^(?:\S+\.)?(<lambda>|\w+)\(\) missing (\d+) required positional arguments?: '(\w+)'",
+    shared=True,
 )
 
 KEY_NUMBER = _phrase(TypeError, r"expected key_data to have ndim, shape, and dtype attributes\. Got")
@@ -192,21 +200,25 @@ CONCATENATE_SHAPES = _phrase(TypeError, r"Cannot concatenate arrays with shapes 
 CONCATENATE_CALL = _phrase(TypeError, r"Only integer scalar arrays can be converted to a scalar index")
 STACK_SHAPES = _phrase(ValueError, r"All input arrays must have the same shape\. Got")
 RESHAPE = _phrase(TypeError, r"cannot reshape array of shape (\([^)]*\)) \(size (\d+)\) into shape (\([^)]*\))")
-AXIS = _phrase(ValueError, r"axis (-?\d+) is out of bounds for array of dimension (\d+)")
-TOO_MANY_INDICES = _phrase(IndexError, r"Too many indices: array is (\d+)-dimensional, but (\d+) were indexed")
+AXIS = _phrase(ValueError, r"axis (-?\d+) is out of bounds for array of dimension (\d+)", shared=True)
+TOO_MANY_INDICES = _phrase(
+    IndexError, r"Too many indices: array is (\d+)-dimensional, but (\d+) were indexed", shared=True
+)
 INDEX_FLOAT = _phrase(TypeError, r"Indexer must have integer or boolean type, got indexer with type (float\w+)")
 INDEX_LIST = _phrase(TypeError, r"Using a non-tuple sequence for multidimensional indexing is not allowed")
-RAGGED = _phrase(ValueError, r"setting an array element with a sequence.*inhomogeneous shape")
-AMBIGUOUS = _phrase(ValueError, r"truth value of an array with more than one element is ambiguous")
+RAGGED = _phrase(ValueError, r"setting an array element with a sequence.*inhomogeneous shape", shared=True)
+AMBIGUOUS = _phrase(ValueError, r"truth value of an array with more than one element is ambiguous", shared=True)
 
 NOT_ARRAY = _phrase(TypeError, r"^(\w+) requires ndarray or scalar arguments, got <class '(\w+)'> at position (\d+)")
 OPERAND = _phrase(TypeError, r"unsupported operand type\(s\) for (\S+): '(?:[\w.]*ArrayImpl|\w*Tracer)' and '(\w+)'")
 LIST_TIMES = _phrase(TypeError, r"unsupported operand type\(s\) for \*: '(list|tuple|str)' and '\w*Tracer'")
-SHAPE_AS_DTYPE = _phrase(TypeError, r"Cannot interpret '(\d+)' as a data type")
+SHAPE_AS_DTYPE = _phrase(TypeError, r"Cannot interpret '(\d+)' as a data type", shared=True)
 UNHASHABLE_ARRAY = _phrase(TypeError, r"unhashable type: '[\w.]*ArrayImpl'")
 STRING_PLUS = _phrase(TypeError, r'can only concatenate str \(not "(?:[\w.]*ArrayImpl|\w*Tracer)"\) to str')
-FORMAT = _phrase(TypeError, r"unsupported format string passed to (\w*Tracer|numpy\.ndarray|ArrayImpl)\.__format__")
-SCALAR_ITERATION = _phrase(TypeError, r"iteration over a 0-d array")
+FORMAT = _phrase(
+    TypeError, r"unsupported format string passed to (\w*Tracer|numpy\.ndarray|ArrayImpl)\.__format__", shared=True
+)
+SCALAR_ITERATION = _phrase(TypeError, r"iteration over a 0-d array", shared=True)
 
 # Already compiled operations of 0.10 raise ValueError with another text.
 DELETED = _phrase(Exception, r"Array has been deleted|Buffer has been deleted or donated")

@@ -185,23 +185,41 @@ def random_of_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
     outer = scene.source.parents.get(node)
     call = scene.source.parents.get(outer) if outer is not None else None
     text = scene.quote(node)
-    edits = [scene.source.replace(node, scene.random)]
-    if isinstance(call, ast.Call) and isinstance(outer, ast.Attribute) and hasattr(jax.random, outer.attr):
-        comma = ", " if call.args or call.keywords else ""
-        shape = [a for a in call.args if isinstance(a, ast.Constant | ast.Name)]
-        if call.args and len(call.args) == 1 and shape and outer.attr in ("normal", "uniform"):
-            edits.append(scene.source.replace(call.args[0], f"{scene.random}.key(0), ({scene.quote(call.args[0])},)"))
-        elif call.args:
-            edits.append(scene.source.insert_before(call.args[0], f"{scene.random}.key(0){comma}"))
+    fix: Fix | None = None
+    sentence = _("Use `jax.random`, with a key first.")
+    if isinstance(call, ast.Call) and isinstance(outer, ast.Attribute):
+        new = _with_key(scene, outer.attr, call)
+        fix = scene.fix(sentence, scene.source.replace(call, new)) if new else None
+    fix = fix or scene.fix(sentence, code=f"{scene.random}.normal(key, shape)")
     return scene.explanation(
         "random_of_numpy",
         title=_("`{name}` does not exist").format(name=text),
         what=_("`{name}` would be NumPy's random numbers, which change hidden state.").format(name=text),
         variable=text,
         why=_("JAX keeps no hidden state: `jax.random` takes a key in every call."),
-        fixes=[scene.fix(_("Use `jax.random`, with a key first."), *edits)],
+        fixes=[fix],
         link=_PAGE,
     )
+
+
+def _with_key(scene: Scene, name: str, call: ast.Call) -> str | None:
+    """Return a call of NumPy's random numbers as one of `jax.random`, where that is plain to see."""
+    name = {"rand": "uniform", "randn": "normal"}.get(name, name)
+    size = next((scene.quote(k.value) for k in call.keywords if k.arg == "size"), None)
+    key = f"{scene.random}.key(0)"
+    if name in ("uniform", "normal") and not call.keywords and call.args and call.func is not None:
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("rand", "randn"):
+            return None  # the arguments of `normal` and `uniform` have another meaning here
+        sizes = [scene.quote(a) for a in call.args]
+        return f"{scene.random}.{name}({key}, ({', '.join(sizes)},))"
+    if name in ("uniform", "normal") and not call.args and len(call.keywords) == (size is not None):
+        if size is None:
+            return f"{scene.random}.{name}({key})"
+        shape = size if size.startswith("(") else f"({size},)"
+        return f"{scene.random}.{name}({key}, {shape})"
+    if name in ("permutation", "choice") and len(call.args) == 1 and not call.keywords:
+        return f"{scene.random}.{name}({key}, {scene.quote(call.args[0])})"
+    return None
 
 
 def _is_key(value: object) -> bool:

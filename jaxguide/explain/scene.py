@@ -151,6 +151,19 @@ class Scene:
         assert self.spot.node is not None
         return self.spot.node
 
+    def is_of_jax(self) -> bool:
+        """Tell whether JAX has a part in the error: NumPy and Python have many of the same words."""
+        if type(self.error).__module__.split(".")[0] in ("jax", "jaxlib"):
+            return True
+        for node in ast.walk(self.node):
+            value = self.spot.value(node) if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) else MISSING
+            if value is MISSING:
+                continue
+            homes = (getattr(value, "__module__", None), getattr(value, "__name__", None), type(value).__module__)
+            if hasattr(value, "__wrapped__") or any(_is_jax_module(home) for home in homes):
+                return True
+        return False
+
     def quote(self, node: ast.AST) -> str:
         """Return the student's text of a node in the innermost frame's source."""
         return self.source.quote(node)
@@ -289,6 +302,10 @@ class Scene:
                 break
             after = statement.end_lineno or 0
         return [Edit(source.file, (after + 1, 0), (after + 1, 0), "\n".join(missing) + "\n")]
+
+
+def _is_jax_module(name: object) -> bool:
+    return isinstance(name, str) and name.split(".")[0] in ("jax", "jaxlib")
 
 
 def is_tracer(value: Any) -> bool:

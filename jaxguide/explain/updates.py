@@ -5,7 +5,7 @@ import re
 
 from jaxguide.explain import phrases
 from jaxguide.explain.branching import operator_sign
-from jaxguide.explain.explanation import Explanation
+from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import MISSING, Scene, is_array, is_tracer
 from jaxguide.text import _
@@ -60,7 +60,7 @@ def assigned_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
         array = array.value
     name = scene.quote(array)
     numpy_too = _("Build it in NumPy, whose arrays do change, and give it to JAX when it is done.")
-    fixes = []
+    fixes: list[Fix | None] = []
     if isinstance(statement, ast.AugAssign) and statement.target is target:
         value = scene.quote(statement.value)
         if type(statement.op) in _METHODS:
@@ -77,19 +77,12 @@ def assigned_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
         )
     elif isinstance(statement, ast.Assign) and statement.targets == [target]:
         text = f"{name} = {name}.at[{index}].set({scene.quote(statement.value)})"
-        fixes.append(
-            scene.fix(
-                _("Make a new array with the change in it; under `jax.jit` nothing is copied."),
-                scene.source.replace(statement, text),
-            )
-        )
-        mask = scene.spot.value(target.slice)
-        if isinstance(target.slice, ast.Compare) or (is_array(mask) and mask.dtype == bool):
-            value = scene.quote(statement.value)
+        fixes.extend(_choice(scene, target, statement, name, index))
+        if not fixes:
             fixes.append(
                 scene.fix(
-                    _("Choose between old and new."),
-                    scene.source.replace(statement, f"{name} = {scene.jnp}.where({index}, {value}, {name})"),
+                    _("Make a new array with the change in it; under `jax.jit` nothing is copied."),
+                    scene.source.replace(statement, text),
                 )
             )
     else:
@@ -231,6 +224,15 @@ def at_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
             scene.source.replace(node, f"{scene.quote(place)}.{call}") if call else None,
         ),
     )
+
+
+def _choice(scene: Scene, target: ast.Subscript, statement: ast.Assign, name: str, index: str) -> list[Fix | None]:
+    """Return the fix for `x[mask] = value`: under a trace `.at[mask]` would have an unknown size."""
+    mask = scene.spot.value(target.slice)
+    if not isinstance(target.slice, ast.Compare) and not (is_array(mask) and mask.dtype == bool):
+        return []
+    text = f"{name} = {scene.jnp}.where({index}, {scene.quote(statement.value)}, {name})"
+    return [scene.fix(_("Choose between the new value and the old ones."), scene.source.replace(statement, text))]
 
 
 def _explained(

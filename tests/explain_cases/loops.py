@@ -1,0 +1,126 @@
+"""Loops of `jax.lax`."""
+
+from explain_cases.case import Case
+
+CASES = [
+    Case(
+        name="rev_while",
+        kind="reverse_through_while",
+        variable="x",
+        source="""
+def f(x):
+    return lax.while_loop(lambda c: c < 10, lambda c: c * 2, x)  # <--
+result = jax.grad(f)(1.0)
+""",
+        result="result",
+        after_fix=[16.0, 16.0],
+    ),
+    Case(
+        name="rev_fori",
+        kind="reverse_through_while",
+        variable="n",
+        source="""
+@jax.jit
+def f(x, n):
+    return lax.fori_loop(0, n, lambda i, c: c * x, 1.0)  # <--
+result = jax.grad(f)(2.0, 3)
+""",
+        result="result",
+        after_fix=[12.0, 12.0],
+    ),
+    Case(
+        name="scan_shape",
+        kind="carry_type",
+        variable="c",
+        source="""
+def step(c, x):
+    return jnp.append(c, x), None
+result = lax.scan(step, jnp.zeros(1), jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[([0.0], [1.0, 1.0, 1.0])],
+    ),
+    Case(
+        name="scan_struct",
+        kind="carry_structure",
+        variable="c",
+        source="""
+def step(c, x):
+    return (c, x), None
+result = lax.scan(step, 0.0, jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[(0.0, [1.0, 1.0, 1.0])],
+    ),
+    Case(
+        name="scan_nopair",
+        kind="scan_pair",
+        variable="step",
+        source="""
+def step(c, x):
+    return c + x
+result = lax.scan(step, 0.0, jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[(3.0, None), (3.0, [1.0, 2.0, 3.0])],
+    ),
+    Case(
+        name="scan_len",
+        kind="scan_length",
+        variable="(jnp.ones(3), jnp.ones(4))",
+        source="""
+def step(c, x):
+    a, b = x
+    return c + a + b, None
+result = lax.scan(step, 0.0, (jnp.ones(3), jnp.ones(4)))  # <--
+""",
+        result="result",
+        after_fix=[(6.0, None)],
+    ),
+    Case(
+        name="scan_length_mismatch",
+        kind="scan_length",
+        variable="length",
+        source="""
+def step(c, x):
+    return c + x, None
+result = lax.scan(step, 0.0, jnp.ones(3), length=5)  # <--
+""",
+        result="result",
+        after_fix=[(3.0, None)],
+    ),
+    Case(
+        name="while_cond",
+        kind="while_condition",
+        variable="c",
+        source="""
+result = lax.while_loop(lambda c: c, lambda c: c - 1, 3)  # <--
+""",
+        result="result",
+        after_fix=[0],
+    ),
+    Case(
+        name="fori_body",
+        kind="loop_body_arguments",
+        variable="body",
+        source="""
+def body(c):
+    return c + 1
+result = lax.fori_loop(0, 3, body, 0)  # <--
+""",
+        result="result",
+        after_fix=[3],
+    ),
+    Case(
+        name="fori_rev_body",
+        kind="reverse_through_while",
+        variable="n",
+        source="""
+def power(x, n):
+    return lax.fori_loop(0, n, lambda i, c: c * x, 1.0)  # <--
+result = jax.grad(jax.jit(power))(2.0, 3)
+""",
+        result="result",
+        after_fix=[12.0, 12.0],
+    ),
+]

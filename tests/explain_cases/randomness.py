@@ -1,0 +1,154 @@
+"""What is no key."""
+
+from explain_cases.case import Case, no_edits
+
+CASES = [
+    Case(
+        name="key_int",
+        kind="seed_for_key",
+        variable="0",
+        source="""
+result = jax.random.normal(0, (3,))  # <--
+""",
+        result="result.shape",
+        after_fix=[(3,)],
+    ),
+    Case(
+        name="key_int_split",
+        kind="seed_for_key",
+        variable="key",
+        source="""
+key = 42
+k1, k2 = jax.random.split(key)  # <--
+""",
+        result="k1.shape",
+        after_fix=[(), no_edits],
+    ),
+    Case(
+        name="key_float",
+        kind="no_key",
+        variable="key",
+        source="""
+key = jnp.ones(2)
+result = jax.random.normal(key)  # <--
+""",
+        result="result.shape",
+        after_fix=[(), no_edits],
+    ),
+    Case(
+        name="key_uint_shape",
+        kind="no_key",
+        variable="key",
+        source="""
+key = jnp.zeros(3, jnp.uint32)
+result = jax.random.normal(key)  # <--
+""",
+        result="result.shape",
+        after_fix=[(), no_edits],
+    ),
+    Case(
+        name="key_batched",
+        kind="several_keys",
+        variable="keys",
+        source="""
+keys = jax.random.split(jax.random.key(0), 3)
+result = jax.random.normal(keys)  # <--
+""",
+        result="result.shape",
+        after_fix=[(3,), ()],
+    ),
+    Case(
+        name="key_arith",
+        kind="key_arithmetic",
+        variable="key",
+        source="""
+key = jax.random.key(0)
+result = key + 1  # <--
+""",
+        result="jax.random.key_data(result).shape",
+        after_fix=[(2,), no_edits],
+    ),
+    Case(
+        name="key_arith_jnp",
+        kind="key_arithmetic",
+        variable="key",
+        source="""
+key = jax.random.key(0)
+result = jnp.add(key, 1)  # <--
+""",
+        result="jax.random.key_data(result).shape",
+        after_fix=[(2,), no_edits],
+    ),
+    Case(
+        name="key_seed_float",
+        kind="wrong_seed",
+        variable="0.5",
+        source="""
+result = jax.random.key(0.5)  # <--
+""",
+        result="jax.random.key_data(result).shape",
+        after_fix=[(2,)],
+    ),
+    Case(
+        name="key_seed_key",
+        kind="wrong_seed",
+        variable="key",
+        source="""
+key = jax.random.key(0)
+result = jax.random.key(key)  # <--
+""",
+        result="jax.random.key_data(result).shape",
+        after_fix=[(2,)],
+    ),
+    Case(
+        name="key_seed_arr",
+        kind="wrong_seed",
+        variable="jnp.arange(3)",
+        source="""
+result = jax.random.key(jnp.arange(3))  # <--
+""",
+        result="jax.random.key_data(result).shape",
+        after_fix=[(3, 2)],
+    ),
+    Case(
+        name="key_none",
+        kind="no_key",
+        variable="None",
+        source="""
+result = jax.random.normal(None, (3,))  # <--
+""",
+        result="result.shape",
+        after_fix=[(3,)],
+    ),
+    Case(
+        name="key_missing",
+        kind="key_forgotten",
+        variable="(3,)",
+        source="""
+result = jax.random.normal((3,))  # <--
+""",
+        result="result.shape",
+        after_fix=[(3,)],
+    ),
+    Case(
+        name="key_nparray",
+        kind="key_to_numpy",
+        variable="key",
+        source="""
+key = jax.random.key(0)
+result = np.asarray(key)  # <--
+""",
+        result="result",
+        after_fix=[[0, 0]],
+    ),
+    Case(
+        name="jnp_random",
+        kind="random_of_numpy",
+        variable="jnp.random",
+        source="""
+result = jnp.random.normal(size=(2, 3))  # <--
+""",
+        result="result.shape",
+        after_fix=[(2, 3)],
+    ),
+]

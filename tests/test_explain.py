@@ -1,0 +1,352 @@
+"""What `explain` says of real failures, and that each fix it gives runs when applied."""
+
+import linecache
+import subprocess
+import sys
+import textwrap
+import traceback
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from explain_cases import CASES
+from explain_cases.case import HEADER, MARK, Case, no_edits
+
+from jaxguide.explain import Explanation, Fix, explain
+from jaxguide.explain.rules import RULES
+
+LINES_AT_MOST = 12
+
+
+@pytest.fixture(autouse=True)
+def settings_restored() -> Iterator[None]:
+    kept = jax.config.jax_debug_nans, jax.config.jax_traceback_filtering
+    yield
+    jax.config.update("jax_debug_nans", kept[0])
+    jax.config.update("jax_traceback_filtering", kept[1])
+
+
+def run(program: str, file: Path) -> dict[str, Any]:
+    """Run a program from a file, as a script would, and return its names."""
+    file.write_text(program)
+    linecache.checkcache(str(file))
+    names: dict[str, Any] = {"__name__": "student"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the student's own affair
+        exec(compile(program, str(file), "exec"), names)
+    return names
+
+
+def failure(program: str, file: Path) -> BaseException:
+    """Run a program and return what it raises."""
+    try:
+        run(program, file)
+    except Exception as error:
+        return error
+    raise AssertionError("the program ran")
+
+
+def explained(program: str, file: Path) -> Explanation:
+    """Run a program that fails and return the explanation."""
+    explanation = explain(failure(program, file))
+    assert explanation is not None
+    return explanation
+
+
+def program(source: str) -> str:
+    return HEADER + textwrap.dedent(source).strip("\n") + "\n"
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [plain(v) for v in value]
+    return np.asarray(value).tolist() if isinstance(value, jax.Array | np.ndarray | float) else value
+
+
+def same(value: Any, expected: Any) -> bool:
+    value, expected = plain(value), plain(expected)
+    if isinstance(expected, list):
+        return isinstance(value, list) and len(value) == len(expected) and all(map(same, value, expected))
+    if isinstance(expected, float | complex):
+        return bool(abs(value - expected) < 1e-4)
+    return bool(value == expected)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_line_and_the_variable_are_right_and_every_fix_runs_when_applied(case: Case, tmp_path: Path) -> None:
+    explanation = explained(case.program, tmp_path / "student.py")
+    assert (explanation.kind, explanation.variable) == (case.kind, case.variable)
+    assert (explanation.line.file, explanation.line.number) == (str(tmp_path / "student.py"), case.line)
+    assert len(explanation.fixes) == len(case.after_fix)
+    for number, (fix, expected) in enumerate(zip(explanation.fixes, case.after_fix, strict=True)):
+        assert fix.sentence
+        if expected is no_edits:
+            assert fix.edits == ()
+            assert fix.code
+            continue
+        mended = fix.apply(case.program)
+        assert mended != case.program
+        file = tmp_path / f"mended_{number}.py"
+        names = run(mended, file)
+        assert same(eval(case.result, names), expected), mended
+
+
+def test_there_are_many_failures_of_every_family() -> None:
+    assert len(CASES) >= 150
+    assert len({case.kind for case in CASES}) >= 90
+    assert len({case.name for case in CASES}) == len(CASES)
+    assert all(any(value is not no_edits for value in case.after_fix) for case in CASES)
+
+
+@pytest.mark.parametrize("case", CASES[::7], ids=lambda case: case.name)
+def test_the_card_is_short_and_in_plain_html(case: Case, tmp_path: Path) -> None:
+    explanation = explained(case.program, tmp_path / "student.py")
+    text = str(explanation)
+    first = explanation.fixes[0].code.count("\n")
+    assert len(text.split("\n")) <= max(LINES_AT_MOST, 7 + first + 1)
+    assert explanation.why in text
+    assert explanation.fixes[0].sentence in text
+    bundle = explanation._repr_mimebundle_()
+    assert bundle["text/plain"] == text
+    assert "<table" not in bundle["text/html"]
+    assert "class=" not in bundle["text/html"]
+    assert explanation.link.startswith("https://")
+    assert "{" not in explanation.title + explanation.what + explanation.why
+
+
+TRACED_IF = """
+@jax.jit
+def f(x):
+    if x > 0:  # <--
+        return x
+    return -x
+f(1.0)
+"""
+BACK_THROUGH_WHILE = """
+def f(x):
+    return lax.while_loop(lambda c: c < 10, lambda c: c * 2, x)  # <--
+jax.grad(f)(1.0)
+"""
+ADDED_IN_PLACE = """
+def f(x):
+    x[0] += 1.0  # <--
+    return x
+jax.vmap(f)(jnp.ones((2, 3)))
+"""
+
+
+@pytest.mark.parametrize("mode", ["off", "tracebackhide", "remove_frames", "quiet_remove_frames"])
+@pytest.mark.parametrize("source", [TRACED_IF, BACK_THROUGH_WHILE, ADDED_IN_PLACE])
+def test_every_way_of_filtering_tracebacks_gives_the_same_explanation(mode: str, source: str, tmp_path: Path) -> None:
+    jax.config.update("jax_traceback_filtering", mode)
+    explanation = explained(program(source), tmp_path / "student.py")
+    line = next(i for i, text in enumerate(program(source).split("\n"), 1) if text.endswith(MARK))
+    assert explanation.line.number == line
+    run(explanation.fixes[0].apply(program(source)), tmp_path / "mended.py")
+
+
+UNKNOWN = {
+    "a_plain_mistake": "1 / 0",
+    "a_missing_name": "jnp.ones(3) + y",
+    "a_missing_key": "{}['a']",
+    "a_wrong_call": "jnp.sin(1.0, 2.0, 3.0, 4.0)",
+    "raised_by_the_student_with_the_words_of_jax": (
+        "raise TypeError('JAX arrays are immutable and do not support in-place item assignment')"
+    ),
+    "items_of_a_tuple": "x = (1, 2)\nx[0] = 3",
+    "items_of_a_string": "x = 'ab'\nx[0] = 'c'",
+    "a_numpy_shape": "np.ones(3) + np.ones(4)",
+    "a_numpy_axis": "np.ones(3).sum(axis=1)",
+    "a_numpy_dtype": "np.zeros(2, 3)",
+    "ragged_rows_for_numpy": "np.array([[1, 2], [3]])",
+    "several_truths_of_numpy": "if np.arange(3) > 1: pass",
+    "a_numpy_format": "x = np.ones(3)\nf'{x:.2f}'",
+    "an_index_of_numpy": "np.ones(3)[1.0]",
+    "text_and_number": "'a' + 1",
+    "a_list_without_a_method": "[].push(1)",
+    "a_function_with_too_few_arguments": "def f(x): pass\nf()",
+    "a_module_of_numpy": "np.linalg.inv(np.zeros((2, 2)))",
+    "a_check_of_the_students_own": (
+        "from jax.experimental import checkify\n"
+        "def f(x):\n    checkify.check(x > 0, 'small')\n    return x\n"
+        "checkify.checkify(f)(-1.0)[0].throw()"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_an_error_that_is_not_known_is_left_alone(name: str, tmp_path: Path) -> None:
+    assert explain(failure(program(UNKNOWN[name]), tmp_path / "student.py")) is None
+
+
+def test_errors_of_this_package_explain_themselves(tmp_path: Path) -> None:
+    error = failure(program(TRACED_IF), tmp_path / "student.py")
+    error.__class__ = type("KeyReuseError", (type(error),), {"__module__": "jaxguide.keys"})
+    assert explain(error) is None
+
+
+def test_an_error_that_was_never_raised_is_left_alone() -> None:
+    assert explain(TypeError("JAX arrays are immutable and do not support in-place item assignment.")) is None
+
+
+def test_a_syntax_error_is_left_alone(tmp_path: Path) -> None:
+    assert explain(failure("if x\n", tmp_path / "student.py")) is None
+
+
+def test_the_cause_of_an_unknown_error_is_explained(tmp_path: Path) -> None:
+    source = """
+    x = jnp.zeros(3)
+    try:
+        x[0] = 1.0  # <--
+    except TypeError as error:
+        raise RuntimeError("training failed") from error
+    """
+    assert explained(program(source), tmp_path / "student.py").kind == "item_assignment"
+
+
+def test_the_exception_and_its_traceback_are_not_changed(tmp_path: Path) -> None:
+    error = failure(program(TRACED_IF), tmp_path / "student.py")
+    before = "".join(traceback.format_exception(error))
+    assert explain(error) is not None
+    assert "".join(traceback.format_exception(error)) == before
+
+
+def test_a_rule_that_fails_has_nothing_to_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = failure(program(TRACED_IF), tmp_path / "student.py")
+
+    def broken(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("jaxguide.explain.explaining.RULES", [(phrase, broken) for phrase, _ in RULES])
+    assert explain(error) is None
+
+
+def test_without_an_argument_the_error_being_handled_is_explained() -> None:
+    x = jnp.zeros(3)
+    try:
+        x[0] = 1.0  # type: ignore[index]
+    except TypeError:
+        explanation = explain()
+    assert explanation is not None
+    assert explanation.variable == "x"
+
+
+def test_without_an_argument_the_last_error_shown_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    error = failure(program(TRACED_IF), tmp_path / "student.py")
+    monkeypatch.setattr(sys, "last_exc", error, raising=False)
+    monkeypatch.setattr(sys, "last_value", error, raising=False)
+    explanation = explain()
+    assert explanation is not None
+    assert explanation.kind == "if_on_tracer"
+
+
+def test_without_any_error_yet_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("last_exc", "last_value"):
+        monkeypatch.delattr(sys, name, raising=False)
+    with pytest.raises(ValueError, match="there was no exception yet"):
+        explain()
+
+
+@pytest.mark.parametrize("value", [3, "TypeError", TypeError])
+def test_what_is_no_exception_is_refused_in_one_sentence(value: Any) -> None:
+    with pytest.raises(TypeError, match=r"`explain` needs an exception and got .*: write"):
+        explain(value)
+
+
+def test_a_fix_without_edits_cannot_be_applied() -> None:
+    with pytest.raises(ValueError, match="needs a decision of yours"):
+        Fix("Decide.", "x").apply("x = 1")
+
+
+def test_the_traced_function_is_named_where_a_helper_fails(tmp_path: Path) -> None:
+    source = """
+    def size(n):
+        return jnp.zeros(n)  # <--
+    @jax.jit
+    def model(steps):
+        return size(steps).sum()
+    model(3)
+    """
+    explanation = explained(program(source), tmp_path / "student.py")
+    assert "inside `jax.jit` of `model`" in explanation.what
+    assert explanation.fixes[0].code == '@jax.jit(static_argnames="steps")'
+    run(explanation.fixes[0].apply(program(source)), tmp_path / "mended.py")
+
+
+def test_a_student_who_names_modules_otherwise_reads_the_own_names(tmp_path: Path) -> None:
+    source = textwrap.dedent(
+        """
+        from jax import jit
+        import jax.numpy as xnp
+
+        @jit
+        def f(x):
+            if x > 0:
+                y = x
+            else:
+                y = -x
+            return y
+        f(1.0)
+        """
+    )
+    assert explained(source, tmp_path / "student.py").fixes[0].code == "y = xnp.where(x > 0, x, -x)"
+
+
+def test_an_import_that_a_fix_needs_is_part_of_it(tmp_path: Path) -> None:
+    source = (
+        '"""Mine."""\nfrom jax import jit\nimport numpy as np\n\n@jit\ndef f(x):\n    return np.exp(x)\n\ny = f(0.0)\n'
+    )
+    fix = explained(source, tmp_path / "student.py").fixes[0]
+    assert fix.apply(source).startswith('"""Mine."""\nimport jax.numpy as jnp\nfrom jax import jit\n')
+    assert run(fix.apply(source), tmp_path / "mended.py")["y"] == 1.0
+
+
+def test_letters_of_any_script_before_an_expression_do_not_shift_the_fix(tmp_path: Path) -> None:
+    source = 'import jax\nimport jax.numpy as jnp\n\nx = jnp.zeros(3)\ns = "数组 ü"; x[0] = 1.0\n'
+    assert '"数组 ü"; x = x.at[0].set(1.0)' in explained(source, tmp_path / "student.py").fixes[0].apply(source)
+
+
+def test_in_a_plain_python_it_prints_and_the_traceback_is_shown_as_ever(tmp_path: Path) -> None:
+    script = tmp_path / "student.py"
+    script.write_text(
+        program(
+            """
+            from jaxguide.explain import explain
+            x = jnp.zeros(3)
+            try:
+                x[0] += 1.0
+            except TypeError as error:
+                print(explain(error))
+                raise
+            """
+        )
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Your code, student.py, line 7: `x[0] += 1.0`" in done.stdout
+    assert "x = x.at[0].add(1.0)" in done.stdout
+    assert "Traceback (most recent call last)" in done.stderr
+    assert "TypeError: JAX arrays are immutable" in done.stderr
+    assert "→" not in done.stderr
+
+
+def test_switching_the_cards_on_loads_neither_jax_nor_the_rules() -> None:
+    code = (
+        "import sys, jaxguide\n"
+        "class Events:\n"
+        "    callbacks = {'pre_run_cell': [], 'post_run_cell': []}\n"
+        "    def register(self, event, function): self.callbacks[event].append(function)\n"
+        "    def unregister(self, event, function): self.callbacks[event].remove(function)\n"
+        "class Shell: events = Events()\n"
+        "jaxguide.load_ipython_extension(Shell())\n"
+        "print(*map(len, Events.callbacks.values()), 'jax' in sys.modules, 'jaxguide.explain.scene' in sys.modules)\n"
+        "jaxguide.unload_ipython_extension(Shell())\n"
+        "print(*map(len, Events.callbacks.values()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["1 1 False False", "0 0"]
