@@ -56,6 +56,7 @@ def host_function(
     Args:
         fn: the function. It gets its arguments as read-only NumPy arrays and returns NumPy arrays or numbers. Arguments
             are arrays or pytrees of arrays, given by position or name; fix other options with `functools.partial`.
+            `functools.partial(host_function, elementwise=True)` is a decorator.
         out: what comes back: a `jax.ShapeDtypeStruct`, an array like it, a pytree of them, or a function that makes one
             from the arguments' `jax.ShapeDtypeStruct`s, such as `lambda a, b: a`. Needed unless `elementwise`, where
             the shape is that to which the arguments broadcast, the dtype is the arguments' promoted to floating point,

@@ -61,7 +61,8 @@ def io_function(fn: Callable[..., Any], *, out: Any, ordered: bool = True) -> "I
         ValueError: where it is called under `vmap` although ordered, or differentiated.
         HostFunctionError: when it runs, `fn` raised, or returned another shape or dtype than promised.
 
-    Rests on `jax.experimental.io_callback`; see https://docs.jax.dev/en/latest/external-callbacks.html.
+    Rests on `jax.experimental.io_callback`; see https://docs.jax.dev/en/latest/external-callbacks.html, and for calls
+    in differentiated loops https://github.com/jax-ml/jax/issues/16637.
     """
     return IOFunction(fn, out, ordered)
 
