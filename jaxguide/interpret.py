@@ -8,7 +8,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core
 
 from jaxguide import compat
 
@@ -53,7 +52,7 @@ class Scope:
 
     def read(self, atom: Any) -> Any:
         """Return the value of a variable or literal; None for one that was not computed."""
-        return atom.val if isinstance(atom, core.Literal) else self.env.get(atom)
+        return atom.val if is_literal(atom) else self.env.get(atom)
 
 
 @dataclass(eq=False)
@@ -96,7 +95,9 @@ class Observer:
         """Hear of an equation's outputs."""
 
 
-def run(jaxpr: Any, args: Sequence[Any], observer: Observer, caller: Step | None = None) -> list[Any]:
+def run(
+    jaxpr: Any, args: Sequence[Any], observer: Observer, caller: Step | None = None, *, wanted: bool = True
+) -> list[Any]:
     """Run a `Jaxpr` or `ClosedJaxpr` on concrete `args` and return its outputs.
 
     Calls (jit, custom rules, checkpoint) and loops (scan, while, cond) are entered, everything else goes to
@@ -111,14 +112,24 @@ def run(jaxpr: Any, args: Sequence[Any], observer: Observer, caller: Step | None
         args: one value for each of its inputs.
         observer: is told of every equation that it watches.
         caller: the step that this run belongs to, where it is part of another one.
+        wanted: whether the outputs are; if not, a lazy observer's run does only what it watches.
     """
-    return _Runner(observer).run(jaxpr, [jnp.asarray(arg) for arg in args], None, caller)
+    needed = None if wanted else (False,) * len(compat.jaxpr_parts(jaxpr)[0].outvars)
+    return _Runner(observer).run(jaxpr, [jnp.asarray(arg) for arg in args], needed, caller)
+
+
+def is_literal(atom: Any) -> bool:
+    """Tell whether an input of an equation is a literal rather than a variable.
+
+    The classes have public names, but importing `jax.extend` for them takes a tenth of the time of importing JAX.
+    """
+    return hasattr(atom, "val")
 
 
 def inner_jaxprs(eqn: Any) -> list[Any]:
     """Return the jaxprs that an equation's parameters hold (bodies, branches, called functions), in order."""
     values = (value if isinstance(value, tuple | list) else (value,) for value in eqn.params.values())
-    return [item for items in values for item in items if isinstance(item, core.Jaxpr | core.ClosedJaxpr)]
+    return [item for items in values for item in items if hasattr(item, "eqns")]
 
 
 def called_jaxpr(eqn: Any) -> Any | None:
@@ -202,12 +213,12 @@ class _Runner:
         return self._live[jaxpr, wanted]
 
     def _sliced(self, jaxpr: Any, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
-        needed = {v for v, keep in zip(jaxpr.outvars, wanted, strict=True) if keep and not isinstance(v, core.Literal)}
+        needed = {v for v, keep in zip(jaxpr.outvars, wanted, strict=True) if keep and not is_literal(v)}
         plan = []
         for eqn in reversed(jaxpr.eqns):
             asked = tuple(v in needed for v in eqn.outvars)
             if any(asked) or self.observer.watches(eqn) or _touches_state(eqn):
-                needed.update(v for v in eqn.invars if not isinstance(v, core.Literal))
+                needed.update(v for v in eqn.invars if not is_literal(v))
                 plan.append((eqn, asked))
         return tuple(reversed(plan))
 

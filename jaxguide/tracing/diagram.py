@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jax.extend import core
 
 from jaxguide import compat
 from jaxguide.arguments import array_type
-from jaxguide.interpret import called_jaxpr, inner_jaxprs, scan_split
+from jaxguide.interpret import called_jaxpr, inner_jaxprs, is_literal, scan_split
 from jaxguide.lines import Line, lines_of_equation
 from jaxguide.text import _, plural
 from jaxguide.tracing.programs import counted, line_of
@@ -90,7 +89,7 @@ class _Layout:
         return len(self.rows) - 1
 
     def value(self, atom: Any) -> _Value:
-        if isinstance(atom, core.Literal):
+        if is_literal(atom):
             return _Value(_literal(atom.val))
         return self.known.get(atom, _Value("_"))
 
