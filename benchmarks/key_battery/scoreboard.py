@@ -18,6 +18,7 @@ import io
 import json
 import platform
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -128,12 +129,19 @@ def print_table(rows: list[dict[str, Any]]) -> None:
         alarms = f"{row['false_alarms']} of {row['correct']}"
         lines = f"{row['lines_right']} of {row['lines_compared']}" if row["lines_compared"] else "-"
         print(f"{row['checker']:21}{row['keys']:8}{row['mode']:7}{found:>12}{alarms:>15}{lines:>14}")
-    for title in ("missed", "alarmed", "misplaced"):
+    for title, count in (("missed", "planted"), ("alarmed", "correct"), ("misplaced", "lines_compared")):
         for row in rows:
-            if row[title]:
+            names = row[title]
+            if names:
                 print(f"\n{title}, {row['checker']}, {row['keys']}, {row['mode']}:")
-                for name, said in row[title].items():
-                    print(f"  {name}" + (f": {said[:300]}" if said else ""))
+                if len(names) == row[count] and not any(names.values()):
+                    print("  all")
+                    continue
+                if silent := ", ".join(name for name, said in names.items() if not said):
+                    print(*textwrap.wrap(silent, 118, initial_indent="  ", subsequent_indent="  "), sep="\n")
+                for name, said in names.items():
+                    if said:
+                        print(f"  {name}: {said[:300]}")
 
 
 def print_proofs(key_kinds: list[str], cases: list[Case]) -> bool:
@@ -163,6 +171,7 @@ def main() -> int:
     parser.add_argument("--case", nargs="+", metavar="NAME", help="only these cases")
     options = parser.parse_args()
 
+    jax.config.update("jax_disable_most_optimizations", True)  # XLA's, so that compiling takes less of the time
     cases = [case for case in BUGS + CORRECT if not options.case or case.name in options.case]
     if unknown := set(options.case or ()) - {case.name for case in cases}:
         parser.error(f"no case is named {', '.join(sorted(unknown))}")
