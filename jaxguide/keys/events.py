@@ -49,6 +49,7 @@ class SamplerCall:
 
     call: tuple[Any, ...]
     sites: dict[Any, Any] = field(default_factory=dict)
+    seen: set[Any] = field(default_factory=set)
     drawn: set[Bits] = field(default_factory=set)
     own: set[Bits] = field(default_factory=set)
 
@@ -67,16 +68,21 @@ class KeyLog:
         self._operations += 1
         return self._operations
 
-    def sampler_call(self, scope: Any, origin: Origin) -> SamplerCall:
-        """Return the sampler call that an equation belongs to: a site reached again starts another one."""
+    def sampler_call(self, scope: Any, origin: Origin, equation: Any) -> SamplerCall:
+        """Return the sampler call that an equation belongs to: a site reached again starts another one.
+
+        So does the same equation on the same key: a checkpointed function that is called twice is traced once.
+        """
         current = self._calls.get(scope)
         if (
             current is None
             or current.call != origin.call
             or (origin.site in current.sites and current.sites[origin.site] is not origin.moment)
+            or (origin.site, equation) in current.seen
         ):
             current = self._calls[scope] = SamplerCall(origin.call)
         current.sites[origin.site] = origin.moment
+        current.seen.add((origin.site, equation))
         return current
 
 

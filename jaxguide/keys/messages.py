@@ -1,7 +1,9 @@
 """Write one plain sentence on a mistake with a key."""
 
+from collections.abc import Sequence
+
 from jaxguide.keys.events import Event
-from jaxguide.keys.names import key_name, statement_text
+from jaxguide.keys.names import calls_a_loop, key_name, statement_text
 from jaxguide.keys.places import Place
 from jaxguide.keys.record import KeyProblem
 from jaxguide.lines import Line, place_name
@@ -35,10 +37,18 @@ def telling_lines(first: Event, second: Event) -> tuple[Line | None, Line | None
 
 def _depths(first: Event, second: Event) -> tuple[int, int]:
     """Return how far out in each use the two paths to it part; 0 where one call ran twice."""
-    for one, two in zip(reversed(range(len(first.places))), reversed(range(len(second.places))), strict=False):
-        if first.places[one] != second.places[two]:
-            return one, two
-    return 0, 0
+    pairs = zip(reversed(range(len(first.places))), reversed(range(len(second.places))), strict=False)
+    i, j = next(((i, j) for i, j in pairs if first.places[i] != second.places[j]), (0, 0))
+    if not first.places or not second.places or first.places[i].code is not second.places[j].code:
+        return 0, 0  # JAX wrote a function out without saying where it was called
+    k, m = _inside_loops(first.places, i), _inside_loops(second.places, j)
+    return (k, m) if first.places[k] != second.places[m] else (i, j)
+
+
+def _inside_loops(places: Sequence[Place], depth: int) -> int:
+    while depth > 0 and calls_a_loop(places[depth]):
+        depth -= 1
+    return depth
 
 
 def _place(event: Event, depth: int) -> Place | None:

@@ -13,9 +13,8 @@ from jaxguide.keys.places import HANDLERS, Place
 
 _KEYLIKE = re.compile(r"(?i)(^|_)(sub|prng)?(keys?|rngs?|seeds?|k)\d*(_|$)")
 # What these call gets the key under another name than the one at the call.
-_HIGHER_ORDER = frozenset(
-    {"scan", "fori_loop", "while_loop", "cond", "switch", "map", "associative_scan", "partial", "apply_along_axis"}
-)
+_CONTROL_FLOW = frozenset({"scan", "fori_loop", "while_loop", "cond", "switch", "map", "associative_scan"})
+_HIGHER_ORDER = _CONTROL_FLOW | {"partial", "apply_along_axis"}
 # Their result is their first argument's key, or several copies of it.
 _MOVES = frozenset(
     {
@@ -44,6 +43,12 @@ def key_name(places: Sequence[Place], depth: int, verb: str | None) -> str | Non
         return None
     text = ast.unparse(name)
     return text if len(text) <= _LONGEST_NAME else None
+
+
+def calls_a_loop(place: Place) -> bool:
+    """Tell whether a place calls a loop or branch of JAX, whose function is the better place to show."""
+    call = call_at(place)
+    return call is not None and called(call) in _CONTROL_FLOW
 
 
 def statement_text(place: Place) -> str | None:

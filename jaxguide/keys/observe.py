@@ -67,7 +67,7 @@ def watch(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -
     log = KeyLog()
     try:
         staged = stage(fn, args, kwargs)
-        interpret.run(staged.jaxpr, staged.arguments, KeyObserver(log))
+        interpret.run(staged.jaxpr, staged.arguments, KeyObserver(log), wanted=False)
     except Exception:  # run without tracing, the same call works or shows the student's own error
         log = KeyLog()
     else:
@@ -122,12 +122,17 @@ class KeyObserver(interpret.Observer):
         return outputs
 
     def _sampler(self, step: interpret.Step, sampler: str, outputs: Sequence[Any] | None) -> None:
-        call = self.log.sampler_call(step.scope, self._origin(step))
-        for value in step.inputs:
-            if is_key(value):
-                like = Use("draw", (), implementation(value), sampler=sampler)
-                self._log(step, value, like, skip=call.own | call.drawn)
-                call.drawn.update(rows_of(words(value)))
+        keys = [value for value in step.inputs if is_key(value)]
+        bits = [tuple(rows_of(words(key))) for key in keys]
+        # Equations of one call can look alike but for the jaxprs that they hold; one without a key is no use.
+        inner = tuple(map(id, interpret.inner_jaxprs(step.eqn)))
+        shape = step.eqn.params.get("shape")
+        equation = (step.eqn.primitive.name, inner, shape, *bits) if keys else object()
+        call = self.log.sampler_call(step.scope, self._origin(step), equation)
+        for key, rows in zip(keys, bits, strict=True):
+            like = Use("draw", (), implementation(key), sampler=sampler)
+            self._log(step, key, like, skip=call.own | call.drawn)
+            call.drawn.update(rows)
         if outputs is not None and is_key(outputs[0]):
             call.own.update(rows_of(words(outputs[0])))
 

@@ -67,12 +67,12 @@ def origin(source_info: Any, jaxpr: Any = None) -> Origin:
     """Return where an equation of `jaxpr` comes from, told from its `source_info`."""
     frames = compat.traceback_frames(source_info)
     inner = next((i for i, (code, _) in enumerate(frames) if not is_library(code.co_filename)), len(frames))
-    sampler, entry = None, inner
+    sampler, entry, below = None, inner, 0
     for i in reversed(range(inner)):
         code = frames[i][0]
         name = _sampler_codes().get((code.co_filename, code.co_name))
         if name is not None:
-            sampler, entry = name, i
+            sampler, entry, below = name, i, i
             break
     if sampler in HANDLERS:
         sampler = None
@@ -80,20 +80,19 @@ def origin(source_info: Any, jaxpr: Any = None) -> Origin:
         Place(Line(code.co_filename, compat.frame_line(code, instruction)), code, instruction)
         for code, instruction in user_frames(frames)
     )
-    vmaps = _user_vmaps(source_info, frames, entry, jaxpr)
+    vmaps = _user_vmaps(source_info, frames[below:], inner - below, jaxpr)
     return Origin(places, sampler, tuple(frames[entry:]), tuple(frames), source_info.traceback, vmaps)
 
 
-def _user_vmaps(source_info: Any, frames: list[tuple[CodeType, int]], entry: int, jaxpr: Any) -> int:
+def _user_vmaps(source_info: Any, frames: list[tuple[CodeType, int]], inner: int, jaxpr: Any) -> int:
     """Count the `vmap`s around an equation, without those that a sampler, `jacfwd` or a library makes for itself."""
     around = compat.transforms(source_info)
     count = around.count("vmap")
     if count == 0 or "transpose" in around:
         return 0
-    inner = next((i for i, (code, _) in enumerate(frames) if not is_library(code.co_filename)), len(frames))
-    drawn_by_user = all(compat.in_jax(code) for code, _ in frames[entry:inner])
+    drawn_by_user = all(compat.in_jax(code) for code, _ in frames[:inner])
     seen = [i for i, (code, _) in enumerate(frames) if compat.in_jax(code) and code.co_name == compat.VMAP_FRAME]
-    count -= sum(i < entry or not _on_behalf_of_user(frames, i, drawn_by_user) for i in seen)
+    count -= sum(not _on_behalf_of_user(frames, i, drawn_by_user) for i in seen)
     if not seen and jaxpr is not None and _has_jacfwd(jaxpr):
         # JAX wrote a checkpointed function out: its equations keep the names of the transformations, not their frames.
         return 0
