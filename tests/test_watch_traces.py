@@ -183,10 +183,10 @@ def test_a_call_is_compared_with_the_earlier_one_most_like_it():
     with watch_traces() as traces:
         step(X3, 1)
         step(X4, 2)
-        step(X3, 3)
+        step(X4, 3)
     assert [retrace.reason for retrace in traces.retraces] == [
         "argument `x` was float32[3] and is now float32[4]; static argument `n` was 1 and is now 2",
-        "static argument `n` was 1 and is now 3",
+        "static argument `n` was 2 and is now 3",
     ]
 
 
