@@ -55,8 +55,8 @@ def max_traces(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     - Below it, each time is counted that the function's Python body runs while `jax.jit` traces, also under `jax.vmap`
       and `jax.grad` and as a part of other jitted functions. The error comes before that trace.
 
-    Calls that trace nothing cost some microseconds more above `jax.jit` and nothing below it. The compiled program is the
-    same. The fixture `max_traces` gives this decorator to a pytest test.
+    Calls that trace nothing take some microseconds more above `jax.jit` and no longer below it. The compiled program
+    is the same. The fixture `max_traces` gives this decorator to a pytest test.
 
     Args:
         n: how many traces are allowed, counted from the decoration.
