@@ -335,6 +335,31 @@ def test_in_a_plain_python_it_prints_and_the_traceback_is_shown_as_ever(tmp_path
     assert "→" not in done.stderr
 
 
+IN_THE_SHELL = {
+    "f = jax.jit(lambda x: x if x > 0 else -x); f(1.0)": ("truth_of_tracer", "x"),
+    "f = jax.jit(lambda n: jnp.zeros(n)); f(3)": ("shape_of_tracer", "n"),
+    "f = jax.jit(lambda x: float(x)); f(3.0)": ("number_of_tracer", "x"),
+    "f = jax.jit(lambda x: np.sin(x)); f(3.0)": ("number_of_tracer", "x"),
+    "f = jax.jit(lambda n: [1, 2][n]); f(1)": ("number_of_tracer", "n"),
+    "f = jax.jit(lambda x: x[x > 0]); f(jnp.ones(2))": ("boolean_mask", "x"),
+    "f = jax.jit(lambda x, n: x[:n]); f(jnp.ones(2), 1)": ("dynamic_slice", "n"),
+    "a = []; f = jax.jit(lambda x: a.append(x)); f(1.0); a[0] + 1": ("leaked_tracer", None),
+    "x = jnp.ones(2); x[0] = 2.0": ("item_assignment", "x"),
+}
+
+
+@pytest.mark.parametrize("source", IN_THE_SHELL)
+def test_where_the_source_is_not_known_the_idea_is_said_all_the_same(source: str) -> None:
+    try:
+        exec(compile(source, "<stdin>", "exec"), {"jax": jax, "jnp": jnp, "np": np})
+    except Exception as error:
+        explanation = explain(error)
+    assert explanation is not None
+    assert (explanation.kind, explanation.variable) == IN_THE_SHELL[source]
+    assert "Your code, <stdin>, line 1" in str(explanation)
+    assert explanation.fixes[0].code
+
+
 def test_switching_the_cards_on_loads_neither_jax_nor_the_rules() -> None:
     code = (
         "import sys, jaxguide\n"

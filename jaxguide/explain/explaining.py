@@ -21,6 +21,7 @@ from jaxguide.explain import (  # noqa: F401  (each registers its rules; the fir
     statics,
     updates,
 )
+from jaxguide.explain.bare import explain_without_source
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.rules import RULES
 from jaxguide.explain.scene import Scene
@@ -90,7 +91,7 @@ def _explain_one(error: BaseException) -> Explanation | None:
     if not scene.spots or scene.raised_by_user:
         return None
     if scene.spot.source is None or scene.spot.node is None:
-        return None
+        return explain_without_source(scene)
     of_jax = scene.is_of_jax()
     for phrase, rule in RULES:
         found = phrase.match(error)

@@ -15,6 +15,7 @@ def load_ipython_extension(ipython: Any) -> None:
     Args:
         ipython: the shell, as `get_ipython()` returns it.
     """
+    _before()  # the cell that loads this ends with `_after`, and began without `_before`
     # IPython registers one function once, however often it is asked.
     ipython.events.register("pre_run_cell", _before)
     ipython.events.register("post_run_cell", _after)

@@ -1,0 +1,133 @@
+"""Explain what can be explained where the source cannot be read: in Python's own shell, under `%%time`, in `exec`."""
+
+import re
+from collections.abc import Callable
+
+from jaxguide.explain import phrases
+from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.scene import Scene, is_array, is_traced_integer, is_tracer
+from jaxguide.text import _
+
+
+def explain_without_source(scene: Scene) -> Explanation | None:
+    """Return an explanation made from the error and the values at hand, without the student's expression."""
+    for phrase, rule in _RULES:
+        if phrase.match(scene.error):
+            return rule(scene)
+    return None
+
+
+def _truth(scene: Scene) -> Explanation | None:
+    return _said(
+        scene,
+        "truth_of_tracer",
+        _("Python needs a truth value that is still traced"),
+        _("`if`, `while`, `and` and `assert` decide now, while JAX records the program, and the value comes later."),
+        _("Choose with `jnp.where`, or with `lax.cond`; loop with `lax.while_loop`."),
+        "jnp.where({x} > 0, value_if_true, value_if_false)",
+        phrases.ERRORS_PAGE,
+    )
+
+
+def _number(scene: Scene) -> Explanation | None:
+    return _said(
+        scene,
+        "number_of_tracer",
+        _("Python or NumPy needs a number that is still traced"),
+        _("`float`, `int`, `range`, a list's index and NumPy work now, while JAX records, and the value comes later."),
+        _("Use JAX's own functions on it; or make it static, if it is a size, a count or an option."),
+        'jax.jit(f, static_argnames="{x}")',
+        phrases.ERRORS_PAGE,
+    )
+
+
+def _size(scene: Scene) -> Explanation | None:
+    return _said(
+        scene,
+        "shape_of_tracer",
+        _("A size is still traced"),
+        _("JAX must know every shape while it records the program, and the value comes later."),
+        _("Make it static: JAX then compiles once for each value of it."),
+        'jax.jit(f, static_argnames="{x}")',
+        phrases.STATIC_LINK,
+    )
+
+
+def _slice(scene: Scene) -> Explanation | None:
+    return _said(
+        scene,
+        "dynamic_slice",
+        _("A slice has a bound that is still traced"),
+        _("How long the slice is depends on a value, and JAX must know every shape while it records."),
+        _("Take a window of fixed length, or mask: `jnp.where(jnp.arange(size) < n, values, 0)`."),
+        "lax.dynamic_slice_in_dim(values, start, length)",
+        f"{phrases.API}/jax.lax.dynamic_slice.html",
+    )
+
+
+def _mask(scene: Scene) -> Explanation | None:
+    return _said(
+        scene,
+        "boolean_mask",
+        _("A mask picks a number of values that is not known"),
+        _("How long the result is depends on how many are True, and JAX must know every shape while it records."),
+        _("Keep the shape, and let what is masked out count for nothing."),
+        "jnp.where(mask, {x}, 0)",
+        phrases.ERRORS_PAGE,
+    )
+
+
+def _leak(scene: Scene) -> Explanation | None:
+    return _said(
+        scene,
+        "leaked_tracer",
+        _("A traced value was used after its function had ended"),
+        _("While JAX records a function, its values stand for values to come; only what is returned comes out."),
+        _("Return the value from the function and keep it outside."),
+        "result, value = f(...)",
+        phrases.ERRORS_PAGE,
+    )
+
+
+def _item(scene: Scene) -> Explanation | None:
+    return _said(
+        scene,
+        "item_assignment",
+        _("An array cannot be changed in place"),
+        _("JAX arrays never change: the same array may already be part of a recorded program, or shared."),
+        _("Make a new array with the change in it; `.add`, `.multiply` and others stand for `+=`, `*=`."),
+        "{x} = {x}.at[index].set(value)",
+        phrases.AT_LINK,
+    )
+
+
+_RULES: list[tuple[phrases.Phrase, Callable[[Scene], Explanation | None]]] = [
+    (phrases.BOOL, _truth),
+    (phrases.INTEGER, _number),
+    (phrases.TO_NUMPY, _number),
+    (phrases.SHAPE, _size),
+    (phrases.CONCRETE, _number),
+    (phrases.BOOLEAN_MASK, _mask),
+    (phrases.DYNAMIC_SLICE, _slice),
+    (phrases.LEAK, _leak),
+    (phrases.SET_ITEM, _item),
+]
+
+
+def _said(scene: Scene, kind: str, title: str, why: str, sentence: str, code: str, link: str) -> Explanation | None:
+    names = scene.spot.frame.f_locals
+    behind = phrases.DEPENDS_ON.search(scene.message)
+    holds = {"item_assignment": is_array, "dynamic_slice": is_traced_integer}.get(kind, is_tracer)
+    held = [name for name, value in names.items() if holds(value) and re.fullmatch(r"[a-zA-Z]\w*", name)]
+    named = behind[1] if behind is not None and behind[1] in held else None
+    variable = named or (held[0] if len(held) == 1 else None)
+    return Explanation(
+        kind,
+        title,
+        scene.spot.line,
+        variable,
+        scene.what(variable, names[variable]) if variable is not None else "",
+        why,
+        (Fix(sentence, code.format(x=variable or "x")),),
+        phrases.link(scene.message) or link,
+    )
