@@ -177,7 +177,7 @@ def test_what_an_expression_prints_is_part_of_the_transcript():
 
 def test_command_loops_of_others_ask_their_user(monkeypatch):
     class Shell(cmd.Cmd):
-        def do_leave(self, line):
+        def default(self, line):
             return True
 
     asked = []
@@ -451,8 +451,11 @@ def test_a_large_batch_compiles_in_one_loop_over_rows():
     assert size(50) == size(5) == 1
 
 
-def test_rows_are_looked_at_one_by_one_only_when_one_of_them_is_not_finite():
-    for transform in (jax.vmap, lambda f: jax.vmap(jax.vmap(f))):
-        entry = normalised_hlo(transform(quotient), TWO_BAD, TWO_BAD).split("ENTRY")[1]
-        assert " conditional(" in entry
-        assert " while(" not in entry
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_rows_are_looked_at_one_by_one_only_when_one_of_them_is_not_finite(depth):
+    fn, args = quotient, np.ones((2, 3, 4), np.float32)
+    for _ in range(depth):
+        fn = jax.vmap(fn)
+    entry = normalised_hlo(fn, args, args).split("ENTRY")[1]
+    assert " conditional(" in entry
+    assert " while(" not in entry
