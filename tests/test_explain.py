@@ -226,6 +226,17 @@ def test_a_rule_that_fails_has_nothing_to_say(tmp_path: Path, monkeypatch: pytes
     assert explain(error) is None
 
 
+def test_an_object_that_cannot_be_looked_at_does_no_harm(tmp_path: Path) -> None:
+    source = """
+    class Odd:
+        def __getattr__(self, name):
+            raise RuntimeError(name)
+    odd = Odd()
+    odd + jnp.ones(3)
+    """
+    assert explain(failure(program(source), tmp_path / "student.py")) is None
+
+
 def test_without_an_argument_the_error_being_handled_is_explained() -> None:
     x = jnp.zeros(3)
     try:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.scene import Scene, is_array, is_traced_integer, is_tracer
+from jaxguide.explain.scene import Scene, is_traced_integer
+from jaxguide.explain.spot import is_array, is_tracer
 from jaxguide.text import _
 
 

@@ -9,7 +9,8 @@ from jaxguide.arguments import describe
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import MISSING, Scene, called, is_array
+from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.spot import MISSING, is_array
 from jaxguide.text import _
 
 _VMAP = f"{phrases.API}/jax.vmap.html"

@@ -5,10 +5,11 @@ import re
 
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.loops import function_behind, returned
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, called, is_array
+from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.source import arguments_of
+from jaxguide.explain.spot import is_array
+from jaxguide.explain.transformed import function_behind, returned
 from jaxguide.text import _
 
 _COND = f"{phrases.API}/jax.lax.cond.html"

@@ -4,8 +4,10 @@ import ast
 from dataclasses import dataclass, field
 
 from jaxguide.explain.explanation import Edit
-from jaxguide.explain.scene import MISSING, Scene
+from jaxguide.explain.logic import condition
+from jaxguide.explain.scene import Scene
 from jaxguide.explain.source import names_in
+from jaxguide.explain.spot import MISSING
 
 _RETURN = "return"
 Branch = dict[str, str]
@@ -62,8 +64,6 @@ def expression_of_if(scene: Scene, node: ast.If) -> Choice:
 
 def loop_of_while(scene: Scene, node: ast.While) -> list[Edit]:
     """Return the edits that turn a `while` into `lax.while_loop`."""
-    from jaxguide.explain.conditions import condition
-
     names = _assigned(node.body)
     if not names or node.orelse or _leaves_early(node.body):
         return []
@@ -107,8 +107,6 @@ def _loop_text(scene: Scene, indent: str, test: str, names: list[str], body: lis
 
 def _chain(scene: Scene, node: ast.If) -> tuple[list[tuple[str, Branch]], Branch]:
     """Return the tests of an if-elif-else with what each branch assigns or returns, and what `else` does."""
-    from jaxguide.explain.conditions import condition
-
     chain: list[tuple[str, Branch]] = []
     here: ast.If | None = node
     tail: Branch = {}

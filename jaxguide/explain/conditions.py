@@ -7,13 +7,14 @@ from typing import Any
 from jaxguide.explain import phrases
 from jaxguide.explain.branching import expression_of_if, loop_of_while
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.jitted import argument_behind, static_fix
+from jaxguide.explain.logic import REDUCERS, as_array, condition, is_comparison, leaves, logical
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import MISSING, Scene, called
-from jaxguide.explain.static import argument_behind, static_fix
+from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.spot import MISSING
 from jaxguide.text import _
 
 _COND = f"{phrases.API}/jax.lax.cond.html"
-_REDUCERS = ("any", "all", "sum")
 
 
 @explains(phrases.BOOL)
@@ -177,8 +178,8 @@ class _Place:
             _(
                 "Python's `{word}` decides now what is true, while JAX records the program; it cannot be recorded."
             ).format(word="and" if kind.startswith("chained") else word),
-            fix if all(_is_comparison(part) for part in _leaves(top)) else functions,
-            functions if all(_is_comparison(part) for part in _leaves(top)) else None,
+            fix if all(is_comparison(part) for part in leaves(top)) else functions,
+            functions if all(is_comparison(part) for part in leaves(top)) else None,
             self._static_if_plain(),
             link=f"{phrases.API}/jax.numpy.logical_and.html",
         )
@@ -188,7 +189,7 @@ class _Place:
         scene, name = self.scene, called(call)
         function = {"max": "maximum", "min": "minimum"}[name]
         if len(call.args) == 1:
-            text = f"{scene.jnp}.{name}({_as_array(scene, call.args[0])})"
+            text = f"{scene.jnp}.{name}({as_array(scene, call.args[0])})"
         else:
             text = scene.quote(call.args[0])
             for argument in call.args[1:]:
@@ -211,7 +212,7 @@ class _Place:
         """Explain the built-in `any` and `all`."""
         scene, name = self.scene, called(call)
         test = _test_around(scene, call)
-        text = f"{scene.jnp}.{name}({_as_array(scene, call.args[0])})"
+        text = f"{scene.jnp}.{name}({as_array(scene, call.args[0])})"
         why = _("Python's `{name}` looks at one value after the other now, while JAX records the program.")
         if isinstance(test, ast.If):
             edits = expression_of_if(scene, test)
@@ -231,7 +232,7 @@ class _Place:
     def sorting(self, call: ast.Call) -> Explanation | None:
         """Explain the built-in `sorted`."""
         scene = self.scene
-        text = f"{scene.jnp}.sort({_as_array(scene, call.args[0])})"
+        text = f"{scene.jnp}.sort({as_array(scene, call.args[0])})"
         return self.said(
             "sorted_on_tracer",
             _("Python's `sorted` needs values that are still traced"),
@@ -264,7 +265,7 @@ class _Place:
         """Explain `in`."""
         scene = self.scene
         container, item = node.comparators[0], scene.quote(node.left)
-        values = _as_array(scene, container)
+        values = as_array(scene, container)
         negated = isinstance(node.ops[0], ast.NotIn)
         text = f"{scene.jnp}.any({values} == {item})"
         text = f"~{text}" if negated else text
@@ -320,88 +321,6 @@ class _Place:
         return self.static if plain and integer and argument_behind(self.scene, self.tracer) else None
 
 
-def condition(scene: Scene, test: ast.expr) -> str:
-    """Return a test as an array expression: `&` for `and`, `|` for `or`, `~` for `not`, comparisons one by one.
-
-    `(x > 0) & (y > 0)` for `x > 0 and y > 0`.
-    """
-    if isinstance(test, ast.BoolOp):
-        if not all(_is_comparison(value) for value in _leaves(test)):
-            return logical(scene, test)
-        sign = " & " if isinstance(test.op, ast.And) else " | "
-        return sign.join(f"({condition(scene, value)})" for value in test.values)
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        if not _is_comparison(test.operand):
-            return f"{scene.jnp}.logical_not({condition(scene, test.operand)})"
-        return f"~({condition(scene, test.operand)})"
-    if isinstance(test, ast.Compare):
-        if len(test.ops) == 1 and isinstance(test.ops[0], ast.In | ast.NotIn):
-            text = f"{scene.jnp}.any({_as_array(scene, test.comparators[0])} == {scene.quote(test.left)})"
-            return f"~{text}" if isinstance(test.ops[0], ast.NotIn) else text
-        if len(test.ops) > 1:
-            operands = [test.left, *test.comparators]
-            pairs = zip(operands, test.ops, operands[1:], strict=False)
-            return " & ".join(
-                f"({scene.quote(left)} {_SIGNS[type(op)]} {scene.quote(right)})" for left, op, right in pairs
-            )
-    if isinstance(test, ast.Call) and called(test) in _REDUCERS and isinstance(test.func, ast.Name) and test.args:
-        return f"{scene.jnp}.{test.func.id}({_as_array(scene, test.args[0])})"
-    if isinstance(test, ast.Call) and called(test) == "bool" and test.args:
-        return condition(scene, test.args[0])
-    return scene.quote(test)
-
-
-def logical(scene: Scene, test: ast.expr) -> str:
-    """Return a test with `jnp.logical_and` and its like, which take any numbers for truth values."""
-    if isinstance(test, ast.BoolOp):
-        name = "logical_and" if isinstance(test.op, ast.And) else "logical_or"
-        text = logical(scene, test.values[0])
-        for value in test.values[1:]:
-            text = f"{scene.jnp}.{name}({text}, {logical(scene, value)})"
-        return text
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return f"{scene.jnp}.logical_not({logical(scene, test.operand)})"
-    if isinstance(test, ast.Compare) and len(test.ops) > 1:
-        operands = [test.left, *test.comparators]
-        pairs = list(zip(operands, test.ops, operands[1:], strict=False))
-        parts = [f"{scene.quote(left)} {_SIGNS[type(op)]} {scene.quote(right)}" for left, op, right in pairs]
-        text = parts[0]
-        for part in parts[1:]:
-            text = f"{scene.jnp}.logical_and({text}, {part})"
-        return text
-    return condition(scene, test)
-
-
-_SIGNS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
-
-
-def _is_comparison(node: ast.AST) -> bool:
-    return isinstance(node, ast.Compare)
-
-
-def _leaves(node: ast.AST) -> list[ast.AST]:
-    if isinstance(node, ast.BoolOp):
-        return [leaf for value in node.values for leaf in _leaves(value)]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return _leaves(node.operand)
-    return [node]
-
-
-def _as_array(scene: Scene, node: ast.expr) -> str:
-    """Return the text of a value as an array: lists and tuples are wrapped, arrays stay as they are."""
-    if isinstance(node, ast.List | ast.Tuple):
-        return f"{scene.jnp}.array({scene.quote(node)})"
-    value = scene.spot.value(node)
-    return f"{scene.jnp}.array({scene.quote(node)})" if isinstance(value, list | tuple) else scene.quote(node)
-
-
 def _test_around(scene: Scene, node: ast.AST) -> ast.If | ast.IfExp | ast.While | ast.Assert | None:
     """Return the statement or expression whose test a node is part of."""
     inner: ast.AST | None = node
@@ -411,7 +330,7 @@ def _test_around(scene: Scene, node: ast.AST) -> ast.If | ast.IfExp | ast.While 
             return outer
         # A call or a comprehension between the two takes the value for itself, and hands on another.
         wraps = isinstance(outer, ast.BoolOp | ast.UnaryOp | ast.Compare) or (
-            isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name) and outer.func.id in (*_REDUCERS, "bool")
+            isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name) and outer.func.id in (*REDUCERS, "bool")
         )
         if not wraps:
             return None

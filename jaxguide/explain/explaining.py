@@ -8,10 +8,12 @@ from jaxguide.explain import (  # noqa: F401  (each registers its rules; the fir
     batching,
     branches,
     conditions,
+    derivatives,
     gradients,
     hosts,
     indexing,
     leaks,
+    loop_gradients,
     loops,
     memory,
     numbers,
@@ -87,12 +89,15 @@ def explain(error: BaseException | None = None) -> Explanation | None:
 def _explain_one(error: BaseException) -> Explanation | None:
     if type(error).__module__.split(".")[0] == "jaxguide":  # it says what to do itself
         return None
-    scene = Scene(error)
-    if not scene.spots or scene.raised_by_user:
+    try:
+        scene = Scene(error)
+        if not scene.spots or scene.raised_by_user:
+            return None
+        if scene.spot.source is None or scene.spot.node is None:
+            return explain_without_source(scene)
+        of_jax = scene.is_of_jax()
+    except Exception:  # objects of the student's may do anything when looked at
         return None
-    if scene.spot.source is None or scene.spot.node is None:
-        return explain_without_source(scene)
-    of_jax = scene.is_of_jax()
     for phrase, rule in RULES:
         found = phrase.match(error)
         if found is None or (phrase.shared and not of_jax):

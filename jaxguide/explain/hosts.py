@@ -9,8 +9,9 @@ import numpy as np
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation, Fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, Spot, called
+from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.source import source_of
+from jaxguide.explain.spot import Spot
 from jaxguide.lines import Line
 from jaxguide.text import _
 

@@ -5,9 +5,10 @@ import re
 
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import MISSING, Scene, called, is_array
-from jaxguide.explain.static import static_fix
+from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.spot import MISSING, is_array
 from jaxguide.text import _
 
 # Reductions of what a mask picks -> what to put where the mask is False (an `initial` for NumPy's `where=`).

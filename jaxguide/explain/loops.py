@@ -6,10 +6,8 @@ import re
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, Spot, argument_of, called
-from jaxguide.explain.source import FunctionNode, Source, source_of
-from jaxguide.explain.static import static_edits
-from jaxguide.lines import Line
+from jaxguide.explain.scene import Scene, argument_of, called
+from jaxguide.explain.transformed import function_behind, returned
 from jaxguide.text import _
 
 _SCAN = f"{phrases.API}/jax.lax.scan.html"
@@ -17,77 +15,6 @@ _LOOPS = ("scan", "while_loop", "fori_loop")
 # Which argument of each is the function of one turn, by position and name, and which the start.
 _BODY = {"scan": (0, "f"), "while_loop": (1, "body_fun"), "fori_loop": (2, "body_fun")}
 _START = {"scan": (1, "init"), "while_loop": (2, "init_val"), "fori_loop": (3, "init_val")}
-
-
-def function_behind(spot: Spot, node: ast.expr | None) -> tuple[Source, FunctionNode] | None:
-    """Return the definition of a student's function, given by name or written on the spot."""
-    if isinstance(node, ast.Lambda) and spot.source is not None:
-        return spot.source, node
-    value = spot.value(node)
-    code = getattr(getattr(value, "__wrapped__", value), "__code__", None)
-    source = source_of(code.co_filename) if code is not None else None
-    function = source.function_at(code.co_name, code.co_firstlineno) if source and code else None
-    return (source, function) if source is not None and function is not None else None
-
-
-def returned(function: FunctionNode) -> ast.expr | None:
-    """Return the one expression that a function returns."""
-    if isinstance(function, ast.Lambda):
-        return function.body
-    found = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
-    return found[0].value if len(found) == 1 else None
-
-
-@explains(phrases.REVERSE_WHILE)
-def reverse_through_while(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jax.grad` through `lax.while_loop`, or `lax.fori_loop` with a traced count."""
-    loop = _loop_before(scene)
-    spot, call = loop if loop is not None else (scene.spot, None)
-    outer = scene.call()
-    fixes: list[Fix | None] = []
-    name, line = None, scene.spot.line
-    if call is not None and spot.source is not None:
-        line = Line(spot.line.file, spot.source.start(call)[0])
-        quote = spot.source.quote
-        if called(call) == "while_loop":
-            go, turn, start = (argument_of(call, i, n) for i, n in enumerate(("cond_fun", "body_fun", "init_val")))
-            if go is not None and turn is not None and start is not None:
-                name = quote(start)
-                step = f"{scene.lax}.cond({_called(quote(go), 'c')}, {_function(quote(turn))}, lambda c: c, c)"
-                text = f"{scene.lax}.fori_loop(0, 100, lambda _, c: {step}, {quote(start)})"
-                fixes.append(
-                    scene.fix(
-                        _("Give a largest number of turns (here 100), and do nothing in those that are too many."),
-                        spot.source.replace(call, text),
-                    )
-                )
-        else:
-            stop = argument_of(call, 1, "upper")
-            if stop is not None:
-                name = quote(stop)
-                fixes.append(_static_count(scene, spot, stop, name))
-    if outer is not None and isinstance(outer.func, ast.Call) and called(outer.func) == "grad":
-        base = scene.quote(outer.func.func).removesuffix("grad")
-        fixes.append(
-            scene.fix(
-                _("Go forward, which needs no memory of the turns: good for few inputs."),
-                scene.source.replace(outer.func.func, f"{base or scene.jax + '.'}jacfwd"),
-            )
-        )
-    text = "lax.while_loop" if call is None else spot.quote(call.func)
-    return scene.explanation(
-        "reverse_through_while",
-        title=_("A gradient back through a loop of unknown length"),
-        what=_("`{name}` decides how often the loop of `{loop}` turns.").format(name=name, loop=text) if name else "",
-        variable=name,
-        why=_(
-            "Going back needs what every turn computed, and how many turns there are is not known when JAX sets "
-            "aside the room."
-        ),
-        fixes=fixes,
-        link=f"{phrases.API}/jax.lax.while_loop.html",
-        line=line,
-    )
 
 
 @explains(phrases.CARRY_TYPE)
@@ -323,52 +250,6 @@ def body_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes=[scene.fix(_("Take the number of the turn first."), source.insert_before(first, "i, "))],
         link=f"{phrases.API}/jax.lax.fori_loop.html",
     )
-
-
-def _static_count(scene: Scene, spot: Spot, stop: ast.expr, name: str) -> Fix | None:
-    """Return the fix that makes a loop's count static, found by the frame that was left long ago."""
-    if spot.source is None or not isinstance(stop, ast.Name):
-        return None
-    function = spot.source.function(stop)
-    if function is None or name not in [a.arg for a in function.args.args]:
-        return None
-    edits = static_edits(scene, spot.source, function, name)
-    sentence = _("Make `{name}` static: then the number of turns is known.").format(name=name)
-    return scene.fix(sentence, *edits) if edits else None
-
-
-def _loop_before(scene: Scene) -> tuple[Spot, ast.Call] | None:
-    """Return the loop that was recorded before it was transformed: JAX keeps its traceback as the cause."""
-    cause = scene.error.__cause__
-    while cause is not None:
-        before = Scene(cause)
-        for spot in reversed(before.spots):
-            call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
-            if call is not None and called(call) in ("while_loop", "fori_loop"):
-                return spot, call
-            named = _named_at(spot)
-            if named is not None:
-                return spot, named
-        cause = cause.__cause__
-    return None
-
-
-def _named_at(spot: Spot) -> ast.Call | None:
-    """Return the loop on a line, for tracebacks that know the line but not the place on it."""
-    if spot.source is None:
-        return None
-    for call in spot.source.calls():
-        if called(call) in ("while_loop", "fori_loop") and call.lineno <= spot.line.number <= (call.end_lineno or 0):
-            return call
-    return None
-
-
-def _called(function: str, argument: str) -> str:
-    return f"({function})({argument})" if function.startswith("lambda") else f"{function}({argument})"
-
-
-def _function(text: str) -> str:
-    return f"({text})" if text.startswith("lambda") else text
 
 
 def _cast_result(scene: Scene, call: ast.Call, dtype: str) -> Fix | None:

@@ -9,9 +9,11 @@ import numpy as np
 from jaxguide.arguments import array_type
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.jitted import jit_call_of
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import MISSING, Scene, Spot, called, is_array, is_tracer
-from jaxguide.explain.static import jit_call_of
+from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.source import dotted
+from jaxguide.explain.spot import MISSING, Spot, is_array, is_tracer
 from jaxguide.text import _
 
 
@@ -186,8 +188,6 @@ def _donates(spot: Spot, scene: Scene, call: ast.Call) -> bool:
 
 
 def _without_donation(scene: Scene, declared: ast.Call) -> Fix | None:
-    from jaxguide.explain.source import dotted
-
     rest = [k for k in declared.keywords if not (k.arg or "").startswith("donate")]
     arguments = [scene.quote(a) for a in declared.args] + [f"{k.arg}={scene.quote(k.value)}" for k in rest]
     text = f"{scene.quote(declared.func)}({', '.join(arguments)})"

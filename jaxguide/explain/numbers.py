@@ -1,6 +1,7 @@
 """Explain traced values where Python or NumPy needs a number: `float`, `int`, `.item()`, `range`, indices, NumPy."""
 
 import ast
+import math
 import re
 from typing import Any
 
@@ -8,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.explain import phrases
-from jaxguide.explain.branching import assigned_names, body_lines, leaves_early
+from jaxguide.explain.branching import assigned_names, body_lines, leaves_early, operator_sign
 from jaxguide.explain.explanation import Edit, Explanation, Fix
+from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import MISSING, Scene, called, is_array, is_traced_integer, is_tracer
+from jaxguide.explain.scene import Scene, called, is_traced_integer
 from jaxguide.explain.source import dotted, names_in
-from jaxguide.explain.static import static_fix
+from jaxguide.explain.spot import MISSING, is_array, is_tracer
 from jaxguide.text import _
 
 
@@ -68,7 +70,7 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
             link=phrases.ERRORS_PAGE,
         )
     module, _dot, function = dotted(call.func).rpartition(".")
-    if scene.spot.value(ast.parse(module or "None", mode="eval").body) is __import__("math"):
+    if scene.spot.value(ast.parse(module or "None", mode="eval").body) is math:
         there = hasattr(jnp, function)
         return scene.explanation(
             "math_on_tracer",
@@ -276,8 +278,6 @@ def _for_loop(scene: Scene, call: ast.Call) -> Fix | None:
     if len(names) == 1 and len(loop.body) == 1 and isinstance(statement, ast.Assign | ast.AugAssign):
         value = scene.quote(statement.value)
         if isinstance(statement, ast.AugAssign):
-            from jaxguide.explain.branching import operator_sign
-
             value = f"{carry} {operator_sign(statement.op)} {scene.atom(statement.value)}"
         text = f"{carry} = {scene.lax}.fori_loop({start}, {stop}, lambda {index}, {carry}: {value}, {carry})"
         return scene.fix(sentence, source.replace(loop, text))

@@ -10,7 +10,8 @@ from jaxguide.arguments import describe
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import MISSING, Scene, argument_of, is_array
+from jaxguide.explain.scene import Scene, argument_of
+from jaxguide.explain.spot import MISSING, is_array
 from jaxguide.text import _
 
 _PAGE = "https://docs.jax.dev/en/latest/random-numbers.html"

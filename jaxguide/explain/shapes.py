@@ -6,7 +6,8 @@ import re
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import MISSING, Scene, Spot, argument_of, called, is_array
+from jaxguide.explain.scene import Scene, argument_of, called
+from jaxguide.explain.spot import MISSING, Spot, is_array
 from jaxguide.text import _
 
 _BROADCASTING = "https://numpy.org/doc/stable/user/basics.broadcasting.html"

@@ -6,9 +6,10 @@ from typing import Any
 
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, called, is_traced_integer, is_tracer
-from jaxguide.explain.static import static_fix
+from jaxguide.explain.scene import Scene, called, is_traced_integer
+from jaxguide.explain.spot import is_tracer
 from jaxguide.text import _
 
 # Functions whose result is as long as the values say -> how to give its length.

@@ -6,11 +6,14 @@ import re
 
 from jaxguide.arguments import describe
 from jaxguide.explain import phrases
+from jaxguide.explain.arrays import no_array
 from jaxguide.explain.explanation import Edit, Explanation, Fix
+from jaxguide.explain.jitted import is_jit, jit_call_of, static_edits
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import MISSING, Scene, Spot, called, is_array
+from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.source import Source, arguments_of, dotted, source_of
-from jaxguide.explain.static import is_jit, jit_call_of, static_edits
+from jaxguide.explain.spot import MISSING, Spot, is_array
+from jaxguide.frames import is_library
 from jaxguide.lines import Line
 from jaxguide.text import _
 
@@ -28,7 +31,7 @@ def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
         given = next(
             (a for a in call.args if isinstance(scene.spot.value(a), str | bytes) or scene.spot.value(a) is None), None
         )
-        return None if given is None else _not_for_jnp(scene, call, given)
+        return None if given is None else no_array(scene, call, given)
     source, function = jitted
     names = arguments_of(function)
     if top not in names:
@@ -278,12 +281,6 @@ def called_too_early(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-def _not_for_jnp(scene: Scene, call: ast.Call, given: ast.expr) -> Explanation | None:
-    from jaxguide.explain.arrays import no_array
-
-    return no_array(scene, call, given)
-
-
 def _jitted(scene: Scene, call: ast.Call) -> tuple[Source, ast.FunctionDef | ast.Lambda] | None:
     """Return the source and the definition of the student's jitted function that a call calls."""
     value = scene.spot.value(call.func)
@@ -305,8 +302,6 @@ def _jits(decorator: ast.expr) -> bool:
 
 
 def _is_users(spot: Spot, file: str) -> bool:
-    from jaxguide.frames import is_library
-
     return file == spot.line.file or not is_library(file)
 
 

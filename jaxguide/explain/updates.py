@@ -7,7 +7,8 @@ from jaxguide.explain import phrases
 from jaxguide.explain.branching import operator_sign
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import MISSING, Scene, is_array, is_tracer
+from jaxguide.explain.scene import Scene
+from jaxguide.explain.spot import MISSING, is_array, is_tracer
 from jaxguide.text import _
 
 _METHODS: dict[type[ast.operator], str] = {

@@ -1,0 +1,207 @@
+"""Explain `jax.jvp` and `jax.vjp` given what does not fit, and derivative rules of one's own that lack something."""
+
+import ast
+import re
+
+from jaxguide.arguments import describe
+from jaxguide.explain import phrases
+from jaxguide.explain.explanation import Edit, Explanation
+from jaxguide.explain.rules import explains
+from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.source import arguments_of, dotted
+from jaxguide.explain.spot import is_array
+from jaxguide.explain.transformed import transformation
+from jaxguide.lines import Line
+from jaxguide.text import _
+
+_RULES = "https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html"
+
+
+@explains(phrases.JVP_CONTAINER)
+def jvp_without_tuples(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `jax.jvp(f, x, v)`."""
+    call = scene.call()
+    if call is None or len(call.args) != 3:
+        return None
+    edits = [
+        scene.source.replace(a, f"({scene.quote(a)},)")
+        for a in call.args[1:]
+        if not isinstance(scene.spot.value(a), tuple | list)
+    ]
+    return scene.explanation(
+        "jvp_without_tuples",
+        title=_("`jax.jvp` takes tuples"),
+        what=_("`{text}` is no tuple.").format(text=scene.quote(call.args[1])),
+        variable=scene.quote(call.args[1]),
+        why=_(
+            "A function may have several arguments, so `jax.jvp` takes all primals in one tuple, all tangents in "
+            "another."
+        ),
+        fixes=[scene.fix(_("Put each into a tuple of one."), *edits)],
+        link=f"{phrases.API}/jax.jvp.html",
+    )
+
+
+@explains(phrases.JVP_DTYPE)
+def jvp_dtype(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain tangents of another dtype than the primals."""
+    call = scene.call()
+    if call is None or len(call.args) != 3 or not isinstance(call.args[2], ast.Tuple | ast.List):
+        return None
+    edits = []
+    for node in call.args[2].elts:
+        text, value = scene.quote(node), scene.spot.value(node)
+        if isinstance(node, ast.Constant) and isinstance(value, int):
+            edits.append(scene.source.replace(node, f"{text}.0"))
+        elif isinstance(value, int):
+            edits.append(scene.source.replace(node, f"float({text})"))
+        elif is_array(value):
+            edits.append(scene.source.replace(node, f"{scene.atom(node)}.astype(float)"))
+    if not edits:
+        return None
+    text = scene.quote(call.args[2].elts[0])
+    return scene.explanation(
+        "tangent_dtype",
+        title=_("A tangent of another dtype than its primal"),
+        what=_("`{text}` is {what} here.").format(text=text, what=describe(scene.spot.value(call.args[2].elts[0]))),
+        variable=text,
+        why=_("A tangent is a small change of its primal, so both have one shape and one dtype."),
+        fixes=[scene.fix(_("Give floats."), *edits)],
+        link=f"{phrases.API}/jax.jvp.html",
+    )
+
+
+@explains(phrases.VJP_SHAPE)
+def vjp_cotangent(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a cotangent of another shape or dtype than the output."""
+    call = scene.call()
+    if call is None or len(call.args) != 1:
+        return None
+    text = scene.quote(call.args[0])
+    shape = f"({found[3]},)" if found[3] and "," not in found[3] else f"({found[3]})"
+    new = f"{scene.jnp}.full({shape}, {text}, {scene.jnp}.{found[2]})"
+    if not found[1].endswith("[]"):
+        new = f"{scene.jnp}.ones({shape}, {scene.jnp}.{found[2]})"
+    return scene.explanation(
+        "cotangent_shape",
+        title=_("A cotangent that does not fit the output"),
+        what=_("`{text}` is {got}, and the output is {dtype}[{shape}].").format(
+            text=text, got=found[1], dtype=found[2], shape=found[3]
+        ),
+        variable=text,
+        why=_("The pullback takes one number for each number of the output: how much each counts."),
+        fixes=[scene.fix(_("Give the output's shape and dtype."), scene.source.replace(call.args[0], new))],
+        link=f"{phrases.API}/jax.vjp.html",
+    )
+
+
+@explains(phrases.NO_JVP_RULE)
+def rule_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a `custom_jvp` or `custom_vjp` function without its rule."""
+    name, forward = found[2], found[1] == "JVP"
+    defined = [f for spot in scene.spots if spot.source for f in [*spot.source.functions(name)]]
+    if not defined:
+        return None
+    definition, source = defined[0], scene.source
+    decorator = next((d for d in definition.decorator_list if "custom_" in dotted(d)), None)
+    arguments = arguments_of(definition)
+    given = ", ".join(arguments)
+    if forward:
+        tangents = [f"{a}_dot" for a in arguments]
+        code = "\n".join(
+            [
+                f"@{name}.defjvp",
+                "def rule(primals, tangents):",
+                f"    {', '.join(arguments)}, = primals; {', '.join(tangents)}, = tangents",
+                f"    return {name}({', '.join(arguments)}), DERIVATIVE * {tangents[0]}",
+            ]
+        )
+    else:
+        code = "\n".join(
+            [
+                f"def forward({given}): return {name}({given}), ({given},)",
+                f"def backward(saved, g): {', '.join(arguments)}, = saved; return (DERIVATIVE * g,)",
+                f"{name}.defvjp(forward, backward)",
+            ]
+        )
+    drop = None
+    if decorator is not None:
+        (line, _c), (end, _e) = source.start(decorator), source.end(decorator)
+        drop = Edit(source.file, (line, 0), (end + 1, 0), "")
+    return scene.explanation(
+        "rule_missing",
+        title=_("A derivative rule was promised and not given"),
+        what=_("`{name}` is declared with a rule of its own, and none was given.").format(name=name),
+        variable=name,
+        why=_("The decorator tells JAX not to look inside `{name}`, so it has nothing to differentiate.").format(
+            name=name
+        ),
+        fixes=[
+            scene.fix(_("Let JAX differentiate what is inside: take the decorator away."), drop),
+            scene.fix(_("Give the rule."), code=code),
+        ],
+        link=_RULES,
+    )
+
+
+@explains(phrases.BWD_TUPLE)
+def backward_tuple(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a backward rule that does not return one cotangent for each argument."""
+    for spot in reversed(scene.spots):
+        source = spot.source
+        for call in source.calls() if source else ():
+            if not isinstance(call.func, ast.Attribute) or call.func.attr != "defvjp" or len(call.args) != 2:
+                continue
+            assert source is not None
+            name = source.quote(call.args[1])
+            for definition in source.functions(name):
+                returned = [n for n in ast.walk(definition) if isinstance(n, ast.Return) and n.value is not None]
+                if len(returned) == 1 and not isinstance(returned[0].value, ast.Tuple):
+                    value = returned[0].value
+                    assert value is not None
+                    return scene.explanation(
+                        "backward_no_tuple",
+                        title=_("A backward rule returns a tuple"),
+                        what=_("`{name}` returns `{text}`, which is no tuple.").format(
+                            name=name, text=source.quote(value)
+                        ),
+                        variable=name,
+                        why=_(
+                            "The backward rule returns one cotangent for each argument of the function, in a tuple, "
+                            "also for one."
+                        ),
+                        fixes=[
+                            scene.fix(
+                                _("Put it into a tuple of one."), source.replace(value, f"({source.quote(value)},)")
+                            )
+                        ],
+                        link=_RULES,
+                        line=Line(source.file, source.start(value)[0]),
+                    )
+    return None
+
+
+@explains(phrases.FORWARD_OF_VJP)
+def forward_of_vjp(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain forward mode through a function with a reverse rule only."""
+    call = scene.call()
+    made = transformation(scene, call) if call is not None else None
+    if made is None or called(made) not in ("jacfwd", "hessian"):
+        return None
+    function = scene.quote(made.args[0])
+    base = scene.quote(made.func).removesuffix(called(made))
+    new = f"{base}jacrev" if called(made) == "jacfwd" else None
+    edit = scene.source.replace(made.func, new) if new else None
+    if called(made) == "hessian":
+        edit = scene.source.replace(made, f"{base}jacrev({base}jacrev({function}))")
+    return scene.explanation(
+        "forward_of_custom_vjp",
+        title=_("Forward mode through a reverse rule"),
+        what=_("`{function}` has a rule from `jax.custom_vjp`.").format(function=function),
+        variable=function,
+        why=_("`{name}` goes forward, and a `custom_vjp` rule says only how to go back.").format(
+            name=scene.quote(made.func)
+        ),
+        fixes=[scene.fix(_("Go back: the same derivatives in reverse mode."), edit)],
+        link=_RULES,
+    )

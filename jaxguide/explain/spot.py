@@ -1,0 +1,143 @@
+"""One of the student's frames in a traceback: the expression that was running, and what names are worth there."""
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from types import FrameType, ModuleType, TracebackType
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxguide.explain.source import FunctionNode, Source, source_of
+from jaxguide.frames import is_library
+from jaxguide.lines import Line
+
+MISSING = object()
+
+
+@dataclass
+class Spot:
+    """One of the student's frames in a traceback, with the expression that it had reached."""
+
+    frame: FrameType
+    line: Line
+    instruction: int
+
+    @cached_property
+    def source(self) -> Source | None:
+        """The source of the file or cell, None where it cannot be read."""
+        return source_of(self.line.file)
+
+    @cached_property
+    def node(self) -> ast.AST | None:
+        """The expression or statement that was running."""
+        if self.source is None:
+            return None
+        positions = list(self.frame.f_code.co_positions())
+        if not 0 <= self.instruction // 2 < len(positions):
+            return None
+        line, end_line, column, end_column = positions[self.instruction // 2]
+        if line is None or end_line is None or column is None or end_column is None:
+            return None
+        if end_line > len(self.source.lines):
+            return None
+        node = self.source.find(self.source.position(line, column), self.source.position(end_line, end_column))
+        # Python 3.11 places a jump at its whole statement where the test is a name or a call.
+        return node.test if isinstance(node, ast.If | ast.IfExp | ast.While | ast.Assert) else node
+
+    @property
+    def statement(self) -> ast.stmt | None:
+        """The statement that was running."""
+        return self.source.statement(self.node) if self.source else None
+
+    @property
+    def function(self) -> FunctionNode | None:
+        """The function around it, None at the top level."""
+        return self.source.function(self.node) if self.source else None
+
+    def value(self, node: ast.AST | None) -> Any:
+        """Return what an expression is worth here, where that takes no running of code; else MISSING."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name):
+            for names in (self.frame.f_locals, self.frame.f_globals, vars(builtins)):
+                if node.id in names:
+                    return names[node.id]
+        elif isinstance(node, ast.Attribute):
+            return _attribute(self.value(node.value), node.attr)
+        elif isinstance(node, ast.Subscript):
+            base, index = self.value(node.value), self.value(node.slice)
+            if isinstance(base, dict | list | tuple) and isinstance(index, int | str):
+                try:
+                    return base[index]  # type: ignore[index]
+                except (LookupError, TypeError):
+                    return MISSING
+        elif isinstance(node, ast.Tuple | ast.List):
+            values = [self.value(element) for element in node.elts]
+            if not any(value is MISSING for value in values):
+                return tuple(values) if isinstance(node, ast.Tuple) else values
+        elif isinstance(node, ast.Dict) and all(key is not None for key in node.keys):
+            keys, values = [self.value(key) for key in node.keys], [self.value(value) for value in node.values]
+            if not any(part is MISSING for part in [*keys, *values]):
+                return dict(zip(keys, values, strict=True))
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            value = self.value(node.operand)
+            return -value if isinstance(value, int | float) else MISSING
+        return MISSING
+
+    def parts(self, node: ast.AST) -> Iterator[tuple[ast.expr, Any]]:
+        """Yield the names, attributes and items in a node whose value is known, each with it, in reading order."""
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+            value = self.value(node)
+            if value is not MISSING and not isinstance(value, ModuleType):
+                yield node, value
+                return
+        for child in ast.iter_child_nodes(node):
+            yield from self.parts(child)
+
+    def first(self, node: ast.AST | None, holds: Callable[[Any], bool]) -> tuple[ast.expr, Any] | None:
+        """Return the first part of a node whose value `holds`, with the value."""
+        if node is None:
+            return None
+        return next(((part, value) for part, value in self.parts(node) if holds(value)), None)
+
+    def quote(self, node: ast.AST) -> str:
+        """Return the student's text of a node."""
+        return self.source.quote(node) if self.source else ""
+
+
+def spots_of(traceback: TracebackType | None) -> tuple[list[Spot], bool]:
+    """Return the user's frames of a traceback, and whether the last of them raised the error itself."""
+    spots, last_is_user = [], False
+    while traceback is not None:
+        frame = traceback.tb_frame
+        last_is_user = not is_library(frame.f_code.co_filename)
+        if last_is_user:
+            line = Line(frame.f_code.co_filename, traceback.tb_lineno)
+            spots.append(Spot(frame, line, traceback.tb_lasti))
+        traceback = traceback.tb_next
+    raised = last_is_user and isinstance(spots[-1].statement, ast.Raise)
+    return spots, raised
+
+
+def _attribute(base: Any, name: str) -> Any:
+    if base is MISSING:
+        return MISSING
+    if isinstance(base, ModuleType) or name in getattr(base, "__dict__", {}):
+        return getattr(base, name, MISSING)
+    if is_array(base) and name in ("shape", "ndim", "dtype", "size"):
+        return getattr(base, name)
+    return MISSING
+
+
+def is_tracer(value: Any) -> bool:
+    """Tell whether a value is a tracer."""
+    return isinstance(value, jax.core.Tracer)
+
+
+def is_array(value: Any) -> bool:
+    """Tell whether a value is an array or a tracer, of JAX or of NumPy."""
+    return isinstance(value, jax.Array | np.ndarray | np.generic)

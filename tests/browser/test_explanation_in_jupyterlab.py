@@ -1,0 +1,45 @@
+"""An error in a lesson in JupyterLab: the traceback, and under it a card that can be read in light and dark."""
+
+import pytest
+from lab_page import LabPage
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+CODE = """x = jnp.array([1.0, -2.0, 3.0])
+
+@jax.jit
+def total(x):
+    s = 0.0
+    for i in range(3):
+        if x[i] > 0:
+            s = s + x[i]
+    return s
+
+total(x)"""
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_the_card_under_a_traceback_can_be_read(lab_page: LabPage, theme: str) -> None:
+    lab_page.open("random_numbers.ipynb", theme)
+    lab_page.run("from jaxguide.lesson import")
+    lab_page.run("import jax.numpy as jnp")
+    cell = lab_page.run("check(two_samples)", f"import jax\nimport jax.numpy as jnp\n{CODE}")
+    error, card = cell.locator(".jp-OutputArea-output").all()[:2]
+    assert "TracerBoolConversionError" in error.inner_text()
+    words = card.inner_text()
+    assert "s = jnp.where(x[i] > 0, s + x[i], s)" in words
+    assert "`" not in words
+    assert card.bounding_box()["y"] > error.bounding_box()["y"]
+    text, ground = card.locator("div").nth(1).evaluate(
+        "e => [getComputedStyle(e).color, getComputedStyle(e.closest('[style*=border-left]')).backgroundColor]"
+    )
+    assert abs(_light(text) - _light(ground)) > 0.5
+    card.scroll_into_view_if_needed()
+    lab_page.picture(card, f"explanation-{theme.split()[-1].lower()}")
+    lab_page.picture(cell, f"traceback-{theme.split()[-1].lower()}")
+
+
+def _light(rgb: str) -> float:
+    import re
+
+    return sum(int(part) for part in re.findall(r"\d+", rgb)[:3]) / 765
