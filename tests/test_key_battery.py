@@ -3,6 +3,7 @@
 import contextlib
 import io
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -36,6 +37,25 @@ def _each(cases: list[Case], *key_kinds: str) -> pytest.MarkDecorator:
         if kind in key_kinds
     ]
     return pytest.mark.parametrize(("case", "key_kind"), parameters)
+
+
+def _asked(cases: list[Case]) -> pytest.MarkDecorator:
+    """Run a test for every case, key kind and mode; one of them quickly, by turns, the others among the long tests."""
+    parameters = []
+    for number, case in enumerate(cases):
+        ways = [(kind, mode) for kind in ("typed", "legacy") if kind in case.key_kinds for mode in MODES]
+        for turn, (kind, mode) in enumerate(ways):
+            marks = () if turn == number % len(ways) else pytest.mark.long
+            parameters.append(pytest.param(case, kind, mode, id=f"{case.name}-{kind}-{mode}", marks=marks))
+    return pytest.mark.parametrize(("case", "key_kind", "mode"), parameters)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _compiling_takes_less_of_the_time() -> Iterator[None]:
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
 
 
 def _need_library(case: Case) -> None:
@@ -80,6 +100,17 @@ def test_the_evidence_tells_related_draws_from_unrelated_ones() -> None:
     assert not first_is_made_of_children(normal, None, other)
 
 
+def test_the_proof_rejects_a_correct_program_and_evidence_that_always_holds() -> None:
+    def two_children(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        a, b = jax.random.split(key)
+        return jax.random.normal(a, (3,)), jax.random.normal(b, (3,))
+
+    related = prove(Case(two_children, kinds=("drawn_twice",), evidence=equal), "typed")
+    assert related == "its two values are not related as the evidence says"
+    vacuous = prove(Case(two_children, kinds=("drawn_twice",), evidence=lambda *_: True), "typed")
+    assert vacuous == "the evidence holds of unrelated values too"
+
+
 @_each(BUGS + CORRECT, "typed", "legacy")
 def test_jax_takes_the_program(case: Case, key_kind: str) -> None:
     _need_library(case)
@@ -95,8 +126,7 @@ def test_the_program_runs_and_a_bug_is_one(case: Case, key_kind: str) -> None:
     assert prove(case, key_kind) is None
 
 
-@pytest.mark.parametrize("mode", MODES)
-@_each(BUGS, "typed", "legacy")
+@_asked(BUGS)
 def test_check_keys_finds_the_bug(case: Case, key_kind: str, mode: str) -> None:
     _need_library(case)
     verdict = ask_check_keys(case, key_kind, mode)
@@ -104,8 +134,7 @@ def test_check_keys_finds_the_bug(case: Case, key_kind: str, mode: str) -> None:
     assert verdict.right_lines in (True, None), verdict.said
 
 
-@pytest.mark.parametrize("mode", MODES)
-@_each(CORRECT, "typed", "legacy")
+@_asked(CORRECT)
 def test_check_keys_leaves_the_correct_program_in_peace(case: Case, key_kind: str, mode: str) -> None:
     _need_library(case)
     verdict = ask_check_keys(case, key_kind, mode)
