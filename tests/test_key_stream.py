@@ -5,6 +5,7 @@ import functools
 import itertools
 import pickle
 import threading
+import time
 from typing import NamedTuple
 
 import jax
@@ -246,19 +247,28 @@ def test_leak_checking_finds_nothing(stream):
         lax.scan(lambda s, _: (s, draw(s)), stream, None, length=2)
 
 
-def test_another_thread_may_use_it_and_no_key_comes_twice(stream):
+class SlowCount(int):
+    """A count that lets the other threads run while it is added to."""
+
+    def __add__(self, other):
+        time.sleep(0.002)
+        return SlowCount(int(self) + int(other))
+
+
+def test_threads_that_share_it_get_no_key_twice(stream):
+    shared = KeyStream.tree_unflatten(None, (stream.key, SlowCount(0)))
     found = []
 
     def work():
-        for _ in range(50):
-            found.extend(bits(stream.next()))
+        for _ in range(10):
+            found.extend(bits(shared.next()))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(set(found)) == 200
+    assert len(set(found)) == len(found) == 40
 
 
 # Where numbers would repeat.
