@@ -65,6 +65,8 @@ def program(source: str) -> str:
 def plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [plain(v) for v in value]
+    if isinstance(value, dict):
+        return [[key, plain(v)] for key, v in value.items()]
     return np.asarray(value).tolist() if isinstance(value, jax.Array | np.ndarray | float) else value
 
 
@@ -97,7 +99,7 @@ def test_the_line_and_the_variable_are_right_and_every_fix_runs_when_applied(cas
 
 
 def test_there_are_many_failures_of_every_family() -> None:
-    assert len(CASES) >= 150
+    assert len(CASES) >= 200
     assert len({case.kind for case in CASES}) >= 90
     assert len({case.name for case in CASES}) == len(CASES)
     assert all(any(value is not no_edits for value in case.after_fix) for case in CASES)
@@ -222,7 +224,7 @@ def test_a_rule_that_fails_has_nothing_to_say(tmp_path: Path, monkeypatch: pytes
     def broken(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("jaxguide.explain.explaining.RULES", [(phrase, broken) for phrase, _ in RULES])
+    monkeypatch.setattr("jaxguide.explain.knowledge.RULES", [(phrase, broken) for phrase, _ in RULES])
     assert explain(error) is None
 
 

@@ -237,14 +237,12 @@ def formatted(scene: Scene, found: re.Match[str]) -> Explanation | None:
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(call, ast.Call) and called(call) == "print" and len(call.args) == 1:
             line = _debug_print(scene, call.args[0])
-            fixes.append(
-                scene.fix(_("Print it when the program runs."), scene.source.replace(call, line) if line else None)
-            )
-        fixes.append(
-            scene.fix(_("Format the result, outside."), code='f"{result:.2f}"')
-            if fixes
-            else scene.fix(_("Print it when the program runs."), code=f'{scene.jax}.debug.print("{{:.2f}}", {text})')
-        )
+            if line is not None:
+                fixes.append(scene.fix(_("Print it when the program runs."), scene.source.replace(call, line)))
+        if not fixes:
+            code = f'{scene.jax}.debug.print("{{}}", {text})'
+            fixes.append(scene.fix(_("Print it when the program runs."), code=code))
+        fixes.append(scene.fix(_("Format the result, outside."), code='f"{result:.2f}"'))
         why = _("A text is made now, while JAX records the program, and the value comes later.")
         kind = "format_of_tracer"
     else:

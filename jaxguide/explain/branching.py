@@ -64,8 +64,8 @@ def expression_of_if(scene: Scene, node: ast.If) -> Choice:
 
 def loop_of_while(scene: Scene, node: ast.While) -> list[Edit]:
     """Return the edits that turn a `while` into `lax.while_loop`."""
-    names = _assigned(node.body)
-    if not names or node.orelse or _leaves_early(node.body):
+    names = assigned_names(node.body)
+    if not names or node.orelse or leaves_early(node.body):
         return []
     names = [name for name in names if _is_known(scene, name)]
     if not names:
@@ -73,7 +73,8 @@ def loop_of_while(scene: Scene, node: ast.While) -> list[Edit]:
     test, carry = condition(scene, node.test), ", ".join(names)
     body = node.body
     indent = scene.source.indent(node)
-    if len(names) == 1 and len(body) == 1 and (value := _value_of(scene, body[0])) is not None:
+    plain = len(names) == 1 and len(body) == 1 and _target_of(scene, body[0]) == names[0]
+    if plain and (value := _value_of(scene, body[0])) is not None:
         text = f"{carry} = {scene.lax}.while_loop(lambda {carry}: {test}, lambda {carry}: {value}, {carry})"
         return [scene.source.replace(node, text)]
     return [scene.source.replace(node, _loop_text(scene, indent, test, names, body))]
@@ -135,24 +136,49 @@ def _branch(scene: Scene, body: list[ast.stmt]) -> Branch | None:
     for statement in body:
         if isinstance(statement, ast.Pass):
             continue
-        value = _value_of(scene, statement)
-        names = _assigned([statement])
-        if value is None or len(names) != 1 or names[0] in branch:
+        if isinstance(statement, ast.If) and len(body) == 1:
+            return _nested(scene, statement)
+        target, value = _target_of(scene, statement), _value_of(scene, statement)
+        if target is None or value is None or target in branch:
             return None
-        read = statement.value if isinstance(statement, ast.Assign | ast.AugAssign) else None
-        if read is not None and names_in(read) & set(branch):
+        assert isinstance(statement, ast.Assign | ast.AugAssign)
+        if branch and (not target.isidentifier() or names_in(statement.value) & set(branch)):
             return None
-        branch[names[0]] = value
+        branch[target] = value
     return branch
 
 
+def _nested(scene: Scene, node: ast.If) -> Branch | None:
+    """Return name -> expression for an `if` that is all of a branch."""
+    chain, tail = _chain(scene, node)
+    names = list(dict.fromkeys([name for _test, branch in chain for name in branch] + list(tail)))
+    if not chain or _RETURN in names:
+        return None
+    nested: Branch = {}
+    for name in names:
+        text = tail.get(name, name)
+        for test, branch in reversed(chain):
+            text = f"{scene.jnp}.where({test}, {branch.get(name, name)}, {text})"
+        nested[name] = text
+    return nested
+
+
+def _target_of(scene: Scene, statement: ast.stmt) -> str | None:
+    """Return what a statement assigns to, where that is one name, attribute or item."""
+    if isinstance(statement, ast.AugAssign):
+        return scene.quote(statement.target)
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        return scene.quote(target) if isinstance(target, ast.Name | ast.Attribute | ast.Subscript) else None
+    return None
+
+
 def _value_of(scene: Scene, statement: ast.stmt) -> str | None:
-    """Return the expression that a statement assigns to one name, with `x += 1` as `x + 1`."""
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+    """Return the expression that a statement assigns, with `x += 1` as `x + 1`."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         return scene.quote(statement.value)
-    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-        sign = operator_sign(statement.op)
-        return f"{statement.target.id} {sign} {scene.atom(statement.value)}"
+    if isinstance(statement, ast.AugAssign):
+        return f"{scene.quote(statement.target)} {operator_sign(statement.op)} {scene.atom(statement.value)}"
     return None
 
 
@@ -168,10 +194,6 @@ def operator_sign(op: ast.operator) -> str:
 
 def assigned_names(body: list[ast.stmt]) -> list[str]:
     """Return the names that a block assigns, in order."""
-    return _assigned(body)
-
-
-def _assigned(body: list[ast.stmt]) -> list[str]:
     names: dict[str, None] = {}
     for statement in body:
         for node in ast.walk(statement):
@@ -182,16 +204,12 @@ def _assigned(body: list[ast.stmt]) -> list[str]:
 
 def leaves_early(body: list[ast.stmt]) -> bool:
     """Tell whether a block has a `break`, `continue`, `return` or `yield`."""
-    return _leaves_early(body)
-
-
-def _leaves_early(body: list[ast.stmt]) -> bool:
     kinds = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.Raise)
     return any(isinstance(node, kinds) for statement in body for node in ast.walk(statement))
 
 
 def _is_known(scene: Scene, name: str) -> bool:
-    return scene.spot.value(ast.Name(name, ast.Load())) is not MISSING
+    return scene.spot.value(ast.parse(name, mode="eval").body) is not MISSING
 
 
 def _return_after(scene: Scene, node: ast.If) -> ast.Return | None:

@@ -11,7 +11,7 @@ from jaxguide.explain.jitted import argument_behind, static_fix
 from jaxguide.explain.logic import REDUCERS, as_array, condition, is_comparison, leaves, logical
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.spot import MISSING
+from jaxguide.explain.spot import MISSING, is_tracer
 from jaxguide.text import _
 
 _COND = f"{phrases.API}/jax.lax.cond.html"
@@ -21,11 +21,18 @@ _COND = f"{phrases.API}/jax.lax.cond.html"
 def truth_of_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain Python's wish for a truth value that is not known while JAX traces."""
     source, node = scene.source, scene.node
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):  # Python 3.12 places what is in it at the whole
+        choices = [part for part in ast.walk(node) if isinstance(part, ast.IfExp)]
+        node = choices[0].test if len(choices) == 1 and _filter_around(scene, node) is None else node
     traced = scene.tracer(node)
+    filters = _filter_around(scene, node)
+    if filters is not None:
+        return _filtered(scene, filters)
     if traced is None:
-        return None
+        test_of = _test_around(scene, node)
+        return _element(scene, test_of) if isinstance(test_of, ast.IfExp) else None
     variable, tracer = scene.quote(traced[0]), traced[1]
-    at = _Place(scene, variable, tracer)
+    at = _Place(scene, node, variable, tracer)
     call = node if isinstance(node, ast.Call) else None
     if call is not None and isinstance(call.func, ast.Name) and call.args:
         if call.func.id in ("max", "min"):
@@ -57,10 +64,10 @@ def truth_of_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
 class _Place:
     """One traced value where Python wanted a truth value, and what can be said of it."""
 
-    def __init__(self, scene: Scene, variable: str, tracer: Any):
+    def __init__(self, scene: Scene, node: ast.AST, variable: str, tracer: Any):
         self.scene, self.variable, self.tracer = scene, variable, tracer
         self.what = scene.traced_what(variable, tracer)
-        self.static = static_fix(scene, tracer)
+        self.static = static_fix(scene, *(value for _part, value in scene.spot.parts(node) if is_tracer(value)))
 
     def said(
         self, kind: str, title: str, why: str, *fixes: Fix | None, link: str = phrases.ERRORS_PAGE
@@ -76,7 +83,15 @@ class _Place:
         edits = expression_of_if(scene, node)
         where = scene.fix(_("Choose with `jnp.where`: both sides are computed, one is taken."), *edits.where)
         cond = scene.fix(_("With `lax.cond`, for one scalar choice: only one side runs."), *edits.cond)
-        if where is None:
+        if where is None and isinstance(node.body[-1], ast.Break):
+            loop = f"{scene.lax}.while_loop(lambda carry: ~({condition(scene, node.test)}), turn, start)"
+            where = scene.fix(_("Let the program loop, and say in its condition when it ends."), code=loop)
+        elif where is None and isinstance(node.body[0], ast.Raise):
+            where = scene.fix(
+                _("Check at run time with `checkify`, in place of `raise`."),
+                code=f'checkify.check(~({condition(scene, node.test)}), "message")',
+            )
+        elif where is None:
             body = ast.unparse(node.body[0]).split("\n")[0]
             code = f"{scene.jnp}.where({condition(scene, node.test)}, value_if_true, value_if_false)"
             where = scene.fix(
@@ -319,6 +334,60 @@ class _Place:
         plain = getattr(self.tracer, "weak_type", False) or self.tracer.dtype == bool
         integer = self.tracer.dtype.kind in "iub" and self.tracer.ndim == 0
         return self.static if plain and integer and argument_behind(self.scene, self.tracer) else None
+
+
+def _filter_around(scene: Scene, node: ast.AST) -> tuple[ast.comprehension, ast.expr] | None:
+    """Return the comprehension whose `if` a node is, or, as Python 3.12 places it, whose whole the node is."""
+    outer: ast.AST | None = scene.source.around(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp))
+    parts = [part for part in ast.walk(outer) if isinstance(part, ast.comprehension)] if outer is not None else []
+    tests = [(part, test) for part in parts for test in part.ifs]
+    if len(tests) != 1 or (node is not outer and node not in set(ast.walk(tests[0][1]))):
+        return None
+    return tests[0]
+
+
+def _element(scene: Scene, node: ast.IfExp) -> Explanation | None:
+    """Explain `if` on an element of a comprehension, whose name is gone by the time the error arrives."""
+    test, yes, no = condition(scene, node.test), scene.quote(node.body), scene.quote(node.orelse)
+    names = sorted(n.id for n in ast.walk(node.test) if isinstance(n, ast.Name))
+    return scene.explanation(
+        "if_on_tracer",
+        title=_("`if` needs a value that is still traced"),
+        variable=names[0] if names else None,
+        why=_("Python's `if` must choose now, while JAX records the program, and the value comes later."),
+        fixes=[
+            scene.fix(
+                _("Choose with `jnp.where`: both sides are computed, one is taken."),
+                scene.source.replace(node, f"{scene.jnp}.where({test}, {yes}, {no})"),
+            ),
+            scene.fix(
+                _("With `lax.cond`, for one scalar choice: only one side runs."),
+                scene.source.replace(node, f"{scene.lax}.cond({test}, lambda: {yes}, lambda: {no})"),
+            ),
+        ],
+        link=phrases.ERRORS_PAGE,
+    )
+
+
+def _filtered(scene: Scene, place: tuple[ast.comprehension, ast.expr]) -> Explanation | None:
+    """Explain `[v for v in x if v > 0]`."""
+    part, test = place
+    items, name = scene.quote(part.iter), scene.quote(part.target)
+    part_of = scene.spot.first(test, is_tracer)
+    return scene.explanation(
+        "filter_on_tracer",
+        title=_("`if` in a comprehension needs a value that is still traced"),
+        what=scene.traced_what(scene.quote(part_of[0]), part_of[1]) if part_of is not None else "",
+        variable=scene.quote(part_of[0]) if part_of is not None else name,
+        why=_("How long the list is depends on the values, and these come later."),
+        fixes=[
+            scene.fix(
+                _("Work on the whole array, and keep the shape: 0 where the test fails, counted or summed after."),
+                code=re.sub(rf"\b{re.escape(name)}\b", items, f"{scene.jnp}.where({scene.quote(test)}, {name}, 0)"),
+            )
+        ],
+        link=f"{phrases.API}/jax.numpy.where.html",
+    )
 
 
 def _test_around(scene: Scene, node: ast.AST) -> ast.If | ast.IfExp | ast.While | ast.Assert | None:

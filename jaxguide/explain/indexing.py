@@ -8,7 +8,7 @@ from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.spot import MISSING, is_array
+from jaxguide.explain.spot import MISSING, is_array, is_tracer
 from jaxguide.text import _
 
 # Reductions of what a mask picks -> what to put where the mask is False (an `initial` for NumPy's `where=`).
@@ -29,15 +29,24 @@ def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
     variable = scene.quote(node.slice) if isinstance(node.slice, ast.Name) else scene.quote(traced[0])
     value = scene.spot.value(ast.Name(variable, ast.Load()))
     what = scene.what(variable, value if value is not MISSING else traced[1])
+    ranks = _rank(scene, node.value), found[1].count(",") + 1
+    keep = spread(scene.atom(node.slice) if ranks[0] != ranks[1] else mask, ranks[1] - 1, ranks[0])
+    plain = not isinstance(node.slice, ast.Tuple) and keep is not None
     reduced = _reduction(scene, node)
     fixes: list[Fix | None] = []
-    if reduced is not None:
-        outer, name, rest = reduced
+    if not plain:
+        fixes.append(
+            scene.fix(
+                _("Keep the shape, with 0 where the mask is False."), code=f"{scene.jnp}.where(mask, {values}, 0)"
+            )
+        )
+    elif reduced is not None:
+        outer, name = reduced
         if name in _AVERAGES:
-            text = f"{scene.jnp}.{name}({values}, where={mask}{rest})"
+            text = f"{scene.jnp}.{name}({values}, where={keep})"
         else:
-            neutral = _NEUTRAL[name].format(jnp=scene.jnp)
-            text = f"{scene.jnp}.{name}({scene.jnp}.where({mask}, {values}, {neutral}){rest})"
+            neutral = _neutral(scene, name, node.value)
+            text = f"{scene.jnp}.{name}({scene.jnp}.where({keep}, {values}, {neutral}))"
         fixes.append(
             scene.fix(_("Keep the shape, and let what is masked out count for nothing."), source.replace(outer, text))
         )
@@ -45,16 +54,18 @@ def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes.append(
             scene.fix(
                 _("Keep the shape, with 0 where the mask is False."),
-                source.replace(node, f"{scene.jnp}.where({mask}, {values}, 0)"),
+                source.replace(node, f"{scene.jnp}.where({keep}, {values}, 0)"),
             )
         )
-    if reduced is None and getattr(traced[1], "ndim", 0) == 1:
-        fixes.append(
-            scene.fix(
-                _("Pack them to the front, at full length, filled up with 0."),
-                source.replace(node, f"{scene.jnp}.compress({mask}, {values}, size={scene.atom(node.value)}.shape[0])"),
+        if ranks[0] == 1:
+            fixes.append(
+                scene.fix(
+                    _("Pack them to the front, at full length, filled up with 0."),
+                    source.replace(
+                        node, f"{scene.jnp}.compress({mask}, {values}, size={scene.atom(node.value)}.shape[0])"
+                    ),
+                )
             )
-        )
     return scene.explanation(
         "boolean_mask",
         title=_("A mask picks a number of values that is not known"),
@@ -70,39 +81,35 @@ def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(phrases.DYNAMIC_SLICE)
 def dynamic_slice(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `x[:n]` and `x[i : i + 2]` with a traced bound."""
+    """Explain `x[:n]`, `x[:, i : i + 2]` and `x.at[:n].set(0.0)` with a traced bound."""
     node, source = scene.node, scene.source
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Slice):
+    update = node if isinstance(node, ast.Call) else None
+    if update is not None:
+        node = update.func.value if isinstance(update.func, ast.Attribute) else node
+    if not isinstance(node, ast.Subscript):
         return None
-    traced = scene.tracer(node.slice)
+    traced, place = scene.tracer(node.slice), sliced_axis(scene, node)
     if traced is None:
         return None
     variable, tracer = scene.quote(traced[0]), traced[1]
-    values = scene.quote(node.value)
-    lower = scene.quote(node.slice.lower) if node.slice.lower else "0"
-    upper = scene.quote(node.slice.upper) if node.slice.upper else ""
-    window = _window(node.slice)
-    slide = None
-    if window is not None:
-        slide = scene.fix(
-            _("A window of fixed length that moves: `lax.dynamic_slice_in_dim` (at the end it moves back to fit)."),
-            source.replace(node, f"{scene.lax}.dynamic_slice_in_dim({values}, {lower}, {window})"),
-        )
-    reduced = _reduction(scene, node)
-    mask = None
-    if window is None and node.slice.step is None:
-        places = f"{scene.jnp}.arange({scene.atom(node.value)}.shape[0])"
-        inside = [f"{places} >= {lower}"] if node.slice.lower else []
-        inside += [f"{places} < {upper}"] if node.slice.upper else []
-        keep = inside[0] if len(inside) == 1 else " & ".join(f"({test})" for test in inside)
-        if reduced is not None and reduced[1] in _NEUTRAL:
-            outer, name, rest = reduced
-            neutral = _NEUTRAL[name].format(jnp=scene.jnp)
-            text = f"{scene.jnp}.{name}({scene.jnp}.where({keep}, {values}, {neutral}){rest})"
-            mask = scene.fix(_("Keep the length and mask the rest."), source.replace(outer, text))
+    fixes: list[Fix | None] = []
+    if update is not None:
+        fixes.append(_masked_update(scene, update, node))
+    elif place is not None:
+        axis, cut = place
+        values, window = scene.quote(node.value), _window(cut)
+        if window is not None and cut.lower is not None:
+            along = f", axis={axis}" if axis else ""
+            text = f"{scene.lax}.dynamic_slice_in_dim({values}, {scene.quote(cut.lower)}, {window}{along})"
+            fixes.append(
+                scene.fix(
+                    _("Move a window of fixed length: `lax.dynamic_slice_in_dim` (at the end it moves back to fit)."),
+                    source.replace(node, text),
+                )
+            )
         else:
-            text = f"{scene.jnp}.where({keep}, {values}, 0)"
-            mask = scene.fix(_("Keep the length, with 0 for the rest."), source.replace(node, text))
+            fixes.append(_masked(scene, node))
+    bounds = [value for _part, value in scene.spot.parts(node.slice) if is_tracer(value)]
     return scene.explanation(
         "dynamic_slice",
         title=_("A slice has a bound that is still traced"),
@@ -111,8 +118,78 @@ def dynamic_slice(scene: Scene, found: re.Match[str]) -> Explanation | None:
         why=_("How long `{text}` is depends on `{name}`, and JAX must know every shape while it records.").format(
             text=scene.quote(node), name=variable
         ),
-        fixes=[slide, mask, static_fix(scene, tracer)],
+        fixes=[
+            *fixes,
+            static_fix(scene, *bounds),
+        ],
         link=f"{phrases.API}/jax.lax.dynamic_slice.html",
+    )
+
+
+def sliced_axis(scene: Scene, node: ast.Subscript) -> tuple[int, ast.Slice] | None:
+    """Return the one axis that a traced slice cuts, with the slice; None where other axes are indexed too."""
+    parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    cut = [(axis, part) for axis, part in enumerate(parts) if not _is_whole(part)]
+    if len(cut) != 1 or not isinstance(cut[0][1], ast.Slice) or scene.tracer(cut[0][1]) is None:
+        return None
+    return cut[0][0], cut[0][1]
+
+
+def kept_places(scene: Scene, node: ast.Subscript, array: ast.expr) -> str | None:
+    """Return the mask that is True where a traced slice of an array lies, shaped to broadcast with the array."""
+    place = sliced_axis(scene, node)
+    if place is None or place[1].step is not None:
+        return None
+    axis, bounds = place
+    places = f"{scene.jnp}.arange({scene.atom(array)}.shape[{axis}])"
+    if any(isinstance(bound, ast.UnaryOp) for bound in (bounds.lower, bounds.upper)):  # x[:-n] counts from the end
+        return None
+    tests = [f"{places} >= {scene.quote(bounds.lower)}"] if bounds.lower else []
+    tests += [f"{places} < {scene.quote(bounds.upper)}"] if bounds.upper else []
+    text = tests[0] if len(tests) == 1 else " & ".join(f"({test})" for test in tests)
+    rank = _rank(scene, array)
+    return spread(text if rank == axis + 1 else f"({text})", axis, rank)
+
+
+def spread(text: str, axis: int, rank: int | None) -> str | None:
+    """Return a mask along one axis with the axes behind it added, so that it broadcasts with an array of that rank."""
+    if rank is None or rank <= axis:
+        return None
+    return text + ("" if rank == axis + 1 else f"[...{', None' * (rank - axis - 1)}]")
+
+
+def _masked(scene: Scene, node: ast.Subscript) -> Fix | None:
+    """Return the fix that keeps a sliced array's length and masks the rest."""
+    values, keep = scene.quote(node.value), kept_places(scene, node, node.value)
+    if keep is None:
+        return None
+    reduced = _reduction(scene, node)
+    if reduced is not None and reduced[1] in _NEUTRAL:
+        outer, name = reduced
+        neutral = _neutral(scene, name, node.value)
+        text = f"{scene.jnp}.{name}({scene.jnp}.where({keep}, {values}, {neutral}))"
+        return scene.fix(_("Keep the length and mask the rest."), scene.source.replace(outer, text))
+    if reduced is not None:
+        text = f"{scene.jnp}.{reduced[1]}({values}, where={keep})"
+        return scene.fix(_("Keep the length and mask the rest."), scene.source.replace(reduced[0], text))
+    text = f"{scene.jnp}.where({keep}, {values}, 0)"
+    return scene.fix(_("Keep the length, with 0 for the rest."), scene.source.replace(node, text))
+
+
+def _masked_update(scene: Scene, update: ast.Call, node: ast.Subscript) -> Fix | None:
+    """Return the fix for `x.at[:n].set(value)`, which chooses between the new value and the old ones."""
+    if not isinstance(node.value, ast.Attribute) or len(update.args) != 1 or update.keywords:
+        return None
+    array, sign = node.value.value, {"set": "", "add": "+", "multiply": "*"}.get(called(update))
+    keep, value = kept_places(scene, node, array), scene.quote(update.args[0])
+    given = scene.spot.value(update.args[0])
+    if keep is None or sign is None or not (isinstance(given, int | float) or getattr(given, "ndim", 1) == 0):
+        return None
+    name = scene.quote(array)
+    new = f"{name} {sign} {scene.atom(update.args[0])}" if sign else value
+    return scene.fix(
+        _("Choose between the new value and the old ones."),
+        scene.source.replace(update, f"{scene.jnp}.where({keep}, {new}, {name})"),
     )
 
 
@@ -192,17 +269,34 @@ def too_many_indices(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-def _reduction(scene: Scene, node: ast.Subscript) -> tuple[ast.Call, str, str] | None:
-    """Return the call that reduces what was picked, its name and more arguments: `x[m].sum()`, `jnp.sum(x[m])`."""
+def _reduction(scene: Scene, node: ast.Subscript) -> tuple[ast.Call, str] | None:
+    """Return the call that reduces what was picked, and its name: `x[m].sum()`, `jnp.sum(x[m])`."""
     outer = scene.source.parents.get(node)
     names = {*_NEUTRAL, *_AVERAGES}
     if isinstance(outer, ast.Attribute) and outer.attr in names:
         call = scene.source.parents.get(outer)
         if isinstance(call, ast.Call) and call.func is outer and not call.args and not call.keywords:
-            return call, outer.attr, ""
+            return call, outer.attr
     if isinstance(outer, ast.Call) and outer.args == [node] and not outer.keywords and called(outer) in names:
-        return outer, called(outer), ""
+        return outer, called(outer)
     return None
+
+
+def _neutral(scene: Scene, name: str, array: ast.expr) -> str:
+    """Return what changes nothing in a reduction: 0 in a sum, the smallest number in a maximum."""
+    value = scene.spot.value(array)
+    if name in ("max", "min") and is_array(value) and value.dtype.kind in "iu":
+        return f"{scene.jnp}.iinfo({scene.quote(array)}.dtype).{'min' if name == 'max' else 'max'}"
+    return _NEUTRAL[name].format(jnp=scene.jnp)
+
+
+def _rank(scene: Scene, node: ast.expr) -> int | None:
+    value = scene.spot.value(node)
+    return value.ndim if is_array(value) else None
+
+
+def _is_whole(node: ast.expr) -> bool:
+    return isinstance(node, ast.Slice) and node.lower is None and node.upper is None and node.step is None
 
 
 def _window(node: ast.Slice) -> str | None:

@@ -1,6 +1,8 @@
 """Word the fix that makes an argument of a jitted function static, wherever `jax.jit` was written."""
 
 import ast
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -8,69 +10,77 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.explain import phrases
+from jaxguide.explain.branching import assigned_names
 from jaxguide.explain.explanation import Edit, Fix
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.source import FunctionNode, Source, arguments_of, dotted, source_of
 from jaxguide.text import _
 
 
-def static_fix(scene: Scene, tracer: Any, sentence: str = "") -> Fix | None:
-    """Return the fix that makes static the argument of a jitted function on which a traced value depends.
+def static_fix(scene: Scene, *tracers: Any) -> Fix | None:
+    """Return the fix that makes static the arguments of a jitted function that traced values are.
 
-    None where the value is computed, comes from several arguments, or is traced by something else than `jax.jit`.
+    None where a value is an array, is computed, or is traced by something else than `jax.jit`.
     """
-    by = compat.traced_by(tracer)
+    by = compat.traced_by(tracers[0])
+    if any(tracer.ndim for tracer in tracers):  # an array has no hash
+        return None
     if by.transformation not in ("jit", "pjit") or by.file is None or by.function is None or by.line is None:
         return None
-    name = argument_behind(scene, tracer)
+    behind = [argument_behind(scene, tracer) for tracer in tracers]
+    names = list(dict.fromkeys(name for name in behind if name is not None))
     source = source_of(by.file)
-    if source is None or name is None:
+    if source is None or None in behind:
         return None
     function = source.function_at(by.function, by.line)
-    if function is None or name not in arguments_of(function):
+    if function is None or not set(names) <= set(arguments_of(function)):
         return None
-    sentence = sentence or _("Make `{name}` static: JAX then compiles once for each value of it.").format(name=name)
-    edits = static_edits(scene, source, function, name)
+    said = ", ".join(f"`{name}`" for name in names)
+    sentence = _("Make {names} static: JAX then compiles once for each value.").format(names=said)
+    edits = static_edits(scene, source, function, *names)
     if not edits:
-        code = f'{scene.jax}.jit({by.function}, static_argnames="{name}")'
-        return scene.fix(sentence, code=code)
-    return scene.fix(sentence, *edits, *_call_edits(scene, function, name))
+        return scene.fix(sentence, code=f"{scene.jax}.jit({by.function}, {static_keyword(names)})")
+    return scene.fix(sentence, *edits, *(edit for name in names for edit in _call_edits(scene, function, name)))
 
 
 def argument_behind(scene: Scene, tracer: Any) -> str | None:
-    """Return the argument of the jitted function whose value a tracer is, None where it is computed from one."""
-    found = phrases.DEPENDS_ON.search(scene.message)
+    """Return the argument of the jitted function whose value a tracer is, None where it is computed from some."""
+    behind = [name for text in phrases.DEPENDS_ON.findall(scene.message) for name in re.split(r", and |, | and ", text)]
     for spot in reversed(scene.spots):
-        if spot.source is None or spot.function is None:
+        function = spot.function
+        if function is None:
             continue
-        for name in arguments_of(spot.function):
-            if spot.frame.f_locals.get(name) is tracer:
-                if found is not None:
-                    return found[1] if found[1].isidentifier() else None
-                return name if spot.frame.f_code.co_name == compat.traced_by(tracer).function else None
+        for name in arguments_of(function):
+            if spot.frame.f_locals.get(name) is not tracer:
+                continue
+            body = function.body if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) else []
+            jitted = spot.frame.f_code.co_name == compat.traced_by(tracer).function
+            if jitted and name not in assigned_names(body):
+                return name
+            return behind[0] if len(behind) == 1 and behind[0].isidentifier() else None
     # A comparison such as `mode == 1` is not the argument, but nothing else goes into it.
     return None
 
 
-def static_edits(scene: Scene, source: Source, function: FunctionNode, name: str) -> list[Edit]:
-    """Return the edits that add a name to `static_argnames` where a function is jitted; none where none is found."""
+def static_edits(scene: Scene, source: Source, function: FunctionNode, *names: str) -> list[Edit]:
+    """Return the edits that add names to `static_argnames` where a function is jitted; none where none is found."""
     if isinstance(function, ast.FunctionDef):
         for decorator in function.decorator_list:
             if is_jit(decorator):
-                return [source.insert_after(decorator, f'(static_argnames="{name}")')]
+                return [source.insert_after(decorator, f"({static_keyword(names)})")]
             if isinstance(decorator, ast.Call) and _is_jit_call(decorator):
-                return _with_keyword(source, decorator, name)
+                return _with_keyword(source, decorator, names)
         # `self.step = jax.jit(self.step)` and the like name it at the end
         wanted = function.name
         calls = [c for s in _sources(scene, source) for c in s.calls() if is_jit(c.func) and c.args]
         for call in calls:
             if dotted(call.args[0]).split(".")[-1] == wanted:
                 home = next(s for s in _sources(scene, source) if call in s.parents)
-                return _with_keyword(home, call, name)
+                return _with_keyword(home, call, names)
     else:
         around = source.parents.get(function)
         if isinstance(around, ast.Call) and is_jit(around.func):
-            return _with_keyword(source, around, name)
+            return _with_keyword(source, around, names)
     return []
 
 
@@ -95,23 +105,29 @@ def _is_jit_call(call: ast.Call) -> bool:
     return is_jit(call.func) or (partial and bool(call.args) and is_jit(call.args[0]))
 
 
-def _with_keyword(source: Source, call: ast.Call, name: str) -> list[Edit]:
+def static_keyword(names: Sequence[str]) -> str:
+    """Return the argument of `jax.jit` that makes arguments static: `static_argnames="n"`."""
+    quoted = [f'"{name}"' for name in names]
+    return f"static_argnames={quoted[0] if len(quoted) == 1 else '(' + ', '.join(quoted) + ')'}"
+
+
+def _with_keyword(source: Source, call: ast.Call, names: Sequence[str]) -> list[Edit]:
     for keyword in call.keywords:
         if keyword.arg == "static_argnames":
             value = keyword.value
             if isinstance(value, ast.Constant):
-                names = [str(value.value)]
+                there = [str(value.value)]
             elif isinstance(value, ast.Tuple | ast.List):
-                names = [str(element.value) for element in value.elts if isinstance(element, ast.Constant)]
+                there = [str(element.value) for element in value.elts if isinstance(element, ast.Constant)]
             else:
                 return []
-            return [source.replace(value, "(" + ", ".join(f'"{n}"' for n in [*names, name]) + ")")]
+            return [source.replace(value, static_keyword([*there, *names]).partition("=")[2])]
     last = (call.keywords[-1].value if call.keywords else None) or (call.args[-1] if call.args else None)
     if last is None:
         line, column = source.end(call)
         at = (line, column - 1)
-        return [Edit(source.file, at, at, f'static_argnames="{name}"')]
-    return [source.insert_after(last, f', static_argnames="{name}"')]
+        return [Edit(source.file, at, at, static_keyword(names))]
+    return [source.insert_after(last, f", {static_keyword(names)}")]
 
 
 def _call_edits(scene: Scene, function: FunctionNode, name: str) -> list[Edit]:

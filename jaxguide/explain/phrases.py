@@ -61,7 +61,7 @@ BOOL = _phrase(jax.errors.TracerBoolConversionError)
 INTEGER = _phrase(jax.errors.TracerIntegerConversionError)
 TO_NUMPY = _phrase(jax.errors.TracerArrayConversionError)
 CONCRETE = _phrase(jax.errors.ConcretizationTypeError)
-BOOLEAN_MASK = _phrase(jax.errors.NonConcreteBooleanIndexError)
+BOOLEAN_MASK = _phrase(jax.errors.NonConcreteBooleanIndexError, r"got bool\[([\d,]*)\]")
 LEAK = _phrase(jax.errors.UnexpectedTracerError)
 # Of the jitted function's arguments; may have an index behind it, as in params['w'].
 DEPENDS_ON = re.compile(r"depends on the values? of the arguments? ([^\n]*?)\.?(?:\n|$)")
@@ -216,7 +216,10 @@ SHAPE_AS_DTYPE = _phrase(TypeError, r"Cannot interpret '(\d+)' as a data type", 
 UNHASHABLE_ARRAY = _phrase(TypeError, r"unhashable type: '[\w.]*ArrayImpl'")
 STRING_PLUS = _phrase(TypeError, r'can only concatenate str \(not "(?:[\w.]*ArrayImpl|\w*Tracer)"\) to str')
 FORMAT = _phrase(
-    TypeError, r"unsupported format string passed to (\w*Tracer|numpy\.ndarray|ArrayImpl)\.__format__", shared=True
+    TypeError,
+    r"unsupported format string passed to (\w*Tracer|numpy\.ndarray|ArrayImpl)\.__format__"
+    r"|format: a(?:n integer| real number) is required, not \w*Tracer",
+    shared=True,
 )
 SCALAR_ITERATION = _phrase(TypeError, r"iteration over a 0-d array", shared=True)
 

@@ -48,7 +48,7 @@ def traced_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
         why=why,
         fixes=[
             _shape_fix(scene, node, tracer),
-            static_fix(scene, tracer),
+            static_fix(scene, *_traced_numbers(scene, call)),
             _repeat_fix(scene, call) or (None if axis else _bound_fix(scene, call, variable)),
         ],
         link=phrases.STATIC_LINK,
@@ -67,6 +67,12 @@ def _traced_number(scene: Scene, call: ast.Call) -> tuple[ast.expr, Any] | None:
     numbers = [(part, value) for part, value in parts if is_traced_integer(value)]
     named = [(p, v) for p, v in numbers if behind is not None and scene.quote(p) == behind[1]]
     return next(iter([*named, *numbers[::-1]]), None)
+
+
+def _traced_numbers(scene: Scene, call: ast.Call) -> list[Any]:
+    """Return every traced integer among a call's arguments: all of them must be known."""
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return [v for argument in arguments for _part, v in scene.spot.parts(argument) if is_traced_integer(v)]
 
 
 def _shape_fix(scene: Scene, node: ast.expr, tracer: Any) -> Fix | None:

@@ -8,7 +8,7 @@ from jaxguide.arguments import describe
 from jaxguide.explain import phrases
 from jaxguide.explain.arrays import no_array
 from jaxguide.explain.explanation import Edit, Explanation, Fix
-from jaxguide.explain.jitted import is_jit, jit_call_of, static_edits
+from jaxguide.explain.jitted import is_jit, jit_call_of, static_edits, static_keyword
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.source import Source, arguments_of, dotted, source_of
@@ -318,10 +318,14 @@ def _static_names(declared: ast.Call, names: list[str]) -> list[str]:
 
 def _without_static(source: Source, declared: ast.Call | None, name: str, names: list[str]) -> list[Edit | None]:
     """Return the edits that take a name out of the static arguments; the whole keyword where it is the only one."""
-    if declared is None or _static_names(declared, names) != [name]:
+    static = _static_names(declared, names) if declared is not None else []
+    if declared is None or name not in static:
         return [None]
+    others = [n for n in static if n != name]
     rest = [k for k in declared.keywords if k.arg not in ("static_argnames", "static_argnums")]
     arguments = [source.quote(a) for a in declared.args] + [f"{k.arg}={source.quote(k.value)}" for k in rest]
+    if others:
+        arguments.append(static_keyword(others))
     if dotted(declared.func).endswith("partial") and len(arguments) == 1:
         return [source.replace(declared, arguments[0])]
     if not arguments:

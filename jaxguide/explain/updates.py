@@ -6,6 +6,7 @@ import re
 from jaxguide.explain import phrases
 from jaxguide.explain.branching import operator_sign
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.indexing import kept_places, sliced_axis
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
@@ -228,11 +229,15 @@ def at_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _choice(scene: Scene, target: ast.Subscript, statement: ast.Assign, name: str, index: str) -> list[Fix | None]:
-    """Return the fix for `x[mask] = value`: under a trace `.at[mask]` would have an unknown size."""
-    mask = scene.spot.value(target.slice)
-    if not isinstance(target.slice, ast.Compare) and not (is_array(mask) and mask.dtype == bool):
+    """Return the fix for `x[mask] = value` and `x[:n] = value`, which `.at` cannot do either where these are traced."""
+    mask, keep = scene.spot.value(target.slice), index
+    if sliced_axis(scene, target) is not None:
+        keep = kept_places(scene, target, target.value) or ""
+    elif not isinstance(target.slice, ast.Compare) and not (is_array(mask) and mask.dtype == bool):
         return []
-    text = f"{name} = {scene.jnp}.where({index}, {scene.quote(statement.value)}, {name})"
+    if not keep:
+        return []
+    text = f"{name} = {scene.jnp}.where({keep}, {scene.quote(statement.value)}, {name})"
     return [scene.fix(_("Choose between the new value and the old ones."), scene.source.replace(statement, text))]
 
 

@@ -367,4 +367,120 @@ result = f(3.0)
         result="result",
         after_fix=[6.0],
     ),
+    Case(
+        name="method_if",
+        kind="if_on_tracer",
+        variable="x",
+        source="""
+class Net:
+    def __init__(self): self.w = 2.0
+    def __call__(self, x):
+        if (x * self.w).sum() > 0:  # <--
+            out = x
+        else:
+            out = -x
+        return out
+net = Net()
+fast = jax.jit(net)
+result = fast(jnp.ones(2))
+""",
+        result="result",
+        after_fix=[[1.0, 1.0], [1.0, 1.0]],
+    ),
+    Case(
+        name="multiline_if",
+        kind="if_on_tracer",
+        variable="x",
+        source="""
+@jax.jit
+def f(x, y):
+    if (x > 0 and  # <--
+            y > 0):
+        z = (x +
+             y)
+    else:
+        z = x
+    return z
+result = f(1.0, 2.0)
+""",
+        result="result",
+        after_fix=[3.0, 3.0],
+    ),
+    Case(
+        name="tabs",
+        kind="if_on_tracer",
+        variable="x",
+        source="""
+@jax.jit
+def f(x):
+	if x > 0:  # <--
+		x = x + 1
+	return x
+result = f(1.0)
+""",
+        result="result",
+        after_fix=[2.0, 2.0],
+    ),
+    Case(
+        name="comp",
+        kind="if_on_tracer",
+        variable="v",
+        source="""
+@jax.jit
+def f(xs):
+    return [v if v > 0 else 0.0 for v in xs]  # <--
+result = f([1.0, -2.0])
+""",
+        result="result",
+        after_fix=[[1.0, 0.0], [1.0, 0.0]],
+    ),
+    Case(
+        name="nestedif",
+        kind="if_on_tracer",
+        variable="x",
+        source="""
+@jax.jit
+def f(x):
+    if x > 0:  # <--
+        if x > 1:
+            x = x * 2
+    return x
+result = f(3.0)
+""",
+        result="result",
+        after_fix=[6.0, 6.0],
+    ),
+    Case(
+        name="vmapgrad",
+        kind="if_on_tracer",
+        variable="x",
+        source="""
+def f(x):
+    return jnp.dot(x, x)
+def g(x):
+    if jax.grad(f)(x).sum() > 0:  # <--
+        return x
+    return 2 * x
+result = jax.vmap(g)(jnp.ones((2, 3)))
+""",
+        result="result",
+        after_fix=[[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]],
+    ),
+    Case(
+        name="optax_like",
+        kind="if_on_tracer",
+        variable="params[k]",
+        source="""
+@jax.jit
+def step(params, lr):
+    for k in params:
+        params[k] -= lr
+        if params[k] < 0:  # <--
+            params[k] = 0.0
+    return params
+result = step({'a': 1.0}, 0.1)
+""",
+        result="result",
+        after_fix=[{"a": 0.8999999761581421}, {"a": 0.8999999761581421}],
+    ),
 ]

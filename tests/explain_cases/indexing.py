@@ -103,4 +103,148 @@ result = f(jnp.array([-1.0, 2.0, 4.0]))
         result="result",
         after_fix=[3.0],
     ),
+    Case(
+        name="dynamic_idx_assign",
+        kind="dynamic_slice",
+        variable="n",
+        source="""
+@jax.jit
+def f(x, n):
+    return x.at[:n].set(0.0)  # <--
+result = f(jnp.ones(3), 2)
+""",
+        result="result",
+        after_fix=[[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]],
+    ),
+    Case(
+        name="mask_2d",
+        kind="boolean_mask",
+        variable="keep",
+        source="""
+@jax.jit
+def f(x):
+    keep = x[:, 0] > 0
+    return x[keep].sum()  # <--
+result = f(jnp.array([[1.0, 2.0], [-1.0, 5.0], [3.0, 4.0]]))
+""",
+        result="result",
+        after_fix=[10.0],
+    ),
+    Case(
+        name="mask_2d_mean",
+        kind="boolean_mask",
+        variable="keep",
+        source="""
+@jax.jit
+def f(x, keep):
+    return x[keep].mean()  # <--
+result = f(jnp.array([[1.0, 2.0], [-1.0, 5.0], [3.0, 4.0]]), jnp.array([True, False, True]))
+""",
+        result="result",
+        after_fix=[2.5],
+    ),
+    Case(
+        name="slice_2d",
+        kind="dynamic_slice",
+        variable="n",
+        source="""
+@jax.jit
+def f(x, n):
+    return x[:n].sum()  # <--
+result = f(jnp.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), 2)
+""",
+        result="result",
+        after_fix=[10.0, 10.0],
+    ),
+    Case(
+        name="slice_cols",
+        kind="dynamic_slice",
+        variable="i",
+        source="""
+@jax.jit
+def f(x, i):
+    return x[:, i:i+2]  # <--
+result = f(jnp.array([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]]), 1)
+""",
+        result="result",
+        after_fix=[[[2.0, 3.0], [4.0, 5.0]], [[2.0, 3.0], [4.0, 5.0]]],
+    ),
+    Case(
+        name="slice_cols_mask",
+        kind="dynamic_slice",
+        variable="n",
+        source="""
+@jax.jit
+def f(x, n):
+    return x[:, :n].max()  # <--
+result = f(jnp.array([[1.0, 2.0, 9.0], [3.0, 4.0, 9.0]]), 2)
+""",
+        result="result",
+        after_fix=[4.0, 4.0],
+    ),
+    Case(
+        name="slice_mean",
+        kind="dynamic_slice",
+        variable="n",
+        source="""
+@jax.jit
+def f(x, n):
+    return x[:n].mean()  # <--
+result = f(jnp.array([1.0, 3.0, 100.0]), 2)
+""",
+        result="result",
+        after_fix=[2.0, 2.0],
+    ),
+    Case(
+        name="slice_from_to",
+        kind="dynamic_slice",
+        variable="lo",
+        source="""
+@jax.jit
+def f(x, lo, hi):
+    return x[lo:hi].sum()  # <--
+result = f(jnp.array([1.0, 3.0, 100.0]), 1, 2)
+""",
+        result="result",
+        after_fix=[3.0, 3.0],
+    ),
+    Case(
+        name="at_add_dyn",
+        kind="dynamic_slice",
+        variable="n",
+        source="""
+@jax.jit
+def f(x, n):
+    return x.at[n:].add(1.0)  # <--
+result = f(jnp.zeros(3), 2)
+""",
+        result="result",
+        after_fix=[[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]],
+    ),
+    Case(
+        name="slice_negative",
+        kind="dynamic_slice",
+        variable="n",
+        source="""
+@jax.jit
+def f(x, n):
+    return x[:-n].sum()  # <--
+result = f(jnp.array([1.0, 2.0, 4.0]), 1)
+""",
+        result="result",
+        after_fix=[3.0],
+    ),
+    Case(
+        name="mask_max_int",
+        kind="boolean_mask",
+        variable="x",
+        source="""
+@jax.jit
+def f(x):
+    return x[x < 5].max()  # <--
+result = f(jnp.array([1, 3, 9]))
+""",
+        result="result",
+        after_fix=[3],
+    ),
 ]

@@ -73,4 +73,20 @@ result = f(jnp.ones(3))  # <--
         result="result",
         after_fix=[[1.0, 1.0, 1.0]],
     ),
+    Case(
+        name="leak_dict",
+        kind="leaked_tracer",
+        variable="cache['h']",
+        source="""
+cache = {}
+@jax.jit
+def f(x):
+    cache['h'] = x * 2
+    return x
+f(1.0)
+result = cache['h'] * 2  # <--
+""",
+        result="result",
+        after_fix=[4.0],
+    ),
 ]

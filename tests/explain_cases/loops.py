@@ -4,31 +4,6 @@ from explain_cases.case import Case
 
 CASES = [
     Case(
-        name="rev_while",
-        kind="reverse_through_while",
-        variable="x",
-        source="""
-def f(x):
-    return lax.while_loop(lambda c: c < 10, lambda c: c * 2, x)  # <--
-result = jax.grad(f)(1.0)
-""",
-        result="result",
-        after_fix=[16.0, 16.0],
-    ),
-    Case(
-        name="rev_fori",
-        kind="reverse_through_while",
-        variable="n",
-        source="""
-@jax.jit
-def f(x, n):
-    return lax.fori_loop(0, n, lambda i, c: c * x, 1.0)  # <--
-result = jax.grad(f)(2.0, 3)
-""",
-        result="result",
-        after_fix=[12.0, 12.0],
-    ),
-    Case(
         name="scan_shape",
         kind="carry_type",
         variable="c",
@@ -112,15 +87,27 @@ result = lax.fori_loop(0, 3, body, 0)  # <--
         after_fix=[3],
     ),
     Case(
-        name="fori_rev_body",
-        kind="reverse_through_while",
-        variable="n",
+        name="carry_dtype",
+        kind="carry_type",
+        variable="c",
         source="""
-def power(x, n):
-    return lax.fori_loop(0, n, lambda i, c: c * x, 1.0)  # <--
-result = jax.grad(jax.jit(power))(2.0, 3)
+def step(c, x):
+    return c + x, None
+result = lax.scan(step, jnp.zeros((), jnp.int32), jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[12.0, 12.0],
+        after_fix=[(3.0, None), (3, None)],
+    ),
+    Case(
+        name="carry_scalar",
+        kind="carry_type",
+        variable="c",
+        source="""
+def step(c, x):
+    return c + jnp.ones(3) * x, None
+result = lax.scan(step, 0.0, jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[([3.0, 3.0, 3.0], None)],
     ),
 ]

@@ -211,4 +211,17 @@ result = f(1, 0.0)
         result="result",
         after_fix=[1.0, 1.0],
     ),
+    Case(
+        name="np_linalg",
+        kind="numpy_on_tracer",
+        variable="w",
+        source="""
+@jax.jit
+def f(w):
+    return np.linalg.norm(w)  # <--
+result = f(jnp.ones((2, 2)))
+""",
+        result="result",
+        after_fix=[2.0, no_edits],
+    ),
 ]

@@ -277,4 +277,28 @@ result = f(jnp.int32(3))
         result="result",
         after_fix=[[1.0, 1.0, 1.0], no_edits],
     ),
+    Case(
+        name="lambda_jit",
+        kind="shape_of_tracer",
+        variable="n",
+        source="""
+f = jax.jit(lambda x, n: x + jnp.arange(n))  # <--
+result = f(1.0, 3)
+""",
+        result="result",
+        after_fix=[[1.0, 2.0, 3.0], no_edits],
+    ),
+    Case(
+        name="two_sizes",
+        kind="shape_of_tracer",
+        variable="n",
+        source="""
+@jax.jit
+def f(n, m):
+    return jnp.zeros((n, m)).shape[1] * 1.0  # <--
+result = f(2, 3)
+""",
+        result="result",
+        after_fix=[3.0, no_edits],
+    ),
 ]

@@ -164,4 +164,17 @@ result = f(1.0, 3)
         result="result",
         after_fix=[[1.0, 1.0, 1.0]],
     ),
+    Case(
+        name="dict_static",
+        kind="unhashable_static",
+        variable="opts",
+        source="""
+@partial(jax.jit, static_argnames=("n", "opts"))
+def f(x, n, opts):
+    return x * n
+result = f(1.0, 2, {"a": 1})  # <--
+""",
+        result="result",
+        after_fix=[2.0],
+    ),
 ]

@@ -165,4 +165,18 @@ x[0] %= 4  # <--
         result="x",
         after_fix=[[3, 8]],
     ),
+    Case(
+        name="set_slice_dyn",
+        kind="item_assignment",
+        variable="x",
+        source="""
+@jax.jit
+def f(x, n):
+    x[:n] = 0.0  # <--
+    return x
+result = f(jnp.ones(3), 2)
+""",
+        result="result",
+        after_fix=[[0.0, 0.0, 1.0]],
+    ),
 ]
