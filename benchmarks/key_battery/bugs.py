@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from key_battery.case import (
+    THREEFRY,
     Case,
     bug,
     drawn_by,
@@ -32,8 +33,6 @@ SPLIT_TWICE = ("split_twice", "drawn_twice")
 FOLD_TWICE = ("fold_twice_same_data", "drawn_twice")
 SHARED = ("same_key_for_all_rows", "drawn_twice")
 SEED_TWICE = ("seed_built_twice", "drawn_twice")
-# With rbg keys a split is no hash of the draw's kind, and a batched draw takes all rows from the first key.
-THREEFRY = ("typed", "legacy")
 
 
 # One key, two draws.

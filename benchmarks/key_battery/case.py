@@ -21,6 +21,10 @@ MAKE_KEY: dict[str, Callable[[int], Any]] = {
     "rbg": functools.partial(jax.random.key, impl="rbg"),
 }
 
+# For what rbg keys cannot show: their split is no hash of the draw's kind, a batched draw takes all rows from the first
+# key (a mapped loop that waits for luck need not end), and there is no poisson.
+THREEFRY = ("typed", "legacy")
+
 _MARK = re.compile(r"\s*#\s*(first and second|first|second)\s*$")
 
 

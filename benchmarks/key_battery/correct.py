@@ -9,7 +9,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from key_battery.case import Case, correct
+from key_battery.case import THREEFRY, Case, correct
 
 CORRECT: list[Case] = []
 
@@ -461,7 +461,7 @@ def rejection_sampling(key):
     return jax.lax.while_loop(lambda state: state[1] < 0.5, body, (rng, jax.random.normal(sub)))[1]
 
 
-@correct()
+@correct(key_kinds=THREEFRY)
 def mapped_rejection_sampling(key):
     """Rows stop at different times; those that are done stand still while the others go on."""
 
@@ -538,7 +538,7 @@ def map_over_keys(key):
     return one_by_one, batched
 
 
-@correct()
+@correct(key_kinds=THREEFRY)
 def mapped_samplers(key):
     """Samplers that loop inside, with a key for each row."""
     keys = jax.random.split(key, (5, 3))
@@ -754,7 +754,7 @@ def gradient_of_samplers(key):
 # Samplers of jax.random, and initialisers: each is one use, whatever it does inside.
 
 
-@correct()
+@correct(key_kinds=THREEFRY)
 def count_samplers(key):
     """Samplers of counts, which loop and reuse keys inside."""
     k = jax.random.split(key, 6)
