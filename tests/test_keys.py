@@ -639,6 +639,18 @@ def test_no_alarm_inside_jit(fn):
     assert key_use(jax.jit(fn), random.key(1)).problems == []
 
 
+@pytest.mark.parametrize("fn", CORRECT, ids=_name)
+def test_no_alarm_without_tracing(fn):
+    def needs_values(key, x):
+        if x > 0:
+            return fn(key)
+        return None
+
+    use = key_use(needs_values, random.key(1), jnp.float32(1.0))
+    assert use.untraceable is None
+    assert use.problems == []
+
+
 @pytest.mark.parametrize("fn", [fn for kind, fn in BUGS], ids=_name)
 def test_a_mistake_is_found_without_tracing(fn):
     kinds = {f: kind for kind, f in BUGS}

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 from jax.extend import core, source_info_util
 
-from jaxguide import interpret
+from jaxguide import compat, interpret
 
 
 @dataclass(eq=False)
@@ -28,10 +28,27 @@ class Operation:
     ctx: Any = field(default_factory=lambda: SimpleNamespace(manager=contextlib.nullcontext()))
 
 
-class _Empty:
-    """Stands for the jaxpr of what was never traced."""
+@dataclass(eq=False)
+class Variable:
+    """Stands for the variable of a value that was computed."""
+
+    aval: Any
+
+
+@dataclass(eq=False)
+class Constant:
+    """Stands for a literal: a number that is no array of JAX."""
+
+    val: Any
+
+
+class Recorded:
+    """Stands for the jaxpr of what was never traced: which operation made which value, under `vmap`."""
 
     eqns = ()
+
+    def __init__(self) -> None:
+        self.makers: dict[Any, Operation] = {}
 
 
 class ObservingTrace(jax.core.Trace):
@@ -43,7 +60,9 @@ class ObservingTrace(jax.core.Trace):
         super().__init__()
         self.parent_trace = parent
         self.observer = observer
-        self.scope = interpret.Scope(_Empty(), {})
+        self.recorded = Recorded()
+        self.scope = interpret.Scope(self.recorded, {})
+        self._variables: dict[int, Variable] = {}
 
     def stage_value(self, val: Any) -> Any:
         """Return a value as the trace below does."""
@@ -52,21 +71,46 @@ class ObservingTrace(jax.core.Trace):
     def process_primitive(self, primitive: Any, tracers: Sequence[Any], params: dict[str, Any], /) -> Any:
         """Run one operation; JAX calls this for each."""
         operation = Operation(primitive, params, source_info_util.current())
+        # Which row takes which branch of a batched cond is told from how its operations hang together.
+        mapped = "vmap" in compat.transforms(operation.source_info)
+        if mapped:
+            operation.invars = tuple(map(self._atom, tracers))
         with core.set_current_trace(self.parent_trace):
-            if not self.observer.watches(operation):
-                if primitive.name.startswith("debug_"):
-                    return []
-                return primitive.bind(*tracers, **params)
-            step = interpret.Step(operation, list(tracers), self.scope)
-            outputs = self.observer.before(step)
-            if outputs is None and self.observer.enters(step) and interpret.inner_jaxprs(operation):
-                closed = jax.make_jaxpr(lambda *args: primitive.bind(*args, **params))(*tracers)
-                outputs = interpret.run(closed, tracers, self.observer, step)
-            if outputs is None:
-                result = primitive.bind(*tracers, **params)
-                outputs = result if primitive.multiple_results else [result]
-            self.observer.after(step, outputs)
-            return outputs if primitive.multiple_results else outputs[0]
+            outputs = self._outputs(operation, primitive, tracers, params)
+        if mapped:
+            self._record(operation, outputs)
+        return outputs if primitive.multiple_results else outputs[0]
+
+    def _outputs(self, operation: Operation, primitive: Any, tracers: Sequence[Any], params: dict[str, Any]) -> Any:
+        if not self.observer.watches(operation):
+            if primitive.name.startswith("debug_"):
+                return []
+            result = primitive.bind(*tracers, **params)
+            return result if primitive.multiple_results else [result]
+        step = interpret.Step(operation, list(tracers), self.scope)
+        outputs = self.observer.before(step)
+        if outputs is None and self.observer.enters(step) and interpret.inner_jaxprs(operation):
+            closed = jax.make_jaxpr(lambda *args: primitive.bind(*args, **params))(*tracers)
+            outputs = interpret.run(closed, tracers, self.observer, step)
+        if outputs is None:
+            result = primitive.bind(*tracers, **params)
+            outputs = result if primitive.multiple_results else [result]
+        self.observer.after(step, outputs)
+        return outputs
+
+    def _atom(self, value: Any) -> Variable | Constant:
+        if not isinstance(value, jax.Array):
+            return Constant(value)
+        if id(value) not in self._variables:
+            variable = self._variables[id(value)] = Variable(jax.typeof(value))
+            self.scope.env[variable] = value  # kept so that its id stays its own
+        return self._variables[id(value)]
+
+    def _record(self, operation: Operation, outputs: Sequence[Any]) -> None:
+        for value in outputs:
+            variable = self._atom(value)
+            if isinstance(variable, Variable) and variable not in operation.invars:
+                self.recorded.makers[variable] = operation
 
     def process_custom_jvp_call(self, primitive: Any, fun: Any, jvp: Any, tracers: Sequence[Any], /, **_: Any) -> Any:
         """Run the function of a custom JVP rule; nothing is differentiated here."""

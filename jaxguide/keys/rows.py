@@ -7,12 +7,11 @@ until the last one is done.
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from jax.extend import core
 
-from jaxguide.interpret import Scope, Step
+from jaxguide.interpret import Scope, Step, is_literal
 
 _MOVES = frozenset({"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "copy", "convert_element_type"})
 
@@ -47,7 +46,7 @@ class BranchFinder:
         makers = self._makers_of(step.scope.jaxpr)
         if not any(_marks(eqn, makers) for eqn in makers.values()):
             return
-        waiting, seen = [v for v in step.eqn.invars if not isinstance(v, core.Literal)], set()
+        waiting, seen = [v for v in step.eqn.invars if not is_literal(v)], set()
         while waiting:
             variable = waiting.pop()
             eqn = makers.get(variable)
@@ -58,9 +57,11 @@ class BranchFinder:
                 yield self._branch(eqn, makers, step.scope)
                 waiting.append(eqn.invars[2])
             elif eqn.primitive.name != "select_n":
-                waiting += [v for v in eqn.invars if not isinstance(v, core.Literal)]
+                waiting += [v for v in eqn.invars if not is_literal(v)]
 
     def _makers_of(self, jaxpr: Any) -> dict[Any, Any]:
+        if hasattr(jaxpr, "makers"):  # what runs without tracing keeps them itself, as it goes
+            return cast(dict[Any, Any], jaxpr.makers)
         if jaxpr not in self._makers:
             self._makers[jaxpr] = {variable: eqn for eqn in jaxpr.eqns for variable in eqn.outvars}
         return self._makers[jaxpr]
@@ -70,7 +71,7 @@ class BranchFinder:
         while eqn is not None and eqn.primitive.name in _MOVES and eqn.invars[0].aval.ndim:
             taken, eqn = eqn.invars[0], makers.get(eqn.invars[0])
         tag = None
-        if eqn is not None and eqn.primitive.name == "eq" and isinstance(eqn.invars[1], core.Literal):
+        if eqn is not None and eqn.primitive.name == "eq" and is_literal(eqn.invars[1]):
             tag = ((weakref.ref(scope), eqn.invars[0]), int(eqn.invars[1].val))
         source = makers.get(mark.invars[2])
         shared = source is not None and source.primitive.name == "broadcast_in_dim"
@@ -81,7 +82,7 @@ def _marks(eqn: Any, makers: dict[Any, Any]) -> bool:
     if eqn.primitive.name != "select_n" or len(eqn.invars) != 3:
         return False
     _, idle, taken = eqn.invars
-    maker = None if isinstance(idle, core.Literal) else makers.get(idle)
+    maker = None if is_literal(idle) else makers.get(idle)
     if maker is not None and maker.primitive.name == "stop_gradient":
         idle = maker.invars[0]
     return idle is taken
