@@ -193,10 +193,12 @@ def _nodes_around(file: str, span: tuple[int, int, int, int]) -> Iterator[ast.AS
     while waiting:
         node = waiting.pop()
         for child in ast.iter_child_nodes(node):
-            number, end = getattr(child, "lineno", None), getattr(child, "end_lineno", None)
-            if number is None or end is None:
+            numbers = [
+                part.lineno for part in (child, *getattr(child, "decorator_list", ())) if hasattr(part, "lineno")
+            ]
+            if not numbers:
                 waiting.append(child)
-            elif (number <= first and end >= last) or (isinstance(child, ast.FunctionDef) and end >= last):
+            elif min(numbers) <= first and last <= getattr(child, "end_lineno", 0):
                 yield child
                 waiting.append(child)
 
