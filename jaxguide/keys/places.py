@@ -67,12 +67,12 @@ def origin(source_info: Any, jaxpr: Any = None) -> Origin:
     """Return where an equation of `jaxpr` comes from, told from its `source_info`."""
     frames = compat.traceback_frames(source_info)
     inner = next((i for i, (code, _) in enumerate(frames) if not is_library(code.co_filename)), len(frames))
-    sampler, entry, below = None, inner, 0
+    sampler, caller, below = None, inner, 0
     for i in reversed(range(inner)):
         code = frames[i][0]
         name = _sampler_codes().get((code.co_filename, code.co_name))
         if name is not None:
-            sampler, entry, below = name, i, i
+            sampler, caller, below = name, i + 1, i
             break
     if sampler in HANDLERS:
         sampler = None
@@ -81,7 +81,7 @@ def origin(source_info: Any, jaxpr: Any = None) -> Origin:
         for code, instruction in user_frames(frames)
     )
     vmaps = _user_vmaps(source_info, frames[below:], inner - below, jaxpr)
-    return Origin(places, sampler, tuple(frames[entry:]), tuple(frames), source_info.traceback, vmaps)
+    return Origin(places, sampler, tuple(frames[caller:]), tuple(frames), source_info.traceback, vmaps)
 
 
 def _user_vmaps(source_info: Any, frames: list[tuple[CodeType, int]], inner: int, jaxpr: Any) -> int:
