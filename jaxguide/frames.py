@@ -8,6 +8,7 @@ from pathlib import Path
 import jax
 
 _OWN = f"{Path(__file__).parent}{os.sep}"
+_PACKAGES = {"site-packages", "dist-packages"}
 _COURSE = f"{_OWN}_course{os.sep}"
 
 
@@ -19,8 +20,13 @@ def is_library(filename: str) -> bool:
 
     >>> is_library(jax.__file__), is_library("/home/ada/lesson.py"), is_library("<ipython-input-1>")
     (True, False, False)
+    >>> is_library("/home/ada/.local/lib/python3.12/site-packages/flax/core/scope.py")
+    True
     """
-    return is_own(filename) or filename.startswith(_installed())
+    if filename.startswith(_COURSE):
+        return False
+    # Packages of the user's own site, Debian's and those of another environment lie in folders of these names, too.
+    return is_own(filename) or filename.startswith(_installed()) or bool(_PACKAGES & set(Path(filename).parts[:-1]))
 
 
 def is_own(filename: str) -> bool:
