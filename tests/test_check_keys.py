@@ -305,6 +305,23 @@ def test_lines_of_two_files_name_both(tmp_path):
     assert "; then noise_of_mine.py, line 5: `return jax.random.uniform(key)`)" in text
 
 
+def test_in_a_notebook_a_line_is_told_by_its_cell():
+    import nbclient
+    import nbformat
+
+    cells = [
+        "import jax\nfrom jaxguide.keys import check_keys\n\ndef draw(key):\n    return jax.random.normal(key)",
+        "%matplotlib agg\ndef noise(rng):\n    x = draw(rng)\n    return x + draw(rng)",
+        "print(*check_keys(noise, jax.random.key(0)))",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbclient.NotebookClient(notebook, kernel_name="python3").execute()
+    (output,) = notebook.cells[2].outputs
+    assert output.text.startswith(
+        "The key `rng` was drawn from twice (cell In[2], line 3: `x = draw(rng)`; then line 4: `return x + draw(rng)`)"
+    )
+
+
 # What it refuses, and what it does not swallow.
 
 
