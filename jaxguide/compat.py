@@ -224,7 +224,7 @@ def float64() -> Iterator[None]:
     """
     import jax
 
-    before = jax.config.jax_enable_x64
+    before = jax.config.jax_enable_x64  # type: ignore[attr-defined]
     widen = jax.__version_info__ < (0, 11)
     if widen:
         jax.config.update("jax_enable_x64", True)

@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "jaxguide"
 HELPERS = {"keys", "callbacks", "debug", "tracing", "explain"}
-BELOW = {"interpret", "render", "frames", "lines", "arguments", "staging", "compat", "text", "files"}
+BELOW = {"interpret", "render", "frames", "lazy", "lines", "arguments", "staging", "compat", "text", "files"}
 HEAVY = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "IPython", "nbformat", "nbclient", "jupyter_core", "rich")
 
 

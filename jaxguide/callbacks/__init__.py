@@ -1,12 +1,33 @@
 """State host callbacks once, have them checked, and see what each kind can do on the installed JAX."""
 
-from jaxguide.callbacks.bessel import bessel_jv
-from jaxguide.callbacks.checked import HostFunctionError
-from jaxguide.callbacks.host import HostFunction, host_function
-from jaxguide.callbacks.io import io_function, watch_value
-from jaxguide.callbacks.measured import Cell
-from jaxguide.callbacks.table import CallbackTable, callback_table
-from jaxguide.callbacks.verify import DerivativeError, Verification
+from typing import TYPE_CHECKING
+
+from jaxguide.lazy import names_on_demand
+
+if TYPE_CHECKING:
+    from jaxguide.callbacks.bessel import bessel_jv
+    from jaxguide.callbacks.checked import HostFunctionError
+    from jaxguide.callbacks.host import HostFunction, host_function
+    from jaxguide.callbacks.io import io_function, watch_value
+    from jaxguide.callbacks.measured import Cell
+    from jaxguide.callbacks.table import CallbackTable, callback_table
+    from jaxguide.callbacks.verify import DerivativeError, Verification
+
+# Public name -> module that defines it: each helper costs what it needs itself.
+_HOMES = {
+    "CallbackTable": "table",
+    "Cell": "measured",
+    "DerivativeError": "verify",
+    "HostFunction": "host",
+    "HostFunctionError": "checked",
+    "Verification": "verify",
+    "bessel_jv": "bessel",
+    "callback_table": "table",
+    "host_function": "host",
+    "io_function": "io",
+    "watch_value": "io",
+}
+__getattr__, __dir__ = names_on_demand(__name__, _HOMES)
 
 __all__ = [
     "CallbackTable",

@@ -1,7 +1,8 @@
 """See what ran: printed lines, recorded values, scripted breakpoints, the first NaN, trouble of the installation."""
 
-import importlib
 from typing import TYPE_CHECKING
+
+from jaxguide.lazy import names_on_demand
 
 if TYPE_CHECKING:
     from jaxguide.debug.breakpoints import Transcript, scripted_breakpoints
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from jaxguide.debug.nonfinite import breakpoint_if_nonfinite
     from jaxguide.debug.recordings import Recording, record, record_gradient, recording
 
-# Public name -> module that defines it, imported when a name is touched: the search for NaN needs much that the rest
-# does not. No module may have the name of a function, which it would hide.
+# Public name -> module that defines it: each helper costs what it needs itself.
 _HOMES = {
     "BadValue": "nan_report",
     "Diagnosis": "diagnosis",
@@ -30,6 +30,7 @@ _HOMES = {
     "recording": "recordings",
     "scripted_breakpoints": "breakpoints",
 }
+__getattr__, __dir__ = names_on_demand(__name__, _HOMES)
 
 __all__ = [
     "BadValue",
@@ -47,15 +48,3 @@ __all__ = [
     "recording",
     "scripted_breakpoints",
 ]
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'jaxguide.debug' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"jaxguide.debug.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])

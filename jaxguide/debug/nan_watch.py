@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import core
 
 from jaxguide import interpret
 from jaxguide.debug.nan_report import BadValue, Loop
@@ -180,7 +179,7 @@ def _operand(value: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
     """Return an operand's number at the place of the bad one where the shapes tell it, else its type."""
     data = value
     with contextlib.suppress(TypeError, ValueError):
-        if not isinstance(value, core.Literal):
+        if not interpret.is_literal(value):
             data = np.asarray(value)
     if not isinstance(data, np.ndarray):
         return str(value)

@@ -1,12 +1,33 @@
 """See how a program uses its PRNG keys, and where it uses one twice; hand out keys so that it does not."""
 
-from jaxguide.keys.check import check_keys
-from jaxguide.keys.documented import documented_draws
-from jaxguide.keys.observe import key_use
-from jaxguide.keys.record import KeyProblem, KeyUse, Use
-from jaxguide.keys.reuse import KeyReuseError, no_key_reuse
-from jaxguide.keys.stream import KeyStream, KeyStreamError
-from jaxguide.keys.tree import key_tree
+from typing import TYPE_CHECKING
+
+from jaxguide.lazy import names_on_demand
+
+if TYPE_CHECKING:
+    from jaxguide.keys.check import check_keys
+    from jaxguide.keys.documented import documented_draws
+    from jaxguide.keys.observe import key_use
+    from jaxguide.keys.record import KeyProblem, KeyUse, Use
+    from jaxguide.keys.reuse import KeyReuseError, no_key_reuse
+    from jaxguide.keys.stream import KeyStream, KeyStreamError
+    from jaxguide.keys.tree import key_tree
+
+# Public name -> module that defines it: each helper costs what it needs itself.
+_HOMES = {
+    "KeyProblem": "record",
+    "KeyReuseError": "reuse",
+    "KeyStream": "stream",
+    "KeyStreamError": "stream",
+    "KeyUse": "record",
+    "Use": "record",
+    "check_keys": "check",
+    "documented_draws": "documented",
+    "key_tree": "tree",
+    "key_use": "observe",
+    "no_key_reuse": "reuse",
+}
+__getattr__, __dir__ = names_on_demand(__name__, _HOMES)
 
 __all__ = [
     "KeyProblem",

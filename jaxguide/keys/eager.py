@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import jax
-from jax.extend import core, source_info_util
 
 from jaxguide import compat, interpret
 
@@ -70,6 +69,8 @@ class ObservingTrace(jax.core.Trace):
 
     def process_primitive(self, primitive: Any, tracers: Sequence[Any], params: dict[str, Any], /) -> Any:
         """Run one operation; JAX calls this for each."""
+        from jax.extend import core, source_info_util
+
         operation = Operation(primitive, params, source_info_util.current())
         # Which row takes which branch of a batched cond is told from how its operations hang together.
         mapped = "vmap" in compat.transforms(operation.source_info)
@@ -114,6 +115,8 @@ class ObservingTrace(jax.core.Trace):
 
     def process_custom_jvp_call(self, primitive: Any, fun: Any, jvp: Any, tracers: Sequence[Any], /, **_: Any) -> Any:
         """Run the function of a custom JVP rule; nothing is differentiated here."""
+        from jax.extend import core
+
         with core.set_current_trace(self):
             return fun.call_wrapped(*tracers)
 
@@ -121,6 +124,8 @@ class ObservingTrace(jax.core.Trace):
         self, primitive: Any, fun: Any, fwd: Any, bwd: Any, tracers: Sequence[Any], /, **_: Any
     ) -> Any:
         """Run the function of a custom VJP rule; nothing is differentiated here."""
+        from jax.extend import core
+
         with core.set_current_trace(self):
             return fun.call_wrapped(*tracers)
 
@@ -137,6 +142,8 @@ def run_eagerly(
     """
     with contextlib.suppress(Exception):  # a container that is no pytree for JAX, such as a dict with unlike keys
         args, kwargs = jax.tree.map(lambda leaf: leaf, (tuple(args), dict(kwargs)))
+    from jax.extend import core  # takes a tenth of the time of importing JAX
+
     with core.take_current_trace() as current:
         trace = ObservingTrace(current, observer)
         with core.set_current_trace(trace):

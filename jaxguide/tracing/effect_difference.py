@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from jax.extend import core
 
 from jaxguide import compat
-from jaxguide.interpret import inner_jaxprs
+from jaxguide.interpret import inner_jaxprs, is_literal
 from jaxguide.lines import Line, lines_of_equation
 from jaxguide.tracing.describe import describe_value
 
@@ -60,7 +59,7 @@ def _differences(one: Any, two: Any) -> Iterator[tuple[Line | None, str, str]]:
 
 
 def _constant(atom: Any, values: dict[Any, Any]) -> Any:
-    return atom.val if isinstance(atom, core.Literal) else values.get(atom)
+    return atom.val if is_literal(atom) else values.get(atom)
 
 
 def _is_plain(value: Any) -> bool:

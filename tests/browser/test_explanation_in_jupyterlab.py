@@ -30,8 +30,12 @@ def test_the_card_under_a_traceback_can_be_read(lab_page: LabPage, theme: str) -
     assert "s = jnp.where(x[i] > 0, s + x[i], s)" in words
     assert "`" not in words
     assert card.bounding_box()["y"] > error.bounding_box()["y"]
-    text, ground = card.locator("div").nth(1).evaluate(
-        "e => [getComputedStyle(e).color, getComputedStyle(e.closest('[style*=border-left]')).backgroundColor]"
+    text, ground = (
+        card.locator("div")
+        .nth(1)
+        .evaluate(
+            "e => [getComputedStyle(e).color, getComputedStyle(e.closest('[style*=border-left]')).backgroundColor]"
+        )
     )
     assert abs(_light(text) - _light(ground)) > 0.5
     card.scroll_into_view_if_needed()
