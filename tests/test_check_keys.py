@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hlo import normalised_hlo
 from jax import lax, random
+from kernel import run_in_kernel
 
 from jaxguide.keys import KeyReuseError, check_keys, key_use, no_key_reuse
 
@@ -306,18 +307,13 @@ def test_lines_of_two_files_name_both(tmp_path):
 
 
 def test_in_a_notebook_a_line_is_told_by_its_cell():
-    import nbclient
-    import nbformat
-
     cells = [
         "import jax\nfrom jaxguide.keys import check_keys\n\ndef draw(key):\n    return jax.random.normal(key)",
         "%matplotlib agg\ndef noise(rng):\n    x = draw(rng)\n    return x + draw(rng)",
         "print(*check_keys(noise, jax.random.key(0)))",
     ]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    nbclient.NotebookClient(notebook, kernel_name="python3").execute()
-    (output,) = notebook.cells[2].outputs
-    assert output.text.startswith(
+    shown = run_in_kernel(cells)
+    assert shown[2].startswith(
         "The key `rng` was drawn from twice (cell In[2], line 3: `x = draw(rng)`; then line 4: `return x + draw(rng)`)"
     )
 
