@@ -500,6 +500,17 @@ def test_another_object_is_another_signature(monkeypatch):
     assert len(checks) == 3
 
 
+def test_a_container_with_data_that_cannot_be_hashed_is_taken():
+    class Box:
+        def __init__(self, key, notes):
+            self.key, self.notes = key, notes
+
+    jax.tree_util.register_pytree_node(Box, lambda box: ([box.key], box.notes), lambda notes, keys: Box(*keys, notes))
+    assert no_key_reuse(lambda box: one_draw(box.key))(Box(random.key(0), ["a list"])).shape == (3,)
+    with pytest.raises(KeyReuseError):
+        no_key_reuse(lambda box: two_draws(box.key))(Box(random.key(0), ["a list"]))
+
+
 def test_reuse_raises_at_every_call_before_the_function_runs():
     ran = []
 
@@ -579,8 +590,9 @@ def test_the_functions_own_error_comes_through_the_decorator():
     def fn(key, n):
         return random.normal(key, (n,)) @ jnp.ones(3)
 
-    with pytest.raises(TypeError, match="dot_general"):
+    with pytest.raises(TypeError, match="dot_general") as caught:
         fn(random.key(0), 4)
+    assert caught.value.__context__ is None
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'n'"):
         fn(random.key(0))
     assert fn(random.key(0), 3).shape == ()

@@ -1,5 +1,6 @@
 """Guard a function: raise when a call of it would use a PRNG key twice."""
 
+import contextlib
 import functools
 import warnings
 import weakref
@@ -16,6 +17,7 @@ from jaxguide.keys.observe import watch
 from jaxguide.keys.problems import find_problems
 from jaxguide.keys.record import KeyProblem
 from jaxguide.lines import function_name
+from jaxguide.staging import is_traced_argument
 from jaxguide.text import _
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
@@ -90,14 +92,17 @@ def no_key_reuse(fn: Fn) -> Fn:
         signature = _signature(fn, args, kwargs)
         if signature in checked:
             return fn(*args, **kwargs)
+        failure = None
         try:
             log = watch(fn, args, kwargs)
         except Exception as error:
+            failure = f"{type(error).__name__}: {error}"
+        if failure is not None:
             result = fn(*args, **kwargs)  # raises the same, in the student's own words
             warnings.warn(
                 _(
                     "`{name}` works, but its keys could not be checked ({error}): check its parts with `check_keys`."
-                ).format(name=function_name(fn), error=f"{type(error).__name__}: {error}"),
+                ).format(name=function_name(fn), error=failure),
                 stacklevel=2,
             )
             return result
@@ -105,7 +110,8 @@ def no_key_reuse(fn: Fn) -> Fn:
         if problems:
             raise KeyReuseError(problems, function_name(fn))
         warn_of_unseen(log, stacklevel=2)
-        checked.add(signature)
+        if signature is not None:
+            checked.add(signature)
         return fn(*args, **kwargs)
 
     for name in _JIT_METHODS:
@@ -119,15 +125,18 @@ def _is_traced(tree: Any) -> bool:
 
 
 def _signature(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Return something hashable that is equal for calls that run the same program."""
-    if hasattr(fn, "trace"):
-        # JAX keeps one jaxpr for each signature of a jitted function, and knows which arguments are static.
-        try:
-            return fn.trace(*args, **kwargs).jaxpr
-        except Exception:
-            pass
+    """Return something hashable, equal for calls that run the same program; None where there is no such thing."""
     leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
-    return structure, tuple(map(_leaf, leaves))
+    if hasattr(fn, "trace") and not all(map(is_traced_argument, leaves)):
+        # Only JAX knows which of a jitted function's arguments are static; it keeps one jaxpr for each signature.
+        with contextlib.suppress(Exception):  # the call itself will say what is wrong
+            return fn.trace(*args, **kwargs).jaxpr
+    signature = structure, tuple(map(_leaf, leaves))
+    try:
+        hash(signature)
+    except TypeError:  # a container of the user's has data that cannot be hashed: each call is a new one
+        return None
+    return signature
 
 
 def _leaf(leaf: Any) -> Any:
