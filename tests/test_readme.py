@@ -72,3 +72,22 @@ def test_the_commands_do_what_the_readme_shows(folder: Path) -> None:
 def test_the_readmes_book_runs_as_a_script(folder: Path) -> None:
     book = folder / "my_course" / "exercises" / "hello.py"
     subprocess.run([sys.executable, str(book)], check=True, cwd=folder)
+
+
+def test_the_helpers_sections_run_as_one_program(tmp_path: Path) -> None:
+    section = README.read_text().partition("## Helpers for coursework")[2].partition("\n## ")[0]
+    program = tmp_path / "helpers.py"
+    program.write_text("\n".join(text for kind, text in BLOCK.findall(section) if kind == "python"))
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for words in (
+        "The key `key` was drawn from twice",
+        "Keys of noise",
+        "-0.18471177",
+        "Host callbacks on jax",
+        "harmless forward, dangerous for the gradient",
+        "['w is 8.0', 'w is 4.0'] [8. 4.]",
+        "argument `w` was float32[3] and is now float32[4]",
+        "b = log x",
+    ):
+        assert words in done.stdout
