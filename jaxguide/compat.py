@@ -224,7 +224,8 @@ def float64() -> Iterator[None]:
     """
     import jax
 
-    before = jax.config.jax_enable_x64  # type: ignore[attr-defined]
+    config: Any = jax.config  # JAX 0.10's type has no settings, as far as mypy can tell
+    before = config.jax_enable_x64
     widen = jax.__version_info__ < (0, 11)
     if widen:
         jax.config.update("jax_enable_x64", True)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from kernel import run_in_kernel
 
 CELLS = {
     "imports": "import jax, jax.numpy as jnp, warnings",
@@ -102,3 +103,12 @@ def test_the_last_error_is_explained_on_request(shown: dict[str, list[Any]]) -> 
 def test_a_lesson_switches_the_cards_on(shown: dict[str, list[Any]]) -> None:
     assert kinds(shown["lesson"]) == ["stream"]
     assert kinds(shown["in_a_lesson"]) == ["error", "display_data"]
+
+
+def test_loading_it_first_cures_prints_that_do_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    program = (
+        "import jax, jax.numpy as jnp\ndef f(x):\n    y = jnp.tanh(x)\n    jax.debug.print('{}', y.mean())\n"
+        "    return y\njax.jit(f)(jnp.zeros(4096)).shape"
+    )
+    assert run_in_kernel(["%load_ext jaxguide", program])[-1].endswith("(4096,)")

@@ -10,10 +10,10 @@
 x = x.at[0].add(1.0)
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
 from jaxguide.explain.notebook import load_ipython_extension, unload_ipython_extension
+from jaxguide.lazy import names_on_demand
 
 if TYPE_CHECKING:
     from jaxguide.explain.explaining import explain
@@ -21,18 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Edit", "Explanation", "Fix", "explain", "load_ipython_extension", "unload_ipython_extension"]
 
-_HOMES = {
-    "explain": "jaxguide.explain.explaining",
-    "Edit": "jaxguide.explain.explanation",
-    "Explanation": "jaxguide.explain.explanation",
-    "Fix": "jaxguide.explain.explanation",
-}
-
-
 # A lesson's start switches the cards on in every notebook, so what they are made of is loaded with the first error.
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'jaxguide.explain' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+_HOMES = {
+    "explain": "explaining",
+    "Edit": "explanation",
+    "Explanation": "explanation",
+    "Fix": "explanation",
+}
+__getattr__, __dir__ = names_on_demand(__name__, _HOMES)

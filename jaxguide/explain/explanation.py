@@ -6,6 +6,7 @@ from typing import Any
 
 from jaxguide.lines import Line
 from jaxguide.render import theme
+from jaxguide.render.prose import prose_html
 from jaxguide.text import _
 
 _LINES_AT_MOST = 12
@@ -115,14 +116,14 @@ class Explanation:
         source = self.line.text()
         code = f'<pre style="{theme.CODE};margin:0.1em 0 0.3em 1.2em">'
         parts = [
-            f'<div style="font-weight:bold">✗ {_words(self.title)}</div>',
-            f"<div>{_words(_('Your code,'))} {escape(str(self.line))}</div>",
+            f'<div style="font-weight:bold">✗ {prose_html(self.title)}</div>',
+            f"<div>{prose_html(_('Your code,'))} {escape(str(self.line))}</div>",
             f"{code}{escape(source)}</pre>" if source else "",
-            f"<div>{_words(self.what)}</div>" if self.what else "",
-            f"<div>{_words(self.why)}</div>",
+            f"<div>{prose_html(self.what)}</div>" if self.what else "",
+            f"<div>{prose_html(self.why)}</div>",
             '<ul style="margin:0.5em 0;padding-left:1.2em">',
             *(
-                f'<li style="margin:0.2em 0">{_words(fix.sentence)}'
+                f'<li style="margin:0.2em 0">{prose_html(fix.sentence)}'
                 + (f"{code}{escape(fix.code)}</pre>" if fix.code else "")
                 + "</li>"
                 for fix in self.fixes
@@ -139,12 +140,3 @@ class Explanation:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": self.text(), "text/html": self.html()}
-
-
-def _words(text: str) -> str:
-    """Return words as HTML, with what stands in backticks set as code."""
-    style = f"font-family:{theme.CODE_FONT};background:none;color:inherit;padding:0"
-    parts = text.split("`")
-    return "".join(
-        f'<code style="{style}">{escape(part)}</code>' if i % 2 else escape(part) for i, part in enumerate(parts)
-    )

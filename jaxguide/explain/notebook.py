@@ -3,6 +3,8 @@
 import sys
 from typing import Any
 
+from jaxguide import compat
+
 # What IPython had shown last before the cell ran: `%%time` and `%run` show a traceback and report no error.
 _shown_before: BaseException | None = None
 
@@ -10,11 +12,13 @@ _shown_before: BaseException | None = None
 def load_ipython_extension(ipython: Any) -> None:
     """Show a card under the traceback of each JAX error that is known; called by `%load_ext jaxguide`.
 
-    Tracebacks stay as they are, and errors that are not known get no card.
+    Tracebacks stay as they are, and errors that are not known get no card. Known trouble of the installed jaxlib that a
+    flag cures is cured, if JAX has run nothing yet: see `jaxguide.debug.doctor`.
 
     Args:
         ipython: the shell, as `get_ipython()` returns it.
     """
+    compat.set_print_flag()
     _before()  # the cell that loads this ends with `_after`, and began without `_before`
     # IPython registers one function once, however often it is asked.
     ipython.events.register("pre_run_cell", _before)

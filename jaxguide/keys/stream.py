@@ -265,7 +265,8 @@ def _refuse_start(value: Any) -> NoReturn:
 
 def _whole_seed(seed: int) -> int:
     """Return the seed; JAX would silently drop the upper bits of one that is too long."""
-    bits = 64 if jax.config.jax_enable_x64 else 32  # type: ignore[attr-defined]
+    config: Any = jax.config  # JAX 0.10's type has no settings, as far as mypy can tell
+    bits = 64 if config.jax_enable_x64 else 32
     # Without x64 a seed is cut to 32 bits; with it, to the range of int64.
     highest = 2**63 if bits == 64 else 2**32
     if not -(2 ** (bits - 1)) <= seed < highest:
