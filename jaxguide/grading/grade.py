@@ -1,67 +1,63 @@
-"""Grade submissions: one after the other, each in a worker of its own, every file with a result of its own."""
+"""Grade one submission: read it, run it in workers of its own, judge what comes back."""
 
-import collections
 import dataclasses
+import hashlib
 import sys
+import time
 import traceback
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from jaxguide.course.answer import Answer, LocalAnswer
+from jaxguide.course.answer import Answer
 from jaxguide.course.book import Book
 from jaxguide.course.draw import DEFAULT_SEED
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judge import judge
 from jaxguide.course.library import Course
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.course.verify import run_answer
 from jaxguide.grading.box import LANDLOCK
+from jaxguide.grading.digest import course_digest
+from jaxguide.grading.entry import Entry, FileEntry
 from jaxguide.grading.plan import lessons_of, make_plan
+from jaxguide.grading.references import References
 from jaxguide.grading.remote import GraderError, NotGraded
+from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.grading.session import Session, Surroundings
-from jaxguide.grading.submission import SUFFIXES, Submission, UnreadableSubmission, read_submission
+from jaxguide.grading.students import students_of
+from jaxguide.grading.submission import SUFFIXES, Submission, UnreadableSubmission, parse_submission
 from jaxguide.grading.usage import Limits
 from jaxguide.text import _
+
+__all__ = ["GradeSettings", "Grader", "SubmissionResult", "find_submissions", "grade"]
 
 _FOLDERS_PASSED_OVER = frozenset({"__pycache__", "node_modules"})
 
 
-@dataclasses.dataclass
-class SubmissionResult:
-    """What one file came to.
+@dataclasses.dataclass(frozen=True)
+class GradeSettings:
+    """How every submission of a batch is graded.
 
     Args:
-        path: the file.
-        student: whose it is, as far as names of files and folders tell: 'ada', or 'ada/homework' where several folders
-            hold a file of this name.
-        lessons: the lessons that it answers.
-        results: every exercise of these lessons.
-        score, points: the sums.
-        repairs: what was left out or mended.
-        unreadable: why nothing could be graded, else None.
-        not_graded: exercises for which the grader, not the student, is to blame: name -> why.
-        protection: what kept the key from the submission's code: 'landlock', 'audit hook', '' where none ran.
         seed: what every input derives from.
-        versions: of Python, jax, jaxlib, numpy and jaxguide in the worker.
+        limits: what one exercise may use.
+        all_or_nothing: no partial marks.
+        hidden: whether hidden checks run.
+        only: names of exercises; the others are left out.
+        tier: the name of the isolation tier that is asked for; by default the strongest that holds here.
+        conceal: further folders and files that no worker may see: the submissions, the results.
+        trust_submissions: whether code may run where nothing keeps it from reading the key or the disk.
+        compile_cache: a folder of compiled programs that workers may read.
     """
 
-    path: Path
-    student: str
-    lessons: list[str] = dataclasses.field(default_factory=list)
-    results: list[ExerciseResult] = dataclasses.field(default_factory=list)
-    score: float = 0.0
-    points: float = 0.0
-    repairs: list[str] = dataclasses.field(default_factory=list)
-    unreadable: str | None = None
-    not_graded: dict[str, str] = dataclasses.field(default_factory=dict)
-    protection: str = ""
     seed: int = DEFAULT_SEED
-    versions: dict[str, str] = dataclasses.field(default_factory=dict)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every exercise has a mark."""
-        return self.unreadable is None and not self.not_graded
+    limits: Limits = dataclasses.field(default_factory=Limits)
+    all_or_nothing: bool = False
+    hidden: bool = True
+    only: frozenset[str] | None = None
+    tier: str | None = None
+    conceal: tuple[Path, ...] = ()
+    trust_submissions: bool = False
+    compile_cache: Path | None = None
 
 
 def find_submissions(paths: Iterable[Path]) -> list[Path]:
@@ -101,40 +97,33 @@ def grade(
     all_or_nothing: bool = False,
     hidden: bool = True,
     only: Collection[str] | None = None,
-    protection: str = LANDLOCK,
+    tier: str | None = None,
     conceal: Sequence[Path] = (),
 ) -> Iterator[SubmissionResult]:
-    """Grade files and the files below folders; yield each file's result as it comes.
+    """Grade files and the files below folders, one after the other; yield each file's result as it comes.
 
     Args:
         paths: notebooks, Python files, folders.
         course: the course, with its keys.
-        seed: what every input derives from.
-        limits: what one exercise may use.
-        all_or_nothing: no partial marks.
-        hidden: whether hidden checks run.
-        only: names of exercises; the others are left out.
-        protection: the best protection to try.
-        conceal: further folders and files that no worker may see, such as the results.
+        seed, limits, all_or_nothing, hidden, only, tier, conceal: as in `GradeSettings`.
 
     Raises:
         GraderError: workers do not start here.
         FileNotFoundError: one of the paths is not there.
     """
     files = find_submissions(paths)
-    stems = collections.Counter(stem for stem, _folder in {(path.stem, path.absolute().parent) for path in files})
-    concealed = (course.places.solutions, *(path for path in conceal if not _holds_python(path)), *files)
-    grader = _Grader(
-        course,
-        Surroundings(tuple(path.absolute() for path in concealed), limits or Limits(), protection),
+    settings = GradeSettings(
         seed=seed,
+        limits=limits or Limits(),
         all_or_nothing=all_or_nothing,
         hidden=hidden,
-        only=only,
-        shared_names=frozenset(stem for stem, count in stems.items() if count > 1),
+        only=None if only is None else frozenset(only),
+        tier=tier,
+        conceal=(*conceal, *files),
     )
-    for path in files:
-        yield grader.grade(path)
+    grader = Grader(course, settings)
+    for file, student in zip(files, students_of(files, course), strict=True):
+        yield dataclasses.replace(grader.grade(file), student=student)
 
 
 def _no_exercise(submission: Submission) -> str:
@@ -146,51 +135,61 @@ def _no_exercise(submission: Submission) -> str:
     return message.format(said=said, label=broken.label, error=broken.error.message, line=broken.error.line or "?")
 
 
-@dataclasses.dataclass
-class _Grader:
-    """Grade one file at a time, with the same settings."""
+class Grader:
+    """Grade any number of submissions with the same settings, from any thread.
 
-    course: Course
-    surroundings: Surroundings
-    seed: int
-    all_or_nothing: bool
-    hidden: bool
-    only: Collection[str] | None
-    shared_names: frozenset[str]
-    references: dict[str, Answer] = dataclasses.field(default_factory=dict)
+    Args:
+        course: the course, with its keys.
+        settings: how.
+    """
 
-    def grade(self, path: Path) -> SubmissionResult:
-        result = SubmissionResult(path, self._student(path), seed=self.seed)
+    def __init__(self, course: Course, settings: GradeSettings):
+        self.course, self.settings = course, settings
+        self.course_digest = course_digest(course)
+        self._references = References()
+        concealed = (course.places.solutions, *(path for path in settings.conceal if not _holds_python(path)))
+        self._surroundings = Surroundings(
+            tuple(path.absolute() for path in concealed), settings.limits, settings.tier or LANDLOCK
+        )
+
+    def grade(self, submitted: Path | Entry) -> SubmissionResult:
+        """Grade one file. Its student is named after the file; a batch knows better.
+
+        Raises:
+            GraderError: workers do not start here.
+        """
+        started = time.monotonic()
+        entry = FileEntry(submitted) if isinstance(submitted, Path) else submitted
+        result = SubmissionResult(
+            entry.path, entry.path.stem, seed=self.settings.seed, course_digest=self.course_digest
+        )
         try:
-            if path.is_symlink() and path.resolve().parent != path.parent.resolve():
-                # We may read what the student may not: the key, or the answers of another.
-                raise UnreadableSubmission(_("The file is a link to another place; grade the file itself."))
-            if path.suffix not in SUFFIXES:
-                raise UnreadableSubmission(_("The file is neither a notebook (.ipynb) nor Python (.py)."))
-            submission = read_submission(path)
-            result.lessons = lessons_of(submission, self.course)
-            if not result.lessons:
-                raise UnreadableSubmission(_no_exercise(submission))
+            self._grade(entry, result)
         except UnreadableSubmission as problem:
-            result.unreadable = str(problem)
-            return result
+            result.state, result.unreadable = State.UNREADABLE, str(problem)
+        if result.not_graded:
+            result.state = State.NOT_GRADED
+        result.wall_s = round(time.monotonic() - started, 3)
+        return result
+
+    def _grade(self, entry: Entry, result: SubmissionResult) -> None:
+        content = entry.read()
+        result.digest = hashlib.sha256(content).hexdigest()
+        submission = parse_submission(entry.path, content)
+        result.lessons = lessons_of(submission, self.course)
+        if not result.lessons:
+            raise UnreadableSubmission(_no_exercise(submission))
         for topic in result.lessons:
             self._grade_lesson(submission, self.course.books[topic], result)
         result.repairs = list(dict.fromkeys(result.repairs))
         result.score = round(sum(one.score for one in result.results), 4)
         result.points = sum(one.points for one in result.results)
-        return result
-
-    def _student(self, path: Path) -> str:
-        folder = path.absolute().parent.name
-        if path.stem in self.course.books:
-            return folder
-        return f"{folder}/{path.stem}" if path.stem in self.shared_names else path.stem
 
     def _grade_lesson(self, submission: Submission, book: Book, result: SubmissionResult) -> None:
-        exercises = [e for e in book.exercises if self.only is None or e.name in self.only]
+        only = self.settings.only
+        exercises = [e for e in book.exercises if only is None or e.name in only]
         plan = make_plan(submission, book, self.course)
-        with Session(plan, [e.name for e in exercises], self.surroundings) as session:
+        with Session(plan, [e.name for e in exercises], self._surroundings) as session:
             try:
                 session.define()
             except NotGraded as why:
@@ -200,7 +199,7 @@ class _Grader:
             for exercise in exercises:
                 self._grade_exercise(session, exercise, result)
             result.repairs += [*plan.repairs, *session.repairs]
-            result.protection, result.versions = session.protection, session.versions
+            result.tier, result.versions = session.protection, session.versions
 
     def _grade_exercise(self, session: Session, exercise: Exercise, result: SubmissionResult) -> None:
         try:
@@ -218,20 +217,19 @@ class _Grader:
             self._leave_out(exercise, said, result)
 
     def _judge(self, exercise: Exercise, answer: Answer | None) -> ExerciseResult:
-        reference = self._reference(exercise) if self.hidden else None
-        return judge(exercise, answer, seed=self.seed, reference=reference, all_or_nothing=self.all_or_nothing)
+        reference = None
+        if self.settings.hidden:
+            reference = self._references.of(exercise, self.course.book_of(exercise))
+        return judge(
+            exercise,
+            answer,
+            seed=self.settings.seed,
+            reference=reference,
+            all_or_nothing=self.settings.all_or_nothing,
+        )
 
     def _leave_out(self, exercise: Exercise, why: str, result: SubmissionResult) -> None:
         """Give an exercise no mark, which is not the same as no points, and say why."""
         outcome = self._judge(exercise, None)
         result.results.append(dataclasses.replace(outcome, verdict=Verdict.NOT_CHECKED, note=why))
         result.not_graded[exercise.name] = why
-
-    def _reference(self, exercise: Exercise) -> Answer | None:
-        if exercise.key is None:
-            return None
-        if exercise.name not in self.references:
-            book = self.course.book_of(exercise)
-            names = run_answer(book, exercise.key.answer.source, f"<reference {exercise.name}>")
-            self.references[exercise.name] = LocalAnswer(exercise.name, names[exercise.name], names)
-        return self.references[exercise.name]

@@ -25,7 +25,7 @@ def to_plain(results: Iterable[SubmissionResult], ended_early: bool = False) -> 
     not where grading ended early) and "submissions". Each submission holds
 
     - "path", "student", "feedback" (its file, seen from this folder), "lessons", "score", "points", "seed",
-      "protection" and "versions" (of its worker),
+      "tier" and "versions" (of its worker),
     - "unreadable": null, or why nothing was graded,
     - "not_graded": exercise -> why, where grading failed and the student is not to blame,
     - "repairs": what was left out or mended, one sentence each,
@@ -51,7 +51,7 @@ def _submission_to_plain(result: SubmissionResult, file: str) -> dict[str, Any]:
         "score": result.score,
         "points": result.points,
         "seed": result.seed,
-        "protection": result.protection,
+        "tier": result.tier,
         "versions": {name: clean(version, 100) for name, version in result.versions.items()},
         "unreadable": result.unreadable and clean(result.unreadable),
         "not_graded": {name: clean(why) for name, why in result.not_graded.items()},

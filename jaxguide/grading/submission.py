@@ -71,7 +71,16 @@ def read_submission(path: Path) -> Submission:
     Raises:
         UnreadableSubmission: it cannot be read, is no notebook or holds no code.
     """
-    text = _read_text(path)
+    return parse_submission(path, _read(path))
+
+
+def parse_submission(path: Path, content: bytes) -> Submission:
+    """Return the cells of a file whose bytes are these.
+
+    Raises:
+        UnreadableSubmission: it is no notebook, no text or holds no code.
+    """
+    text = _decode(content)
     sources = _notebook_cells(text) if path.suffix == ".ipynb" else _script_cells(text)
     if not any(source.strip() for _label, source in sources):
         raise UnreadableSubmission(_("The file holds no code."))
@@ -82,14 +91,17 @@ def read_submission(path: Path) -> Submission:
     return Submission(path, [_cell(number, *parts) for number, parts in enumerate(sources, 1)])
 
 
-def _read_text(path: Path) -> str:
+def _read(path: Path) -> bytes:
     try:
         if path.stat().st_size > FILE_LIMIT_BYTES:
             size = FILE_LIMIT_BYTES // 2**20
             raise UnreadableSubmission(_("The file is larger than {size} MB; clear its outputs.").format(size=size))
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise UnreadableSubmission(_("The file cannot be read: {error}.").format(error=error.strerror)) from None
+
+
+def _decode(content: bytes) -> str:
     if not content.strip():
         raise UnreadableSubmission(_("The file is empty."))
     try:

@@ -73,9 +73,9 @@ class GradeTable:
 
     def _totals(self) -> Iterator[str]:
         yield plural("{count} submission", "{count} submissions", len(self.results))
-        protections = sorted({result.protection for result in self.results if result.protection})
-        if protections:
-            yield _("Protection of the key: {names}.").format(names=", ".join(protections))
+        tiers = sorted({result.tier for result in self.results if result.tier})
+        if tiers:
+            yield _("Isolation: {names}.").format(names=", ".join(tiers))
         incomplete = sum(not result.is_complete for result in self.results)
         if incomplete:
             message = "{count} submission could not be graded in full."

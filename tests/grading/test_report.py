@@ -32,7 +32,7 @@ def test_results_hold_every_check_with_inputs_and_values(graded: list[Submission
     assert (plain["format"], plain["complete"]) == (FORMAT, False)
     ada, bob = plain["submissions"]
     assert (ada["student"], ada["seed"], ada["unreadable"]) == ("ada", 7, None)
-    assert ada["protection"]
+    assert ada["tier"]
     assert "jax" in ada["versions"]
     assert any("%magic" in repair for repair in ada["repairs"])
     double = ada["exercises"][0]
