@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,45 @@ VERSION = 1
 
 @dataclasses.dataclass
 class ExerciseProgress:
-    """One exercise: whether it passed, which pieces of code were checked, hints read, the locked guess."""
+    """One exercise: whether it passed, which pieces of code were checked, hints read, the locked guess, and when.
+
+    `started_s` and `passed_s` are the first check and the first pass, in seconds since 1970, None where not yet.
+    """
 
     passed: bool = False
     attempts: list[str] = dataclasses.field(default_factory=list)
     hints: int = 0
     guess: str | None = None
+    started_s: float | None = None
+    passed_s: float | None = None
+
+
+_KINDS = {
+    "passed": bool,
+    "attempts": list,
+    "hints": int,
+    "guess": str | None,
+    "started_s": float | int | None,
+    "passed_s": float | int | None,
+}
 
 
 def _entry(plain: dict[str, Any]) -> ExerciseProgress:
     entry = ExerciseProgress(**plain)
-    for name, kind in (("passed", bool), ("attempts", list), ("hints", int), ("guess", str | None)):
+    for name, kind in _KINDS.items():
         if not isinstance(getattr(entry, name), kind):
             raise TypeError(f"{name!r} is {getattr(entry, name)!r}")
     return entry
+
+
+def read_progress(content: bytes) -> dict[str, ExerciseProgress]:
+    """Return what a progress file says of each exercise.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: it is damaged.
+    """
+    plain = json.loads(content.decode("utf-8"))
+    return {name: _entry(entry) for name, entry in plain["exercises"].items()}
 
 
 class Progress:
@@ -64,17 +90,20 @@ class Progress:
         if result.verdict is Verdict.NOT_ATTEMPTED:
             return
         done, passed = self.of(result.name), result.verdict is Verdict.PASSED
+        now_s = round(time.time())
+        when = {"started_s": now_s if done.started_s is None else done.started_s, "passed_s": done.passed_s}
+        if when["passed_s"] is None and (passed or result.reveal is not None):
+            when["passed_s"] = now_s
         if result.reveal is not None:
             result.note = done.guess if done.guess is not None else result.note
-            self.update(result.name, guess=result.note, passed=True)
+            self.update(result.name, guess=result.note, passed=True, **when)
             return
         attempts = done.attempts if attempt in done.attempts else [*done.attempts, attempt]
-        self.update(result.name, attempts=attempts, passed=done.passed or passed)
+        self.update(result.name, attempts=attempts, passed=done.passed or passed, **when)
 
     def _read(self) -> dict[str, ExerciseProgress]:
         try:
-            plain = json.loads(self.path.read_text(encoding="utf-8"))
-            return {name: _entry(entry) for name, entry in plain["exercises"].items()}
+            return read_progress(self.path.read_bytes())
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -42,6 +42,7 @@ class SubmissionResult:
         seed: what every input derives from.
         course_digest: of the contracts, checks, keys and the JAX version that decided.
         versions: of Python, jax, jaxlib, numpy and jaxguide in the worker.
+        habits: for each exercise what the student's workspace recorded, as plain data (`jaxguide.grading.habits`).
         cpu_s, wall_s: processor time of its workers, and time on the clock.
         memory_bytes: the most that one of its workers held at once.
     """
@@ -62,6 +63,7 @@ class SubmissionResult:
     seed: int = DEFAULT_SEED
     course_digest: str = ""
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
+    habits: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
     cpu_s: float = 0.0
     wall_s: float = 0.0
     memory_bytes: int = 0

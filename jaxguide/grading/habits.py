@@ -1,0 +1,77 @@
+"""Read how students worked, where their workspace came along with what they handed in: tries, hints, minutes."""
+
+import collections
+import dataclasses
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxguide.course.progress import FILE_NAME, ExerciseProgress, read_progress
+
+_LIMIT_BYTES = 2**20
+_MOST = 10_000
+_MOST_EXERCISES = 1_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Habit:
+    """How one student worked on one exercise. It is what their own file says, which they could have edited.
+
+    Args:
+        tries: how many different pieces of code they checked.
+        hints: how many hints they read.
+        passed: whether the visible checks passed.
+        minutes: from the first check to the first pass, None where not known.
+    """
+
+    tries: int
+    hints: int
+    passed: bool
+    minutes: float | None = None
+
+
+def habits_from(content: bytes) -> dict[str, dict[str, Any]]:
+    """Return what a workspace's progress file says of each exercise, as plain data; nothing where it is damaged.
+
+    >>> habits_from(b'{"version": 1, "exercises": {"walk": {"attempts": ["a", "b"], "hints": 1}}}')
+    {'walk': {'tries': 2, 'hints': 1, 'passed': False, 'minutes': None}}
+    >>> habits_from(b"[")
+    {}
+    """
+    try:
+        progress = read_progress(content)
+        found = {name: _habit(done) for name, done in sorted(progress.items())[:_MOST_EXERCISES]}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        return {}
+    return {name[:100]: dataclasses.asdict(habit) for name, habit in found.items()}
+
+
+def _habit(done: ExerciseProgress) -> Habit:
+    minutes = None
+    if done.started_s is not None and done.passed_s is not None:
+        passed = (done.passed_s - done.started_s) / 60
+        minutes = round(passed, 1) if math.isfinite(passed) and 0 <= passed <= _MOST * 60 else None
+    return Habit(min(len(done.attempts), _MOST), max(0, min(done.hints, _MOST)), done.passed, minutes)
+
+
+def habits_of(files: Sequence[tuple[Path, str]]) -> dict[Path, dict[str, dict[str, Any]]]:
+    """Read the progress file beside each submission, in folders that hold the files of one student alone.
+
+    Args:
+        files: each submission's path and its student.
+    """
+    owners: dict[Path, set[str]] = collections.defaultdict(set)
+    for path, student in files:
+        owners[path.parent].add(student)
+    beside = {folder: _read(folder / FILE_NAME) for folder, students in owners.items() if len(students) == 1}
+    return {path: habits for path, _student in files if (habits := beside.get(path.parent))}
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > _LIMIT_BYTES:
+            return {}
+        return habits_from(path.read_bytes())
+    except OSError:
+        return {}
