@@ -1,29 +1,19 @@
-"""A batch of submissions: what it came to."""
+"""What a batch came to: the record that every report is made from."""
 
 import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from jaxguide.course.draw import DEFAULT_SEED
+from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.result import State, SubmissionResult
+from jaxguide.grading.roster import Override
+from jaxguide.grading.store import Store, StoreError
 from jaxguide.grading.usage import Limits
+from jaxguide.text import _
 
-
-@dataclasses.dataclass(frozen=True)
-class Override:
-    """Points that an instructor gives in place of the grader's.
-
-    Args:
-        student, exercise: whose, and for what.
-        points: the points that count.
-        comment: what the instructor says to it.
-        was: the grader's own points, None where it gave none.
-    """
-
-    student: str
-    exercise: str
-    points: float
-    comment: str = ""
-    was: float | None = None
+_TIERS_WEAKEST_FIRST = ("process", "medium", "strong")
 
 
 @dataclasses.dataclass
@@ -31,12 +21,12 @@ class BatchResult:
     """Everything that reports are made from; the same record gives the same reports.
 
     Args:
-        submissions: a row for each file and each absent student, in the order of their paths, absent students last.
-        course_name: of the course's folder, '' for the course that comes with the package.
+        submissions: a row for each file, in the order in which they were found, and then for each absent student.
+        course_name: the name of the course's folder, '' for the course that comes with the package.
         course_digest: of what decided.
         seed: what every input derives from.
         limits: what one exercise could use.
-        tier: the name of the isolation tier, '' where no code ran.
+        tier: the name of the weakest isolation tier that code ran in, '' where none ran.
         layers: its layers as plain data.
         versions: of Python, jax, jaxlib, numpy and jaxguide.
         complete: whether every exercise of every file that counts has a mark.
@@ -68,3 +58,96 @@ class BatchResult:
     def counted(self) -> list[SubmissionResult]:
         """The rows that marks are of: all but superseded files."""
         return [one for one in self.submissions if one.state is not State.SUPERSEDED]
+
+
+def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
+    """Gather what the last batch in a store came to.
+
+    Args:
+        store: where it was graded.
+        overrides: points that an instructor gives by hand.
+
+    Raises:
+        StoreError: nothing was graded there.
+    """
+    plain = store.last_batch()
+    if plain is None:
+        raise StoreError(_("Nothing was graded in `{folder}` yet.").format(folder=store.folder))
+    submissions = [_row(store, row, plain) for row in plain["rows"]]
+    submissions += [
+        SubmissionResult(Path(), name, State.ABSENT, seed=plain["seed"], course_digest=plain["course_digest"])
+        for name in plain["absent"]
+    ]
+    applied = apply_overrides(submissions, overrides, plain["points"])
+    ran = sorted((one for one in submissions if one.tier), key=lambda one: _strength(one.tier))
+    counted = (one for one in submissions if one.state not in (State.SUPERSEDED, State.ABSENT))
+    return BatchResult(
+        submissions,
+        course_name=plain["course_name"],
+        course_digest=plain["course_digest"],
+        seed=plain["seed"],
+        limits=Limits(**plain["limits"]),
+        tier=ran[0].tier if ran else "",
+        layers=ran[0].layers if ran else [],
+        versions=ran[0].versions if ran else {},
+        complete=all(one.is_complete for one in counted),
+        all_or_nothing=plain["all_or_nothing"],
+        only=plain["only"],
+        roster=plain["roster"],
+        unknown=plain["unknown"],
+        overrides=applied,
+    )
+
+
+def _strength(tier: str) -> int:
+    return _TIERS_WEAKEST_FIRST.index(tier) if tier in _TIERS_WEAKEST_FIRST else -1
+
+
+def _row(store: Store, row: dict[str, Any], plain: dict[str, Any]) -> SubmissionResult:
+    if "plain" in row:
+        return SubmissionResult.from_plain(row["plain"])
+    path = Path(row["path"])
+    found = store.load(row["row"]) if "row" in row else None
+    if found is not None:
+        return dataclasses.replace(found, path=path)
+    waiting = SubmissionResult(path, row["student"], State.NOT_GRADED, seed=plain["seed"])
+    waiting.course_digest = plain["course_digest"]
+    waiting.not_graded[""] = _("Not graded yet: the batch ended before.")
+    return waiting
+
+
+def apply_overrides(
+    submissions: Sequence[SubmissionResult],
+    overrides: Sequence[Override],
+    exercises: dict[str, tuple[str, str, float]],
+) -> list[Override]:
+    """Give an instructor's points in place of the grader's, and return what was given.
+
+    Args:
+        submissions: changed in place; of several files by one student the one that answers the exercise's lesson.
+        overrides: the points.
+        exercises: name -> lesson, title, points.
+    """
+    applied = []
+    for override in overrides:
+        own = [one for one in submissions if one.student.casefold() == override.student.casefold()]
+        own = [one for one in own if one.state is not State.SUPERSEDED]
+        lesson, title, points = exercises[override.exercise]
+        target = next((one for one in own if lesson in one.lessons), own[0] if own else None)
+        if target is None:
+            continue
+        was = next((one for one in target.results if one.name == override.exercise), None)
+        if was is None:
+            was = ExerciseResult(override.exercise, title, lesson, points, Verdict.NOT_CHECKED, 0.0, target.seed)
+            target.results.append(was)
+            had: float | None = None
+        else:
+            had = None if override.exercise in target.not_graded else was.score
+        target.not_graded.pop(override.exercise, None)
+        was.score = override.points
+        target.score = round(sum(one.score for one in target.results), 4)
+        target.points = sum(one.points for one in target.results)
+        if target.state is State.NOT_GRADED and not target.not_graded:
+            target.state = State.GRADED
+        applied.append(dataclasses.replace(override, was=had))
+    return applied

@@ -1,6 +1,7 @@
 """One submission in its workers: define its cells, answer questions, and start again when a worker is gone."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.answers import BrokenAnswer, RemoteAnswer
 from jaxguide.grading.plan import Plan, PlannedCell
 from jaxguide.grading.remote import NotGraded, WorkerProcess, broken_reply, out_of_memory
+from jaxguide.grading.running import Running
 from jaxguide.grading.usage import Limits
 from jaxguide.text import _
 
@@ -25,11 +27,13 @@ class Surroundings:
         hidden: folders and files that no worker may see.
         limits: what one exercise may use.
         protection: the best protection to try.
+        running: knows the workers, so that they can be ended from another thread.
     """
 
     hidden: tuple[Path, ...]
     limits: Limits
     protection: str
+    running: Running = dataclasses.field(default_factory=Running)
 
 
 class Session:
@@ -130,7 +134,8 @@ class Session:
 
     def _start(self) -> WorkerProcess:
         around = self._surroundings
-        self._worker = worker = WorkerProcess(around.hidden, around.limits, around.protection)
+        start = functools.partial(WorkerProcess, around.hidden, around.limits, around.protection)
+        self._worker = worker = around.running.start(start)
         self.protection, self.versions = worker.protection, worker.versions
         try:
             failed = worker.request("setup", source=self.plan.setup)["failed"]

@@ -1,24 +1,120 @@
-"""Whose a file is: by a pattern, else as far as names of files and folders tell."""
+"""Whose a file is: by a pattern, by the roster, else as far as names of files and folders tell."""
 
 import collections
-from collections.abc import Sequence
-from pathlib import Path
+import re
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path, PurePath
 
 from jaxguide.course.library import Course
+from jaxguide.text import _
+
+_WILDCARDS = {"{student}": "(?P<student>[^/]+?)", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
-def students_of(paths: Sequence[Path], course: Course) -> list[str]:
-    """Name each file's student: 'ada' for `ada.ipynb` and for `ada/<lesson>.ipynb`.
+class PatternError(ValueError):
+    """A pattern names no student; the message says what was expected."""
 
-    Where several folders hold a file of one name, as `ada/homework.ipynb` and `bob/homework.ipynb`, the folder is part
-    of the name: 'ada/homework'.
+
+class StudentPattern:
+    """Finds the student's name in a file's path below the folder that was named.
+
+    Args:
+        text: with `{student}` for the name, `*` for anything in one name, `**` for anything at all; or a regular
+            expression with a group of the name `student`. Without a `/` it is matched with the file's name alone.
+
+    Raises:
+        PatternError: it is neither.
+
+    >>> StudentPattern("{student}_*_file_/*").find(Path("Ada Byron_17_assignsubmission_file_/hw.py"))
+    'Ada Byron'
+    >>> StudentPattern(r"^(?P<student>[a-z]+)\\d*_late").find(Path("week1/ada2_late.py"))
+    'ada'
     """
+
+    def __init__(self, text: str):
+        self.text = text
+        self._is_glob = "{student}" in text
+        if not self._is_glob and "(?P<student>" not in text:
+            message = _("`{text}` does not say where the student's name is. Write it as `{{student}}_*.ipynb`, say.")
+            raise PatternError(message.format(text=text))
+        try:
+            self._regex = re.compile(_regex_of(text) if self._is_glob else text)
+        except re.error as error:
+            raise PatternError(_("`{text}` is no pattern: {error}.").format(text=text, error=error)) from None
+
+    def find(self, path: PurePath) -> str | None:
+        """Return the name that stands in a path, None where the pattern does not fit."""
+        subject = path.as_posix() if "/" in self.text else path.name
+        found = self._regex.fullmatch(subject) if self._is_glob else self._regex.search(subject)
+        return found["student"].strip() or None if found and found["student"] else None
+
+
+def _regex_of(glob: str) -> str:
+    parts = re.split(r"(\{student\}|\*\*|\*|\?)", glob)
+    named = False
+    regex = ""
+    for part in parts:
+        if part == "{student}" and named:
+            regex += "(?P=student)"
+        elif part in _WILDCARDS:
+            regex += _WILDCARDS[part]
+            named = named or part == "{student}"
+        else:
+            regex += re.escape(part)
+    return regex
+
+
+def below(path: Path, roots: Iterable[Path]) -> PurePath:
+    """Return a path as seen from the nearest of the folders that were named, or its name alone."""
+    absolute = path.absolute()
+    inside = [absolute.relative_to(root.absolute()) for root in roots if absolute.is_relative_to(root.absolute())]
+    return min((one for one in inside if one.parts), key=lambda one: len(one.parts), default=PurePath(path.name))
+
+
+def students_of(
+    paths: Sequence[Path],
+    course: Course,
+    *,
+    roots: Sequence[Path] = (),
+    pattern: StudentPattern | None = None,
+    roster: Collection[str] = (),
+) -> list[str]:
+    """Name each file's student.
+
+    The pattern decides where it fits. Else a name on the roster that is the file's stem, or a folder above it. Else the
+    stem, 'ada' for `ada.ipynb`, or the folder, 'ada' for `ada/homework.ipynb`, where the stem is a lesson's or several
+    folders hold a file of this name. Folders of one name in several places are told apart: 'monday/ada'.
+
+    Args:
+        paths: the files.
+        course: whose lessons are no students.
+        roots: the folders that were named; what stands above them says nothing about students.
+        pattern: where the name is.
+        roster: the names that there are.
+    """
+    folders = {path.absolute().parent for path in paths}
     stems = collections.Counter(stem for stem, _folder in {(path.stem, path.absolute().parent) for path in paths})
-    return [_student(path, course, stems[path.stem] > 1) for path in paths]
+    listed = {name.casefold(): name for name in roster}
+
+    def student(path: Path) -> str:
+        place = below(path, roots)
+        found = pattern.find(place) if pattern is not None else None
+        if found is not None:
+            return listed.get(found.casefold(), found)
+        for name in (place.stem, *reversed(place.parts[:-1])):
+            if name.casefold() in listed:
+                return listed[name.casefold()]
+        if path.stem in course.books or stems[path.stem] > 1:
+            return _shortest(path.absolute().parent, folders)
+        return path.stem
+
+    return [student(path) for path in paths]
 
 
-def _student(path: Path, course: Course, is_shared: bool) -> str:
-    folder = path.absolute().parent.name
-    if path.stem in course.books:
-        return folder
-    return f"{folder}/{path.stem}" if is_shared else path.stem
+def _shortest(folder: Path, folders: set[Path]) -> str:
+    """Return so much of the end of a folder's path as tells it from the others."""
+    for count in range(1, len(folder.parts)):
+        end = folder.parts[-count:]
+        if not any(other != folder and other.parts[-count:] == end for other in folders):
+            break
+    return "/".join(folder.parts[-count:]) if len(folder.parts) > 1 else folder.name

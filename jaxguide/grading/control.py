@@ -1,0 +1,122 @@
+"""Tell a broken grader from a wrong answer: grade the key's own answers as if a student had sent them."""
+
+import json
+import threading
+from pathlib import Path
+
+from jaxguide.course.book import Book
+from jaxguide.course.verdict import Verdict
+from jaxguide.grading.entry import ReadEntry
+from jaxguide.grading.grade import Grader
+from jaxguide.grading.remote import GraderError, NotGraded
+from jaxguide.grading.result import SubmissionResult
+from jaxguide.text import _
+
+EVERY = 50
+"""After so many submissions the control submission is graded again."""
+
+_POOR_IN_A_ROW = 5
+
+
+class GraderBroken(GraderError):
+    """The key's own answers do not pass here, so that no student's result can be trusted."""
+
+
+def control_submission(book: Book) -> ReadEntry:
+    """Return a notebook that answers every exercise of a lesson as the key does."""
+    answers = [exercise.key.answer.source for exercise in book.exercises if exercise.key is not None]
+    cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in answers]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    return ReadEntry(Path(f"{book.topic}.ipynb"), json.dumps(notebook).encode())
+
+
+class ControlledGrader:
+    """Grade submissions, and the control submission before the first of each lesson and again from time to time.
+
+    Again: after every 50 submissions, after one that the grader failed on, and after 5 in a row without a point.
+
+    Args:
+        grader: what grades.
+    """
+
+    def __init__(self, grader: Grader):
+        self.grader = grader
+        self.passed = 0
+        self._lock = threading.Lock()
+        self._controlled: set[str] = set()
+        self._since = 0
+        self._poor = 0
+        self._is_broken = False
+
+    def grade(self, entry: ReadEntry) -> tuple[SubmissionResult, int]:
+        """Grade one file.
+
+        Returns:
+            What it came to, and how many control submissions had passed before: a result is confirmed by the next.
+
+        Raises:
+            GraderBroken: the control submission fails. From then on every submission is refused.
+            GraderError: this one could not be graded, though the control submission passes.
+        """
+        self._control_what_is_due(self._lessons_in(entry.content))
+        passed = self.passed
+        try:
+            result = self.grader.grade(entry)
+        except GraderBroken:
+            raise
+        except Exception as error:
+            with self._lock:
+                self._control(sorted(self._controlled) or list(self.grader.course.books)[:1])
+            raise GraderError(f"{type(error).__name__}: {error}") from error
+        with self._lock:
+            self._since += 1
+            self._poor = self._poor + 1 if result.lessons and not result.score else 0
+        return result, passed
+
+    def _lessons_in(self, content: bytes) -> list[str]:
+        """Return the lessons whose exercises a file seems to answer, without reading it as code."""
+        books = self.grader.course.books
+        return [t for t, book in books.items() if any(name.encode() in content for name in book.exercise_names)]
+
+    def _control_what_is_due(self, topics: list[str]) -> None:
+        with self._lock:
+            new = [topic for topic in topics if topic not in self._controlled]
+            again = self._since >= EVERY or self._poor >= _POOR_IN_A_ROW
+            if new or again or self._is_broken:
+                self._control([*sorted(self._controlled), *new] if again else new)
+
+    def _control(self, topics: list[str]) -> None:
+        """Grade the control submissions of these lessons. Needs the lock."""
+        self._since = self._poor = 0
+        if self._is_broken:
+            raise GraderBroken(_("The grader is broken here."))
+        for topic in topics:
+            book = self.grader.course.books[topic]
+            # Twice, since a machine can be busy for a while.
+            why = self._trouble(book) and self._trouble(book)
+            if why:
+                self._is_broken = True
+                message = _(
+                    "The grader is broken here: the key's own answers to `{lesson}` do not pass. {why} No student is "
+                    "to blame. Look with `jaxguide verify` and `jaxguide doctor`, then run the same command again."
+                )
+                raise GraderBroken(message.format(lesson=topic, why=why))
+            self._controlled.add(topic)
+        self.passed += 1
+
+    def _trouble(self, book: Book) -> str:
+        try:
+            result = self.grader.grade(control_submission(book))
+        except NotGraded as error:
+            return str(error)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        if result.unreadable is not None:
+            return result.unreadable
+        for one in result.results:
+            has_key = self.grader.course.exercise(one.name).key is not None
+            if has_key and one.verdict is not Verdict.PASSED:
+                failure = one.first_failure
+                said = result.not_graded.get(one.name) or (failure.message if failure else one.note)
+                return f"`{one.name}`: {one.verdict.value}. {said}"
+        return ""
