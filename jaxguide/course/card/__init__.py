@@ -22,10 +22,12 @@ class Card:
     """One exercise's result, shown as a terminal, a notebook or a program can read it.
 
     Whatever the result holds, a card shows a student's view: nothing of a hidden check beyond its fact and its idea.
+    With `reveal` it shows an instructor's: everything.
     """
 
-    def __init__(self, result: ExerciseResult):
+    def __init__(self, result: ExerciseResult, reveal: bool = False):
         self.result = result
+        self.reveal = reveal
 
     def text(self, width: int | None = None) -> str:
         """Return the card as plain text without colour, no line longer than `width` (the terminal's by default)."""
@@ -33,14 +35,14 @@ class Card:
 
     def html(self) -> str:
         """Return the card as HTML with inline style, for light and dark themes."""
-        return card_html(content_of(self.result))
+        return card_html(content_of(self.result, self.reveal))
 
     def plain(self) -> dict[str, Any]:
         """Return the card's result as JSON data."""
-        return result_to_plain(for_student(self.result))
+        return result_to_plain(self.result if self.reveal else for_student(self.result))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        yield from card_lines(content_of(self.result), Layout(options.max_width, options.ascii_only))
+        yield from card_lines(content_of(self.result, self.reveal), Layout(options.max_width, options.ascii_only))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"text/plain": self.text(), "text/html": self.html(), JSON_TYPE: self.plain()}

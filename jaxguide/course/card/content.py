@@ -46,9 +46,9 @@ class Content:
     printed: Row | None = None
 
 
-def content_of(result: ExerciseResult) -> Content:
-    """Put a result into words: first what failed and why, then every check."""
-    result = for_student(result)
+def content_of(result: ExerciseResult, reveal: bool = False) -> Content:
+    """Put a result into words: first what failed and why, then every check; hidden details only with `reveal`."""
+    result = result if reveal else for_student(result)
     failure = result.first_failure
     content = Content(
         state=exercise_state(result),
