@@ -1,11 +1,20 @@
 """The source of a check's inputs: seeded, the same for the reference and for every student."""
 
 import hashlib
+import hmac
+import secrets
 
 import jax
 import numpy as np
 
 DEFAULT_SEED = 0
+# A seed fits the integers of SQLite; nobody tries so many.
+_SEED_BITS = 63
+
+
+def fresh_seed() -> int:
+    """Return a new seed that nobody can guess, for hidden inputs that are to stay secret until it is published."""
+    return secrets.randbits(_SEED_BITS)
 
 
 class Draw:
@@ -17,8 +26,24 @@ class Draw:
     """
 
     def __init__(self, seed: int, exercise: str, check: str):
+        self._start(seed, hashlib.sha256(f"{seed}/{exercise}/{check}".encode()).digest())
+
+    @classmethod
+    def hidden(cls, seed: int, course_digest: str, exercise: str, check: str) -> "Draw":
+        """Return the inputs of a hidden check: HMAC-SHA256 under the seed, of the course's digest and the two names.
+
+        Visible inputs tell nothing of them. Who knows the seed needs the key too, which the digest is of.
+
+        >>> Draw.hidden(7, "4f", "exercise", "check").integer(0, 10**9)
+        422894488
+        """
+        draw = cls.__new__(cls)
+        said = "\0".join((course_digest, exercise, check))
+        draw._start(seed, hmac.digest(str(seed).encode(), said.encode(), "sha256"))
+        return draw
+
+    def _start(self, seed: int, digest: bytes) -> None:
         self.seed = seed
-        digest = hashlib.sha256(f"{seed}/{exercise}/{check}".encode()).digest()
         self.generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "little")))
 
     def integer(self, low: int, high: int) -> int:

@@ -1,27 +1,12 @@
 """Judge an answer to an exercise: run its checks in order and decide verdict and marks."""
 
-import inspect
-import traceback
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 from jaxguide.course import verdict
 from jaxguide.course.answer import Answer
 from jaxguide.course.draw import DEFAULT_SEED, Draw
 from jaxguide.course.exercise import Check, Exercise
+from jaxguide.course.run_check import error_sentence, run_check
 from jaxguide.course.values import ArrayData, Data, Unsupported, describe_type, show, to_data
-from jaxguide.course.verdict import (
-    STAGES,
-    AnswerGone,
-    CheckFailed,
-    CheckResult,
-    ExerciseResult,
-    Kind,
-    NotJudged,
-    StudentError,
-    Verdict,
-)
+from jaxguide.course.verdict import STAGES, AnswerGone, CheckResult, ExerciseResult, Kind, StudentError, Verdict
 from jaxguide.text import _
 
 _GONE = (Verdict.ERROR, Verdict.OUT_OF_TIME, Verdict.OUT_OF_MEMORY, Verdict.DIED)
@@ -34,6 +19,7 @@ def judge(
     seed: int = DEFAULT_SEED,
     reference: Answer | None = None,
     all_or_nothing: bool = False,
+    course_digest: str = "",
 ) -> ExerciseResult:
     """Run an exercise's checks on an answer.
 
@@ -43,40 +29,124 @@ def judge(
         seed: what every input derives from.
         reference: the key's answer.
         all_or_nothing: no partial marks.
+        course_digest: what hidden inputs derive from besides the seed.
 
     Returns:
-        The verdict, the marks, and the outcome of every check, in the order they ran.
+        The verdict, the marks, and the outcome of every check, by stage.
     """
-    checks = ordered(exercise, hidden=reference is not None)
-    required = _required(checks)
-    results = [_result(check, exercise, check.name in required) for check in checks]
-    outcome = ExerciseResult(
-        name=exercise.name,
-        title=exercise.title,
-        lesson=exercise.lesson,
-        points=exercise.points,
-        verdict=Verdict.NOT_ATTEMPTED,
-        score=0.0,
-        seed=seed,
-        checks=results,
+    judging = Judging(
+        exercise, seed=seed, reference=reference, all_or_nothing=all_or_nothing, course_digest=course_digest
     )
-    if answer is None:
-        return outcome
-    if exercise.reveal is not None:
-        return _judge_prediction(exercise, answer, outcome)
-    failed_at = len(STAGES)
-    for check, result in zip(checks, results, strict=True):
-        if STAGES.index(check.stage) > failed_at:
-            continue
-        gone = _run(check, result, exercise, answer, reference, seed)
-        if not result.passed:
-            failed_at = min(failed_at, STAGES.index(check.stage))
-        if gone:
-            break
-    outcome.score = verdict.score(exercise.points, results, all_or_nothing)
-    outcome.verdict = _verdict(outcome)
-    outcome.printed = answer.log.printed
-    return outcome
+    judging.ask(answer, hidden=False)
+    if judging.has_hidden:
+        judging.ask(answer, hidden=True)
+    return judging.end()
+
+
+class Judging:
+    """One exercise of one student being judged: `ask` for the visible checks, then for the hidden ones, then `end`.
+
+    The outcome is that of checks that run by stage. But code that has once seen a hidden input can put it into whatever
+    it says from then on; what came before, a student may read. So a grader asks for the visible checks of all exercises
+    before it asks for the first hidden one.
+    """
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        *,
+        seed: int = DEFAULT_SEED,
+        reference: Answer | None = None,
+        all_or_nothing: bool = False,
+        course_digest: str = "",
+    ):
+        self.exercise, self._reference, self._all_or_nothing = exercise, reference, all_or_nothing
+        self._seed, self._course_digest = seed, course_digest
+        self._checks = ordered(exercise, hidden=reference is not None)
+        self._required = _required(self._checks)
+        self._outcome = ExerciseResult(
+            name=exercise.name,
+            title=exercise.title,
+            lesson=exercise.lesson,
+            points=exercise.points,
+            verdict=Verdict.NOT_ATTEMPTED,
+            score=0.0,
+            seed=seed,
+            checks=[self._unchecked(check) for check in self._checks],
+        )
+        self._is_attempted = False
+        # The stage of the first failure, the checks that ended the answer's process, and the first one's stage.
+        self._failed_at = self._gone_at = len(STAGES)
+        self._gone: set[int] = set()
+
+    def ask(self, answer: Answer | None, hidden: bool) -> None:
+        """Run the hidden checks, or the others.
+
+        Args:
+            answer: the student's function, or None where it was not attempted.
+            hidden: which checks.
+        """
+        if answer is None:
+            return
+        if self.exercise.reveal is not None:
+            if not hidden:
+                _judge_prediction(self.exercise, answer, self._outcome)
+            return
+        self._is_attempted = True
+        before = len(answer.log.printed)
+        for number in self._waiting(hidden):
+            stage = STAGES.index(self._checks[number].stage)
+            if stage > self._failed_at:
+                break
+            gone = self._run(number, answer)
+            if not self._outcome.checks[number].passed:
+                self._failed_at = min(self._failed_at, stage)
+            if gone:
+                self._gone.add(number)
+                self._gone_at = min(self._gone_at, stage)
+                break
+        self._outcome.printed += answer.log.printed[before:]
+
+    @property
+    def has_hidden(self) -> bool:
+        """Whether there are hidden checks to ask for, now that the visible ones have run."""
+        return self._is_attempted and bool(self._waiting(hidden=True))
+
+    def end(self) -> ExerciseResult:
+        """Return the verdict, the marks, and the outcome of every check."""
+        if not self._is_attempted:
+            return self._outcome
+        results, failed_at, is_gone = self._outcome.checks, len(STAGES), False
+        for number, check in enumerate(self._checks):
+            stage = STAGES.index(check.stage)
+            if is_gone or stage > failed_at:
+                # By stage, this one would not have run.
+                results[number] = self._unchecked(check)
+            elif not results[number].passed:
+                failed_at = min(failed_at, stage)
+                is_gone = number in self._gone
+        self._outcome.score = verdict.score(self.exercise.points, results, self._all_or_nothing)
+        self._outcome.verdict = _verdict(self._outcome)
+        return self._outcome
+
+    def _waiting(self, hidden: bool) -> list[int]:
+        """Return the numbers of the checks of one sort that what has run so far lets run."""
+        stages = [STAGES.index(check.stage) for check in self._checks]
+        return [
+            number
+            for number, check in enumerate(self._checks)
+            if check.hidden == hidden and stages[number] <= self._failed_at and stages[number] < self._gone_at
+        ]
+
+    def _unchecked(self, check: Check) -> CheckResult:
+        return _result(check, self.exercise, check.name in self._required)
+
+    def _run(self, number: int, answer: Answer) -> bool:
+        check, name = self._checks[number], self.exercise.name
+        draw = Draw(self._seed, name, check.name)
+        if check.hidden:
+            draw = Draw.hidden(self._seed, self._course_digest, name, check.name)
+        return run_check(check, self._outcome.checks[number], self.exercise, answer, self._reference, draw)
 
 
 def ordered(exercise: Exercise, hidden: bool) -> list[Check]:
@@ -109,90 +179,6 @@ def _result(check: Check, exercise: Exercise, required: bool) -> CheckResult:
     )
 
 
-def _run(
-    check: Check, result: CheckResult, exercise: Exercise, answer: Answer, reference: Answer | None, seed: int
-) -> bool:
-    """Run one check and fill in its result; return whether the answer is gone."""
-    answer.log.request = None
-    given: dict[str, Any] = {"answer": answer, "draw": Draw(seed, exercise.name, check.name), "reference": reference}
-    try:
-        _call(check.function, given)
-    except CheckFailed as failure:
-        result.verdict = Verdict.FAILED
-        result.message, result.got, result.expected = failure.message, failure.got, failure.expected
-        _name_misconceptions(result, check, exercise, failure.misconception)
-    except StudentError as failure:
-        result.verdict = Verdict.ERROR
-        is_stopped = failure.info.type_name == "KeyboardInterrupt"
-        result.error = failure.info
-        result.message = _error_sentence(failure)
-        if failure.info.type_name == "MemoryError" or "RESOURCE_EXHAUSTED" in failure.info.message:
-            result.verdict = Verdict.OUT_OF_MEMORY
-            result.message = _("It asked for more memory than there is.")
-        _name_misconceptions(result, check, exercise)
-        # The idea behind a check says little of an exception, unless the check is about a transformation.
-        result.idea = check.idea if check.stage in ("jit", "traces", "gradient") else ""
-        result.call = answer.log.last
-        return is_stopped
-    except AnswerGone as gone:
-        result.verdict, result.message = gone.verdict, gone.note
-        result.call = answer.log.last
-        return True
-    except NotJudged:
-        raise
-    except (MemoryError, OSError) as error:
-        # The student's own arrive as a StudentError: these are this machine's.
-        raise NotJudged(f"{type(error).__name__}: {error}") from error
-    except Exception as error:
-        # `verify` proves each check on right answers, so what a check cannot handle is the form of this answer's value.
-        if answer.log.request is None:
-            raise
-        result.verdict, result.got = Verdict.FAILED, show(answer.log.value)
-        result.message = _("What your function returned has another form than the contract asks for.")
-        if answer.log.value is None:
-            result.message = _("Your function returned None. Is the `return` missing?")
-        result.trouble = _trouble(error)
-        _name_misconceptions(result, check, exercise)
-    else:
-        result.verdict = Verdict.PASSED
-        return False
-    result.idea = check.idea
-    result.call = answer.log.last
-    return False
-
-
-def _trouble(error: Exception) -> str:
-    """Write a check's own exception for its author."""
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
-
-
-def _call(function: Callable[..., None], given: dict[str, Any]) -> None:
-    function(**{name: given[name] for name in inspect.signature(function).parameters})
-
-
-def _error_sentence(failure: StudentError) -> str:
-    if failure.info.type_name == "SystemExit":
-        return _("Your code called sys.exit(), which ends the program. Return the value instead.")
-    if failure.info.type_name == "KeyboardInterrupt":
-        return _("The check was stopped while your code ran.")
-    if failure.info.type_name == "NotImplementedError" and not failure.info.message:
-        return _("Your code raised NotImplementedError: this part is not written yet.")
-    return _("Your code raised {name}: {message}").format(name=failure.info.type_name, message=failure.info.message)
-
-
-def _name_misconceptions(result: CheckResult, check: Check, exercise: Exercise, named: str = "") -> None:
-    """Say which planted wrong answers a failure points to: the one it names, or all that the check rejects."""
-    wrong = {p.name: p.says for p in exercise.key.wrong if p.rejected_by == check.name} if exercise.key else {}
-    named = named or check.misconception
-    result.misconceptions = (named,) if named in wrong else tuple(wrong)
-    says = [wrong[name] for name in result.misconceptions if wrong[name]]
-    # In a sentence, where there is one: the check's own words, or the key's of the only answer that it rejects.
-    result.misconception = named if named not in wrong else ""
-    if not result.misconception and len(says) == 1:
-        result.misconception = says[0]
-
-
 def _verdict(outcome: ExerciseResult) -> Verdict:
     failure = outcome.first_failure
     if failure is None:
@@ -210,7 +196,7 @@ def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResul
     try:
         guess = answer()
     except StudentError as failure:
-        outcome.verdict, outcome.note = Verdict.ERROR, _error_sentence(failure)
+        outcome.verdict, outcome.note = Verdict.ERROR, error_sentence(failure)
         return outcome
     except AnswerGone as gone:
         outcome.verdict, outcome.note = gone.verdict, gone.note

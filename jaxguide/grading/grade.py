@@ -8,13 +8,13 @@ import traceback
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from jaxguide.course.answer import Answer
+from jaxguide.course import digest
 from jaxguide.course.book import Book
 from jaxguide.course.draw import DEFAULT_SEED
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.judge import judge
+from jaxguide.course.judge import Judging
 from jaxguide.course.library import Course
-from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.course.verdict import Verdict
 from jaxguide.grading.box import LANDLOCK
 from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import Entry, FileEntry
@@ -146,6 +146,7 @@ class Grader:
     def __init__(self, course: Course, settings: GradeSettings):
         self.course, self.settings = course, settings
         self.course_digest = course_digest(course)
+        self._inputs_digest = digest.course_digest(course)
         self._references = References()
         concealed = (course.places.solutions, *(path for path in settings.conceal if not _holds_python(path)))
         self._surroundings = Surroundings(
@@ -191,49 +192,64 @@ class Grader:
 
     def _grade_lesson(self, submission: Submission, book: Book, result: SubmissionResult) -> None:
         only = self.settings.only
-        exercises = [e for e in book.exercises if only is None or e.name in only]
+        judgings = [self._judging(e) for e in book.exercises if only is None or e.name in only]
+        not_graded: dict[str, str] = {}
         plan = make_plan(submission, book, self.course)
-        with Session(plan, [e.name for e in exercises], self._surroundings) as session:
+        with Session(plan, [one.exercise.name for one in judgings], self._surroundings) as session:
             try:
                 session.define()
             except NotGraded as why:
-                for exercise in exercises:
-                    self._leave_out(exercise, str(why), result)
-                exercises = []
-            for exercise in exercises:
-                self._grade_exercise(session, exercise, result)
+                not_graded = {one.exercise.name: str(why) for one in judgings}
+            # Every visible check of the lesson before its first hidden input: see `Judging`.
+            for hidden in (False, True):
+                for judging in judgings:
+                    if judging.exercise.name not in not_graded:
+                        why_not = _ask(session, judging, hidden)
+                        if why_not is not None:
+                            not_graded[judging.exercise.name] = why_not
             result.repairs += [*plan.repairs, *session.repairs]
             result.tier, result.versions = session.protection, session.versions
+        for judging in judgings:
+            if judging.exercise.name not in not_graded:
+                result.results.append(judging.end())
+                continue
+            # No mark, which is not the same as no points, and why.
+            why_not = not_graded[judging.exercise.name]
+            outcome = self._judging(judging.exercise).end()
+            result.results.append(dataclasses.replace(outcome, verdict=Verdict.NOT_CHECKED, note=why_not))
+        result.not_graded.update(not_graded)
 
-    def _grade_exercise(self, session: Session, exercise: Exercise, result: SubmissionResult) -> None:
-        try:
-            result.results.append(self._judge(exercise, session.answer(exercise.name)))
-        except NotGraded as why:
-            self._leave_out(exercise, str(why), result)
-        except GraderError:
-            raise
-        except Exception as error:
-            # A check of the course failed to do its work. That must stop neither the batch nor pass as a mark.
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            message = _("Not graded: a check of the course raised {name}: {error} ({place}).")
-            place = f"{Path(where.filename).name}:{where.lineno}"
-            said = message.format(name=type(error).__name__, error=error, place=place)
-            self._leave_out(exercise, said, result)
-
-    def _judge(self, exercise: Exercise, answer: Answer | None) -> ExerciseResult:
+    def _judging(self, exercise: Exercise) -> Judging:
         reference = None
         if self.settings.hidden:
             reference = self._references.of(exercise, self.course.book_of(exercise))
-        return judge(
+        return Judging(
             exercise,
-            answer,
             seed=self.settings.seed,
             reference=reference,
             all_or_nothing=self.settings.all_or_nothing,
+            course_digest=self._inputs_digest,
         )
 
-    def _leave_out(self, exercise: Exercise, why: str, result: SubmissionResult) -> None:
-        """Give an exercise no mark, which is not the same as no points, and say why."""
-        outcome = self._judge(exercise, None)
-        result.results.append(dataclasses.replace(outcome, verdict=Verdict.NOT_CHECKED, note=why))
-        result.not_graded[exercise.name] = why
+
+def _ask(session: Session, judging: Judging, hidden: bool) -> str | None:
+    """Run an exercise's checks of one sort; return why it cannot be graded, where the grader is to blame.
+
+    Raises:
+        GraderError: nothing can be graded here.
+    """
+    if hidden and not judging.has_hidden:
+        return None
+    try:
+        judging.ask(session.answer(judging.exercise.name), hidden)
+    except NotGraded as why:
+        return str(why)
+    except GraderError:
+        raise
+    except Exception as error:
+        # A check of the course failed to do its work. That must stop neither the batch nor pass as a mark.
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        message = _("Not graded: a check of the course raised {name}: {error} ({place}).")
+        place = f"{Path(where.filename).name}:{where.lineno}"
+        return message.format(name=type(error).__name__, error=error, place=place)
+    return None
