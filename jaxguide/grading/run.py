@@ -12,6 +12,7 @@ from jaxguide.course.library import Course
 from jaxguide.grading.control import GraderBroken
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import GradeSettings
+from jaxguide.grading.habits import habits_of
 from jaxguide.grading.lineup import LineUp, Submitted
 from jaxguide.grading.pools import Graded, Pool
 from jaxguide.grading.remote import GraderError
@@ -65,6 +66,7 @@ class _Batch:
     def run(self, line: LineUp) -> None:
         self.settings_digest = settings_digest(self.settings)
         self.rows = [{"student": one.student, "path": str(one.entry.path)} for one in line.files]
+        self.habits = habits_of([(one.entry.path, one.student) for one in line.files])
         pending: dict[concurrent.futures.Future[Graded], tuple[int, Key]] = {}
         try:
             for place, key, entry in self._to_grade(line.files):
@@ -132,7 +134,8 @@ class _Batch:
                 result.not_graded[""] = _("Not graded: {error}").format(error=error)
                 self._record(place, key, result)
             else:
-                row = self._record(place, key, dataclasses.replace(result, student=key.student))
+                habits = self.habits.get(Path(self.rows[place]["path"]), {})
+                row = self._record(place, key, dataclasses.replace(result, student=key.student, habits=habits))
                 self.unconfirmed = [one for one in self.unconfirmed if one[1] != source or one[2] >= passed]
                 self.unconfirmed.append((row, source, passed))
 
