@@ -9,6 +9,8 @@ from rich.console import Console
 from jaxguide.cli.common import course_option, json_option, print_json, read_course
 from jaxguide.text import _
 
+ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130
+
 
 @click.command(short_help="Grade notebooks, .py files and folders.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
@@ -17,69 +19,110 @@ from jaxguide.text import _
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("results"),
     show_default=True,
-    help="Folder for results.json and the students' feedback.",
+    help="Folder for the results. Run again with the same folder to go on after an interruption.",
 )
+@click.option("--jobs", type=click.IntRange(1), help="How many submissions at a time; by default one for each core.")
+@click.option("--limits", "limits_text", metavar="LIMITS", help="What one exercise may use, as cpu=30,memory=2GB.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What every random input derives from.")
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Grade this exercise alone; may be repeated.")
 @click.option("--all-or-nothing", is_flag=True, help="No partial marks.")
+@click.option(
+    "--roster",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="CSV",
+    help="Who is in the class, in the column `student`. Who sent nothing is listed as absent.",
+)
+@click.option(
+    "--student-from",
+    metavar="PATTERN",
+    help="Where the student's name is: '{student}_*/*', or a regular expression with a group `student`.",
+)
+@click.option(
+    "--overrides",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="CSV",
+    help="Points you give by hand: student, exercise, points, comment. By default OUT/overrides.csv, if it is there.",
+)
+@click.option("--isolation", "tier", type=click.Choice(["strong", "medium", "process"]), help="The tier to ask for.")
+@click.option("--trust-submissions", is_flag=True, help="Grade even where nothing keeps a submission off your files.")
+@click.option("--scheduler", metavar="ADDRESS", help="Grade on the workers of this Dask scheduler.")
 @course_option
 @json_option
 def grade(
     paths: tuple[Path, ...],
     out: Path,
+    jobs: int | None,
+    limits_text: str | None,
     seed: int,
     only: tuple[str, ...],
     all_or_nothing: bool,
+    roster: Path | None,
+    student_from: str | None,
+    overrides: Path | None,
+    tier: str | None,
+    trust_submissions: bool,
+    scheduler: str | None,
     folder: Path | None,
     as_json: bool,
 ) -> None:
     """Grade submissions: notebooks, .py files, and folders of them.
 
-    Each submission's code runs in processes of its own. Exit status: 0 when every submission passed every exercise, 1
-    when one did not or could not be read, 2 for wrong usage.
+    Each submission's code runs in processes of its own. Killed at any moment and run again, the same command goes on
+    where it was. Exit status: 0 when every file has marks, 1 when one has none, 2 for wrong usage, 3 when the grader
+    itself does not work here, 130 when you stopped it.
 
     \b
-    Example: jaxguide grade submission.ipynb another.py folder/
+    Example: jaxguide grade submissions/ --out results/
     """
-    from jaxguide.course.card import clean
     from jaxguide.course.library import UnknownName
-    from jaxguide.course.verdict import Verdict
-    from jaxguide.grading import grade as grading
+    from jaxguide.grading.grade import GradeSettings
+    from jaxguide.grading.grade_class import ClassRun, NothingToGrade, Order, is_all_graded
+    from jaxguide.grading.limits_text import LimitsError, parse_limits
+    from jaxguide.grading.progress_bar import ProgressBar
     from jaxguide.grading.remote import GraderError
     from jaxguide.grading.report import to_plain, write_reports
+    from jaxguide.grading.roster import TableError
+    from jaxguide.grading.store import Store, StoreError
+    from jaxguide.grading.students import PatternError
     from jaxguide.grading.table import GradeTable
 
     course = read_course(folder, keys=True, as_json=as_json)
-    files = grading.find_submissions(paths)
     try:
         for name in only:
             course.exercise(name)
-    except UnknownName as error:
-        raise click.UsageError(str(error)) from None
-    if not files:
-        raise click.UsageError(_("There is no notebook (.ipynb) and no Python file (.py) in what was named."))
-    notes = Console(stderr=True, highlight=False)
-    results = []
-    try:
-        graded = grading.grade(
-            files, course, seed=seed, all_or_nothing=all_or_nothing, only=only or None, conceal=[out]
+        settings = GradeSettings(
+            seed=seed,
+            limits=parse_limits(limits_text or ""),
+            all_or_nothing=all_or_nothing,
+            only=frozenset(only) or None,
+            tier=tier,
+            trust_submissions=trust_submissions,
         )
-        with notes.status(_("Grading…")) as status:
-            for result in graded:
-                results.append(result)
-                status.update(_("Graded {done} of {total}…").format(done=len(results), total=len(files)))
-                if result.unreadable is not None:
-                    notes.print(clean(f"{result.path}: {result.unreadable}"), markup=False, soft_wrap=True)
-    except GraderError as error:
-        click.echo(str(error), err=True)
-        sys.exit(1)
-    finally:
-        if results:
-            write_reports(results, out, ended_early=len(results) < len(files))
+        order = Order(paths, course, out, settings, jobs, roster, overrides, student_from, scheduler)
+        run = ClassRun(order)
+    except (UnknownName, LimitsError, NothingToGrade, PatternError, TableError) as error:
+        raise click.UsageError(str(error)) from None
+    status = None
+    try:
+        with Store(out) as store:
+            try:
+                with ProgressBar(run.count) as bar:
+                    run.grade(store, bar.watch)
+            except KeyboardInterrupt:
+                click.echo(_("Stopped. Run the same command again to go on."), err=True)
+                status = STOPPED
+            except GraderError as error:
+                click.echo(str(error), err=True)
+                status = GRADER_BROKEN
+            batch = run.result(store)
+        write_reports(batch.submissions, out, ended_early=not batch.complete)
+    except (StoreError, OSError) as error:
+        raise click.ClickException(str(error)) from None
     if as_json:
-        print_json(to_plain(results))
+        print_json(to_plain(batch.submissions))
     else:
-        Console().print(GradeTable(results))
+        Console().print(GradeTable(batch.submissions))
         click.echo(_("Written: {file} and a feedback file for each student.").format(file=out / "results.json"))
-    passed = all(r.is_complete and all(e.verdict is Verdict.PASSED for e in r.results) for r in results)
-    sys.exit(0 if passed else 1)
+    if status is None:
+        status = ALL_GRADED if is_all_graded(batch) else SOMETHING_NOT_GRADED
+    sys.exit(status)

@@ -78,7 +78,7 @@ def find_submissions(paths: Iterable[Path]) -> list[Path]:
     return list(found)
 
 
-def _holds_python(folder: Path) -> bool:
+def holds_python(folder: Path) -> bool:
     """Return whether a folder holds what every worker needs, as when results are written to the top of a clone."""
     places = (sys.prefix, sys.base_prefix, Path(__file__).parent)
     return any(Path(place).is_relative_to(folder.absolute()) for place in places)
@@ -148,7 +148,7 @@ class Grader:
         self.course_digest = course_digest(course)
         self._inputs_digest = digest.course_digest(course)
         self._references = References()
-        concealed = (course.places.solutions, *(path for path in settings.conceal if not _holds_python(path)))
+        concealed = (course.places.solutions, *(path for path in settings.conceal if not holds_python(path)))
         self._surroundings = Surroundings(
             tuple(path.absolute() for path in concealed), settings.limits, settings.tier or LANDLOCK
         )

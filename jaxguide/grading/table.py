@@ -8,15 +8,24 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from jaxguide.course.card import clean
-from jaxguide.course.card.content import State, check_state
+from jaxguide.course.card import clean, content
 from jaxguide.course.card.terminal import Layout, to_text
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.grade import SubmissionResult
+from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.text import _, plural
 
 _FEW = 3
 _NARROW = 70
+_WITHOUT_CODE = {
+    State.ABSENT: lambda: _("absent: sent nothing"),
+    State.SUPERSEDED: lambda: _("not graded: a later file of this student counts"),
+}
+_COUNTED_STATES = {
+    State.ABSENT: lambda count: plural("{count} student sent nothing.", "{count} students sent nothing.", count),
+    State.SUPERSEDED: lambda count: plural(
+        "{count} file was replaced by a later one.", "{count} files were replaced by later ones.", count
+    ),
+}
 _COUNTED = (Verdict.PASSED, Verdict.NOT_ATTEMPTED)
 
 
@@ -53,8 +62,11 @@ class GradeTable:
 
     def _lines(self, result: SubmissionResult, layout: Layout) -> Iterator[Text]:
         if result.unreadable is not None:
-            state = State("✗", "x", _("not readable"), "bad")
+            state = content.State("✗", "x", _("not readable"), "bad")
             yield layout.state(state).append_text(layout.text(f": {clean(result.unreadable, 500)}"))
+            return
+        if result.state in _WITHOUT_CODE:
+            yield layout.text(_WITHOUT_CODE[result.state]())
             return
         for verdict in Verdict:
             names = [one.name for one in result.results if one.verdict is verdict]
@@ -63,7 +75,7 @@ class GradeTable:
             said = ", ".join(clean(name, 60) for name in names)
             if verdict in _COUNTED and len(self.results) > _FEW:
                 said = plural("{count} exercise", "{count} exercises", len(names))
-            state = check_state(verdict)
+            state = content.check_state(verdict)
             yield layout.state(state).append_text(layout.text(f": {said}"))
         for why in result.not_graded.values():
             yield layout.text(clean(why, 500))
@@ -72,11 +84,16 @@ class GradeTable:
             yield layout.text(plural("{count} note on how it was read", "{count} notes on how it was read", count))
 
     def _totals(self) -> Iterator[str]:
-        yield plural("{count} submission", "{count} submissions", len(self.results))
+        graded = sum(result.state not in _WITHOUT_CODE for result in self.results)
+        yield plural("{count} submission", "{count} submissions", graded)
         tiers = sorted({result.tier for result in self.results if result.tier})
         if tiers:
             yield _("Isolation: {names}.").format(names=", ".join(tiers))
-        incomplete = sum(not result.is_complete for result in self.results)
+        for state, say in _COUNTED_STATES.items():
+            count = sum(result.state is state for result in self.results)
+            if count:
+                yield say(count)
+        incomplete = sum(not result.is_complete and result.state not in _WITHOUT_CODE for result in self.results)
         if incomplete:
             message = "{count} submission could not be graded in full."
             yield plural(message, "{count} submissions could not be graded in full.", incomplete)
@@ -87,9 +104,12 @@ class GradeTable:
 
 
 def _name(result: SubmissionResult) -> str:
-    """Return the file's path as seen from here, where that is shorter."""
+    """Return the file's path as seen from here, where that is shorter; of who sent nothing, the name."""
+    if result.state is State.ABSENT:
+        return clean(result.student, 200)
     return clean(min(str(result.path), os.path.relpath(result.path), key=len), 200)
 
 
 def _points(result: SubmissionResult) -> str:
-    return "\u2013" if result.unreadable is not None else f"{result.score:g}/{result.points:g}"
+    has_no_marks = result.unreadable is not None or result.state in _WITHOUT_CODE or "" in result.not_graded
+    return "\u2013" if has_no_marks else f"{result.score:g}/{result.points:g}"

@@ -1,0 +1,137 @@
+"""Grade a whole class as one command asks for it: find, line up, grade, gather."""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from jaxguide.course.library import Course
+from jaxguide.grading.batch import BatchResult, load_batch
+from jaxguide.grading.entry import Entry, FileEntry
+from jaxguide.grading.grade import Grader, GradeSettings, find_submissions, holds_python
+from jaxguide.grading.lineup import LineUp, line_up
+from jaxguide.grading.pools import Pool, ThreadPool
+from jaxguide.grading.result import State
+from jaxguide.grading.roster import Override, TableError, read_overrides, read_roster, unknown_student
+from jaxguide.grading.run import Watch, grade_batch
+from jaxguide.grading.store import Store
+from jaxguide.grading.students import StudentPattern
+from jaxguide.text import _
+
+OVERRIDES_NAME = "overrides.csv"
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """What is to be graded, and how.
+
+    Args:
+        paths: files, folders and archives.
+        course: the course, with its keys.
+        out: the folder for results. Its `overrides.csv` is read where `overrides` names no other file.
+        settings: how each submission is graded; where the submissions are is added to `conceal`.
+        jobs: how many at a time; by default as many as there are cores.
+        roster, overrides: the instructor's tables.
+        student_from: where in a path the student's name is.
+        scheduler: the address of a Dask scheduler whose workers grade.
+    """
+
+    paths: Sequence[Path]
+    course: Course
+    out: Path
+    settings: GradeSettings = dataclasses.field(default_factory=GradeSettings)
+    jobs: int | None = None
+    roster: Path | None = None
+    overrides: Path | None = None
+    student_from: str | None = None
+    scheduler: str | None = None
+
+
+class NothingToGrade(ValueError):
+    """No path holds a submission."""
+
+
+class ClassRun:
+    """One run over a class.
+
+    Args:
+        order: what is to be graded.
+
+    Raises:
+        NothingToGrade: there is no submission.
+        PatternError, TableError: a pattern or table of the instructor's is not as it must be.
+        FileNotFoundError: a path is not there.
+    """
+
+    def __init__(self, order: Order):
+        self.order = order
+        course = order.course
+        entries = find_entries(order.paths, order.out)
+        if not entries:
+            raise NothingToGrade(_("There is no notebook (.ipynb) and no Python file (.py) in what was named."))
+        roster = read_roster(order.roster) if order.roster is not None else None
+        pattern = StudentPattern(order.student_from) if order.student_from is not None else None
+        self.line: LineUp = line_up(entries, course, roots=order.paths, pattern=pattern, roster=roster)
+        self.overrides = self._read_overrides()
+
+    def _read_overrides(self) -> list[Override]:
+        path = self.order.overrides
+        if path is None:
+            path = self.order.out / OVERRIDES_NAME
+            if not path.is_file():
+                return []
+        overrides = read_overrides(path, self.order.course)
+        students = [*(one.student for one in self.line.files), *(self.line.roster or [])]
+        known = {name.casefold() for name in students}
+        for override in overrides:
+            if override.student.casefold() not in known:
+                raise TableError(f"{path}: {unknown_student(override, students)}")
+        return overrides
+
+    @property
+    def count(self) -> int:
+        """How many files are graded or found graded."""
+        return sum(not one.superseded for one in self.line.files)
+
+    def grade(self, store: Store, watch: Watch) -> None:
+        """Grade what has no result in the store yet; see `grade_batch`."""
+        with _pool(self.order, self._settings()) as pool:
+            grade_batch(self.line, self.order.course, self._settings(), store, pool, watch)
+
+    def result(self, store: Store) -> BatchResult:
+        """Gather what it came to, as far as it came."""
+        return load_batch(store, self.overrides)
+
+    def _settings(self) -> GradeSettings:
+        settings = self.order.settings
+        # Where Python itself lies below a folder, as in a clone, its files are hidden one by one.
+        folders = [path for path in self.order.paths if path.is_dir() and not holds_python(path)]
+        single = [one.entry.path for one in self.line.files if not any(_is_in(one.entry.path, f) for f in folders)]
+        return dataclasses.replace(settings, conceal=(*settings.conceal, self.order.out, *folders, *single))
+
+
+def _is_in(path: Path, folder: Path) -> bool:
+    return path.absolute().is_relative_to(folder.absolute())
+
+
+def find_entries(paths: Sequence[Path], out: Path) -> list[Entry]:
+    """Return all that is to be graded among and below `paths`; never what lies among the results.
+
+    Raises:
+        FileNotFoundError: one of the paths is not there.
+    """
+    return [FileEntry(path) for path in find_submissions(paths) if not _is_in(path, out)]
+
+
+@contextlib.contextmanager
+def _pool(order: Order, settings: GradeSettings) -> Iterator[Pool]:
+    pool: Pool = ThreadPool(Grader(order.course, settings), order.jobs)
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+def is_all_graded(batch: BatchResult) -> bool:
+    """Return whether every file that counts has a mark for every exercise; who sent nothing is no missing mark."""
+    return all(one.is_complete or one.state is State.ABSENT for one in batch.counted)
