@@ -1,0 +1,46 @@
+"""Write down what grading came to: for the instructor, for each student, for other programs."""
+
+from pathlib import Path
+
+from jaxguide.files import write_whole
+from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.reports.document import FILE_NAME, FORMAT, NoResults, feedback_stems, to_plain, to_text
+from jaxguide.grading.reports.feedback import feedback_html, feedback_text
+from jaxguide.grading.reports.junit import junit_xml
+from jaxguide.grading.reports.marks import rows_of
+from jaxguide.grading.reports.overview import report_html
+from jaxguide.grading.reports.sheet import grades_csv
+
+__all__ = ["FORMAT", "NoResults", "to_plain", "write_reports"]
+
+
+def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, names: bool = False) -> list[Path]:
+    """Write every report of a batch into a folder; return the files.
+
+    `feedback/` is what students may see. All else is the instructor's: `results.json`, `grades.csv`, `junit.xml`,
+    `report.html`. The same batch gives the same bytes.
+
+    Args:
+        batch: what was graded.
+        folder: made where it is missing.
+        reveal: show students what hidden checks saw, too.
+        names: say in `report.html` who met a misconception.
+
+    Raises:
+        OSError: the folder cannot be made or written.
+    """
+    rows = rows_of(batch)
+    stems = feedback_stems(row.student for row in rows)
+    files = {
+        FILE_NAME: to_text(batch),
+        "grades.csv": grades_csv(batch),
+        "junit.xml": junit_xml(batch),
+        "report.html": report_html(batch, names=names),
+    }
+    for row in rows:
+        stem = f"feedback/{stems[row.student]}"
+        files[f"{stem}.html"] = feedback_html(row, batch, reveal)
+        files[f"{stem}.txt"] = feedback_text(row, batch, reveal)
+    for name, text in files.items():
+        write_whole(folder / name, text)
+    return [folder / name for name in files]

@@ -1,0 +1,108 @@
+"""What one student reads: points, what was mended, and a card for each exercise, as a page and as text."""
+
+from collections.abc import Iterator
+
+from jaxguide.course.card import Card, clean
+from jaxguide.course.verdict import ExerciseResult
+from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.reports.marks import Mark, Row
+from jaxguide.grading.reports.page import page, prose, text
+from jaxguide.grading.reports.sheet import file_names
+from jaxguide.grading.result import State
+from jaxguide.text import _
+
+_WIDTH = 100
+
+
+def feedback_html(row: Row, batch: BatchResult, reveal: bool = False) -> str:
+    """Return a student's page; with `reveal` it shows what hidden checks saw as well."""
+    parts = [f"<header><h1>{text(row.student, 200)}</h1>"]
+    parts.append(f'<p class="muted">{text(_files(row))}</p></header>' if file_names(row) else "</header>")
+    parts += [f'<p class="panel points">{text(line)}</p>' for line in _summary(row)]
+    notes = list(_notes(row, batch))
+    if notes:
+        items = "".join(f"<li>{prose(note)}</li>" for note in notes)
+        parts.append(f'<h2>{text(_notes_title())}</h2><ul class="plain">{items}</ul>')
+    if _shown(row):
+        parts.append(f"<h2>{text(_('Exercises'))}</h2>")
+    for mark, result in _shown(row):
+        card = f'<p class="panel">{text(_not_graded(mark))}</p>' if mark.is_missing else Card(result, reveal).html()
+        under = "".join(f'<p class="under">{prose(line)}</p>' for line in _points(mark))
+        parts.append(f'<article class="exercise">{card}{under}</article>')
+    return page(_("Feedback for {student}").format(student=clean(row.student, 100)), parts, _STYLE)
+
+
+_STYLE = """
+.points{font-size:1.25rem;font-weight:600}
+.exercise{margin:0 0 1.6rem}
+.exercise section{border-radius:6px;max-width:none!important;padding:.9rem 1.1rem!important}
+.under{margin:.3rem 0 0 .3rem}
+"""
+
+
+def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
+    """Return the same as plain text."""
+    lines = [": ".join(part for part in (_line(row.student), _files(row)) if part), "", *_summary(row)]
+    notes = list(_notes(row, batch))
+    if notes:
+        lines += ["", _notes_title() + ":", *(f"  - {note}" for note in notes)]
+    for mark, result in _shown(row):
+        said = _not_graded(mark) if mark.is_missing else Card(result, reveal).text(_WIDTH)
+        lines += ["", "-" * 40, "", said, "", *_points(mark)]
+    return "\n".join([*lines, ""])
+
+
+def _summary(row: Row) -> Iterator[str]:
+    """Say what it came to."""
+    if row.score is not None:
+        yield points_of(row)
+    if row.state is State.ABSENT:
+        yield _("Nothing was handed in.")
+    for one in row.submissions:
+        if one.unreadable is not None:
+            yield _("Nothing was graded. {why}").format(why=_line(one.unreadable))
+    if row.state is State.NOT_GRADED:
+        yield _("Not everything is graded yet. This is not your fault; your instructor knows.")
+
+
+def points_of(row: Row) -> str:
+    """Say a student's points: '7.5 of 10 points'."""
+    return _("{score:g} of {points:g} points").format(score=row.score, points=row.points)
+
+
+def _notes_title() -> str:
+    return _("While reading your file")
+
+
+def _notes(row: Row, batch: BatchResult) -> Iterator[str]:
+    for one in row.submissions:
+        yield from (_line(repair) for repair in one.repairs)
+    for one in batch.submissions:
+        if one.state is State.SUPERSEDED and one.student == row.student:
+            yield _("{file} was not graded, since a later file of yours counts.").format(file=_line(one.path.name))
+
+
+def _shown(row: Row) -> list[tuple[Mark, ExerciseResult]]:
+    return [(mark, mark.result) for mark in row.marks.values() if mark.result is not None]
+
+
+def _points(mark: Mark) -> Iterator[str]:
+    if mark.score is not None:
+        yield _("{score:g} of {points:g} points").format(score=mark.score, points=mark.column.points)
+    if mark.override is not None:
+        said = _line(mark.override.comment)
+        yield _("Your instructor gave these points.") + (f" {said}" if said else "")
+
+
+def _not_graded(mark: Mark) -> str:
+    # What went wrong in the grader may name a hidden check's inputs, so that only the instructor reads it.
+    message = _("{title}: not graded yet. This is not your fault; your instructor knows.")
+    return message.format(title=_line(mark.column.title))
+
+
+def _files(row: Row) -> str:
+    return ", ".join(file_names(row))
+
+
+def _line(words: str) -> str:
+    return " ".join(clean(words, 500).split())

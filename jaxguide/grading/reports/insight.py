@@ -1,0 +1,175 @@
+"""What a class as a whole did: marks' distribution, pass rates, how checks went, time and hints."""
+
+import collections
+import dataclasses
+import enum
+import statistics
+from collections.abc import Sequence
+
+from jaxguide.course.verdict import Kind, Verdict
+from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.reports.marks import NOT_GRADED, NOT_HANDED_IN, Column, Row, columns_of, rows_of
+
+BINS = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Distribution:
+    """How marks spread.
+
+    Args:
+        counts: students in each tenth of the points; the last tenth includes full marks.
+        low, median, high: the quartiles, as shares from 0 to 1; None where there is no mark.
+        full, none: how many have all of the points, and how many none.
+    """
+
+    counts: tuple[int, ...]
+    low: float | None = None
+    median: float | None = None
+    high: float | None = None
+    full: int = 0
+    none: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+
+def distribution_of(rows: Sequence[Row]) -> Distribution:
+    """Return how the marks of those who have one spread."""
+    shares = [row.share for row in rows if row.share is not None]
+    # A tiny part more, so that 0.7 * 10 does not fall into the bin below.
+    bins = collections.Counter(max(0, min(BINS - 1, int(share * BINS + 1e-9))) for share in shares)
+    counts = tuple(bins[number] for number in range(BINS))
+    if not shares:
+        return Distribution(counts)
+    low, median, high = statistics.quantiles(shares, method="inclusive") if len(shares) > 1 else shares * 3
+    full, none = sum(share >= 1 for share in shares), sum(share <= 0 for share in shares)
+    return Distribution(counts, low, median, high, full, none)
+
+
+class Group(enum.StrEnum):
+    """How an exercise ended, as a class is counted."""
+
+    PASSED = "passed"
+    PARTLY = "partly right"
+    FAILED = "not right"
+    STOPPED = "ended early"
+    NOT_ATTEMPTED = "not attempted"
+    NOT_GRADED = "not graded"
+
+
+_GROUPS = {
+    Verdict.PASSED: Group.PASSED,
+    Verdict.PARTLY_RIGHT: Group.PARTLY,
+    Verdict.FAILED: Group.FAILED,
+    Verdict.ERROR: Group.FAILED,
+    Verdict.NOT_ATTEMPTED: Group.NOT_ATTEMPTED,
+    Verdict.NOT_CHECKED: Group.NOT_GRADED,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Rate:
+    """How one exercise went, over all who handed in its lesson."""
+
+    column: Column
+    counts: dict[Group, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def share(self) -> float | None:
+        """The share of those with a mark who passed; None where nobody has one."""
+        graded = self.total - self.counts[Group.NOT_GRADED]
+        return self.counts[Group.PASSED] / graded if graded else None
+
+
+def rates_of(batch: BatchResult) -> list[Rate]:
+    """Return how each exercise went, in the course's order."""
+    rows = rows_of(batch)
+    rates = []
+    for column in columns_of(batch):
+        counts = dict.fromkeys(Group, 0)
+        for mark in (row.marks[column.name] for row in rows):
+            if mark.said == NOT_GRADED:
+                counts[Group.NOT_GRADED] += 1
+            elif mark.said != NOT_HANDED_IN and mark.result is not None:
+                counts[_GROUPS.get(mark.result.verdict, Group.STOPPED)] += 1
+        rates.append(Rate(column, counts))
+    return rates
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckCount:
+    """How one check went over the class."""
+
+    exercise: str
+    name: str
+    fact: str
+    kind: Kind
+    hidden: bool
+    passed: int
+    failed: int
+    not_checked: int
+
+
+def checks_of(batch: BatchResult) -> list[CheckCount]:
+    """Return how each check went, in the course's order."""
+    places = {column.name: place for place, column in enumerate(columns_of(batch))}
+    counts: dict[tuple[str, str], CheckCount] = {}
+    for result in (one for submission in batch.counted for one in submission.results):
+        for check in result.checks:
+            found = counts.get((result.name, check.name))
+            if found is None:
+                found = CheckCount(result.name, check.name, check.fact, check.kind, check.hidden, 0, 0, 0)
+            is_open = check.verdict is Verdict.NOT_CHECKED
+            counts[result.name, check.name] = dataclasses.replace(
+                found,
+                passed=found.passed + check.passed,
+                failed=found.failed + (not check.passed and not is_open),
+                not_checked=found.not_checked + is_open,
+            )
+    return sorted(counts.values(), key=lambda check: places[check.exercise])
+
+
+@dataclasses.dataclass(frozen=True)
+class Effort:
+    """How students worked on one exercise, as far as their workspaces recorded it.
+
+    Args:
+        column: the exercise.
+        students: of how many it is known.
+        tries, hints: medians.
+        minutes: the median from the first check to the first pass, None where nobody's is known.
+        read_hints: how many read a hint.
+    """
+
+    column: Column
+    students: int
+    tries: float
+    hints: float
+    minutes: float | None
+    read_hints: int
+
+
+def efforts_of(batch: BatchResult) -> list[Effort]:
+    """Return how students worked, for each exercise that a workspace tells of."""
+    efforts = []
+    for column in columns_of(batch):
+        known = [s.habits[column.name] for s in batch.counted if column.name in s.habits]
+        if known:
+            minutes = [one["minutes"] for one in known if one.get("minutes") is not None]
+            efforts.append(
+                Effort(
+                    column,
+                    len(known),
+                    statistics.median(one["tries"] for one in known),
+                    statistics.median(one["hints"] for one in known),
+                    statistics.median(minutes) if minutes else None,
+                    sum(one["hints"] > 0 for one in known),
+                )
+            )
+    return efforts

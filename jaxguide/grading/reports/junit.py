@@ -1,0 +1,81 @@
+"""Results as JUnit XML, which continuous integration reads: a suite for each student, a case for each exercise."""
+
+import re
+import xml.etree.ElementTree as ET
+
+from jaxguide.course.card import clean
+from jaxguide.course.verdict import Verdict
+from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.reports.marks import Mark, Row, rows_of
+from jaxguide.grading.result import State
+from jaxguide.text import _
+
+# What `clean` leaves and XML 1.0 does not allow.
+_NO_XML = re.compile("[\ufffe\uffff]")
+
+
+def junit_xml(batch: BatchResult) -> str:
+    """Return `junit.xml`: what failed is a failure, what was not graded an error, what was not attempted skipped."""
+    suites = ET.Element("testsuites", name=_xml(batch.course_name or "jaxguide"))
+    totals = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
+    for row in rows_of(batch):
+        suite = _suite(row)
+        suites.append(suite)
+        for name in totals:
+            totals[name] += int(suite.get(name, "0"))
+    suites.attrib.update({name: str(count) for name, count in totals.items()})
+    ET.indent(suites)
+    return ET.tostring(suites, encoding="unicode", xml_declaration=False).join(
+        ['<?xml version="1.0" encoding="utf-8"?>\n', "\n"]
+    )
+
+
+def _suite(row: Row) -> ET.Element:
+    suite = ET.Element("testsuite", name=_xml(row.student))
+    cases = [_case(row, mark) for mark in row.marks.values() if mark.result is not None]
+    if not cases:
+        cases = [_file_case(row)]
+    suite.extend(cases)
+    found = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+    suite.set("tests", str(len(cases)))
+    for name, tag in found.items():
+        suite.set(name, str(sum(case.find(tag) is not None for case in cases)))
+    suite.set("time", f"{sum(one.wall_s for one in row.submissions):.3f}")
+    return suite
+
+
+def _case(row: Row, mark: Mark) -> ET.Element:
+    assert mark.result is not None
+    column, result = mark.column, mark.result
+    case = ET.Element("testcase", classname=_xml(f"{row.student}.{column.lesson}"), name=_xml(column.name))
+    if mark.score is None:
+        why = next((one.not_graded[column.name] for one in row.submissions if column.name in one.not_graded), mark.said)
+        _mark_case(case, "error", mark.said, why)
+    elif result.verdict is Verdict.NOT_ATTEMPTED and not mark.score:
+        ET.SubElement(case, "skipped", message=_xml(mark.said))
+    elif mark.score < column.points:
+        failure = result.first_failure
+        said = failure.message or failure.fact if failure else result.note
+        points = _("{score:g} of {points:g} points").format(score=mark.score, points=column.points)
+        _mark_case(case, "failure", mark.said, f"{points}\n{said}")
+    return case
+
+
+def _file_case(row: Row) -> ET.Element:
+    """Stand for a student of whom no exercise could be graded."""
+    case = ET.Element("testcase", classname=_xml(row.student), name="submission")
+    if row.state is State.ABSENT:
+        ET.SubElement(case, "skipped", message=State.ABSENT.value)
+    elif row.state is not State.GRADED:
+        whys = [why for one in row.submissions for why in (one.unreadable, *one.not_graded.values()) if why]
+        _mark_case(case, "error", row.state.value, "\n".join(whys))
+    return case
+
+
+def _mark_case(case: ET.Element, tag: str, kind: str, text: str) -> None:
+    first = text.strip().split("\n")[-1] if tag == "failure" else text.strip().split("\n")[0]
+    ET.SubElement(case, tag, type=_xml(kind), message=_xml(first, 300)).text = _xml(text, 2000)
+
+
+def _xml(text: str, limit: int = 500) -> str:
+    return _NO_XML.sub("\ufffd", clean(text, limit))

@@ -1,0 +1,124 @@
+"""A batch as marks: one row for each student, one column for each exercise, and no mark where none was given."""
+
+import dataclasses
+from collections.abc import Iterable
+
+from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.result import State, SubmissionResult
+from jaxguide.grading.roster import Override
+
+NOT_GRADED = "not graded"
+NOT_HANDED_IN = "not handed in"
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """One exercise of the batch."""
+
+    name: str
+    title: str
+    lesson: str
+    points: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """What one student has for one exercise.
+
+    Args:
+        column: the exercise.
+        score: the points that count, None where there is no mark, which is not the same as 0.
+        said: the verdict in words, 'not graded' or 'not handed in'.
+        result: what the grader found, None where nothing was handed in.
+        override: the instructor's own points, None where the grader's count.
+    """
+
+    column: Column
+    score: float | None
+    said: str
+    result: ExerciseResult | None = None
+    override: Override | None = None
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether a mark is due and not there, for no fault of the student."""
+        return self.score is None and self.said == NOT_GRADED
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """What one student has.
+
+    Args:
+        student: the name.
+        state: of what was handed in.
+        submissions: the files that count; of an absent student a row without a file.
+        marks: one for each exercise of the batch, by name.
+        score: the sum, None where a mark is missing or nothing could be graded.
+        points: what could be had for everything that was asked.
+    """
+
+    student: str
+    state: State
+    submissions: tuple[SubmissionResult, ...]
+    marks: dict[str, Mark]
+    score: float | None
+    points: float
+
+    @property
+    def share(self) -> float | None:
+        """The score as a part of the points, from 0 to 1."""
+        return None if self.score is None or not self.points else self.score / self.points
+
+
+def columns_of(batch: BatchResult) -> list[Column]:
+    """Return the exercises that anybody's file was graded on: by lesson, then in the lesson's order."""
+    found: dict[str, Column] = {}
+    for one in (one for submission in batch.counted for one in submission.results):
+        found.setdefault(one.name, Column(one.name, one.title, one.lesson, one.points))
+    return sorted(found.values(), key=lambda column: column.lesson)
+
+
+def rows_of(batch: BatchResult) -> list[Row]:
+    """Return one row for each student, in the batch's order."""
+    columns = columns_of(batch)
+    overrides = {(one.student.casefold(), one.exercise): one for one in batch.overrides}
+    files: dict[str, list[SubmissionResult]] = {}
+    for one in batch.counted:
+        files.setdefault(one.student, []).append(one)
+    return [_row(student, tuple(theirs), columns, overrides) for student, theirs in files.items()]
+
+
+def _row(
+    student: str,
+    submissions: tuple[SubmissionResult, ...],
+    columns: Iterable[Column],
+    overrides: dict[tuple[str, str], Override],
+) -> Row:
+    marks = {c.name: _mark(c, submissions, overrides.get((student.casefold(), c.name))) for c in columns}
+    given = [mark.score for mark in marks.values() if mark.score is not None]
+    missing = any(mark.is_missing for mark in marks.values())
+    state = _state(submissions, missing)
+    score = round(sum(given), 4) if given and not missing else None
+    return Row(student, state, submissions, marks, score, sum(mark.column.points for mark in marks.values()))
+
+
+def _mark(column: Column, submissions: Iterable[SubmissionResult], override: Override | None) -> Mark:
+    score, said, result = None, NOT_HANDED_IN, None
+    for submission in submissions:
+        for one in submission.results:
+            if one.name == column.name:
+                score, said, result = one.score, one.verdict.value, one
+                if one.name in submission.not_graded or one.verdict is Verdict.NOT_CHECKED:
+                    score, said = None, NOT_GRADED
+        if result is None and "" in submission.not_graded:
+            said = NOT_GRADED
+    return Mark(column, override.points if override else score, said, result, override)
+
+
+def _state(submissions: tuple[SubmissionResult, ...], missing: bool) -> State:
+    states = {one.state for one in submissions}
+    if missing or (State.NOT_GRADED in states and not any(one.results for one in submissions)):
+        return State.NOT_GRADED
+    return next((state for state in (State.GRADED, State.UNREADABLE, State.ABSENT) if state in states), State.GRADED)
