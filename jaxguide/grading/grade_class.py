@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.course.library import Course
+from jaxguide.grading.archives import expand, find_archives
 from jaxguide.grading.batch import BatchResult, load_batch
 from jaxguide.grading.entry import Entry, FileEntry
 from jaxguide.grading.grade import Grader, GradeSettings, find_submissions, holds_python
@@ -106,7 +107,9 @@ class ClassRun:
         settings = self.order.settings
         # Where Python itself lies below a folder, as in a clone, its files are hidden one by one.
         folders = [path for path in self.order.paths if path.is_dir() and not holds_python(path)]
-        single = [one.entry.path for one in self.line.files if not any(_is_in(one.entry.path, f) for f in folders)]
+        # Of files in an archive it is the archive that no worker may see.
+        paths = {getattr(one.entry, "archive", one.entry.path): None for one in self.line.files}
+        single = [path for path in paths if not any(_is_in(path, folder) for folder in folders)]
         return dataclasses.replace(settings, conceal=(*settings.conceal, self.order.out, *folders, *single))
 
 
@@ -120,7 +123,9 @@ def find_entries(paths: Sequence[Path], out: Path) -> list[Entry]:
     Raises:
         FileNotFoundError: one of the paths is not there.
     """
-    return [FileEntry(path) for path in find_submissions(paths) if not _is_in(path, out)]
+    archives = [path for path in find_archives(paths) if not _is_in(path, out)]
+    files = [path for path in find_submissions(paths) if not _is_in(path, out) and path not in archives]
+    return [*map(FileEntry, files), *expand(archives)]
 
 
 @contextlib.contextmanager

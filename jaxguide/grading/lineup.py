@@ -61,7 +61,8 @@ def line_up(
     The last is the one changed last; of files changed in the same second the last by name, numbers in order.
     """
     paths = [entry.path for entry in entries]
-    students = students_of(paths, course, roots=roots, pattern=pattern, roster=roster or ())
+    named = [getattr(entry, "student", None) for entry in entries]
+    students = students_of(paths, course, roots=roots, pattern=pattern, roster=roster or (), named=named)
     by_student: dict[str, list[Entry]] = {}
     for student, entry in zip(students, entries, strict=True):
         by_student.setdefault(student, []).append(entry)

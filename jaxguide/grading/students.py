@@ -78,12 +78,14 @@ def students_of(
     roots: Sequence[Path] = (),
     pattern: StudentPattern | None = None,
     roster: Collection[str] = (),
+    named: Sequence[str | None] = (),
 ) -> list[str]:
     """Name each file's student.
 
-    The pattern decides where it fits. Else a name on the roster that is the file's stem, or a folder above it. Else the
-    stem, 'ada' for `ada.ipynb`, or the folder, 'ada' for `ada/homework.ipynb`, where the stem is a lesson's or several
-    folders hold a file of this name. Folders of one name in several places are told apart: 'monday/ada'.
+    The pattern decides where it fits, then an export that names the student, then a name on the roster that is the
+    file's stem, or a folder above it. Else the stem, 'ada' for `ada.ipynb`, or the folder, 'ada' for
+    `ada/homework.ipynb`, where the stem is a lesson's or several folders hold a file of this name. Folders of one name
+    in several places are told apart: 'monday/ada'.
 
     Args:
         paths: the files.
@@ -91,14 +93,16 @@ def students_of(
         roots: the folders that were named; what stands above them says nothing about students.
         pattern: where the name is.
         roster: the names that there are.
+        named: for each path the student that an export names, None where it names nobody.
     """
     folders = {path.absolute().parent for path in paths}
     stems = collections.Counter(stem for stem, _folder in {(path.stem, path.absolute().parent) for path in paths})
     listed = {name.casefold(): name for name in roster}
 
-    def student(path: Path) -> str:
+    def student(path: Path, exported: str | None) -> str:
         place = below(path, roots)
         found = pattern.find(place) if pattern is not None else None
+        found = found or exported
         if found is not None:
             return listed.get(found.casefold(), found)
         for name in (place.stem, *reversed(place.parts[:-1])):
@@ -108,7 +112,7 @@ def students_of(
             return _shortest(path.absolute().parent, folders)
         return path.stem
 
-    return [student(path) for path in paths]
+    return [student(path, exported) for path, exported in zip(paths, named or [None] * len(paths), strict=True)]
 
 
 def _shortest(folder: Path, folders: set[Path]) -> str:

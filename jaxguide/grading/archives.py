@@ -1,0 +1,274 @@
+"""Find the submissions in zip archives, as learning-management systems export them and as students pack them."""
+
+import dataclasses
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from jaxguide.course.card import clean
+from jaxguide.grading.exported import GRADESCOPE_METADATA, gradescope_students, student_in
+from jaxguide.grading.submission import FILE_LIMIT_BYTES, SUFFIXES, UnreadableSubmission
+from jaxguide.grading.zipped import (
+    MEMBERS_LIMIT,
+    NESTED_LIMIT_BYTES,
+    changed_s,
+    check_member,
+    name_parts,
+    open_zip,
+    read_member,
+)
+from jaxguide.text import _
+
+ARCHIVE_SUFFIX = ".zip"
+_OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
+_DEPTH_LIMIT = 2
+_TOTAL_LIMIT_BYTES = 8 * 2**30
+# What lies in one student's own archive is unpacked again for each of its files.
+_OWN_LIMIT_BYTES, _OWN_FILES_LIMIT = 4 * NESTED_LIMIT_BYTES, 200
+_METADATA_LIMIT_BYTES = 16 * 2**20
+_PASSED_OVER = frozenset({"__MACOSX", "__pycache__", "node_modules"})
+
+
+@dataclasses.dataclass(frozen=True)
+class ArchivedEntry:
+    """One file in an archive, or what could not be read of it.
+
+    Args:
+        path: the archive's path and the file's in it.
+        archive: the archive on disk.
+        student: whom the export names, None where it names nobody.
+        problem: a sentence, where there is nothing to grade.
+        modified_s: when it was changed, in seconds of the clock.
+        numbers: its place in the archive's list, and in that of each archive inside.
+    """
+
+    path: Path
+    archive: Path
+    student: str | None = None
+    problem: str = ""
+    modified_s: float = 0.0
+    numbers: tuple[int, ...] = ()
+
+    def read(self) -> bytes:
+        """Return the file's bytes.
+
+        Raises:
+            UnreadableSubmission: there is nothing to grade.
+        """
+        if self.problem:
+            raise UnreadableSubmission(self.problem)
+        content: Path | bytes = self.archive
+        for depth, number in enumerate(self.numbers, 1):
+            limit = FILE_LIMIT_BYTES if depth == len(self.numbers) else NESTED_LIMIT_BYTES
+            with open_zip(content) as archive:
+                content = read_member(archive, number, limit)
+        assert isinstance(content, bytes)
+        return content
+
+
+def find_archives(paths: Iterable[Path]) -> list[Path]:
+    """Return the zip archives among `paths` and below the folders among them, each once."""
+    found: dict[Path, None] = {}
+    for path in paths:
+        below = sorted(path.rglob("*")) if path.is_dir() else [path]
+        for one in below:
+            if one.suffix.lower() == ARCHIVE_SUFFIX and one.is_file() and not _is_passed_over(_below(one, path)):
+                found[one] = None
+    return list(found)
+
+
+def _below(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix() if path != folder else path.name
+
+
+def expand(archives: Iterable[Path]) -> list[ArchivedEntry]:
+    """Return a row for each submission in these archives, and for each that cannot be read.
+
+    Args:
+        archives: zip files; those in archives are read too, to a depth of 2.
+    """
+    archives = list(archives)
+    neighbours = [path.parent for path in archives]
+    found = []
+    for path in archives:
+        # Of archives side by side in a folder each is one student's; of a single one nobody knows.
+        owner = path.stem if neighbours.count(path.parent) > 1 else None
+        found += _Listing(path, owner).entries()
+    return _told_apart(found)
+
+
+@dataclasses.dataclass
+class _Found:
+    """A row before its student's name is told from others' of the same name."""
+
+    entry: ArchivedEntry
+    id: str = ""
+
+
+class _Listing:
+    """The rows of one archive on disk, with what stands in archives inside it."""
+
+    def __init__(self, path: Path, owner: str | None):
+        self.path, self.owner = path, owner
+        self._members = self._bytes = self._own_files = self._own_bytes = 0
+
+    def entries(self) -> list[_Found]:
+        try:
+            with open_zip(self.path) as archive:
+                found = list(self._walk(archive, self.path, (), (self.owner, ""), {}))
+        except UnreadableSubmission as problem:
+            return [_Found(ArchivedEntry(self.path, self.path, self.owner, str(problem)))]
+        if not found:
+            found = [self._empty(self.path, self.owner)]
+        return found
+
+    def _empty(self, place: Path, student: str | None) -> _Found:
+        problem = _("The archive holds no notebook (.ipynb) and no Python file (.py).")
+        return _Found(ArchivedEntry(place, self.path, student, problem))
+
+    def _walk(
+        self,
+        archive: zipfile.ZipFile,
+        place: Path,
+        numbers: tuple[int, ...],
+        owner: tuple[str | None, str],
+        gradescope: dict[str, str],
+    ) -> Iterator[_Found]:
+        """Yield the rows of one archive.
+
+        Args:
+            archive: opened.
+            place: what reports call it.
+            numbers: where it lies in those above.
+            owner: its student and the export's number of them; without a number the name of a file may say another.
+            gradescope: students by the folders of a Gradescope export.
+        """
+        members = archive.infolist()
+        self._count(members, is_own=bool(numbers))
+        gradescope = {**gradescope, **_metadata(archive)}
+        last = {_key(member.filename): number for number, member in enumerate(members)}
+        others: dict[str, _Found] = {}
+        answered: set[str] = set()
+        for number, member in enumerate(members):
+            if member.is_dir() or _is_passed_over(member.filename):
+                continue
+            parts, problem = _parts(member)
+            student, identity = (None if owner[1] else student_in(parts, gradescope)) or owner
+            student = student and clean(student, 100).strip()
+            suffix = Path(parts[-1]).suffix.lower()
+            modified_s = changed_s(member)
+            entry = ArchivedEntry(place.joinpath(*parts), self.path, student, problem, modified_s, (*numbers, number))
+            row = _Found(entry, identity)
+            if suffix not in (*SUFFIXES, ARCHIVE_SUFFIX, *_OTHER_ARCHIVES):
+                if student and parts[-1] != GRADESCOPE_METADATA:
+                    others.setdefault(student, row)
+                continue
+            answered.add(student or "")
+            if not problem and last[_key(member.filename)] != number:
+                problem = _("The archive holds another file of this name after it, which counts.")
+            if not problem and suffix == ARCHIVE_SUFFIX:
+                yield from self._inside(archive, row)
+                continue
+            if not problem and suffix in _OTHER_ARCHIVES:
+                problem = _("Archives of this kind are not read; hand in a zip archive, or the file itself.")
+            if not problem:
+                problem = _refusal(member, FILE_LIMIT_BYTES)
+            yield dataclasses.replace(row, entry=dataclasses.replace(entry, problem=problem))
+        for student, row in others.items():
+            # Who handed in something else must not seem to have handed in nothing.
+            if student not in answered:
+                problem = row.entry.problem or _("The file is neither a notebook (.ipynb) nor Python (.py).")
+                yield dataclasses.replace(row, entry=dataclasses.replace(row.entry, problem=problem))
+
+    def _inside(self, archive: zipfile.ZipFile, row: _Found) -> Iterator[_Found]:
+        """Yield the rows of an archive in an archive; one row where it cannot be read."""
+        entry = row.entry
+        owner = entry.student or clean(entry.path.stem, 100)
+        if len(entry.numbers) == 1:
+            self._own_files = self._own_bytes = 0
+        try:
+            if len(entry.numbers) > _DEPTH_LIMIT:
+                message = _("Archives lie in archives more than {limit} deep; hand in the file itself.")
+                raise UnreadableSubmission(message.format(limit=_DEPTH_LIMIT))
+            content = read_member(archive, entry.numbers[-1], NESTED_LIMIT_BYTES)
+            with open_zip(content) as inner:
+                found = list(self._walk(inner, entry.path, entry.numbers, (owner, row.id), {}))
+            yield from found or [self._empty(entry.path, owner)]
+        except UnreadableSubmission as problem:
+            owned = dataclasses.replace(entry, student=owner, problem=str(problem))
+            yield dataclasses.replace(row, entry=owned)
+
+    def _count(self, members: Sequence[zipfile.ZipInfo], is_own: bool) -> None:
+        """Keep all that lies in one archive within its limits, however it is packed."""
+        wanted = [m.file_size for m in members if m.filename.lower().endswith((*SUFFIXES, ARCHIVE_SUFFIX))]
+        size = sum(size for size in wanted if size <= NESTED_LIMIT_BYTES)
+        self._members += len(members)
+        self._bytes += size
+        if is_own:
+            self._own_files += len(wanted)
+            self._own_bytes += size
+        if self._members > MEMBERS_LIMIT or self._own_files > _OWN_FILES_LIMIT:
+            message = _("The archive and those in it hold more than {limit} files.")
+            limit = MEMBERS_LIMIT if self._members > MEMBERS_LIMIT else _OWN_FILES_LIMIT
+            raise UnreadableSubmission(message.format(limit=limit))
+        if self._bytes > _TOTAL_LIMIT_BYTES or self._own_bytes > _OWN_LIMIT_BYTES:
+            message = _("The archive and those in it hold more than {size} MB.")
+            limit = _TOTAL_LIMIT_BYTES if self._bytes > _TOTAL_LIMIT_BYTES else _OWN_LIMIT_BYTES
+            raise UnreadableSubmission(message.format(size=limit // 2**20))
+
+
+def _parts(member: zipfile.ZipInfo) -> tuple[tuple[str, ...], str]:
+    """Return the parts of a member's name, and why it cannot be taken; then the parts are fit to be shown."""
+    try:
+        return tuple(name_parts(member.filename)), ""
+    except UnreadableSubmission as problem:
+        shown = clean(member.filename[-1_000:]).replace("\\", "/").replace("\n", " ")
+        kept = [part[-100:] for part in shown.split("/") if part.strip() and part not in (".", "..")]
+        return tuple(kept[-5:]) or ("?",), str(problem)
+
+
+def _refusal(member: zipfile.ZipInfo, limit_bytes: int) -> str:
+    try:
+        check_member(member, limit_bytes)
+    except UnreadableSubmission as problem:
+        return str(problem)
+    return ""
+
+
+def _key(name: str) -> str:
+    try:
+        return "/".join(name_parts(name))
+    except UnreadableSubmission:
+        return name
+
+
+def _is_passed_over(name: str) -> bool:
+    parts = name.replace("\\", "/").split("/")
+    hidden = any(part.startswith(".") and part not in (".", "..") for part in parts)
+    return hidden or any(part in _PASSED_OVER for part in parts)
+
+
+def _metadata(archive: zipfile.ZipFile) -> dict[str, str]:
+    for number, member in enumerate(archive.infolist()):
+        if member.filename.rsplit("/", 1)[-1] == GRADESCOPE_METADATA:
+            try:
+                return gradescope_students(
+                    read_member(archive, number, _METADATA_LIMIT_BYTES).decode("utf-8", "replace")
+                )
+            except UnreadableSubmission:
+                return {}
+    return {}
+
+
+def _told_apart(found: Sequence[_Found]) -> list[ArchivedEntry]:
+    """Return the rows, with the export's number behind the names that several students have."""
+    ids: dict[str, set[str]] = {}
+    for one in found:
+        if one.entry.student:
+            ids.setdefault(one.entry.student.casefold(), set()).add(one.id)
+    return [
+        dataclasses.replace(one.entry, student=f"{one.entry.student} ({one.id})")
+        if one.id and one.entry.student and len(ids[one.entry.student.casefold()]) > 1
+        else one.entry
+        for one in found
+    ]

@@ -1,0 +1,333 @@
+"""Archives as learning-management systems export them are read, and nothing that an archive can do does harm."""
+
+import contextlib
+import io
+import os
+import stat
+import struct
+import time
+import zipfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from small_course import ANSWERS
+
+from jaxguide.course.library import Course
+from jaxguide.grading import archives, zipped
+from jaxguide.grading.archives import ArchivedEntry, expand, find_archives
+from jaxguide.grading.entry import Entry
+from jaxguide.grading.grade import Grader, GradeSettings
+from jaxguide.grading.grade_class import find_entries
+from jaxguide.grading.lineup import line_up
+from jaxguide.grading.result import State
+from jaxguide.grading.submission import UnreadableSubmission
+
+CODE = ANSWERS["double"].encode()
+Members = Iterable[tuple[str | zipfile.ZipInfo, bytes]]
+
+
+def zip_bytes(members: Members) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def expanded(folder: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> list[ArchivedEntry]:
+    path = folder / "class.zip"
+    path.write_bytes(zip_bytes(members))
+    return expand([path])
+
+
+def only(rows: list[ArchivedEntry]) -> ArchivedEntry:
+    (row,) = rows
+    return row
+
+
+def why_not(row: ArchivedEntry) -> str:
+    with pytest.raises(UnreadableSubmission) as problem:
+        row.read()
+    return str(problem.value)
+
+
+EXPORTS = {
+    "Moodle": (
+        [
+            ("Ada Byron_1201_assignsubmission_file_/small_numbers.ipynb", CODE),
+            ("Bob Lee_1202_assignsubmission_file_/hw_12_345_x.py", CODE),
+            ("Cy Oh_1203_assignsubmission_onlinetext_/onlinetext.html", b"<p>I am ill"),
+        ],
+        {"Ada Byron": True, "Bob Lee": True, "Cy Oh": False},
+    ),
+    "Moodle without folders": (
+        [("Ada Byron_1201_assignsubmission_file_hw.py", CODE), ("Bob_2_assignsubmission_file_hw.py", CODE)],
+        {"Ada Byron": True, "Bob": True},
+    ),
+    "Canvas": (
+        [("byronada_31_4711_homework.ipynb", CODE), ("leebob_LATE_32_4712_homework-2.ipynb", CODE)],
+        {"byronada": True, "leebob": True},
+    ),
+    "Gradescope": (
+        [
+            (
+                "assignment_9_export/submission_metadata.yml",
+                b"---\nsubmission_77:\n  :submitters:\n  - :name: Ada Byron\n    :sid: '1'\n  - :name: Bob Lee\n"
+                b"  :score: 0.0\nsubmission_78:\n  :submitters:\n  - :name: Cy Oh\n",
+            ),
+            ("assignment_9_export/submission_77/hw.py", CODE),
+            ("assignment_9_export/submission_78/hw.py", CODE),
+        ],
+        {"Ada Byron + Bob Lee": True, "Cy Oh": True},
+    ),
+    "an archive for each student": (
+        [("ada.zip", zip_bytes([("hw/hw.ipynb", CODE)])), ("bob.zip", zip_bytes([("notes.pdf", b"%PDF")]))],
+        {"ada": True, "bob": False},
+    ),
+    "Moodle with an archive inside": (
+        [("Ada Byron_1201_assignsubmission_file_/my work.zip", zip_bytes([("hw_12_345_x.py", CODE)]))],
+        {"Ada Byron": True},
+    ),
+    "Moodle with an archive and no folders": (
+        [("Ada Byron_1201_assignsubmission_file_my work.zip", zip_bytes([("a/b/hw_12_345_x.py", CODE)]))],
+        {"Ada Byron": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("system", EXPORTS)
+def test_an_export_names_its_students(tmp_path: Path, system: str) -> None:
+    members, students = EXPORTS[system]
+    rows = expanded(tmp_path, *members)
+    assert {row.student: not row.problem for row in rows} == students
+    assert [row.read() for row in rows if not row.problem] == [CODE] * sum(students.values())
+    assert all(row.path.is_relative_to(tmp_path / "class.zip") for row in rows)
+
+
+def test_two_students_of_one_name_are_two(tmp_path: Path) -> None:
+    rows = expanded(tmp_path, *((f"Ada Byron_{n}_assignsubmission_file_/hw.py", CODE) for n in (12, 13)))
+    assert [row.student for row in rows] == ["Ada Byron (12)", "Ada Byron (13)"]
+
+
+def test_archives_side_by_side_are_a_student_each_and_a_single_one_is_a_class(tmp_path: Path) -> None:
+    (tmp_path / "ada.zip").write_bytes(zip_bytes([("hw.py", CODE)]))
+    assert only(expand(find_archives([tmp_path]))).student is None
+    (tmp_path / "bob.ZIP").write_bytes(zip_bytes([("hw.py", CODE)]))
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "cy.zip").write_bytes(zip_bytes([("hw.py", CODE)]))
+    assert [row.student for row in expand(find_archives([tmp_path]))] == ["ada", "bob"]
+
+
+def test_what_programs_put_into_archives_is_passed_over(tmp_path: Path) -> None:
+    names = ["__MACOSX/._hw.py", ".ipynb_checkpoints/hw-checkpoint.ipynb", "a/__pycache__/hw.py", "a/.git/x.py"]
+    assert only(expanded(tmp_path, *((name, CODE) for name in names), ("a/hw.py", CODE))).path.name == "hw.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("../../evil.py", "outside of the archive"),
+        ("a/../../../evil.py", "outside of the archive"),
+        ("/etc/evil.py", "outside of the archive"),
+        ("..\\..\\evil.py", "outside of the archive"),
+        ("C:\\evil.py", "outside of the archive"),
+        ("C:/evil.py", "outside of the archive"),
+        ("e\x1b[31mvil.py", "cannot be seen"),
+        ("e\nvil.py", "cannot be seen"),
+        ("ev\u202eyp.il.py", "cannot be seen"),
+        ("x" * 300 + ".py", "longer than"),
+        ("a/" * 600 + "evil.py", "longer than"),
+    ],
+)
+def test_a_name_that_is_none_has_a_row_and_is_not_read(tmp_path: Path, name: str, says: str) -> None:
+    inside = tmp_path / "a" / "b"
+    inside.mkdir(parents=True)
+    bad, good = expanded(inside, (name, CODE), ("good.py", CODE))
+    assert says in why_not(bad)
+    assert good.read() == CODE
+    assert str(bad.path).isprintable()
+    assert bad.path.is_relative_to(inside / "class.zip")
+    assert ".." not in bad.path.parts
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [inside / "class.zip"]
+
+
+@pytest.mark.parametrize("name", ["CON.py", "aux.ipynb", "nul.py", "hw .py", "hw..py", "a:b.py", "-rf.py", "$(x).py"])
+def test_names_that_only_some_systems_refuse_are_read(tmp_path: Path, name: str) -> None:
+    assert only(expanded(tmp_path, (name, CODE))).read() == CODE
+
+
+def test_letters_are_compared_in_one_form_and_of_equal_names_the_last_counts(tmp_path: Path) -> None:
+    composed, apart = "Ren\u00e9/hw.py", "Rene\u0301/hw.py"
+    first, last = expanded(tmp_path, (apart, b"first = 1"), (composed, b"last = 1"))
+    assert first.path == last.path
+    assert "after it, which counts" in why_not(first)
+    assert last.read() == b"last = 1"
+
+
+def a_link() -> zipfile.ZipInfo:
+    member = zipfile.ZipInfo("hw.py")
+    member.create_system, member.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    return member
+
+
+def a_pipe() -> zipfile.ZipInfo:
+    member = zipfile.ZipInfo("hw.py")
+    member.create_system, member.external_attr = 3, (stat.S_IFIFO | 0o777) << 16
+    return member
+
+
+def test_links_and_pipes_are_not_followed(tmp_path: Path) -> None:
+    assert "link" in why_not(only(expanded(tmp_path, (a_link(), b"/etc/passwd"))))
+    assert "no ordinary file" in why_not(only(expanded(tmp_path, (a_pipe(), b""))))
+
+
+def test_an_archive_that_is_a_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "class.zip")
+    assert find_archives([tmp_path]) == []
+    assert "no ordinary file" in why_not(only(expand([tmp_path / "class.zip"])))
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    bomb, good = expanded(tmp_path, ("bomb.py", b" " * 40 * 2**20), ("good.py", CODE))
+    assert "packed more than 200 to 1" in why_not(bomb)
+    assert good.read() == CODE
+    inner = zip_bytes([("hw.py", CODE), ("more.txt", b"\0" * 2**26)])
+    assert "packed" in why_not(only(expanded(tmp_path, ("ada.zip", zip_bytes([("bomb.zip", inner * 40)])))))
+    large = os.urandom(2**20)
+    row = only(expanded(tmp_path, ("large.py", large * 60)))
+    assert "larger than 50 MB" in why_not(row)
+
+
+def test_a_file_that_says_it_is_small_gives_no_more_than_it_says(tmp_path: Path) -> None:
+    content = zip_bytes([("hw.py", b" " * 2**20)])
+    lying = content.replace(struct.pack("<I", 2**20), struct.pack("<I", 100))
+    assert lying != content
+    (tmp_path / "class.zip").write_bytes(lying)
+    assert "damaged" in why_not(only(expand([tmp_path / "class.zip"])))
+
+
+def test_archives_in_archives_are_read_to_a_depth_of_two(tmp_path: Path) -> None:
+    content = zip_bytes([("hw.py", CODE)])
+    for depth in range(1, 3):
+        content = zip_bytes([(f"level{depth}.zip", content)])
+    (tmp_path / "class.zip").write_bytes(content)
+    assert only(expand([tmp_path / "class.zip"])).read() == CODE
+    (tmp_path / "class.zip").write_bytes(zip_bytes([("level3.zip", content)]))
+    row = only(expand([tmp_path / "class.zip"]))
+    assert "more than 2 deep" in why_not(row)
+    assert row.student == "level3"
+
+
+def test_a_quine_of_archives_ends(tmp_path: Path) -> None:
+    content = zip_bytes([("hw.py", CODE)])
+    for _depth in range(20):
+        content = zip_bytes([("a.zip", content), ("b.zip", content)])
+    (tmp_path / "class.zip").write_bytes(content)
+    rows = expand([tmp_path / "class.zip"])
+    assert len(rows) == 8
+    assert all("deep" in why_not(row) for row in rows)
+
+
+def test_one_students_thousand_files_are_one_row_and_cost_no_other(tmp_path: Path) -> None:
+    many = zip_bytes((f"{n}.py", b"x") for n in range(1_000))
+    bad, good = expanded(tmp_path, ("ada.zip", many), ("bob.zip", zip_bytes([("hw.py", CODE)])))
+    assert "more than 200 files" in why_not(bad)
+    assert (bad.student, good.student) == ("ada", "bob")
+    assert good.read() == CODE
+
+
+def test_an_archive_of_too_many_files_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipped, "MEMBERS_LIMIT", 10)
+    row = only(expanded(tmp_path, *((f"{n}.py", b"x") for n in range(11))))
+    assert "holds 11 files; at most 10" in why_not(row)
+    monkeypatch.setattr(zipped, "DIRECTORY_LIMIT_BYTES", 100)
+    assert "lists more files" in why_not(only(expanded(tmp_path, *((f"{n}.py", b"x") for n in range(5)))))
+
+
+def test_all_together_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "_TOTAL_LIMIT_BYTES", 2**20)
+    assert "more than 1 MB" in why_not(only(expanded(tmp_path, *((f"{n}.py", os.urandom(2**19)) for n in range(3)))))
+
+
+def test_encrypted_files_ask_for_open_ones(tmp_path: Path) -> None:
+    content = bytearray(zip_bytes([("hw.py", CODE)]))
+    content[6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    (tmp_path / "class.zip").write_bytes(content)
+    assert "without a password" in why_not(only(expand([tmp_path / "class.zip"])))
+
+
+def test_packings_that_take_what_memory_they_like_are_refused(tmp_path: Path) -> None:
+    for packing in (zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2):
+        member = zipfile.ZipInfo("hw.py")
+        member.compress_type = packing
+        assert "ordinary zip archive" in why_not(only(expanded(tmp_path, (member, CODE))))
+
+
+@pytest.mark.parametrize("name", ["work.tar.gz", "work.rar", "work.7z", "work.tgz"])
+def test_archives_of_other_kinds_have_a_row_that_says_so(tmp_path: Path, name: str) -> None:
+    row = only(expanded(tmp_path, (f"Ada_12_assignsubmission_file_/{name}", b"x")))
+    assert row.student == "Ada"
+    assert "hand in a zip archive" in why_not(row)
+
+
+def test_damage_is_said_of_the_file_that_has_it(tmp_path: Path) -> None:
+    content = zip_bytes([("bad.py", os.urandom(5000)), ("good.py", CODE)])
+    (tmp_path / "class.zip").write_bytes(content[:1000] + b"\0" * 100 + content[1100:])
+    bad, good = expand([tmp_path / "class.zip"])
+    assert "damaged in the archive" in why_not(bad)
+    assert good.read() == CODE
+
+
+def test_no_bytes_of_an_archive_stop_the_grader(tmp_path: Path) -> None:
+    """Each byte changed, and the end cut off at each place: rows, or a sentence, and no other exception."""
+    content = zip_bytes([("ada_12_345_hw.py", CODE), ("bob.zip", zip_bytes([("hw.py", CODE)]))])
+    path = tmp_path / "class.zip"
+    for place in range(len(content)):
+        for broken in (content[:place], content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]):
+            path.write_bytes(broken)
+            rows = expand([path])
+            assert rows
+            for row in rows:
+                with contextlib.suppress(UnreadableSubmission):
+                    row.read()
+
+
+def test_a_directory_of_64_bit_sizes_is_measured_before_it_is_read(tmp_path: Path) -> None:
+    end = struct.pack("<4sQHHIIQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, 2**40, 0)
+    locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, 0, 1)
+    tail = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 2**16 - 1, 2**16 - 1, 2**32 - 1, 2**32 - 1, 0)
+    (tmp_path / "class.zip").write_bytes(end + locator + tail)
+    assert "lists more files" in why_not(only(expand([tmp_path / "class.zip"])))
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"no archive", zlib.compress(CODE), b"PK\x05\x06" + bytes(18)])
+def test_what_is_no_archive_is_one_row(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "class.zip").write_bytes(content)
+    assert "archive" in why_not(only(expand([tmp_path / "class.zip"])))
+
+
+def test_the_time_of_a_file_is_when_it_was_changed(tmp_path: Path) -> None:
+    old, new = zipfile.ZipInfo("old.py", (2024, 1, 2, 3, 4, 6)), zipfile.ZipInfo("new.py", (2024, 1, 2, 3, 4, 8))
+    first, second = expanded(tmp_path, (old, CODE), (new, CODE))
+    assert second.modified_s - first.modified_s == 2
+    assert time.localtime(first.modified_s).tm_year == 2024
+
+
+def test_a_class_in_an_archive_is_lined_up_and_graded(course: Course, tmp_path: Path) -> None:
+    newer = zipfile.ZipInfo("Ada Byron_12_assignsubmission_file_/again.py", (2024, 5, 1, 0, 0, 0))
+    older = zipfile.ZipInfo("Ada Byron_12_assignsubmission_file_/first.py", (2024, 4, 1, 0, 0, 0))
+    members = [(newer, CODE), (older, CODE), ("Bob_13_assignsubmission_file_/../../x.py", CODE)]
+    (tmp_path / "class.zip").write_bytes(zip_bytes(members))
+    entries: list[Entry] = find_entries([tmp_path / "class.zip"], tmp_path / "results")
+    files = line_up(entries, course, roots=[tmp_path / "class.zip"], roster=["ada byron", "Bob"]).files
+    names = [(one.student, one.entry.path.name, one.superseded) for one in files]
+    assert names[:2] == [("ada byron", "again.py", False), ("ada byron", "first.py", True)]
+    grader = Grader(course, GradeSettings(only=frozenset({"double"})))
+    graded = grader.grade(files[0].entry)
+    assert (graded.state, graded.score) == (State.GRADED, 1)
+    refused = grader.grade(files[2].entry)
+    assert refused.state is State.UNREADABLE
+    assert "outside of the archive" in (refused.unreadable or "")
