@@ -5,7 +5,7 @@ import hashlib
 import sys
 import time
 import traceback
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.course import digest
@@ -14,10 +14,10 @@ from jaxguide.course.draw import DEFAULT_SEED
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judge import Judging
 from jaxguide.course.library import Course
-from jaxguide.course.verdict import Verdict
-from jaxguide.grading.box import LANDLOCK
+from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import Entry, FileEntry
+from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.plan import lessons_of, make_plan
 from jaxguide.grading.references import References
 from jaxguide.grading.remote import GraderError, NotGraded
@@ -31,6 +31,9 @@ from jaxguide.text import _
 __all__ = ["GradeSettings", "Grader", "SubmissionResult", "find_submissions", "grade"]
 
 _FOLDERS_PASSED_OVER = frozenset({"__pycache__", "node_modules"})
+
+
+Tell = Callable[[Path, ExerciseResult], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +101,7 @@ def grade(
     hidden: bool = True,
     only: Collection[str] | None = None,
     tier: str | None = None,
+    trust_submissions: bool = False,
     conceal: Sequence[Path] = (),
 ) -> Iterator[SubmissionResult]:
     """Grade files and the files below folders, one after the other; yield each file's result as it comes.
@@ -105,7 +109,7 @@ def grade(
     Args:
         paths: notebooks, Python files, folders.
         course: the course, with its keys.
-        seed, limits, all_or_nothing, hidden, only, tier, conceal: as in `GradeSettings`.
+        seed, limits, all_or_nothing, hidden, only, tier, trust_submissions, conceal: as in `GradeSettings`.
 
     Raises:
         GraderError: workers do not start here.
@@ -119,6 +123,7 @@ def grade(
         hidden=hidden,
         only=None if only is None else frozenset(only),
         tier=tier,
+        trust_submissions=trust_submissions,
         conceal=(*conceal, *files),
     )
     grader = Grader(course, settings)
@@ -135,22 +140,40 @@ def _no_exercise(submission: Submission) -> str:
     return message.format(said=said, label=broken.label, error=broken.error.message, line=broken.error.line or "?")
 
 
+def _find_tier(settings: GradeSettings) -> Tier:
+    try:
+        tier = find_tier(settings.tier)
+    except IsolationError as error:
+        raise GraderError(str(error)) from error
+    if tier.asks_for_trust and not settings.trust_submissions:
+        message = _(
+            "Nothing keeps a submission from reading the key, the hidden inputs and your files here. Isolation is "
+            "{tier}. If you trust everybody who sent something, grade with --trust-submissions."
+        )
+        raise GraderError(message.format(tier=tier))
+    return tier
+
+
 class Grader:
     """Grade any number of submissions with the same settings, from any thread.
 
     Args:
         course: the course, with its keys.
         settings: how.
+        tell: is told each exercise of a file as soon as its checks have run.
+
+    Raises:
+        GraderError: the isolation asked for does not hold here, or none does and submissions are not trusted.
     """
 
-    def __init__(self, course: Course, settings: GradeSettings):
-        self.course, self.settings = course, settings
+    def __init__(self, course: Course, settings: GradeSettings, tell: Tell = lambda path, result: None):
+        self.course, self.settings, self._tell = course, settings, tell
         self.course_digest = course_digest(course)
         self._inputs_digest = digest.course_digest(course)
         self._references = References()
         concealed = (course.places.solutions, *(path for path in settings.conceal if not holds_python(path)))
         self._surroundings = Surroundings(
-            tuple(path.absolute() for path in concealed), settings.limits, settings.tier or LANDLOCK
+            tuple(path.absolute() for path in concealed), settings.limits, _find_tier(settings)
         )
 
     def grade(self, submitted: Path | Entry) -> SubmissionResult:
@@ -207,8 +230,13 @@ class Grader:
                         why_not = _ask(session, judging, hidden)
                         if why_not is not None:
                             not_graded[judging.exercise.name] = why_not
+                        elif hidden:
+                            self._tell(result.path, judging.end())
             result.repairs += [*plan.repairs, *session.repairs]
-            result.tier, result.versions = session.protection, session.versions
+            if session.tier is not None:
+                result.tier = session.tier.name
+                result.layers = session.tier.to_plain()["layers"]
+            result.versions = session.versions
         for judging in judgings:
             if judging.exercise.name not in not_graded:
                 result.results.append(judging.end())

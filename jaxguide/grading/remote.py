@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
 from jaxguide.grading import wire
-from jaxguide.grading.box import LANDLOCK
+from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.usage import TOKEN_VARIABLE, Limits, ProcessTree
 from jaxguide.text import _
 
@@ -30,7 +30,6 @@ _BOOT = (
     "import json, sys; places = json.loads(sys.argv[1]);"
     "sys.path[:0] = [p for p in places[:1] if p not in sys.path];"
     "sys.path += [p for p in places if p not in sys.path];"
-    "from jaxguide.grading.supervisor import supervise; supervise();"
     "from jaxguide.grading.worker import main; main()"
 )
 
@@ -49,14 +48,18 @@ class WorkerProcess:
     Args:
         hidden: folders and files that it must not see.
         limits: what one exercise may use.
-        protection: the best protection to try.
+        tier: what keeps it from everything else; by default the best that holds here.
 
     Raises:
         GraderError: it does not start.
     """
 
-    def __init__(self, hidden: Sequence[Path] = (), limits: Limits | None = None, protection: str = LANDLOCK):
+    def __init__(self, hidden: Sequence[Path] = (), limits: Limits | None = None, tier: Tier | None = None):
         self.limits = limits or Limits()
+        try:
+            self.tier = find_tier() if tier is None else tier
+        except IsolationError as error:
+            raise GraderError(str(error)) from error
         self.is_alive = True
         self._scratch = Path(tempfile.mkdtemp(prefix="jaxguide-worker-"))
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
@@ -81,24 +84,23 @@ class WorkerProcess:
         self._received: queue.SimpleQueue[bytes | wire.WireError | None] = queue.SimpleQueue()
         self._count = 0
         # By the pipe: an argument has a limit of 128 KiB on Linux, and can be read by whoever lists processes.
-        config = json.dumps(self._config(hidden, protection)).encode("ascii") + b"\n"
+        config = json.dumps(self._config(hidden)).encode("ascii") + b"\n"
         self._thread = threading.Thread(target=self._carry, args=(config,), daemon=True)
         self._thread.start()
         try:
             ready = self._wait(_START_LIMIT_S)
             self._tree.start(base_memory=True)
-            self.protection = str(ready["protection"])
             self.versions = {str(name): str(version) for name, version in ready["versions"].items()}
         except (AnswerGone, wire.WireError, KeyError) as problem:
             said = self._last_output()
             self.kill()
             raise GraderError(_("A worker process did not start: {said}").format(said=said or problem)) from problem
 
-    def _config(self, hidden: Sequence[Path], protection: str) -> dict[str, Any]:
+    def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
         return {
             "hidden": [str(path) for path in hidden],
             "scratch": str(self._scratch),
-            "protection": protection,
+            "tier": self.tier.to_plain(),
             "memory_bytes": self.limits.memory_bytes,
             "file_bytes": self.limits.file_bytes,
             "cpu_s": int(self.limits.cpu_s * _CPU_BACKSTOP_FACTOR) + 60,

@@ -10,6 +10,7 @@ from jaxguide.course.answer import Answer
 from jaxguide.course.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.answers import BrokenAnswer, RemoteAnswer
+from jaxguide.grading.isolation import Tier
 from jaxguide.grading.plan import Plan, PlannedCell
 from jaxguide.grading.remote import NotGraded, WorkerProcess, broken_reply, out_of_memory
 from jaxguide.grading.running import Running
@@ -26,13 +27,13 @@ class Surroundings:
     Args:
         hidden: folders and files that no worker may see.
         limits: what one exercise may use.
-        protection: the best protection to try.
+        tier: what keeps it from everything else.
         running: knows the workers, so that they can be ended from another thread.
     """
 
     hidden: tuple[Path, ...]
     limits: Limits
-    protection: str
+    tier: Tier
     running: Running = dataclasses.field(default_factory=Running)
 
 
@@ -47,7 +48,7 @@ class Session:
         self.names = list(names)
         self.limits = surroundings.limits
         self.repairs: list[str] = []
-        self.protection = ""
+        self.tier: Tier | None = None
         self.versions: dict[str, str] = {}
         self._surroundings = surroundings
         self._worker: WorkerProcess | None = None
@@ -134,9 +135,9 @@ class Session:
 
     def _start(self) -> WorkerProcess:
         around = self._surroundings
-        start = functools.partial(WorkerProcess, around.hidden, around.limits, around.protection)
+        start = functools.partial(WorkerProcess, around.hidden, around.limits, around.tier)
         self._worker = worker = around.running.start(start)
-        self.protection, self.versions = worker.protection, worker.versions
+        self.tier, self.versions = worker.tier, worker.versions
         try:
             failed = worker.request("setup", source=self.plan.setup)["failed"]
         except AnswerGone as gone:

@@ -10,8 +10,11 @@ from pathlib import Path
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
-def supervise() -> None:
+def supervise(pipes: tuple[int, int]) -> None:
     """Go on as the worker, in a child of this process; this process waits for it and ends as it ended.
+
+    Args:
+        pipes: the descriptors that are the worker's alone: the grader sees their end when the worker is gone.
 
     A submission's process that leaves its session and its parent becomes a child of this one, not of init, so that it
     can be found and ended whatever it did to its environment. Only Linux has this; elsewhere nothing happens.
@@ -25,11 +28,10 @@ def supervise() -> None:
     worker = os.fork()
     if worker == 0:
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != supervisor:  # it ended before the line above
+        if os.getppid() not in (supervisor, 0):  # it ended before the line above; 0: it is in another namespace
             os._exit(1)
         return
-    for descriptor in (0, 1):
-        # The pipes are the worker's: the grader sees their end when the worker is gone.
+    for descriptor in pipes:
         os.close(descriptor)
     status = _wait_for(worker)
     _end_orphans()

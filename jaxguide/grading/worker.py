@@ -21,11 +21,11 @@ FIRST_PRIVATE_DESCRIPTOR = 200
 def main() -> None:
     """Set up the box, then serve requests until the grader closes the pipe."""
     incoming, outgoing = _take_pipes()
-    _write(outgoing, _enter_box(incoming))
+    _write(outgoing, _enter_box(incoming, outgoing))
     _serve(incoming, outgoing)
 
 
-def _enter_box(incoming: int) -> bytes:
+def _enter_box(incoming: int, outgoing: int) -> bytes:
     """Read from the grader what the box is to be like, set it up, and return the frame that says so.
 
     Nothing of it stays for the submission to read: the hidden paths name other students.
@@ -33,20 +33,21 @@ def _enter_box(incoming: int) -> bytes:
     with open(incoming, "rb", closefd=False) as pipe:  # nothing follows the line until the grader has our answer
         config = json.loads(pipe.readline())
     os.umask(0o077)
-    from pathlib import Path
-
     from jaxguide import compat
-    from jaxguide.grading import box
+    from jaxguide.grading import isolation
+    from jaxguide.grading.supervisor import supervise
 
     compat.set_print_flag()  # reads which jaxlib is installed, which may not be possible in the box
-    hidden = [Path(path) for path in config["hidden"]]
-    protection = box.hide(hidden, Path(config["scratch"]), config["protection"])
+    tier = isolation.Tier.from_plain(config["tier"])
+    isolation.enter_outer(tier, config)
+    supervise(pipes=(incoming, outgoing))
+    isolation.enter_inner(tier, config)
 
     _start_jax()
     from jaxguide.grading.wire import encode
 
-    box.limit(config["memory_bytes"], config["file_bytes"], config["cpu_s"])
-    return encode({"id": 0, "ready": True, "protection": protection, "versions": _versions()})
+    isolation.limit(config["memory_bytes"], config["file_bytes"], config["cpu_s"])
+    return encode({"id": 0, "ready": True, "versions": _versions()})
 
 
 def _take_pipes() -> tuple[int, int]:

@@ -12,8 +12,7 @@ from small_course import write_course
 
 from jaxguide.course.evaluate import Request
 from jaxguide.course.library import Course
-from jaxguide.grading import landlock
-from jaxguide.grading.box import AUDIT_HOOK, LANDLOCK
+from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, find_tier, landlock
 from jaxguide.grading.remote import WorkerProcess
 
 SECRET = "the secret of the key"
@@ -50,7 +49,7 @@ WAYS = {
     "source of a check": "inspect.getsource(load(KEY))",
 }
 
-# Beyond what an audit hook can hold off; Landlock does.
+# Beyond what an audit hook can hold off; the layers of the better tiers do.
 DEEPER = {
     "another submission": "open(OTHER).read()",
     "the book": "open(KEY.replace('solutions', 'exercises')).read()",
@@ -133,8 +132,8 @@ def attempt(way, key, other):
 """
 
 
-def _worker(course: Course, other: Path, protection: str) -> WorkerProcess:
-    worker = WorkerProcess([course.places.solutions, other], protection=protection)
+def _worker(course: Course, other: Path, tier: str) -> WorkerProcess:
+    worker = WorkerProcess([course.places.solutions, other], tier=find_tier(tier))
     failed = worker.request("define", cell=1, source=TOOLS, exercises=["attempt"], starters=[])["failed"]
     assert failed is None
     return worker
@@ -147,20 +146,21 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def confined(course: Course, other: Path) -> Iterator[WorkerProcess]:
-    if not landlock.version():
-        pytest.skip("this kernel has no Landlock")
-    worker = _worker(course, other, LANDLOCK)
-    assert worker.protection == LANDLOCK
+@pytest.fixture(scope="module", params=[STRONG, MEDIUM])
+def confined(course: Course, other: Path, request: pytest.FixtureRequest) -> Iterator[WorkerProcess]:
+    try:
+        worker = _worker(course, other, request.param)
+    except IsolationError as error:
+        pytest.skip(str(error))
+    assert worker.tier.name == request.param
     yield worker
     worker.kill()
 
 
 @pytest.fixture(scope="module")
 def hooked(course: Course, other: Path) -> Iterator[WorkerProcess]:
-    worker = _worker(course, other, AUDIT_HOOK)
-    assert worker.protection == AUDIT_HOOK
+    worker = _worker(course, other, PROCESS)
+    assert worker.tier.name == PROCESS
     yield worker
     worker.kill()
 
@@ -177,14 +177,14 @@ def test_the_key_is_there_to_be_read(course: Course) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_landlock_keeps_the_key(confined: WorkerProcess, course: Course, other: Path, way: str) -> None:
+def test_every_layered_tier_keeps_the_key(confined: WorkerProcess, course: Course, other: Path, way: str) -> None:
     assert attempt(confined, WAYS[way], course, other).startswith("refused")
 
 
 @pytest.mark.parametrize("way", DEEPER)
-def test_landlock_keeps_everything_else(confined: WorkerProcess, course: Course, other: Path, way: str) -> None:
-    if way == "a signal to the grader" and landlock.version() < 6:
-        pytest.skip("Landlock of this kernel does not scope signals")
+def test_every_layered_tier_keeps_everything_else(
+    confined: WorkerProcess, course: Course, other: Path, way: str
+) -> None:
     assert attempt(confined, DEEPER[way], course, other).startswith("refused")
 
 
@@ -222,7 +222,7 @@ def test_nothing_of_the_graders_environment_is_there(
 ) -> None:
     monkeypatch.setenv("SECRET_TOKEN", SECRET)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    worker = _worker(course, other, LANDLOCK)
+    worker = _worker(course, other, find_tier().name)
     try:
         got = attempt(worker, "(dict(os.environ), sys.path, sys.argv, os.getcwd())", course, other)
         assert SECRET not in got
@@ -236,11 +236,12 @@ import sys
 from pathlib import Path
 import jaxguide
 from jaxguide.course.evaluate import Request
+from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.remote import WorkerProcess
 
 folder = Path(jaxguide.__file__).parent / "_course"
 assert "installed" in str(folder), folder
-worker = WorkerProcess([folder / "solutions"], protection=sys.argv[1])
+worker = WorkerProcess([folder / "solutions"], tier=find_tier(sys.argv[1]))
 source = Path(sys.argv[2]).read_text()
 assert worker.request("define", cell=1, source=source, exercises=["attempt"], starters=[])["failed"] is None
 ways = {
@@ -257,15 +258,19 @@ worker.kill()
 """
 
 
-@pytest.mark.parametrize("protection", [LANDLOCK, AUDIT_HOOK])
-def test_the_key_inside_an_installed_package_is_kept_too(tmp_path: Path, protection: str) -> None:
+@pytest.mark.parametrize("tier", [STRONG, MEDIUM, PROCESS])
+def test_the_key_inside_an_installed_package_is_kept_too(tmp_path: Path, tier: str) -> None:
     installed = tmp_path / "installed"
-    package = Path(landlock.__file__).parents[1]
+    try:
+        find_tier(tier)
+    except IsolationError as error:
+        pytest.skip(str(error))
+    package = Path(landlock.__file__).parents[2]
     shutil.copytree(package, installed / "jaxguide", ignore=shutil.ignore_patterns("__pycache__"))
     (installed / "jaxguide" / "_course").mkdir()
     write_course(installed / "jaxguide" / "_course")
     (tmp_path / "tools.py").write_text(TOOLS)
-    command = [sys.executable, "-c", IN_A_WHEEL, protection, str(tmp_path / "tools.py")]
+    command = [sys.executable, "-c", IN_A_WHEEL, tier, str(tmp_path / "tools.py")]
     environment = {**os.environ, "PYTHONPATH": str(installed)}
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -13,6 +13,7 @@ from small_course import ANSWERS, FACTORS, without
 from jaxguide.course.library import Course
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.grade import SubmissionResult, grade
+from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.usage import TOKEN_VARIABLE, Limits
 
 Notebook = Callable[..., Path]
@@ -173,8 +174,6 @@ HARMLESS = [
     "for d in range(3, 100):\n    try: os.write(d, b'garbage')\n    except OSError: pass",
     "os.closerange(0, 100)",
     "sys.stdout = sys.stderr = sys.stdin = None",
-    "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(100)\n    os._exit(0)",
-    "os.fork()",
     "import threading\nthreading.Thread(target=time.sleep, args=(100,), daemon=True).start()",
     "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nimport atexit\natexit.register(time.sleep, 100)",
 ]
@@ -185,6 +184,14 @@ def test_what_does_no_harm_passes(course: Course, notebook: Notebook, quick: Lim
     bodies = HARMLESS[start : start + 4]
     results = in_calls(course, notebook, quick, bodies)
     assert [(body, r.verdict.value) for body, r in zip(bodies, results, strict=True)] == [(b, "passed") for b in bodies]
+
+
+@pytest.mark.skipif(not find_tier().uses("seccomp"), reason="this machine cannot refuse a fork")
+def test_who_forks_is_refused_and_told(course: Course, notebook: Notebook, quick: Limits) -> None:
+    (result,) = in_calls(course, notebook, quick, ["os.fork()"])
+    assert result.verdict.value == "error"
+    assert result.first_failure is not None
+    assert "PermissionError" in result.first_failure.message
 
 
 def test_no_patch_in_the_worker_changes_a_mark(course: Course, notebook: Notebook, quick: Limits) -> None:

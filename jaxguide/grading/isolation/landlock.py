@@ -1,10 +1,9 @@
-"""Confine this process by Landlock, the Linux kernel's unprivileged sandbox, through ctypes.
+"""Confine this process by Landlock, the Linux kernel's unprivileged sandbox.
 
 What is not granted is refused, for this process, its threads started later and its children, and cannot be taken back.
 See https://docs.kernel.org/userspace-api/landlock.html; the numbers are the kernel's.
 """
 
-import ctypes
 import os
 import stat
 import struct
@@ -12,10 +11,11 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from jaxguide.grading.isolation.syscalls import PR_SET_NO_NEW_PRIVS, call_number, prctl
+
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG = 1
 _RULE_PATH_BENEATH = 1
-_NO_NEW_PRIVILEGES = 38
 
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 _FILE_RIGHTS = (1 << 1) | _READ_FILE | (1 << 14)  # write, read, truncate
@@ -34,7 +34,7 @@ def version() -> int:
     if not sys.platform.startswith("linux"):
         return 0
     try:
-        return _call(_CREATE_RULESET, None, 0, _VERSION_FLAG)
+        return call_number(_CREATE_RULESET, None, 0, _VERSION_FLAG)
     except (OSError, AttributeError):
         return 0
 
@@ -57,7 +57,7 @@ def confine(readable: Iterable[Path], writable: Iterable[Path], hidden: Sequence
     network, scope = (3 if found >= 4 else 0), (3 if found >= 6 else 0)
     attributes = struct.pack("<QQQ", handled, network, scope)[: 24 if found >= 6 else 16 if found >= 4 else 8]
     try:
-        ruleset = _call(_CREATE_RULESET, attributes, len(attributes), 0)
+        ruleset = call_number(_CREATE_RULESET, attributes, len(attributes), 0)
     except OSError as error:
         raise LandlockMissing(str(error)) from error
     try:
@@ -66,11 +66,9 @@ def confine(readable: Iterable[Path], writable: Iterable[Path], hidden: Sequence
                 _grant(ruleset, part, _READ & handled)
         for path in writable:
             _grant(ruleset, path, _WRITE & handled)
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
-            raise LandlockMissing("no-new-privileges was refused")
         try:
-            _call(_RESTRICT_SELF, ruleset, 0)
+            prctl(PR_SET_NO_NEW_PRIVS, 1)
+            call_number(_RESTRICT_SELF, ruleset, 0)
         except OSError as error:
             raise LandlockMissing(str(error)) from error
     finally:
@@ -104,16 +102,6 @@ def _grant(ruleset: int, path: Path, rights: int) -> None:
     try:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= _FILE_RIGHTS
-        _call(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, struct.pack("<Qi", rights, descriptor), 0)
+        call_number(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, struct.pack("<Qi", rights, descriptor), 0)
     finally:
         os.close(descriptor)
-
-
-def _call(number: int, *arguments: int | bytes | None) -> int:
-    libc = ctypes.CDLL(None, use_errno=True)
-    converted = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    result = int(libc.syscall(ctypes.c_long(number), *converted))
-    if result < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return result

@@ -1,0 +1,20 @@
+"""Keep a submission's process from the key, from the disk, from the network and from everybody else's processes."""
+
+from jaxguide.grading.isolation.enter import enter_inner, enter_outer
+from jaxguide.grading.isolation.find import find_tier
+from jaxguide.grading.isolation.rlimits import limit
+from jaxguide.grading.isolation.tier import MEDIUM, NAMES, PROCESS, STRONG, IsolationError, Layer, Tier
+
+__all__ = [
+    "MEDIUM",
+    "NAMES",
+    "PROCESS",
+    "STRONG",
+    "IsolationError",
+    "Layer",
+    "Tier",
+    "enter_inner",
+    "enter_outer",
+    "find_tier",
+    "limit",
+]

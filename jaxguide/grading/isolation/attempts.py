@@ -1,0 +1,345 @@
+"""What a submission must not manage, tried for real by the probe, and what it must still be able to do.
+
+An attempt that raises `OSError` was prevented. Each must succeed where its layer is off: the tests see to that.
+"""
+
+import ctypes
+import dataclasses
+import errno
+import os
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jaxguide.grading.isolation import rlimits, syscalls
+from jaxguide.grading.isolation.tier import (
+    AUDIT_HOOK,
+    CAPABILITIES,
+    IPC_NAMESPACE,
+    LANDLOCK,
+    MOUNT_NAMESPACE,
+    NET_NAMESPACE,
+    NO_NEW_PRIVILEGES,
+    ORDINARY_USER,
+    PID_NAMESPACE,
+    RLIMITS,
+    SECCOMP,
+    USER_NAMESPACE,
+)
+
+SCRATCH_BYTES = 2**20
+_SHARED_MEMORY_SIZE = 4096
+
+
+class Prevented(OSError):
+    """The system did not refuse, and yet nothing came of it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Bait:
+    """What the probe lays out for its children to reach for.
+
+    Args:
+        secret: a file that is hidden.
+        outside: a folder that anyone may write to, beside the scratch.
+        scratch: the folder that may be written to.
+        address: where somebody listens on this machine.
+        message_key: the key of a shared memory segment.
+        prober: the number of the process that asks.
+        user_namespace: the name of that process's namespace of users.
+    """
+
+    secret: str
+    outside: str
+    scratch: str
+    address: tuple[str, int]
+    message_key: int
+    prober: int
+    user_namespace: str
+
+
+def read_secret(bait: Bait) -> None:
+    Path(bait.secret).read_text()
+
+
+def write_outside(bait: Bait) -> None:
+    (Path(bait.outside) / f"stray-{os.urandom(4).hex()}").write_text("x")
+
+
+def list_the_root(_bait: Bait) -> None:
+    if not {"bin", "boot", "home"} & set(os.listdir("/")):
+        raise Prevented(errno.ENOENT, "a root with nothing of the machine's")
+
+
+def fill_the_scratch(bait: Bait) -> None:
+    with open(Path(bait.scratch, "large"), "wb") as file:
+        for _mebibyte in range(2 * SCRATCH_BYTES // 2**20):
+            file.write(bytes(2**20))
+
+
+def fork(_bait: Bait) -> None:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def start_a_program(_bait: Bait) -> None:
+    """Ask for a program that does not exist, as one that does would take this process's place."""
+    with _unless(errno.ENOENT):
+        os.execv("/no/such/program", ["program"])
+
+
+def open_a_socket(_bait: Bait) -> None:
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
+
+
+def open_a_local_socket(_bait: Bait) -> None:
+    socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).close()
+
+
+def connect_on_the_machine(bait: Bait) -> None:
+    socket.create_connection(bait.address, timeout=5).close()
+
+
+def trace_a_process(_bait: Bait) -> None:
+    with _unless(errno.ESRCH):
+        syscalls.call("ptrace", 16, -1, 0, 0)  # attach to a process that does not exist
+
+
+def read_a_process(_bait: Bait) -> None:
+    syscalls.call("process_vm_readv", os.getpid(), None, 0, None, 0, 0)
+
+
+def signal_the_prober(bait: Bait) -> None:
+    os.kill(bait.prober, 0)
+
+
+def signal_its_group(_bait: Bait) -> None:
+    os.kill(0, 0)
+
+
+def limit_the_prober(bait: Bait) -> None:
+    syscalls.call("prlimit64", bait.prober, 7, None, None)
+
+
+def be_told_by_signal(_bait: Bait) -> None:
+    import fcntl
+
+    reading, writing = os.pipe()
+    fcntl.fcntl(reading, fcntl.F_SETOWN, os.getpid())
+    os.close(reading)
+    os.close(writing)
+
+
+def outlive_its_parent(_bait: Bait) -> None:
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, 0)
+
+
+def keep_a_key(_bait: Bait) -> None:
+    syscalls.call("add_key", b"user", b"jaxguide", b"x", 1, -3)
+
+
+def set_up_io_uring(_bait: Bait) -> None:
+    with _unless(errno.EFAULT, errno.EINVAL):
+        syscalls.call("io_uring_setup", 1, None)
+
+
+def load_bpf(_bait: Bait) -> None:
+    with _unless(errno.EINVAL, errno.EFAULT, errno.E2BIG):
+        syscalls.call("bpf", -1, None, 0)
+
+
+def watch_page_faults(_bait: Bait) -> None:
+    with _unless(errno.EINVAL):
+        syscalls.call("userfaultfd", -1)
+
+
+def watch_performance(_bait: Bait) -> None:
+    with _unless(errno.EFAULT, errno.EINVAL):
+        syscalls.call("perf_event_open", None, 0, -1, -1, 0)
+
+
+def make_memory_files(_bait: Bait) -> None:
+    os.close(os.memfd_create("probe"))
+
+
+def make_a_namespace(_bait: Bait) -> None:
+    syscalls.call("unshare", 0)
+
+
+def enter_a_namespace(_bait: Bait) -> None:
+    with _unless(errno.EBADF):
+        syscalls.call("setns", -1, 0)
+
+
+def ask_for_mounts(_bait: Bait) -> None:
+    with _unless(errno.EBADF):
+        syscalls.call("open_tree", -1, b"nowhere", 0)
+
+
+def find_shared_memory(bait: Bait) -> None:
+    if ctypes.CDLL(None, use_errno=True).shmget(bait.message_key, _SHARED_MEMORY_SIZE, 0) < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def see_the_prober(bait: Bait) -> None:
+    os.kill(bait.prober, 0)
+
+
+def stay_in_the_users_namespace(bait: Bait) -> None:
+    if os.readlink("/proc/self/ns/user") != bait.user_namespace:
+        raise Prevented(errno.EPERM, "another namespace of users")
+
+
+def be_root(_bait: Bait) -> None:
+    os.setresuid(0, 0, 0)
+
+
+def mount_something(bait: Bait) -> None:
+    syscalls.call("mount", b"none", os.fsencode(bait.scratch), b"tmpfs", 0, None)
+    syscalls.call("umount2", os.fsencode(bait.scratch), 2)
+
+
+def hold_a_capability(_bait: Bait) -> None:
+    from jaxguide.grading.isolation.privileges import READING, effective_capabilities
+
+    if not effective_capabilities() & ~READING:
+        raise Prevented(errno.EPERM, "no capabilities")
+
+
+def gain_privileges(_bait: Bait) -> None:
+    if syscalls.prctl(syscalls.PR_GET_NO_NEW_PRIVS):
+        raise Prevented(errno.EPERM, "no new privileges")
+
+
+def open_many_files(_bait: Bait) -> None:
+    opened: list[int] = []
+    try:
+        for _file in range(rlimits.DESCRIPTORS + 1):
+            opened.append(os.open(os.devnull, os.O_RDONLY))  # noqa: PERF401  (those opened are closed)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def write_a_large_file(bait: Bait) -> None:
+    # Python ignores the signal that the system sends, and gets an error instead.
+    with open(Path(bait.scratch, "longest"), "wb") as file:
+        file.truncate(FILE_BYTES + 1)
+
+
+def take_much_memory(_bait: Bait) -> None:
+    import mmap
+
+    mmap.mmap(-1, MEMORY_BYTES + 2**20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+
+
+FILE_BYTES, MEMORY_BYTES = 2**16, 2**28
+
+# For each layer, what it alone must prevent.
+MUST_FAIL: dict[str, tuple[Callable[[Bait], None], ...]] = {
+    USER_NAMESPACE: (stay_in_the_users_namespace,),
+    PID_NAMESPACE: (see_the_prober,),
+    NET_NAMESPACE: (connect_on_the_machine,),
+    IPC_NAMESPACE: (find_shared_memory,),
+    MOUNT_NAMESPACE: (read_secret, write_outside, list_the_root, fill_the_scratch),
+    ORDINARY_USER: (be_root,),
+    CAPABILITIES: (hold_a_capability, mount_something),
+    NO_NEW_PRIVILEGES: (gain_privileges,),
+    RLIMITS: (open_many_files, write_a_large_file, take_much_memory),
+    LANDLOCK: (read_secret, write_outside, list_the_root),
+    AUDIT_HOOK: (read_secret, start_a_program),
+    SECCOMP: (
+        *(fork, start_a_program, open_a_socket, open_a_local_socket, connect_on_the_machine, trace_a_process),
+        *(read_a_process, signal_the_prober, signal_its_group, limit_the_prober, be_told_by_signal),
+        *(outlive_its_parent, keep_a_key, set_up_io_uring, load_bpf, watch_page_faults, watch_performance),
+        *(make_memory_files, make_a_namespace, enter_a_namespace, ask_for_mounts),
+    ),
+}
+
+
+def start_a_thread(_bait: Bait) -> None:
+    done: list[bool] = []
+    thread = threading.Thread(target=done.append, args=(True,))
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise OSError(errno.EAGAIN, str(error)) from None
+    thread.join()
+
+
+def pair_sockets(_bait: Bait) -> None:
+    left, right = socket.socketpair()
+    left.send(b".")
+    right.recv(1)
+    left.close()
+    right.close()
+
+
+def read_python(_bait: Bait) -> None:
+    import importlib.util
+
+    for name in ("jax", "jaxlib", "numpy"):
+        found = importlib.util.find_spec(name)
+        if found is None or found.origin is None:
+            raise OSError(errno.ENOENT, f"{name} is not to be seen")
+        Path(found.origin).read_bytes()
+    Path(os.__file__).read_bytes()
+    Path(rlimits.__file__).read_bytes()
+
+
+def use_the_scratch(bait: Bait) -> None:
+    file = Path(bait.scratch, "note")
+    file.write_text("x")
+    file.read_text()
+    file.unlink()
+
+
+def read_its_own_state(_bait: Bait) -> None:
+    Path("/proc/self/status").read_text()
+    Path("/proc/meminfo").read_text()
+
+
+def use_devices(_bait: Bait) -> None:
+    Path(os.devnull).write_text("x")
+    Path("/dev/urandom").open("rb").close()
+
+
+def signal_itself(_bait: Bait) -> None:
+    os.kill(os.getpid(), 0)
+
+
+MUST_WORK: tuple[Callable[[Bait], None], ...] = (
+    *(start_a_thread, pair_sockets, read_python, use_the_scratch, read_its_own_state, use_devices, signal_itself),
+)
+
+
+class _unless:  # noqa: N801  (read as a statement)
+    """Count these errors, which the kernel gives for nonsense, as having come through."""
+
+    def __init__(self, *codes: int):
+        self.codes = codes
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> bool:
+        return isinstance(error, OSError) and error.errno in self.codes
+
+
+def outcomes(attempts: tuple[Callable[[Bait], None], ...], bait: Bait) -> dict[str, str]:
+    """Make each attempt and return for each how it was prevented, '' where it came through."""
+    found = {}
+    for attempt in attempts:
+        try:
+            attempt(bait)
+            found[attempt.__name__] = ""
+        except ImportError as error:
+            found[attempt.__name__] = str(error)
+        except OSError as error:
+            found[attempt.__name__] = error.strerror or str(error) or type(error).__name__
+    return found

@@ -1,0 +1,184 @@
+"""Find out by trying which tier of isolation this machine allows."""
+
+import dataclasses
+import functools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxguide.grading.isolation import privileges
+from jaxguide.grading.isolation.tier import (
+    AUDIT_HOOK,
+    LAYERS,
+    MOUNT_NAMESPACE,
+    NAMES,
+    NAMESPACES,
+    NEEDED,
+    ORDINARY_USER,
+    PID_NAMESPACE,
+    PROCESS,
+    RLIMITS,
+    STRONG,
+    USER_NAMESPACE,
+    IsolationError,
+    Layer,
+    Tier,
+)
+from jaxguide.text import _
+
+_PROBE_LIMIT_S = 120.0
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);from jaxguide.grading.isolation.probe import main; main()"
+)
+_ALL = (*LAYERS[STRONG], AUDIT_HOOK)
+_Reply = dict[str, Any]
+
+
+def find_tier(wanted: str | None = None) -> Tier:
+    """Return the best tier that holds here, having tried each of its layers in a real process.
+
+    What a layer must prevent is attempted inside it; one that does not hold lowers the tier, and says why. The first
+    call takes some tenths of a second, later ones nothing.
+
+    Args:
+        wanted: 'strong', 'medium' or 'process' for that tier; None for the best.
+
+    Raises:
+        IsolationError: the tier asked for does not hold here, or this runs as root and can become no ordinary user.
+        ValueError: there is no such tier.
+    """
+    if wanted is not None and wanted not in NAMES:
+        raise ValueError(_("There is no tier `{name}`; there are strong, medium and process.").format(name=wanted))
+    found = _found()
+    usable = {tier.name: tier for tier in found}
+    if wanted is None:
+        return found[0]
+    if wanted not in usable:
+        missing = [x for x in found[0].layers if not x.holds and x.name in (*NEEDED[wanted], together(wanted))]
+        message = _("Isolation `{name}` does not hold on this machine. {reasons}. What holds is `{best}`.")
+        reasons = "; ".join(f"{layer.name}: {layer.why}" for layer in missing)
+        raise IsolationError(message.format(name=wanted, reasons=reasons, best=found[0].name))
+    return usable[wanted]
+
+
+def together(name: str) -> str:
+    """Return the name of the layer that stands for all layers of a tier at once."""
+    return f"all of {name}"
+
+
+@functools.cache
+def _found() -> list[Tier]:
+    """Return the tiers that hold, the best first."""
+    if not sys.platform.startswith("linux"):
+        return [_elsewhere()]
+    requests: list[tuple[Tier, Sequence[str]]] = [(alone(name), [name]) for name in _ALL]
+    for name in NAMES:
+        everything = Tier(name, tuple(Layer(layer, True) for layer in LAYERS[name]))
+        requests.append((everything, LAYERS[name]))
+        requests.append((dataclasses.replace(everything, reads_as_root=True), LAYERS[name]))
+    replies = try_layers(requests)
+    layers = [Layer(name, not (why := _leak(reply)), why) for name, reply in zip(_ALL, replies, strict=False)]
+    held = {layer.name for layer in layers if layer.holds}
+    found = []
+    for place, name in enumerate(NAMES):
+        plain, reading = replies[len(_ALL) + 2 * place :][:2]
+        if not held.issuperset(NEEDED[name]):
+            continue
+        why, reads_as_root = _leak(plain) or _hindrance(plain), False
+        if why and privileges.is_root() and name != STRONG and not _leak(reading) and not _hindrance(reading):
+            why, reads_as_root = "", True
+        if name == PROCESS:
+            found.append((name, reads_as_root))
+            break
+        layers.append(Layer(together(name), not why, why))
+        if not why:
+            found.append((name, reads_as_root))
+    if privileges.is_root() and ORDINARY_USER not in held:
+        why = next(layer.why for layer in layers if layer.name == ORDINARY_USER)
+        message = _(
+            "Grading runs as root here and cannot hand submissions to an ordinary user ({why}), so that they would run "
+            "as root too. Run it as an ordinary user."
+        )
+        raise IsolationError(message.format(why=why))
+    return [Tier(name, tuple(_remarked(layers, reading)), reading) for name, reading in found]
+
+
+def _remarked(layers: list[Layer], reads_as_root: bool) -> list[Layer]:
+    if not reads_as_root:
+        return layers
+    remark = _("it may look into folders of root's, as Python is in one")
+    return [dataclasses.replace(x, why=remark) if x.name == ORDINARY_USER else x for x in layers]
+
+
+def alone(name: str) -> Tier:
+    """Return a tier of one layer, and of those without which it cannot be entered."""
+    names = {name}
+    if name == MOUNT_NAMESPACE:
+        names.add(PID_NAMESPACE)
+    if names & set(NAMESPACES) and not privileges.may_mount():
+        names.add(USER_NAMESPACE)
+    return Tier(PROCESS if name == AUDIT_HOOK else STRONG, tuple(Layer(x, True) for x in _ALL if x in names))
+
+
+def _leak(reply: _Reply) -> str:
+    """Return why a layer does not hold, '' where everything was prevented."""
+    if reply["error"]:
+        return str(reply["error"])
+    came_through = [name.replace("_", " ") for name, how in reply["fails"].items() if not how]
+    return _("not prevented: {names}").format(names=", ".join(came_through)) if came_through else ""
+
+
+def _hindrance(reply: _Reply) -> str:
+    """Return what honest code could not do, '' where it could do everything."""
+    hindered = [f"{name.replace('_', ' ')} ({how})" for name, how in reply["works"].items() if how]
+    return _("honest code cannot: {names}").format(names=", ".join(hindered)) if hindered else ""
+
+
+def _elsewhere() -> Tier:
+    """Return what other systems than Linux have."""
+    if privileges.is_root():
+        raise IsolationError(_("Grading runs as root here, and submissions would too. Run it as an ordinary user."))
+    why = _("only Linux has it")
+    here = (RLIMITS, AUDIT_HOOK) if os.name == "posix" else (AUDIT_HOOK,)
+    layers = [Layer(name, name in here, "" if name in here else why) for name in _ALL if name != ORDINARY_USER]
+    return Tier(PROCESS, (*layers, Layer(ORDINARY_USER, True)))
+
+
+def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]]) -> list[_Reply]:
+    """Enter tiers in processes of their own and attempt there what some layers must prevent.
+
+    Args:
+        requests: tiers, each with the layers whose attempts to make.
+
+    Returns:
+        For each request 'error', why it could not be entered, or None; 'took_s', seconds for entering it; 'works' and
+        'fails', for each attempt what the system said, '' where it came through.
+    """
+    asked = json.dumps([{"tier": tier.to_plain(), "attempts": list(layers)} for tier, layers in requests])
+    top = str(Path(__file__).parents[3])
+    path = [top, *(entry for entry in sys.path if entry and entry != top)]
+    kept = ("TMPDIR", "LD_LIBRARY_PATH", "JAXGUIDE_LANG")
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    environment |= {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(path)],
+            input=asked,
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=tempfile.gettempdir(),
+            timeout=_PROBE_LIMIT_S,
+        )
+        replies: list[_Reply] = json.loads(done.stdout)
+        return replies
+    except (OSError, subprocess.TimeoutExpired) as error:
+        said = str(error)
+    except json.JSONDecodeError:
+        said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else _("it said nothing")
+    return [{"error": _("the probe did not run: {said}").format(said=said)}] * len(requests)

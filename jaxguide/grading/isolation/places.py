@@ -1,0 +1,55 @@
+"""What a worker may see of the file system: Python, its packages, and what the system's libraries read."""
+
+import contextlib
+import importlib.util
+import os
+import sys
+import sysconfig
+from collections.abc import Sequence
+from importlib.machinery import FileFinder
+from pathlib import Path
+
+_SYSTEM_READABLE = (
+    *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/fonts"),
+    *("/etc/ld.so.cache", "/etc/localtime", "/etc/fonts", "/dev/urandom", "/dev/random", "/dev/zero"),
+    *("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/filesystems", "/proc/sys/vm"),
+    *("/sys/devices/system", "/sys/fs/cgroup"),
+)
+
+
+def forget(hidden: Sequence[Path]) -> None:
+    """Take the folders that hold `hidden`, and the clone that this package stands in, out of Python's path."""
+    parents = {str(path.parent) for path in hidden} | _clone()
+    sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry or ".") not in parents]
+
+
+def _clone() -> set[str]:
+    """Return the folder that this package stands in, if no other package that is needed stands there.
+
+    In a clone that is installed as editable, other things lie beside the package: the history, solutions, results.
+    """
+    beside = Path(__file__).parents[3]
+    jax = importlib.util.find_spec("jax")
+    return set() if jax is None or jax.origin is None or beside in Path(jax.origin).parents else {str(beside)}
+
+
+def readable() -> list[Path]:
+    """Return the files and folders that running Python and JAX needs, as they are named there."""
+    package = Path(__file__).parents[2]
+    places: list[str | Path] = [*sys.path, package, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
+    for prefix in {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}:
+        places += [Path(prefix, part) for part in ("lib", "lib64", "share", "pyvenv.cfg")]
+    return [Path(place) for place in (*places, *_SYSTEM_READABLE) if place and os.path.exists(place)]
+
+
+def remember_folders() -> None:
+    """List the folders that Python imports from, since one that holds a hidden one cannot be listed later."""
+    import jaxguide
+
+    for entry in (*sys.path, *jaxguide.__path__):
+        for hook in sys.path_hooks:
+            with contextlib.suppress(ImportError):
+                finder = sys.path_importer_cache.setdefault(entry, hook(entry))
+                if isinstance(finder, FileFinder):
+                    finder.find_spec("_no_such_module")
+                break

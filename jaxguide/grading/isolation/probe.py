@@ -1,0 +1,129 @@
+"""The process that tries layers: for each request, a child enters them and attempts what they must prevent.
+
+Started by `find_tier`, never imported by it.
+"""
+
+import contextlib
+import ctypes
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jaxguide.grading.isolation import attempts, rlimits, syscalls
+from jaxguide.grading.isolation.attempts import MUST_FAIL, MUST_WORK, Bait
+from jaxguide.grading.isolation.enter import enter_inner, enter_outer
+from jaxguide.grading.isolation.tier import RLIMITS, Tier
+
+_CREATE, _REMOVE = 0o1000, 0
+_CHILD_LIMIT_S = 20
+
+
+def main() -> None:
+    """Read tiers and the layers whose attempts to make, and write what came of them."""
+    requests = json.load(sys.stdin)
+    with _bait() as bait:
+        replies = [_try(Tier.from_plain(r["tier"]), r["attempts"], bait) for r in requests]
+    print(json.dumps(replies))
+
+
+def _try(tier: Tier, layers: list[str], bait: Bait) -> dict[str, Any]:
+    """Enter the tier in a child and return what came of each attempt, or the error that kept it from entering."""
+    scratch = tempfile.mkdtemp(prefix="jaxguide-probe-")
+    reading, writing = os.pipe()
+    outer = os.fork()
+    if outer == 0:
+        try:
+            os.close(reading)
+            _supervise(tier, layers, dataclasses.replace(bait, scratch=scratch), writing)
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        said = pipe.read()
+    os.waitpid(outer, 0)
+    shutil.rmtree(scratch, ignore_errors=True)
+    reply: dict[str, Any] = json.loads(said) if said else {"error": "the process that entered it ended"}
+    return reply
+
+
+def _supervise(tier: Tier, layers: list[str], bait: Bait, writing: int) -> None:
+    _end_with_parent()
+    signal.alarm(_CHILD_LIMIT_S)
+    config: dict[str, Any] = {
+        "hidden": [os.path.dirname(bait.secret)],
+        "scratch": bait.scratch,
+        "scratch_bytes": attempts.SCRATCH_BYTES,
+    }
+    with _told(writing):
+        began = time.perf_counter()
+        enter_outer(tier, config)
+        worker = os.fork()
+        if worker == 0:
+            _end_with_parent()
+            enter_inner(tier, config)
+            if tier.uses(RLIMITS):
+                rlimits.limit(attempts.MEMORY_BYTES, attempts.FILE_BYTES, _CHILD_LIMIT_S)
+            took_s = time.perf_counter() - began
+            wanted = tuple(dict.fromkeys(attempt for layer in layers for attempt in MUST_FAIL[layer]))
+            # First what must work: the attempts may leave things behind.
+            reply = {"works": attempts.outcomes(MUST_WORK, bait), "fails": attempts.outcomes(wanted, bait)}
+            _tell(writing, {"error": None, "took_s": took_s, **reply})
+            os._exit(0)
+        os.waitpid(worker, 0)
+        os._exit(0)
+
+
+@contextlib.contextmanager
+def _told(writing: int) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        _tell(writing, {"error": f"{type(error).__name__}: {error}"})
+        os._exit(1)
+
+
+def _tell(writing: int, reply: dict[str, Any]) -> None:
+    os.write(writing, json.dumps(reply).encode())
+
+
+def _end_with_parent() -> None:
+    if sys.platform.startswith("linux"):
+        syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _bait() -> Iterator[Bait]:
+    """Lay out what the children are to reach for; anybody may, as far as users go."""
+    folder = Path(tempfile.mkdtemp(prefix="jaxguide-probe-"))
+    (folder / "hidden").mkdir()
+    (folder / "hidden" / "secret").write_text("a secret")
+    (folder / "outside").mkdir()
+    for path, mode in ((folder, 0o755), (folder / "hidden", 0o755), (folder / "outside", 0o777)):
+        path.chmod(mode)
+    libc = ctypes.CDLL(None, use_errno=True)
+    key = int.from_bytes(os.urandom(3), "big") + 1
+    memory = libc.shmget(key, 4096, _CREATE | 0o666)
+    try:
+        with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
+            yield Bait(
+                secret=str(folder / "hidden" / "secret"),
+                outside=str(folder / "outside"),
+                scratch="",
+                address=listener.getsockname(),
+                message_key=key,
+                prober=os.getpid(),
+                user_namespace=os.readlink("/proc/self/ns/user"),
+            )
+    finally:
+        if memory >= 0:
+            libc.shmctl(memory, _REMOVE, None)
+        shutil.rmtree(folder, ignore_errors=True)
