@@ -7,7 +7,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 
 from jaxguide.course.card.content import content_of
 from jaxguide.course.card.html import card_html
-from jaxguide.course.card.plain import clean, for_student, result_from_plain, result_to_plain
+from jaxguide.course.card.plain import clean, result_from_plain, result_to_plain
+from jaxguide.course.card.student import for_student
 from jaxguide.course.card.summary import LessonSummary
 from jaxguide.course.card.terminal import Layout, card_lines, to_text
 from jaxguide.course.verdict import ExerciseResult

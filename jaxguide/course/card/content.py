@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from jaxguide.course.card.plain import clean, for_student, written
+from jaxguide.course.card.plain import clean, written
+from jaxguide.course.card.student import for_student
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Verdict
 from jaxguide.text import _, plural
 

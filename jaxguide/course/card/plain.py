@@ -1,6 +1,5 @@
-"""Results as plain JSON data, in full for an instructor and with what is hidden taken out for a student."""
+"""Results as plain JSON data, and text from anywhere made fit to be shown."""
 
-import builtins
 import dataclasses
 import re
 from typing import Any
@@ -12,7 +11,6 @@ from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind
 _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])")
 # Control characters but the line feed, and those that turn the order of the text around them or end a line unseen.
 _UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_LINES_LIMIT = 100_000
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -82,24 +80,3 @@ def _check_from_plain(plain: dict[str, Any]) -> CheckResult:
         "misconceptions": tuple(plain["misconceptions"]),
     }
     return CheckResult(**{**plain, **changed})
-
-
-def for_student(result: ExerciseResult) -> ExerciseResult:
-    """Return the result as a student may see it: of a hidden check its fact, idea and misconceptions, no more.
-
-    Inputs, values and the text of exceptions can all carry what a hidden check asked; so can what the code printed.
-    """
-    if not any(check.hidden for check in result.checks):
-        return result
-    checks = [_without_details(check) if check.hidden else check for check in result.checks]
-    return dataclasses.replace(result, checks=checks, printed="")
-
-
-def _without_details(check: CheckResult) -> CheckResult:
-    error = check.error
-    if error is not None:
-        known = isinstance(getattr(builtins, error.type_name, None), type)
-        # The line's text and the function's name come from the worker too, and could carry what they like.
-        line = error.line if error.line is not None and 0 < error.line <= _LINES_LIMIT else None
-        error = ErrorInfo(error.type_name if known else "", "", line)
-    return dataclasses.replace(check, message="", call="", got="", expected="", trouble="", error=error)
