@@ -1,7 +1,6 @@
 """What the commands say and write where something goes wrong on the way."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,7 @@ from click.testing import CliRunner, Result
 
 from jaxguide.cli import main
 from jaxguide.course.progress import Progress
-from jaxguide.grading import grade, visible
-from jaxguide.grading.grade import SubmissionResult
+from jaxguide.grading import visible
 from jaxguide.grading.remote import GraderError
 
 WRONG = "def two_samples(key, n, m):\n    return key\n"
@@ -18,23 +16,6 @@ WRONG = "def two_samples(key, n, m):\n    return key\n"
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
-def test_results_of_a_batch_that_ended_early_do_not_claim_to_be_complete(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def first_only(files: list[Path], *unused: object, **options: object) -> Iterator[SubmissionResult]:
-        yield SubmissionResult(files[0], "ada")
-        raise GraderError("no more processes")
-
-    monkeypatch.setattr(grade, "grade", first_only)
-    for name in ("ada.py", "bob.py"):
-        (tmp_path / name).write_text(WRONG)
-    done = run("grade", tmp_path / "ada.py", tmp_path / "bob.py", "--out", tmp_path / "out")
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert "no more processes" in done.stderr
-    written = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert [len(written["submissions"]), written["complete"]] == [1, False]
 
 
 def test_a_files_name_cannot_write_to_the_instructors_terminal(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130
     metavar="CSV",
     help="Points you give by hand: student, exercise, points, comment. By default OUT/overrides.csv, if it is there.",
 )
+@click.option("--reveal", is_flag=True, help="Show students what hidden checks saw, too.")
 @click.option("--isolation", "tier", type=click.Choice(["strong", "medium", "process"]), help="The tier to ask for.")
 @click.option("--trust-submissions", is_flag=True, help="Grade even where nothing keeps a submission off your files.")
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on the workers of this Dask scheduler.")
@@ -59,6 +60,7 @@ def grade(
     roster: Path | None,
     student_from: str | None,
     overrides: Path | None,
+    reveal: bool,
     tier: str | None,
     trust_submissions: bool,
     scheduler: str | None,
@@ -80,7 +82,7 @@ def grade(
     from jaxguide.grading.limits_text import LimitsError, parse_limits
     from jaxguide.grading.progress_bar import ProgressBar
     from jaxguide.grading.remote import GraderError
-    from jaxguide.grading.report import to_plain, write_reports
+    from jaxguide.grading.reports import to_plain, write_reports
     from jaxguide.grading.roster import TableError
     from jaxguide.grading.store import Store, StoreError
     from jaxguide.grading.students import PatternError
@@ -115,14 +117,14 @@ def grade(
                 click.echo(str(error), err=True)
                 status = GRADER_BROKEN
             batch = run.result(store)
-        write_reports(batch.submissions, out, ended_early=not batch.complete)
+        write_reports(batch, out, reveal=reveal)
     except (StoreError, OSError) as error:
         raise click.ClickException(str(error)) from None
     if as_json:
-        print_json(to_plain(batch.submissions))
+        print_json(to_plain(batch))
     else:
         Console().print(GradeTable(batch.submissions))
-        click.echo(_("Written: {file} and a feedback file for each student.").format(file=out / "results.json"))
+        click.echo(_("Written: {file}, tables, and a feedback page for each student.").format(file=out / "report.html"))
     if status is None:
         status = ALL_GRADED if is_all_graded(batch) else SOMETHING_NOT_GRADED
     sys.exit(status)

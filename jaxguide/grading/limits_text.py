@@ -39,7 +39,7 @@ def parse_limits(text: str) -> Limits:
             said = _("There is no limit `{name}`.").format(name=name) + did_you_mean(name, list(fields))
             hint = _("Limits are written as `cpu=10,memory=1.5GB`; there are {names}.")
             raise LimitsError(f"{said} {hint.format(names=', '.join(fields))}")
-        found[fields[name]] = _value(name, value.casefold(), fields[name])
+        found[fields[name]] = _value(name, value, fields[name])
     return Limits(**found)  # type: ignore[arg-type]
 
 
@@ -49,7 +49,7 @@ def _short(field: str) -> str:
 
 def _value(name: str, text: str, field: str) -> float:
     units = _BYTES if field.endswith("_bytes") else _SECONDS if field.endswith("_s") else {"": 1}
-    match = _VALUE.fullmatch(text)
+    match = _VALUE.fullmatch(text.casefold())
     if match is None or match[2] not in units or not float(match[1]):
         message = _("The limit `{name}` is a number above 0 with one of the units {units}; this is `{text}`.")
         raise LimitsError(message.format(name=name, units=", ".join(filter(None, units)) or "-", text=text))

@@ -118,8 +118,11 @@ def _read(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
         raise TableError(message.format(path=path, error=error)) from None
     head = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=head.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    header = [name.strip().casefold() for name in next(reader, [])]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        header = [name.strip().casefold() for name in next(reader, [])]
+    except csv.Error as error:
+        raise TableError(f"{path}:1: {error}") from None
     if not any(header):
         raise TableError(_("{path}: the table is empty; its first row names the columns.").format(path=path))
     return header, _rows(path, reader, header)

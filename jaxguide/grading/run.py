@@ -77,11 +77,18 @@ class _Batch:
             while pending:
                 self._take(pending)
         except GraderBroken:
-            self.store.forget([row for row, _source, _passed in self.unconfirmed])
+            self._forget_unconfirmed()
             raise
         finally:
             with contextlib.suppress(StoreError):
                 self.store.keep_batch(self._description(line))
+
+    def _forget_unconfirmed(self) -> None:
+        forgotten = {row for row, _source, _passed in self.unconfirmed}
+        self.store.forget(sorted(forgotten))
+        for row in self.rows:
+            if row.get("row") in forgotten:
+                del row["row"]
 
     def _to_grade(self, files: Sequence[Submitted]) -> Iterator[tuple[int, Key, ReadEntry]]:
         """Yield each file that needs grading; write down at once what does not."""

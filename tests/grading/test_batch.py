@@ -1,0 +1,329 @@
+"""A batch loses nothing: interrupted, resumed, with broken files, and with a broken grader."""
+
+import concurrent.futures
+import dataclasses
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from small_course import ANSWERS, write_course
+
+from jaxguide.course.library import Course, load_course
+from jaxguide.course.verdict import CheckFailed
+from jaxguide.grading import control
+from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.control import ControlledGrader, GraderBroken, control_submission
+from jaxguide.grading.entry import FileEntry, ReadEntry
+from jaxguide.grading.grade import Grader, GradeSettings
+from jaxguide.grading.grade_class import ClassRun, Order, is_all_graded
+from jaxguide.grading.pools import ThreadPool
+from jaxguide.grading.remote import GraderError
+from jaxguide.grading.result import State, SubmissionResult
+from jaxguide.grading.store import Store, StoreError
+from jaxguide.grading.usage import Limits
+
+ONE = GradeSettings(only=frozenset({"double"}))
+
+
+@pytest.fixture
+def own_course(tmp_path: Path) -> Course:
+    """A course that a test may change."""
+    (tmp_path / "course").mkdir()
+    write_course(tmp_path / "course")
+    return load_course(tmp_path / "course")
+
+
+@pytest.fixture
+def classroom(tmp_path: Path) -> Callable[..., Path]:
+    """Write a class of `count` right answers."""
+
+    def write(count: int, source: str = ANSWERS["double"]) -> Path:
+        folder = tmp_path / "class"
+        folder.mkdir(exist_ok=True)
+        for number in range(count):
+            (folder / f"s{number}.py").write_text(source)
+        return folder
+
+    return write
+
+
+@dataclasses.dataclass
+class Seen:
+    """Counts what a batch tells."""
+
+    results: list[tuple[SubmissionResult, bool]] = dataclasses.field(default_factory=list)
+    stop_after: int | None = None
+
+    def __call__(self, result: SubmissionResult, is_new: bool) -> None:
+        self.results.append((result, is_new))
+        if self.stop_after is not None and len(self.results) >= self.stop_after:
+            raise KeyboardInterrupt
+
+    @property
+    def graded(self) -> list[str]:
+        return [result.student for result, is_new in self.results if is_new]
+
+
+def graded(order: Order, seen: Seen | None = None) -> BatchResult:
+    run = ClassRun(order)
+    with Store(order.out) as store:
+        run.grade(store, seen or Seen())
+        return run.result(store)
+
+
+def without_times(batch: BatchResult) -> BatchResult:
+    rows = [dataclasses.replace(one, cpu_s=0.0, wall_s=0.0, memory_bytes=0) for one in batch.submissions]
+    return dataclasses.replace(batch, submissions=rows)
+
+
+def order(course: Course, folder: Path, **more: object) -> Order:
+    return Order([folder], course, folder.parent / "results", **{"settings": ONE, "jobs": 2, **more})  # type: ignore
+
+
+def test_a_second_run_grades_nothing_and_comes_to_the_same(course: Course, classroom: Callable[..., Path]) -> None:
+    first, second = Seen(), Seen()
+    folder = classroom(3)
+    batch = graded(order(course, folder), first)
+    assert sorted(first.graded) == ["s0", "s1", "s2"]
+    assert {(one.state, one.score) for one in batch.submissions} == {(State.GRADED, 1.0)}
+    assert graded(order(course, folder), second) == batch
+    assert (second.graded, len(second.results)) == ([], 3)
+
+
+def test_only_what_changed_is_graded_again(course: Course, classroom: Callable[..., Path]) -> None:
+    folder = classroom(3)
+    graded(order(course, folder))
+    (folder / "s1.py").write_text(ANSWERS["double"] + "# a comment\n")
+    seen = Seen()
+    graded(order(course, folder), seen)
+    assert seen.graded == ["s1"]
+
+
+def test_an_interrupted_batch_goes_on_and_ends_as_if_it_had_not_been(
+    course: Course, classroom: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = classroom(6)
+    whole = graded(dataclasses.replace(order(course, folder), out=tmp_path / "whole"))
+    stopped = Seen(stop_after=2)
+    with pytest.raises(KeyboardInterrupt):
+        graded(order(course, folder), stopped)
+    with Store(tmp_path / "results") as store:
+        partial = ClassRun(order(course, folder)).result(store)
+    assert not partial.complete
+    waiting = [one for one in partial.submissions if one.state is State.NOT_GRADED]
+    assert {one.not_graded[""] for one in waiting} == {"Not graded yet: the batch ended before."}
+    assert len(waiting) == 4
+    resumed = Seen()
+    assert without_times(graded(order(course, folder), resumed)) == without_times(whole)
+    assert len(resumed.graded) == 4
+
+
+def test_stopping_ends_the_workers_that_run(course: Course, classroom: Callable[..., Path]) -> None:
+    folder = classroom(1)
+    (folder / "t.py").write_text("def double(x):\n    while True: pass\n")
+
+    def workers() -> list[psutil.Process]:
+        return [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+
+    before = {process.pid for process in workers()}
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        graded(order(course, folder, settings=dataclasses.replace(ONE, limits=Limits(cpu_s=600))), Seen(stop_after=1))
+    assert time.monotonic() - started < 300
+    assert {process.pid for process in workers()} <= before
+
+
+def test_files_that_cannot_be_read_get_a_row_and_no_mark(course: Course, classroom: Callable[..., Path]) -> None:
+    folder = classroom(1)
+    (folder / "empty.py").write_text("")
+    (folder / "cut.ipynb").write_text('{"cells": [')
+    (folder / "bytes.py").write_bytes(b"\xff\xfe\x00")
+    (folder / "link.py").symlink_to("/etc/hostname")
+    os.mkfifo(folder / "pipe.py")
+    (folder / "other.py").write_text("x = 1\n")
+    batch = graded(order(course, folder))
+    rows = {one.path.name: one for one in batch.submissions}
+    # A pipe is no file, so that it is not found at all.
+    assert set(rows) == {"s0.py", "empty.py", "cut.ipynb", "bytes.py", "link.py", "other.py"}
+    assert {one.state for name, one in rows.items() if name != "s0.py"} == {State.UNREADABLE}
+    assert rows["s0.py"].state is State.GRADED
+    assert not is_all_graded(batch)
+    assert not batch.complete
+
+
+def test_the_roster_gives_rows_to_the_absent_and_the_last_file_counts(
+    course: Course, classroom: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = classroom(1)
+    (folder / "s0").mkdir()
+    (folder / "s0" / "again.py").write_text(ANSWERS["double"])
+    os.utime(folder / "s0.py", (1, 1))
+    (tmp_path / "roster.csv").write_text("student\ns0\nzoe\n")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "overrides.csv").write_text("student,exercise,points,comment\nzoe,double,1,on paper\n")
+    batch = graded(order(course, folder, roster=tmp_path / "roster.csv"))
+    assert [(one.student, one.state) for one in batch.submissions] == [
+        ("s0", State.GRADED),
+        ("s0", State.SUPERSEDED),
+        ("zoe", State.ABSENT),
+    ]
+    assert batch.roster == ["s0", "zoe"]
+    assert [one.comment for one in batch.overrides] == ["on paper"]
+    assert batch.submissions[-1].score == 1.0
+    assert is_all_graded(batch)
+
+
+def test_the_keys_own_answers_are_graded_first(own_course: Course, classroom: Callable[..., Path]) -> None:
+    folder = classroom(2)
+    key = own_course.exercise("double").key
+    assert key is not None
+    key.answer = dataclasses.replace(key.answer, source="def double(x):\n    return 7 * x\n")
+    seen = Seen()
+    with pytest.raises(GraderBroken, match=r"The grader is broken here: the key's own answers to `small_numbers`"):
+        graded(order(own_course, folder), seen)
+    assert seen.results == []
+
+
+def test_a_grader_that_breaks_on_the_way_blames_nobody(own_course: Course, classroom: Callable[..., Path]) -> None:
+    folder = classroom(14)
+    exercise = own_course.exercise("double")
+
+    def always_fails(answer: object) -> None:
+        raise CheckFailed("broken")
+
+    class Breaks(Seen):
+        def __call__(self, result: SubmissionResult, is_new: bool) -> None:
+            super().__call__(result, is_new)
+            if len(self.results) == 3:
+                exercise.checks[:] = [dataclasses.replace(check, function=always_fails) for check in exercise.checks]
+
+    seen = Breaks()
+    with pytest.raises(GraderBroken):
+        graded(order(own_course, folder), seen)
+    assert 3 < len(seen.results) < 14
+    with Store(folder.parent / "results") as store:
+        batch = ClassRun(order(own_course, folder)).result(store)
+    # Whatever came after the last control submission that passed is not to be trusted, right or wrong.
+    assert {one.state for one in batch.submissions} == {State.NOT_GRADED}
+
+
+def test_the_control_is_graded_again_after_some_submissions(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "EVERY", 2)
+    controlled = ControlledGrader(Grader(course, ONE))
+    entry = ReadEntry(Path("ada.py"), ANSWERS["double"].encode())
+    assert [controlled.grade(entry)[1] for _time in range(5)] == [1, 1, 2, 2, 3]
+
+
+def test_the_control_of_a_lesson_without_submissions_is_not_graded(course: Course) -> None:
+    controlled = ControlledGrader(Grader(course, ONE))
+    result, passed = controlled.grade(ReadEntry(Path("ada.py"), b"x = 1\n"))
+    assert (result.state, passed) == (State.UNREADABLE, 0)
+
+
+def test_the_control_submission_is_right_in_everything(course: Course) -> None:
+    (book,) = course.books.values()
+    result = Grader(course, GradeSettings()).grade(control_submission(book))
+    assert (result.score, result.points) == (7.0, 7.0)
+
+
+class FailsSometimes(Grader):
+    """Grades, but for files of one name."""
+
+    def grade(self, submitted: Path | FileEntry | ReadEntry) -> SubmissionResult:  # type: ignore[override]
+        if not isinstance(submitted, Path) and submitted.path.name == "s1.py":
+            raise OSError("no more descriptors")
+        return super().grade(submitted)
+
+
+def test_a_submission_that_the_grader_fails_on_is_not_graded_and_stops_no_other(
+    course: Course, classroom: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxguide.grading.grade_class.Grader", FailsSometimes)
+    folder = classroom(3)
+    batch = graded(order(course, folder))
+    assert [one.state for one in batch.submissions] == [State.GRADED, State.NOT_GRADED, State.GRADED]
+    assert batch.submissions[1].not_graded == {"": "Not graded: OSError: no more descriptors"}
+    monkeypatch.undo()
+    seen = Seen()
+    assert is_all_graded(graded(order(course, folder), seen))
+    assert seen.graded == ["s1"]
+
+
+def test_what_the_disk_does_not_take_ends_the_batch(
+    course: Course, classroom: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = classroom(3)
+
+    def full(self: Store, key: object, result: object) -> int:
+        raise StoreError("There is no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "record", full)
+        with pytest.raises(StoreError, match="no space left"):
+            graded(order(course, folder))
+    assert graded(order(course, folder)).complete
+
+
+def test_at_most_a_few_files_are_held_in_memory(course: Course, classroom: Callable[..., Path]) -> None:
+    """The queue is short: a pool that never answers is given no more than two for each job."""
+    folder = classroom(20)
+    asked = threading.Event()
+
+    class Slow:
+        jobs = 2
+        course_digest = "c"
+        waiting = 0
+        most = 0
+
+        def submit(self, entry: ReadEntry) -> "concurrent.futures.Future[object]":
+            self.waiting += 1
+            self.most = max(self.most, self.waiting)
+            future: concurrent.futures.Future[object] = concurrent.futures.Future()
+            threading.Timer(0.01, self.answer, [future, entry]).start()
+            return future
+
+        def answer(self, future: "concurrent.futures.Future[object]", entry: ReadEntry) -> None:
+            self.waiting -= 1
+            future.set_result((SubmissionResult(entry.path, "?"), "", 1))
+            asked.set()
+
+        def close(self) -> None: ...
+
+    pool = Slow()
+    run = ClassRun(order(course, folder))
+    from jaxguide.grading.run import grade_batch
+
+    with Store(folder.parent / "results") as store:
+        grade_batch(run.line, course, ONE, store, pool)  # type: ignore[arg-type]
+        assert len(run.result(store).submissions) == 20
+    assert pool.most <= 4
+
+
+def test_graders_in_threads_give_each_student_their_own_marks(course: Course, tmp_path: Path) -> None:
+    folder = tmp_path / "class"
+    folder.mkdir()
+    for number in range(8):
+        (folder / f"s{number}.py").write_text(f"def double(x):\n    print({number})\n    return {number} * x\n")
+    batch = graded(order(course, folder, jobs=4))
+    assert [one.score for one in batch.submissions] == [0, 0, 1.0, 0, 0, 0, 0, 0]
+    printed = [one.results[0].printed.split() for one in batch.submissions]
+    assert [set(words) for words in printed] == [{str(number)} for number in range(8)]
+
+
+@pytest.fixture
+def pool(course: Course) -> Iterator[ThreadPool]:
+    made = ThreadPool(Grader(course, ONE), 1)
+    yield made
+    made.close()
+
+
+def test_a_closed_pool_starts_no_worker(pool: ThreadPool, course: Course) -> None:
+    pool.close()
+    grader = Grader(course, ONE)
+    grader.stop()
+    with pytest.raises(GraderError, match="stopped"):
+        grader.grade(ReadEntry(Path("ada.py"), ANSWERS["double"].encode()))

@@ -1,0 +1,229 @@
+"""What `jaxguide grade` says, writes and returns."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from small_course import ANSWERS
+
+from jaxguide.cli import main
+from jaxguide.course.library import Course
+from jaxguide.grading.limits_text import LimitsError, parse_limits
+from jaxguide.grading.store import Store
+
+RIGHT, WRONG = ANSWERS["double"], "def double(x):\n    return x\n"
+
+
+@pytest.fixture
+def arguments(course: Course, tmp_path: Path) -> Callable[..., list[str]]:
+    """Return the arguments that grade `class/` with the small course, one exercise of it."""
+    (tmp_path / "class").mkdir()
+
+    def make(*more: object) -> list[str]:
+        folder, out = tmp_path / "class", tmp_path / "results"
+        places = ["--course", course.places.exercises.parent, "--out", out, "--only", "double"]
+        return [str(argument) for argument in ("grade", folder, *places, *more)]
+
+    return make
+
+
+@pytest.fixture
+def command(arguments: Callable[..., list[str]]) -> Callable[..., Result]:
+    def run(*more: object) -> Result:
+        return CliRunner().invoke(main, arguments(*more))
+
+    return run
+
+
+Command = Callable[..., Result]
+
+
+def write(tmp_path: Path, **sources: str) -> None:
+    for name, source in sources.items():
+        (tmp_path / "class" / f"{name}.py").write_text(source)
+
+
+def test_a_wrong_answer_is_graded_and_the_status_is_0(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, ada=RIGHT, bob=WRONG)
+    done = command()
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "2 submissions" in done.stdout
+    written = {path.name for path in (tmp_path / "results").iterdir()}
+    assert {"results.json", "report.html", "grades.csv", "junit.xml", "feedback"} <= written
+
+
+def test_a_file_that_cannot_be_read_makes_the_status_1(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, ada=RIGHT, bob="")
+    done = command("--json")
+    assert done.exit_code == 1
+    assert done.stderr.endswith("bob.py: The file is empty.\n")
+    assert json.loads(done.stdout)["complete"] is False
+
+
+def test_a_roster_lists_who_sent_nothing_and_the_status_stays_0(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, ada=RIGHT)
+    (tmp_path / "roster.csv").write_text("student\nada\nzoe\n")
+    done = command("--roster", tmp_path / "roster.csv")
+    assert done.exit_code == 0
+    assert "absent: sent nothing" in done.stdout
+    assert "1 student sent nothing." in done.stdout
+    assert "\n1 submission\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--only", "duoble"], "Did you mean `double`?"),
+        (["--limits", "speed=3"], "There is no limit `speed`."),
+        (["--limits", "cpu=fast"], "The limit `cpu` is a number above 0"),
+        (["--student-from", "*.py"], "does not say where the student's name is"),
+        (["--jobs", "0"], "0 is not in the range"),
+        (["--isolation", "none"], "'none' is not one of"),
+    ],
+)
+def test_wrong_usage_is_said_and_the_status_is_2(command: Command, tmp_path: Path, more: list[str], said: str) -> None:
+    write(tmp_path, ada=RIGHT)
+    done = command(*more)
+    assert done.exit_code == 2
+    assert said in " ".join(done.stderr.split())
+    assert not (tmp_path / "results").exists()
+
+
+def test_tables_of_the_instructors_that_are_wrong_are_wrong_usage(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, ada=RIGHT)
+    table = tmp_path / "table.csv"
+    table.write_text("mark\n1\n")
+    for option in ("--roster", "--overrides"):
+        done = command(option, table)
+        assert done.exit_code == 2
+        assert "table.csv:1: " in done.stderr
+    table.write_text("student,exercise,points\nadda,double,1\n")
+    done = command("--overrides", table)
+    assert "who neither handed in nor is on the roster. Did you mean `ada`?" in " ".join(done.stderr.split())
+
+
+def test_nothing_to_grade_is_wrong_usage(command: Command) -> None:
+    done = command()
+    assert (done.exit_code, "There is no notebook" in done.stderr) == (2, True)
+
+
+def test_what_lies_among_the_results_is_not_graded(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, ada=RIGHT)
+    inside = tmp_path / "class" / "results"
+    inside.mkdir()
+    (inside / "old.py").write_text(WRONG)
+    done = command("--out", inside, "--json")
+    assert [one["student"] for one in json.loads(done.stdout)["students"]] == ["ada"]
+
+
+def test_points_given_by_hand_survive_grading_again(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, ada=WRONG)
+    command()
+    (tmp_path / "results" / "overrides.csv").write_text("student,exercise,points,comment\nada,double,0.5,nearly\n")
+    for _time in range(2):
+        done = command("--json")
+        (student,) = json.loads(done.stdout)["students"]
+        assert student["score"] == 0.5
+    write(tmp_path, ada=RIGHT)
+    (student,) = json.loads(command("--json").stdout)["students"]
+    assert student["score"] == 0.5
+
+
+def test_a_folder_in_use_and_a_store_of_another_are_one_sentence(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, ada=RIGHT)
+    with Store(tmp_path / "results"):
+        done = command()
+    assert done.exit_code == 1
+    assert done.stderr.startswith("Error: Another grader works in")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_broken_grader_has_a_status_of_its_own(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, ada=RIGHT)
+    # Workers are started with the interpreter that runs us: this one ends at once.
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    done = command("--isolation", "medium")
+    assert done.exit_code == 3
+    assert "No student is to blame." in done.stderr
+    written = json.loads((tmp_path / "results" / "results.json").read_text())
+    assert written["complete"] is False
+    assert written["students"][0]["score"] is None
+
+
+def start(arguments: list[str], **options: object) -> "subprocess.Popen[str]":
+    return subprocess.Popen([sys.executable, "-m", "jaxguide", *arguments], text=True, **options)  # type: ignore
+
+
+def rows_in(path: Path) -> int:
+    import sqlite3
+
+    try:
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+            return int(connection.execute("SELECT count(*) FROM submissions").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+
+
+def wait_for_rows(process: "subprocess.Popen[str]", path: Path) -> None:
+    while not rows_in(path):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_stopped_at_any_moment_it_goes_on(
+    arguments: Callable[..., list[str]], command: Command, tmp_path: Path, number: signal.Signals
+) -> None:
+    write(tmp_path, ada=RIGHT, zoe="def double(x):\n    while True: pass\n")
+    limits = ("--limits", "cpu=600", "--jobs", "1")
+    process = start(arguments(*limits), stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    wait_for_rows(process, tmp_path / "results" / "grading.sqlite")
+    process.send_signal(number)
+    stdout, stderr = process.communicate()
+    if number is signal.SIGINT:
+        assert (process.returncode, stderr) == (130, "Stopped. Run the same command again to go on.\n")
+        assert "Not graded yet: the batch ended before." in " ".join(stdout.split())
+    write(tmp_path, zoe=RIGHT)
+    before = rows_in(tmp_path / "results" / "grading.sqlite")
+    done = command(*limits, "--json")
+    assert (done.exit_code, before) == (0, 1)
+    assert json.loads(done.stdout)["complete"] is True
+
+
+def test_a_terminal_shows_progress_and_a_pipe_does_not(arguments: Callable[..., list[str]], tmp_path: Path) -> None:
+    write(tmp_path, ada=RIGHT, bob="")
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    process = start(arguments(), stdout=subprocess.DEVNULL, stderr=theirs, env=environment)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    process.wait()
+    os.close(ours)
+    assert b"Grading" in shown
+    assert b"2/2" in shown
+    assert b"1 failed" in shown
+
+
+def test_limits_are_read_with_their_units() -> None:
+    limits = parse_limits("cpu=90s, idle=2min ,memory=512MB")
+    assert (limits.cpu_s, limits.idle_s, limits.memory_bytes) == (90, 120, 512 * 2**20)
+    with pytest.raises(LimitsError, match=r"a number above 0 with one of the units s, min; this is `2GB`"):
+        parse_limits("cpu=2GB")

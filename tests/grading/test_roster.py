@@ -1,0 +1,224 @@
+"""Whose a file is, who is absent, which file counts, and points given by hand."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from jaxguide.course.library import Course
+from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.grading.batch import apply_overrides
+from jaxguide.grading.entry import FileEntry
+from jaxguide.grading.lineup import LineUp, line_up
+from jaxguide.grading.result import State, SubmissionResult
+from jaxguide.grading.roster import Override, TableError, read_overrides, read_roster
+from jaxguide.grading.students import PatternError, StudentPattern, students_of
+
+DOUBLE = "def double(x):\n    return 2 * x\n"
+
+
+def table(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "table.csv"
+    path.write_bytes(text.encode())
+    return path
+
+
+def files(tmp_path: Path, *names: str, content: str = DOUBLE) -> list[Path]:
+    paths = [tmp_path / "class" / name for name in names]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+        os.utime(path, (1_000_000, 1_000_000))
+    return paths
+
+
+def lined_up(course: Course, tmp_path: Path, paths: list[Path], roster: list[str] | None = None) -> LineUp:
+    return line_up([FileEntry(path) for path in paths], course, roots=[tmp_path / "class"], roster=roster)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "student,section\nada,1\nbob,2\n",
+        "\ufeffsection;Student\r\n1;ada\r\n2;bob\r\n",
+        'Name\tLogin\n"Byron, Ada"\tada\n\nBob\tbob',
+        "email\nada\nbob\n",
+    ],
+)
+def test_a_roster_is_read_as_spreadsheets_write_it(tmp_path: Path, text: str) -> None:
+    assert read_roster(table(tmp_path, text)) == ["ada", "bob"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the table is empty; its first row names the columns"),
+        ("surname,mark\nada,1\n", ":1: no column is called `student`; found `surname`, `mark`."),
+        ("student\nada\nAda\n", ":3: `Ada` stands in line 2 already."),
+        ("student,x\n,1\n", ":2: the student's name is empty."),
+        ("student\nada,1\n", ":2: 2 cells, where the first row has 1."),
+        ('student\n"ada\n', "unexpected end of data"),
+    ],
+)
+def test_a_wrong_roster_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(TableError) as caught:
+        read_roster(table(tmp_path, text))
+    assert said in str(caught.value)
+
+
+def test_a_roster_that_is_no_text_is_said(tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(TableError, match="cannot be read as UTF-8 text"):
+        read_roster(tmp_path / "roster.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("student,exercise\nada,double\n", ":1: there is no column `points`; found `student`, `exercise`."),
+        ("student,exercise,points\nada,duoble,1\n", ":2: There is no exercise `duoble`. Did you mean `double`?"),
+        ("student,exercise,points\nada,double,-1\n", ":2: points are a number of 0 or more, with a dot; this is `-1`."),
+        ("student;exercise;points\nada;double;1,5\n", "with a dot; this is `1,5`."),
+        ("student,exercise,points\nada,double,nan\n", "this is `nan`."),
+        ("student,exercise,points\nada,double,1\nADA,double,2\n", ":3: `ADA` was given points for `double` further up"),
+    ],
+)
+def test_wrong_overrides_are_said_with_their_line(tmp_path: Path, course: Course, text: str, said: str) -> None:
+    with pytest.raises(TableError) as caught:
+        read_overrides(table(tmp_path, text), course)
+    assert said in str(caught.value)
+
+
+def test_overrides_may_come_without_a_comment(tmp_path: Path, course: Course) -> None:
+    text = "student,exercise,points,comment\nada,double,1\nbob,triple,0.5,by email\n"
+    wanted = [Override("ada", "double", 1.0), Override("bob", "triple", 0.5, "by email")]
+    assert read_overrides(table(tmp_path, text), course) == wanted
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "student"),
+    [
+        ("{student}/*", "ada/hw.py", "ada"),
+        ("{student}/*", "week/ada/hw.py", None),
+        ("**/{student}/*", "week/2/ada/hw.py", "ada"),
+        ("hw_{student}_v?.py", "deep/down/hw_ada_v2.py", "ada"),
+        ("{student}_*", "ada_17_late.py", "ada"),
+        ("{student}/{student}.py", "ada/ada.py", "ada"),
+        ("{student}/{student}.py", "ada/bob.py", None),
+        ("[x]{student}+.py", "[x]ada+.py", "ada"),
+        (r"_(?P<student>[a-z]+)\.", "hw_ada.py", "ada"),
+        (r"^(?P<student>[^/]+)/", "ada/hw.py", "ada"),
+        (r"^(?P<student>[^/]+)/", "hw.py", None),
+    ],
+)
+def test_a_pattern_finds_the_name(pattern: str, path: str, student: str | None) -> None:
+    assert StudentPattern(pattern).find(Path(path)) == student
+
+
+@pytest.mark.parametrize("text", ["*.py", "(?P<name>.*)", "(?P<student>["])
+def test_a_pattern_without_a_student_is_refused(text: str) -> None:
+    with pytest.raises(PatternError):
+        StudentPattern(text)
+
+
+def test_students_are_named_by_pattern_roster_stem_or_folder(course: Course, tmp_path: Path) -> None:
+    names = ("ada.py", "bob/hw.py", "eve/hw.py", "zoe/small_numbers.py", "late_Kim.py")
+    paths = files(tmp_path, *names)
+    root = [tmp_path / "class"]
+    assert students_of(paths, course, roots=root) == ["ada", "bob", "eve", "zoe", "late_Kim"]
+    pattern = StudentPattern("late_{student}.py")
+    assert students_of(paths, course, roots=root, pattern=pattern)[-1] == "Kim"
+    assert students_of(paths, course, roots=root, pattern=pattern, roster=["kim"])[-1] == "kim"
+    (path,) = files(tmp_path, "ada/week1/attempt.py")
+    assert students_of([path], course, roots=root, roster=["Ada"]) == ["Ada"]
+    assert students_of([path], course, roots=root) == ["attempt"]
+
+
+def test_folders_of_one_name_are_never_taken_for_one_student(course: Course, tmp_path: Path) -> None:
+    paths = files(tmp_path, "monday/1/hw.py", "friday/1/hw.py", "friday/2/hw.py")
+    assert students_of(paths, course, roots=[tmp_path / "class"]) == ["monday/1", "friday/1", "2"]
+    assert not any(one.superseded for one in lined_up(course, tmp_path, paths).files)
+
+
+def test_folders_above_the_named_one_are_no_students(course: Course, tmp_path: Path) -> None:
+    paths = files(tmp_path, "hw.py")
+    assert students_of(paths, course, roots=[tmp_path / "class"], roster=["class", "zoe"]) == ["hw"]
+
+
+def test_who_sent_nothing_is_absent_and_who_is_not_listed_is_unknown(course: Course, tmp_path: Path) -> None:
+    paths = files(tmp_path, "ada.py", "stranger.py")
+    line = lined_up(course, tmp_path, paths, ["Ada", "zoe"])
+    assert (line.absent, line.unknown) == (["zoe"], ["stranger"])
+    assert [one.student for one in line.files] == ["Ada", "stranger"]
+    line = lined_up(course, tmp_path, paths)
+    assert (line.absent, line.unknown) == ([], [])
+
+
+def test_of_several_files_the_last_counts(course: Course, tmp_path: Path) -> None:
+    paths = files(tmp_path, "ada/hw-9.py", "ada/hw-10.py", "ada/hw-2.py", "bob.py")
+    superseded = {one.entry.path.name for one in lined_up(course, tmp_path, paths, ["ada"]).files if one.superseded}
+    assert superseded == {"hw-9.py", "hw-2.py"}
+    os.utime(paths[2], (1_000_010, 1_000_010))
+    superseded = {one.entry.path.name for one in lined_up(course, tmp_path, paths, ["ada"]).files if one.superseded}
+    assert superseded == {"hw-9.py", "hw-10.py"}
+
+
+def test_a_file_that_cannot_be_read_takes_no_others_place(course: Course, tmp_path: Path) -> None:
+    paths = files(tmp_path, "ada/hw.py", "ada/hw2.py")
+    paths[1].write_text("")
+    os.utime(paths[1], (2_000_000, 2_000_000))
+    assert not any(one.superseded for one in lined_up(course, tmp_path, paths, ["ada"]).files)
+
+
+def a_result(student: str, *scores: float | None, state: State = State.GRADED) -> SubmissionResult:
+    results = [
+        ExerciseResult(name, name, "small_numbers", 1.0, Verdict.PASSED, score or 0.0, 0)
+        for name, score in zip(("double", "triple"), scores, strict=False)
+    ]
+    missing = {one.name: "busy" for one, score in zip(results, scores, strict=False) if score is None}
+    total = sum(one.score for one in results)
+    lessons = ["small_numbers"] if results else []
+    return SubmissionResult(
+        Path(f"{student}.py"),
+        student,
+        state,
+        lessons=lessons,
+        results=results,
+        score=total,
+        points=2.0,
+        not_graded=missing,
+    )
+
+
+@pytest.fixture
+def points(course: Course) -> dict[str, tuple[str, str, float]]:
+    return {name: (e.lesson, e.title, e.points) for name, e in course.exercises.items()}
+
+
+Points = dict[str, tuple[str, str, float]]
+
+
+def test_points_given_by_hand_count_in_place_of_the_graders(points: Points) -> None:
+    ada, bob = a_result("ada", 0.25, 1.0), a_result("bob", 1.0, 1.0)
+    applied = apply_overrides([ada, bob], [Override("Ada", "double", 0.75, "well argued")], points)
+    assert applied == [Override("Ada", "double", 0.75, "well argued", was=0.25)]
+    assert (ada.score, ada.results[0].score, bob.score) == (1.75, 0.75, 2.0)
+
+
+def test_points_for_what_was_not_graded_make_it_complete(points: Points) -> None:
+    ada = a_result("ada", None, 1.0, state=State.NOT_GRADED)
+    (given,) = apply_overrides([ada], [Override("ada", "double", 0.0)], points)
+    assert (given.was, ada.state, ada.is_complete, ada.score) == (None, State.GRADED, True, 1.0)
+
+
+@pytest.mark.parametrize("state", [State.ABSENT, State.UNREADABLE])
+def test_points_may_be_given_to_who_has_no_marks(points: Points, state: State) -> None:
+    zoe = a_result("zoe", state=state)
+    apply_overrides([zoe], [Override("zoe", "double", 1.0, "on paper")], points)
+    assert (zoe.state, zoe.score, [one.name for one in zoe.results]) == (state, 1.0, ["double"])
+
+
+def test_a_superseded_file_is_given_nothing(points: Points) -> None:
+    old, new = a_result("ada", 0.0, state=State.SUPERSEDED), a_result("ada", 0.0)
+    apply_overrides([old, new], [Override("ada", "double", 1.0)], points)
+    assert (old.score, new.score) == (0.0, 1.0)

@@ -1,0 +1,208 @@
+"""What the store keeps, gives back, and refuses."""
+
+import dataclasses
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxguide.course.values import ArrayData
+from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict
+from jaxguide.grading.grade import GradeSettings
+from jaxguide.grading.result import State, SubmissionResult
+from jaxguide.grading.store import LOCK_NAME, NAME, SCHEMA_VERSION, Key, Store, StoreError, settings_digest
+from jaxguide.grading.usage import Limits
+
+KEY = Key("ada", "/class/ada.ipynb", "d" * 64, "c" * 64, "s" * 64)
+
+
+def check(name: str = "doubles") -> CheckResult:
+    error = ErrorInfo("ValueError", "odd \x1b text \udc80", 3, "x = 1", "f")
+    told = ("one_key", "two_keys")
+    return CheckResult(
+        name, "It doubles.", "value", Kind.VALUE, 1.0, True, Verdict.ERROR, error=error, misconceptions=told
+    )
+
+
+def full_result() -> SubmissionResult:
+    reveal = (ArrayData(np.array([1.5, np.inf], np.float32), False, "jax"), {"a": 1 + 2j}, 10**30)
+    one = ExerciseResult("double", "Double", "small", 3.0, Verdict.PARTLY_RIGHT, 1 / 3, 7, [check()], reveal=reveal)
+    other = ExerciseResult("triple", "Triple", "small", 1.0, Verdict.NOT_CHECKED, 0.0, 7, note="busy")
+    return SubmissionResult(
+        Path("class/ada.ipynb"),
+        "ada",
+        State.NOT_GRADED,
+        digest=KEY.digest,
+        lessons=["small"],
+        results=[one, other],
+        score=1 / 3,
+        points=4.0,
+        repairs=["line 1: left out"],
+        not_graded={"triple": "busy"},
+        tier="strong",
+        layers=[{"name": "landlock", "holds": True, "why": ""}],
+        seed=7,
+        course_digest=KEY.course_digest,
+        versions={"jax": "1"},
+        cpu_s=0.5,
+        wall_s=0.7,
+        memory_bytes=2**28,
+    )
+
+
+def test_a_result_comes_back_from_json_as_it_went() -> None:
+    result = full_result()
+    again = SubmissionResult.from_plain(json.loads(json.dumps(result.to_plain())))
+    # Arrays have no single truth value: the rest is compared first, then they.
+    (data, *rest), (data_again, *rest_again) = result.results[0].reveal, again.results[0].reveal
+    np.testing.assert_array_equal(data.values, data_again.values)
+    assert (data.values.dtype, rest) == (data_again.values.dtype, rest_again)
+    result.results[0].reveal = again.results[0].reveal = None
+    assert again == result
+
+
+def test_every_field_of_a_result_survives() -> None:
+    # A field that is added and not carried would be lost by a batch that was interrupted.
+    plain = full_result().to_plain()
+    assert set(plain) == {field.name for field in dataclasses.fields(SubmissionResult)}
+    assert set(plain["results"][0]) == {field.name for field in dataclasses.fields(ExerciseResult)}
+    assert set(plain["results"][0]["checks"][0]) == {field.name for field in dataclasses.fields(CheckResult)}
+
+
+def test_the_store_gives_back_what_it_was_given(tmp_path: Path) -> None:
+    result = dataclasses.replace(full_result(), state=State.GRADED, not_graded={})
+    with Store(tmp_path / "results") as store:
+        store.record(KEY, result)
+    with Store(tmp_path / "results") as store:
+        row = store.find(KEY)
+        assert row is not None
+        assert store.load(row).to_plain() == result.to_plain()
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Key)])
+def test_whatever_differs_is_graded_anew(tmp_path: Path, field: str) -> None:
+    with Store(tmp_path) as store:
+        store.record(KEY, SubmissionResult(Path("ada.ipynb"), "ada"))
+        assert store.find(KEY) is not None
+        assert store.find(dataclasses.replace(KEY, **{field: "other"})) is None
+
+
+def test_two_identical_submissions_are_two_students(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        rows = [store.record(dataclasses.replace(KEY, student=s), SubmissionResult(Path("x.py"), s)) for s in "ab"]
+        assert [store.load(row).student for row in rows] == ["a", "b"]
+
+
+def test_a_row_recorded_again_stands_once(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for score in (1.0, 2.0):
+            one = ExerciseResult("double", "Double", "small", 2.0, Verdict.PASSED, score, 0)
+            row = store.record(KEY, SubmissionResult(Path("ada.py"), "ada", results=[one], score=score))
+    with sqlite3.connect(tmp_path / NAME) as connection:
+        assert connection.execute("SELECT id, score FROM submissions").fetchall() == [(row, 2.0)]
+        assert connection.execute("SELECT submission, score FROM exercises").fetchall() == [(row, 2.0)]
+
+
+def test_a_missing_mark_is_no_zero_in_the_database(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.record(KEY, full_result())
+        assert store.find(KEY) is None  # it is graded again
+    with sqlite3.connect(tmp_path / NAME) as connection:
+        assert connection.execute("SELECT state, score, points FROM submissions").fetchall() == [
+            ("not graded", None, None)
+        ]
+        rows = connection.execute("SELECT exercise, score FROM exercises ORDER BY place").fetchall()
+        assert rows == [("double", 1 / 3), ("triple", None)]
+
+
+def test_what_is_forgotten_is_graded_again(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        row = store.record(KEY, SubmissionResult(Path("ada.py"), "ada"))
+        store.forget([row])
+        assert store.find(KEY) is None
+
+
+def test_a_second_grader_on_one_folder_is_refused(tmp_path: Path) -> None:
+    with Store(tmp_path):
+        code = (
+            "import sys; from jaxguide.grading.store import Store; from pathlib import Path; Store(Path(sys.argv[1]))"
+        )
+        done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
+        assert "Another grader works in" in done.stderr.splitlines()[-1]
+    Store(tmp_path).close()  # the lock file is left and harms nobody
+    assert (tmp_path / LOCK_NAME).exists()
+
+
+def _other_version(path: Path) -> None:
+    Store(path.parent).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+
+
+def _other_program(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE submissions (id)")
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (_other_version, f"(layout {SCHEMA_VERSION + 1}; this one reads {SCHEMA_VERSION})"),
+        (_other_program, "is not a store of results. Move it away"),
+        (lambda path: path.write_bytes(b"no database " * 1000), "is damaged or not a store of results"),
+        (lambda path: path.mkdir(), "Results cannot be kept in"),
+    ],
+)
+def test_a_file_that_is_no_store_of_ours_is_named_and_left_alone(
+    tmp_path: Path, make: Callable[[Path], object], said: str
+) -> None:
+    make(tmp_path / NAME)
+    before = (tmp_path / NAME).read_bytes() if (tmp_path / NAME).is_file() else None
+    with pytest.raises(StoreError) as caught:
+        Store(tmp_path)
+    assert said in str(caught.value)
+    if before is not None:
+        assert (tmp_path / NAME).read_bytes() == before
+    with pytest.raises(StoreError):  # and the lock was let go
+        Store(tmp_path)
+
+
+def test_a_full_disk_is_one_clear_error_and_loses_nothing(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        first = store.record(KEY, full_result())
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+        store._connection.execute(f"PRAGMA max_page_count = {pages}")  # SQLite's own stand-in for a full disk
+        big = dataclasses.replace(full_result(), repairs=["x" * 100_000])
+        with pytest.raises(StoreError, match=r"no space left for results in .* run the same command: it goes on"):
+            store.record(dataclasses.replace(KEY, student="bob"), big)
+        assert store.load(first).student == "ada"
+        store._connection.execute("PRAGMA max_page_count = 100000")
+        row = store.record(dataclasses.replace(KEY, student="bob"), big)
+        assert store.load(row).repairs == big.repairs
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"seed": 1},
+        {"limits": Limits(cpu_s=1.0)},
+        {"all_or_nothing": True},
+        {"hidden": False},
+        {"only": frozenset({"a"})},
+        {"tier": "medium"},
+    ],
+)
+def test_settings_that_decide_about_marks_change_the_digest(changed: dict[str, object]) -> None:
+    assert settings_digest(GradeSettings(**changed)) != settings_digest(GradeSettings())  # type: ignore[arg-type]
+
+
+def test_where_things_are_decides_nothing() -> None:
+    moved = GradeSettings(conceal=(Path("/elsewhere"),), compile_cache=Path("/cache"))
+    assert settings_digest(moved) == settings_digest(GradeSettings())
+    one, other = (settings_digest(GradeSettings(only=frozenset(names))) for names in (("a", "b"), ("b", "a")))
+    assert one == other
