@@ -16,6 +16,8 @@ _COMMANDS = {
     "hint": "jaxguide.cli.student:hint",
     "solution": "jaxguide.cli.student:solution",
     "grade": "jaxguide.cli.grade:grade",
+    "report": "jaxguide.cli.report:report",
+    "export": "jaxguide.cli.export:export",
     "verify": "jaxguide.cli.author:verify",
     "print": "jaxguide.cli.author:print_",
     "coverage": "jaxguide.cli.author:coverage",

@@ -29,7 +29,7 @@ PATTERNS = (
 )
 
 _HIGH = 132
-_LEFT, _TOP, _WIDE = 8, 26, 46
+_LEFT, _TOP, _WIDE = 10, 44, 54
 
 
 def histogram(distribution: Distribution) -> str:
@@ -38,21 +38,21 @@ def histogram(distribution: Distribution) -> str:
     width = 2 * _LEFT + BINS * _WIDE
     bottom = _TOP + _HIGH
     parts = [f'<path d="M{_LEFT} {bottom}H{width - _LEFT}" style="stroke:var(--quiet)"/>']
+    counts = []  # drawn last, over the median's line
     for number, count in enumerate(distribution.counts):
         left, high = _LEFT + number * _WIDE, round(_HIGH * count / most, 1)
         if count:
             box = f'x="{left + 3}" y="{bottom - high:g}" width="{_WIDE - 6}" height="{high:g}"'
             parts.append(f'<rect {box} rx="2" style="fill:var(--good)"/>')
-            parts.append(_words(left + _WIDE / 2, bottom - high - 6, str(count), bold=True))
-        parts.append(_words(left, bottom + 19, str(100 * number // BINS), anchor="middle" if number else "start"))
-    parts.append(_words(width - _LEFT, bottom + 19, "100 %", anchor="end"))
+            counts.append(_words(left + _WIDE / 2, bottom - high - 6, str(count), bold=True))
+        if number % 2 == 0:
+            parts.append(_words(left, bottom + 20, str(100 * number // BINS), anchor="middle" if number else "start"))
+    parts.append(_words(width - _LEFT, bottom + 20, "100 %", anchor="end"))
     if distribution.median is not None:
         at = round(_LEFT + distribution.median * BINS * _WIDE, 1)
-        parts.append(
-            f'<path d="M{at:g} {_TOP - 8}V{bottom}" style="stroke:var(--text);stroke-width:2;stroke-dasharray:5 4"/>'
-        )
-        side, shift = ("end", -6) if distribution.median > 0.5 else ("start", 6)
-        parts.append(_words(at + shift, 14, _("median {share:.0f} %").format(share=100 * distribution.median), side))
+        parts.append(f'<path d="M{at:g} 6V{bottom}" style="stroke:var(--text);stroke-width:2;stroke-dasharray:5 4"/>')
+        side, shift = ("end", -8) if distribution.median > 0.5 else ("start", 8)
+        parts.append(_words(at + shift, 18, _("median {share:.0f} %").format(share=100 * distribution.median), side))
     bins = (
         _("{low} to {high} %: {count}").format(low=100 * n // BINS, high=100 * (n + 1) // BINS, count=count)
         for n, count in enumerate(distribution.counts)
@@ -60,7 +60,9 @@ def histogram(distribution: Distribution) -> str:
     )
     title = plural("Marks of {count} student", "Marks of {count} students", distribution.total)
     description = "; ".join([_("Students by the share of the points that they have"), *bins]) + "."
-    return _svg("marks", title, description, f"0 0 {width} {bottom + 26}", "".join(parts), "width:100%;height:auto")
+    return _svg(
+        "marks", title, description, f"0 0 {width} {bottom + 26}", "".join(parts + counts), "width:100%;height:auto"
+    )
 
 
 def stacked_bar(name: str, title: str, counts: dict[Group, int]) -> str:
@@ -121,7 +123,7 @@ _BAR = "width:100%;height:18px"
 
 
 def _words(x: float, y: float, words: str, anchor: str = "middle", bold: bool = False) -> str:
-    weight = ' font-weight="700"' if bold else ""
+    weight = ' font-weight="700" class="halo"' if bold else ""
     return f'<text x="{x:g}" y="{y:g}" font-size="14" text-anchor="{anchor}"{weight}>{escape(words)}</text>'
 
 

@@ -35,7 +35,7 @@ def tiles(rows: list[Row]) -> str:
         )
         if state in states
     ]
-    items = "".join(f"<li><strong>{text(number)}</strong><span>{text(word)}</span></li>" for number, word in numbers)
+    items = "".join(f"<li><strong>{text(number)}</strong> <span>{text(word)}</span></li>" for number, word in numbers)
     return f'<ul class="tiles">{items}</ul>'
 
 
@@ -83,15 +83,21 @@ def exercises_section(batch: BatchResult) -> Iterator[str]:
     yield f"<h2>{text(_('Exercises'))}</h2>"
     yield f"<p>{text(_('The share of those with a mark who passed every check, and how the others fared.'))}</p>"
     heads = [(text(_("Exercise")), ""), (text(_("Passed")), "number"), (text(_("How it went")), "bars")]
-    yield f'<div class="panel">{legend(used)}{table(heads, rows)}</div>'
+    yield f'<div class="panel">{legend(used)}{table(heads, rows, stacks=True)}</div>'
 
 
 def misconceptions_section(batch: BatchResult, names: bool) -> Iterator[str]:
     """Yield what failures point to, the most frequent first, each with an example that names nobody unless asked."""
-    found = misconceptions_of(batch)
+    causes = misconceptions_of(batch)
+    found = [one for one in causes if one.is_named]
+    students = len({one.student for one in batch.counted if one.results})
+    yield from _named(found, students, names)
+    yield from _others([one for one in causes if not one.is_named], names)
+
+
+def _named(found: list[Misconception], students: int, names: bool) -> Iterator[str]:
     if not found:
         return
-    students = len({one.student for one in batch.counted if one.results})
     yield f"<h2>{text(_('What the class misunderstands'))}</h2>"
     said = _("Each exercise's first failure, gathered by what it points to. A student counts once for each.")
     yield f"<p>{text(said)}</p><ol class='causes'>"
@@ -122,7 +128,25 @@ def _misconception(number: int, one: Misconception, students: int, names: bool) 
     if names:
         who = ", ".join(clean(student, 100) for student in one.students)
         parts.append(f'<p class="under">{text(_("Met by: {students}").format(students=who), 5000)}</p>')
-    return f'<li class="panel">{"".join(parts)}{_example(one.example, names)}</li>'
+    return f'<li class="panel"><div>{"".join(parts)}</div>{_example(one.example, names)}</li>'
+
+
+def _others(found: list[Misconception], names: bool) -> Iterator[str]:
+    """Yield what ended early, by exception and by limit."""
+    if not found:
+        return
+    rows = []
+    for one in found:
+        where = ", ".join(clean(title, 200) for title in one.exercises)
+        said = one.example.check.error.message if one.example.check.error else one.example.check.message
+        who = "<br>" + text(", ".join(one.students), 5000) if names else ""
+        # What a hidden check's call raised may say what it asked.
+        said = _("(a hidden check)") if one.example.check.hidden else said
+        rows.append([text(_title(one)), f"{len(one.students)}{who}", prose(where), prose(said, 200)])
+    heads = [(text(_("What")), ""), (text(_("Students")), "number"), (text(_("Met in")), ""), (text(_("Said")), "")]
+    yield f"<h2>{text(_('Errors and limits'))}</h2>"
+    yield f"<p>{text(_('Where code raised or was stopped before a check could tell what is wrong.'))}</p>"
+    yield f'<div class="panel">{table(heads, rows, stacks=True)}</div>'
 
 
 def _title(one: Misconception) -> str:
@@ -187,11 +211,12 @@ def effort_section(batch: BatchResult) -> Iterator[str]:
 
 STYLE = """
 .chart{margin:.9rem 0}
-.chart svg{max-width:44rem}
+.chart svg{max-width:50rem;margin:0 auto}
+.halo{paint-order:stroke;stroke:var(--panel);stroke-width:5px}
 figcaption{margin-top:.5rem}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem 1.3rem;margin:0 0 .8rem;padding:0;list-style:none;font-size:.95rem}
 .legend li{display:flex;align-items:center;gap:.45rem}
-.bars{width:55%;min-width:13rem}
+td.bars{width:55%}
 .bars .under{display:block;margin-top:.25rem;font-size:.95rem}
 .name{font-weight:400}
 .causes{padding:0;margin:0;list-style:none;counter-reset:cause}
@@ -200,4 +225,8 @@ figcaption{margin-top:.5rem}
 .share{display:grid;grid-template-columns:max-content minmax(4rem,18rem);align-items:center;gap:.2rem .9rem;
   margin:.3rem 0}
 .causes p{margin:.35rem 0}
+@media(min-width:60rem){
+  .causes>li{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:0 2rem}
+  .causes details{margin:0}
+}
 """

@@ -26,6 +26,7 @@ class Misconception:
         names: the planted wrong answers that fail so, in words; several where the check cannot tell which it was.
         says: what is behind it, in a sentence; '' where the key does not say.
         idea: the idea that the failed check tells students of.
+        is_named: it was a check that found it, not an exception or a limit, which may have many causes.
         students: who met it.
         exercises: the titles of the exercises where they did.
         example: one failure, from a visible check where there is one.
@@ -34,6 +35,7 @@ class Misconception:
     names: tuple[str, ...]
     says: str
     idea: str
+    is_named: bool
     students: tuple[str, ...]
     exercises: tuple[str, ...]
     example: Example
@@ -61,6 +63,7 @@ def _misconception(names: tuple[str, ...], examples: list[Example]) -> Misconcep
         names=names,
         says=next((one.check.misconception for one in examples if _is_sentence(one.check.misconception, names)), ""),
         idea=example.check.idea,
+        is_named=example.check.verdict is Verdict.FAILED,
         students=tuple(sorted({one.student for one in examples})),
         exercises=tuple(dict.fromkeys(one.result.title for one in sorted(examples, key=lambda one: one.result.name))),
         example=example,

@@ -46,8 +46,10 @@ p{{margin:.35rem 0 .8rem;max-width:46rem}}
 a{{color:var(--link)}}
 code,pre{{font-family:{_CODE_FONT};font-size:.9em}}
 pre{{white-space:pre-wrap;margin:0;overflow-wrap:anywhere}}
+pre.panel{{white-space:pre;overflow-x:auto}}
 .muted,figcaption,.under{{color:var(--muted)}}
-.panel{{background:var(--panel);border:1px solid var(--line);border-radius:10px;padding:1.1rem 1.25rem;margin:.9rem 0}}
+.panel{{background:var(--panel);border:1px solid var(--line);border-radius:10px;padding:1.1rem 1.25rem;margin:.9rem 0;
+  max-width:none}}
 .tiles{{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:.8rem;margin:1.4rem 0;padding:0;
   list-style:none}}
 .tiles li{{background:var(--panel);border:1px solid var(--line);border-radius:10px;padding:.8rem 1rem}}
@@ -62,9 +64,13 @@ td,th{{padding:.45rem .9rem .45rem 0;vertical-align:top;border-bottom:1px solid 
 tbody tr:last-child td,tbody tr:last-child th{{border-bottom:0}}
 td:last-child,th:last-child{{padding-right:0}}
 .number{{text-align:right;white-space:nowrap}}
+.again{{white-space:nowrap}}
+tbody th{{min-width:9rem}}
 svg{{display:block;max-width:100%}}
 svg text{{fill:var(--text);font-family:inherit}}
 details{{margin:.6rem 0}}
+details.panel{{padding:.45rem 1.25rem;margin:.5rem 0}}
+details.panel[open]{{padding-bottom:1rem}}
 summary{{cursor:pointer;font-weight:600;padding:.35rem 0}}
 dl.facts{{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1.2rem;margin:.6rem 0}}
 dl.facts dt{{color:var(--muted)}}
@@ -78,8 +84,14 @@ ul.plain{{margin:.4rem 0;padding-left:1.2rem}}
   main{{padding-top:1.2rem}}
   h1{{font-size:1.5rem}}
   .panel{{padding:.9rem}}
+  details.panel{{padding:.35rem .9rem}}
   dl.facts{{grid-template-columns:1fr;gap:0}}
   dl.facts dd{{margin-bottom:.5rem}}
+  .stacks thead{{display:none}}
+  .stacks tr{{display:grid;grid-template-columns:1fr max-content;padding:.5rem 0;border-bottom:1px solid var(--line)}}
+  .stacks tr:last-child{{border-bottom:0}}
+  .stacks th,.stacks td{{border:0;padding:.1rem 0}}
+  .stacks td:nth-child(n+3){{grid-column:1/-1;width:auto}}
 }}
 @media print{{body{{background:none}}.panel,.tiles li{{break-inside:avoid}}}}
 """
@@ -121,13 +133,16 @@ def prose(words: str, limit: int = 2000) -> str:
     return prose_html(clean(words, limit))
 
 
-def table(heads: Iterable[tuple[str, str]], rows: Iterable[Iterable[str]], caption: str = "") -> str:
+def table(
+    heads: Iterable[tuple[str, str]], rows: Iterable[Iterable[str]], caption: str = "", stacks: bool = False
+) -> str:
     """Return a table that scrolls sideways where the page is too narrow for it.
 
     Args:
         heads: each column's head as HTML, and its class ('number', '').
         rows: cells as HTML; the first of a row is its head.
         caption: what the table shows, as HTML.
+        stacks: put the cells of a row below each other there instead.
     """
     heads = list(heads)
     classes = [f' class="{kind}"' if kind else "" for _head, kind in heads]
@@ -138,8 +153,9 @@ def table(heads: Iterable[tuple[str, str]], rows: Iterable[Iterable[str]], capti
         lines.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
     said = f"<caption>{caption}</caption>" if caption else ""
     body = "\n".join(lines)
+    kind = ' class="stacks"' if stacks else ""
     # The keyboard scrolls only what can be focused.
     return (
-        f'<div class="scroll" tabindex="0"><table>{said}<thead><tr>{head}</tr></thead>'
+        f'<div class="scroll" tabindex="0"><table{kind}>{said}<thead><tr>{head}</tr></thead>'
         f"\n<tbody>\n{body}\n</tbody></table></div>"
     )

@@ -84,10 +84,12 @@ def students_section(batch: BatchResult, rows: list[Row]) -> Iterator[str]:
     for row in rows:
         link = f'<a href="feedback/{text(stems[row.student])}.html">{text(row.student, 200)}</a>'
         marks = (points_cell(row.marks[column.name].score) or "\u2013" for column in columns)
-        lines.append([link, text(row.state.value), points_cell(row.score) or "\u2013", *marks])
+        again = "<br>".join(f"<code>{text(reproduce(batch, one))}</code>" for one in row.submissions if one.path.name)
+        lines.append([link, text(row.state.value), points_cell(row.score) or "\u2013", *marks, again])
     heads = [(text(_("Student")), ""), (text(_("State")), ""), (text(_("Points")), "number")]
     heads += [(f"<code>{text(column.name, 100)}</code>", "number") for column in columns]
-    head = _("Every student's marks, with their feedback pages")
+    heads.append((text(_("Run again")), "again"))
+    head = _("Every student's marks, feedback page, and the command that grades them again")
     body = table(heads, lines, text(_("A dash is no mark, which is not 0.")))
     yield f'<details class="panel"><summary>{text(head)}</summary>{body}</details>'
 
@@ -162,10 +164,10 @@ def how_section(batch: BatchResult) -> Iterator[str]:
     if layers:
         head = _("The layers of isolation, each tried before grading")
         yield f'<details class="panel"><summary>{text(head)}</summary><ul class="plain">{layers}</ul></details>'
-    example = next((one for one in batch.counted if one.results), None)
-    if example is not None:
-        said = _("Run one submission again, with the same inputs:")
-        yield f"<h3>{text(said)}</h3><pre class='panel'>{text(reproduce(batch, example))}</pre>"
+    said = _(
+        "To run one submission again, with the same inputs (each student's own command stands beside their marks):"
+    )
+    yield f'<p>{text(said)}</p><pre class="panel" tabindex="0">{text(reproduce(batch))}</pre>'
 
 
 def _facts(batch: BatchResult) -> Iterator[str]:
@@ -193,16 +195,20 @@ def _fact(label: str, value: str) -> str:
     return f"<dt>{text(label)}</dt><dd>{value}</dd>"
 
 
-def reproduce(batch: BatchResult, one: SubmissionResult) -> str:
-    """Return the command that grades one submission again with the same inputs.
+def reproduce(batch: BatchResult, one: SubmissionResult | None = None) -> str:
+    """Return the command that grades one submission again with the same inputs, or where none is given its form.
 
     >>> from pathlib import Path
     >>> reproduce(BatchResult([], seed=7), SubmissionResult(Path("my class/ada.ipynb"), "ada"))
     "jaxguide grade 'my class/ada.ipynb' --seed 7 --out again"
+    >>> reproduce(BatchResult([], seed=7, course_name="spring"))
+    'jaxguide grade FILE --course spring --seed 7 --only EXERCISE --out again'
     """
-    first = one.results[0].name if one.results else ""
-    words = ["jaxguide", "grade", clean(str(one.path), 500), "--seed", str(batch.seed)]
-    words += ["--only", clean(first, 100)] if first else []
+    words = ["jaxguide", "grade", clean(str(one.path), 500) if one else "FILE"]
+    words += ["--course", clean(batch.course_name, 200)] if batch.course_name else []
+    words += ["--seed", str(batch.seed)]
+    failed = next((r.name for r in one.results if r.first_failure), "") if one else "EXERCISE"
+    words += ["--only", clean(failed, 100)] if failed else []
     words += ["--all-or-nothing"] if batch.all_or_nothing else []
     return shlex.join([*words, "--out", "again"])
 

@@ -9,7 +9,7 @@ from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.grading.roster import Override
 
-EVIL = '</pre><script>alert(1)</script>\x1b[31m\u202e"&<b> =cmd|\' /C calc\'!A0'
+EVIL = "</pre><script>alert(1)</script>\x1b[31m\u202e\"&<b> =cmd|' /C calc'!A0"
 SECRET = "float32[5] [0.4127, -1.6]"
 
 EXERCISES = {
@@ -23,7 +23,10 @@ SAYS = {
     "one_key_for_both": "Both draws use the same key, so that they are the same number.",
     "one_key_for_all_rows": "The rows share one key, so that every row drops the same columns.",
 }
-FIRST = "Ada Bo Chi Dag Eva Fay Gus Hal Ida Jon Kai Lea Mia Ned Oda Pia Quy Ron Sue Tim Una Val Wim Xia Yan Zoe".split()
+FIRST = [
+    *("Ada", "Bo", "Chi", "Dag", "Eva", "Fay", "Gus", "Hal", "Ida", "Jon", "Kai", "Lea", "Mia"),
+    *("Ned", "Oda", "Pia", "Quy", "Ron", "Sue", "Tim", "Una", "Val", "Wim", "Xia", "Yan", "Zoe"),
+]
 VERSIONS = {"python": "3.12.3", "jax": "0.12.0", "jaxlib": "0.12.0", "numpy": "2.3.1", "jaxguide": "0.1.0"}
 
 
@@ -116,7 +119,12 @@ def made_class(tier: str = "strong") -> BatchResult:
 
 def _submission(student: str, results: list[ExerciseResult], place: int) -> SubmissionResult:
     habits = {
-        one.name: {"tries": 1 + (place + n) % 5, "hints": (place * n) % 3, "passed": True, "minutes": 2.5 * n + place % 7}
+        one.name: {
+            "tries": 1 + (place + n) % 5,
+            "hints": (place * n) % 3,
+            "passed": True,
+            "minutes": 2.5 * n + place % 7,
+        }
         for n, one in enumerate(results)
         if place % 2 == 0
     }

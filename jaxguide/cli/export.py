@@ -1,0 +1,161 @@
+"""The commands `export gradescope`, `export moodle` and `export canvas`."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jaxguide.cli.common import course_option, read_course
+from jaxguide.text import _, plural
+
+if TYPE_CHECKING:
+    from jaxguide.grading.batch import BatchResult
+
+
+@click.group(short_help="Build a Gradescope autograder, or a gradebook for Moodle or Canvas.")
+def export() -> None:
+    """Hand grading or marks to another program."""
+
+
+_results = click.argument("results", type=click.Path(exists=True, path_type=Path), default=Path("results"))
+_item = click.option("--item", default="jaxguide", show_default=True, help="The name of the gradebook's item.")
+
+
+def _out(default: str) -> Callable[[Any], Any]:
+    kind = click.Path(dir_okay=False, path_type=Path)
+    return click.option("--out", type=kind, default=Path(default), show_default=True, help="The file to write.")
+
+
+@export.command()
+@_results
+@_item
+@click.option(
+    "--students-are", default="Username", show_default=True, help="Moodle's name for what students are named by."
+)
+@_out("moodle.csv")
+def moodle(results: Path, item: str, students_are: str, out: Path) -> None:
+    """Write marks as a CSV file that Moodle imports. Who has no mark has an empty cell.
+
+    \b
+    Example: jaxguide export moodle results/ --item "Homework 1" --students-are "Email address"
+    """
+    from jaxguide.grading.reports.sheet import moodle_csv
+
+    _write_gradebook(results, out, lambda batch: moodle_csv(batch, item, students_are))
+
+
+@export.command()
+@_results
+@_item
+@click.option(
+    "--students-are",
+    type=click.Choice(["SIS Login ID", "SIS User ID", "ID"]),
+    default="SIS Login ID",
+    show_default=True,
+    help="Canvas's name for what students are named by.",
+)
+@_out("canvas.csv")
+def canvas(results: Path, item: str, students_are: str, out: Path) -> None:
+    """Write marks as a CSV file that Canvas imports. Who has no mark has an empty cell.
+
+    \b
+    Example: jaxguide export canvas results/ --item "Homework 1 (4711)"
+    """
+    from jaxguide.grading.reports.sheet import canvas_csv
+
+    _write_gradebook(results, out, lambda batch: canvas_csv(batch, item, students_are))
+
+
+def _write_gradebook(results: Path, out: Path, make: "Callable[[BatchResult], str]") -> None:
+    from jaxguide.course.card import clean
+    from jaxguide.files import write_whole
+    from jaxguide.grading.reports import NoResults, read_results
+    from jaxguide.grading.reports.sheet import without_a_mark
+
+    try:
+        batch = read_results(results)
+        write_whole(out, make(batch))
+    except NoResults as error:
+        raise click.UsageError(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(_("Written: {file}").format(file=out))
+    empty = without_a_mark(batch)
+    if empty:
+        click.echo(plural("{count} student has no mark:", "{count} students have no mark:", len(empty)))
+        for row in empty:
+            click.echo(f"  {clean(row.student, 100)} ({row.state.value})")
+
+
+@export.command()
+@click.option("--seed", type=int, help="What every random input derives from. By default a new one, kept in the zip.")
+@click.option("--only", multiple=True, metavar="EXERCISE", help="Grade this exercise alone; may be repeated.")
+@click.option("--all-or-nothing", is_flag=True, help="No partial marks.")
+@click.option(
+    "--hidden",
+    "visibility",
+    type=click.Choice(["after_published", "hidden"]),
+    default="after_published",
+    show_default=True,
+    help="When students see their marks and hidden checks.",
+)
+@click.option("--trust-submissions", is_flag=True, help="Grade even where nothing keeps a submission off the key.")
+@click.option("--limits", "limits_text", metavar="LIMITS", help="What an exercise may use: cpu=10,memory=1.5GB.")
+@click.option("--requirement", help="What pip installs as jaxguide: a wheel's path, or a requirement.")
+@_out("autograder.zip")
+@course_option
+def gradescope(
+    seed: int | None,
+    only: tuple[str, ...],
+    all_or_nothing: bool,
+    visibility: str,
+    trust_submissions: bool,
+    limits_text: str | None,
+    requirement: str | None,
+    out: Path,
+    folder: Path | None,
+) -> None:
+    """Build the zip that Gradescope makes an autograder from. It holds the key and the seed.
+
+    \b
+    Example: jaxguide export gradescope --course mycourse/ --out autograder.zip
+    """
+    from jaxguide.course.draw import fresh_seed
+    from jaxguide.course.library import UnknownName
+    from jaxguide.grading.limits_text import LimitsError, parse_limits
+    from jaxguide.grading.reports.autograder import NoKey, autograder_zip
+    from jaxguide.grading.reports.harness import AutograderSettings
+
+    course = read_course(folder, keys=True)
+    try:
+        for name in only:
+            course.exercise(name)
+        limits = parse_limits(limits_text or "")
+        settings = AutograderSettings(
+            seed=fresh_seed() if seed is None else seed,
+            only=only,
+            all_or_nothing=all_or_nothing,
+            visibility=visibility,
+            trust_submissions=trust_submissions,
+            cpu_s=limits.cpu_s,
+            memory_bytes=limits.memory_bytes,
+        )
+        wheel = Path(requirement) if requirement and requirement.endswith(".whl") else requirement
+        out.write_bytes(autograder_zip(course, settings, wheel))
+    except (UnknownName, LimitsError, NoKey) as error:
+        raise click.UsageError(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+    message = _("Written: {file}. Its seed is {seed}; it holds the key as well, so keep it to yourself.")
+    click.echo(message.format(file=out, seed=settings.seed))
+
+
+@export.command("run-gradescope", hidden=True)
+@click.argument("root", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def run_gradescope(root: Path) -> None:
+    """Grade the submission in a Gradescope container; the zip's `run_autograder` calls this."""
+    from jaxguide.grading.reports.harness import run_autograder
+
+    sys.exit(0 if run_autograder(root) else 1)

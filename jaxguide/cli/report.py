@@ -1,0 +1,48 @@
+"""The command `report`."""
+
+from pathlib import Path
+
+import click
+
+from jaxguide.cli.common import course_option, read_course
+from jaxguide.text import _
+
+
+@click.command(short_help="Write a class's reports again, without grading.")
+@click.argument("results", type=click.Path(exists=True, path_type=Path), default=Path("results"))
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Another folder to write to.")
+@click.option("--names", is_flag=True, help="Say in report.html who met a misconception.")
+@click.option("--reveal", is_flag=True, help="Show students what hidden checks saw, too.")
+@click.option(
+    "--overrides",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="CSV",
+    help="Points you give by hand: student, exercise, points, comment. By default RESULTS/overrides.csv.",
+)
+@course_option
+def report(
+    results: Path, out: Path | None, names: bool, reveal: bool, overrides: Path | None, folder: Path | None
+) -> None:
+    """Write the reports of a graded class again: tables, feedback pages, report.html. Nothing is graded.
+
+    RESULTS is the folder that `grade` wrote (by default `results`), or a results.json.
+
+    \b
+    Example: jaxguide report results/ --names
+    """
+    from jaxguide.grading.grade_class import OVERRIDES_NAME
+    from jaxguide.grading.reports import NoResults, read_results, write_reports
+    from jaxguide.grading.roster import TableError, read_overrides
+
+    home = results if results.is_dir() else results.parent
+    if overrides is None and results.is_dir() and (home / OVERRIDES_NAME).is_file():
+        overrides = home / OVERRIDES_NAME
+    try:
+        given = read_overrides(overrides, read_course(folder, keys=False)) if overrides is not None else None
+        files = write_reports(read_results(results, given), out or home, reveal=reveal, names=names)
+    except (NoResults, TableError) as error:
+        raise click.UsageError(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+    written = next(file for file in files if file.name == "report.html")
+    click.echo(_("Written: {file}, tables, and a feedback page for each student.").format(file=written))

@@ -1,0 +1,136 @@
+"""Results as Gradescope's autograder harness reads them: https://gradescope-autograders.readthedocs.io/en/latest/specs/.
+
+An exercise with hidden checks is two tests there: what its visible checks say, at once; and its marks with what may be
+said of the hidden checks, when the instructor lets it be seen. Gradescope keeps the total from students as long as one
+test is not visible to them.
+"""
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from jaxguide.course.card import Card, clean
+from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.text import _, plural
+
+AFTER_PUBLISHED, HIDDEN = "after_published", "hidden"
+VISIBILITIES = (AFTER_PUBLISHED, HIDDEN)
+
+_WIDTH = 90
+
+
+@dataclasses.dataclass
+class Standing:
+    """How far one submission has been graded.
+
+    Args:
+        results: the exercises that are done, in the order in which they were.
+        not_graded: names of those that could not be graded, for no fault of the student.
+        done: whether nothing more will come.
+        unreadable: why nothing can be graded, else ''.
+        trouble: why the grader stopped, in words that a student may read, else ''.
+        notes: what was mended while reading.
+        facts: what the instructor alone sees, with the results.
+    """
+
+    results: list[ExerciseResult] = dataclasses.field(default_factory=list)
+    not_graded: set[str] = dataclasses.field(default_factory=set)
+    done: bool = False
+    unreadable: str = ""
+    trouble: str = ""
+    notes: list[str] = dataclasses.field(default_factory=list)
+    facts: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every exercise has a mark."""
+        return self.done and not self.not_graded and not self.trouble
+
+
+def gradescope_results(standing: Standing, visibility: str = AFTER_PUBLISHED) -> dict[str, Any]:
+    """Return the document `results.json` that Gradescope reads.
+
+    A total is there only where every exercise has a mark. Without it, and with a test that has no score, Gradescope
+    takes the run for failed and tells the instructor, where else it would take a missing mark for 0. A file that cannot
+    be read has a total of 0, since students are shown nothing of results without one, and should hand in again.
+
+    Args:
+        standing: how far the submission has been graded.
+        visibility: of marks and hidden checks: 'after_published' or 'hidden'.
+
+    >>> gradescope_results(Standing(done=True, unreadable="The file is empty."))["score"]
+    0.0
+    >>> "score" in gradescope_results(Standing())
+    False
+    """
+    tests: list[dict[str, Any]] = []
+    for number, result in enumerate(standing.results, 1):
+        if result.name in standing.not_graded:
+            said = _("Not graded yet. This is not your fault; your instructor knows.")
+            tests.append(_test(number, result.title, said))
+        else:
+            tests += _tests(number, result, visibility)
+    if not standing.done:
+        tests.append(_test(len(standing.results) + 1, _("Grading has not finished"), _("More exercises follow.")))
+    plain: dict[str, Any] = {"output": _output(standing), "output_format": "text", "visibility": "visible"}
+    if standing.is_complete:
+        plain["score"] = round(sum(result.score for result in standing.results), 4) if standing.results else 0.0
+    return {**plain, "stdout_visibility": "hidden", "tests": tests, "extra_data": standing.facts}
+
+
+def _tests(number: int, result: ExerciseResult, visibility: str) -> Iterable[dict[str, Any]]:
+    marks = {"score": result.score, "max_score": result.points}
+    if not any(check.hidden for check in result.checks):
+        return [_test(number, result.title, Card(result).text(_WIDTH), _status(result), **marks)]
+    seen = visible_part(result)
+    name = _("{title}: marks, with hidden checks").format(title=result.title)
+    return [
+        _test(number, result.title, Card(seen).text(_WIDTH), _status(seen)),
+        {**_test(number, name, Card(result).text(_WIDTH), _status(result), **marks), "visibility": visibility},
+    ]
+
+
+def visible_part(result: ExerciseResult) -> ExerciseResult:
+    """Return what an exercise came to as far as its visible checks tell, as if there were no others."""
+    checks = [check for check in result.checks if not check.hidden]
+    # What was printed may have been printed for a hidden input.
+    part = dataclasses.replace(result, checks=checks, printed="", note="")
+    if result.verdict is Verdict.NOT_ATTEMPTED:
+        return part
+    failure = part.first_failure
+    if failure is not None:
+        part.verdict = failure.verdict
+    elif all(check.passed for check in checks):
+        part.verdict = Verdict.PASSED
+    else:
+        part.verdict = Verdict.NOT_CHECKED
+    return part
+
+
+def _status(result: ExerciseResult) -> str:
+    return "passed" if result.verdict is Verdict.PASSED else "failed"
+
+
+def _test(number: int, name: str, output: str, status: str = "", **marks: float) -> dict[str, Any]:
+    test = {"number": str(number), "name": _line(name), "output": clean(output), "output_format": "text"}
+    return {**test, **({"status": status} if status else {}), **marks, "visibility": "visible"}
+
+
+def _output(standing: Standing) -> str:
+    lines = []
+    if standing.trouble:
+        lines.append(_("The grader stopped: {why} This is not your fault.").format(why=standing.trouble))
+    elif standing.unreadable:
+        lines.append(_("Nothing was graded. {why}").format(why=_line(standing.unreadable)))
+    elif not standing.done:
+        lines.append(_("Grading has not finished."))
+    elif standing.not_graded:
+        count = len(standing.not_graded)
+        lines.append(plural("{count} exercise could not be graded.", "{count} exercises could not be graded.", count))
+    if standing.notes:
+        lines += [_("While reading your file:"), *(f"  - {_line(note)}" for note in standing.notes)]
+    return "\n".join(lines)
+
+
+def _line(words: str) -> str:
+    return " ".join(clean(words, 500).split())

@@ -1,0 +1,150 @@
+"""Grade the one submission that a Gradescope container holds, writing down each exercise as it is done."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+from jaxguide.course.exercise import AuthorError
+from jaxguide.course.library import Course, load_course
+from jaxguide.course.verdict import ExerciseResult
+from jaxguide.files import write_whole
+from jaxguide.grading.control import ControlledGrader
+from jaxguide.grading.entry import FileEntry, ReadEntry
+from jaxguide.grading.grade import Grader, GradeSettings, find_submissions
+from jaxguide.grading.remote import GraderError
+from jaxguide.grading.reports.gradescope import AFTER_PUBLISHED, Standing, gradescope_results
+from jaxguide.grading.result import SubmissionResult
+from jaxguide.grading.submission import UnreadableSubmission
+from jaxguide.grading.usage import Limits
+from jaxguide.text import _
+
+SETTINGS_NAME = "settings.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class AutograderSettings:
+    """How an autograder on Gradescope grades: the part of its zip that is neither course nor program.
+
+    Args:
+        seed: what every input derives from; the container keeps it.
+        only: names of exercises; empty for all.
+        all_or_nothing: no partial marks.
+        visibility: of marks and hidden checks.
+        trust_submissions: whether to grade where nothing keeps a submission from reading the key.
+        cpu_s, memory_bytes: what one exercise may use.
+    """
+
+    seed: int
+    only: tuple[str, ...] = ()
+    all_or_nothing: bool = False
+    visibility: str = AFTER_PUBLISHED
+    trust_submissions: bool = False
+    cpu_s: float = Limits().cpu_s
+    memory_bytes: int = Limits().memory_bytes
+
+    def to_text(self) -> str:
+        """Return the text of `settings.json`.
+
+        >>> AutograderSettings.from_text(AutograderSettings(7, ("walk",)).to_text()).only
+        ('walk',)
+        """
+        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+
+    @classmethod
+    def from_text(cls, text: str) -> "AutograderSettings":
+        """Build the settings again from their text."""
+        plain = json.loads(text)
+        return cls(**{**plain, "only": tuple(plain["only"])})
+
+    def for_grader(self, conceal: tuple[Path, ...]) -> GradeSettings:
+        """Return the settings of the grader itself."""
+        return GradeSettings(
+            seed=self.seed,
+            limits=Limits(cpu_s=self.cpu_s, memory_bytes=self.memory_bytes),
+            all_or_nothing=self.all_or_nothing,
+            only=frozenset(self.only) or None,
+            conceal=conceal,
+            trust_submissions=self.trust_submissions,
+        )
+
+
+def run_autograder(root: Path) -> bool:
+    """Grade what lies in `submission/` with the course in `source/`, and write `results/results.json`.
+
+    Args:
+        root: Gradescope's folder, `/autograder` in its containers.
+
+    Returns:
+        Whether every exercise has a mark; else the document has no total.
+
+    Raises:
+        OSError: a folder or file that the zip holds is not there, or the results cannot be written.
+    """
+    return _Run(root).run()
+
+
+class _Run:
+    def __init__(self, root: Path):
+        self.root = root
+        self.standing = Standing()
+        text = (root / "source" / SETTINGS_NAME).read_text("utf-8")
+        self.settings = AutograderSettings.from_text(text)
+        self.grades: Path | None = None
+
+    def run(self) -> bool:
+        self._write()
+        try:
+            self._grade(load_course(self.root / "source" / "course"))
+            self.standing.done = True
+        except GraderError as error:
+            print(error)  # for the instructor: standard output is hidden from students
+            self.standing.trouble = _("it does not work on this machine; your instructor sees why.")
+        except AuthorError as error:
+            print(error)
+            self.standing.trouble = _("the course cannot be read; your instructor sees why.")
+        self._write()
+        return self.standing.is_complete
+
+    def _grade(self, course: Course) -> None:
+        settings = self.settings.for_grader((self.root / "source", self.root / "results", self.root / "submission"))
+        grader = ControlledGrader(Grader(course, settings, tell=self._tell))
+        unreadable = [_("There is no notebook (.ipynb) and no Python file (.py) in what was handed in.")]
+        for path in find_submissions([self.root / "submission"]):
+            self.grades = path
+            try:
+                result, _passed = grader.grade(ReadEntry(path, FileEntry(path).read()))
+            except UnreadableSubmission as why:
+                unreadable.append(f"{path.name}: {why}")
+                continue
+            if result.unreadable is not None:
+                unreadable.append(f"{path.name}: {result.unreadable}")
+                continue
+            self._take(result)
+        if not self.standing.results:
+            self.standing.unreadable = " ".join(unreadable[1:] or unreadable)
+
+    def _take(self, result: SubmissionResult) -> None:
+        """Note what a whole file came to; of two files that answer one exercise the later counts."""
+        done = {one.name: one for one in (*self.standing.results, *result.results)}
+        self.standing.results = list(done.values())
+        self.standing.not_graded -= {one.name for one in result.results}
+        self.standing.not_graded |= set(result.not_graded)
+        self.standing.notes += result.repairs
+        self.standing.facts = {
+            "course_digest": result.course_digest,
+            "submission_digest": result.digest,
+            "tier": result.tier,
+            "versions": result.versions,
+            "not_graded": result.not_graded,
+        }
+
+    def _tell(self, path: Path, result: ExerciseResult) -> None:
+        if path == self.grades:
+            others = [one for one in self.standing.results if one.name != result.name]
+            self.standing.results = [*others, result]
+            self._write()
+
+    def _write(self) -> None:
+        plain = gradescope_results(self.standing, self.settings.visibility)
+        path = self.root / "results" / "results.json"
+        write_whole(path, json.dumps(plain, indent=2, ensure_ascii=False) + "\n")

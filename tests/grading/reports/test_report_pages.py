@@ -1,0 +1,265 @@
+"""Pages say what they should to whom they should, as one file of safe HTML that fetches nothing."""
+
+import dataclasses
+import re
+from html.parser import HTMLParser
+
+import pytest
+from made_class import EVIL, EXERCISES, SECRET, made_class
+
+from jaxguide.course.verdict import Verdict
+from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.reports.feedback import feedback_html, feedback_text
+from jaxguide.grading.reports.insight import Group, distribution_of, rates_of
+from jaxguide.grading.reports.marks import Row, rows_of
+from jaxguide.grading.reports.misconceptions import misconceptions_of
+from jaxguide.grading.reports.overview import report_html
+from jaxguide.grading.reports.page import COLOURS
+from jaxguide.grading.result import State
+
+VOID = {"meta", "br"}
+
+
+class _Page(HTMLParser):
+    """A page's elements and text; fails where elements do not nest."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] != ["style"]:
+            self.words += data
+
+
+def _row(batch: BatchResult, student: str) -> Row:
+    return next(row for row in rows_of(batch) if row.student == student)
+
+
+@pytest.fixture(params=["report", "report with names", "Ada", "Fay", "Hal", EVIL, "Nobody"])
+def page(request: pytest.FixtureRequest) -> str:
+    batch = made_class()
+    if request.param.startswith("report"):
+        return report_html(batch, names=request.param != "report")
+    return feedback_html(_row(batch, request.param), batch)
+
+
+def test_a_page_is_one_file_without_scripts_that_fetches_nothing(page: str) -> None:
+    parsed = _Page(page)
+    names = {name for name, _attributes in parsed.elements}
+    assert not names & {"script", "link", "img", "iframe", "object", "embed", "base", "form", "image", "use"}
+    for _name, attributes in parsed.elements:
+        assert not [key for key in attributes if key.startswith("on")]
+        assert "src" not in attributes
+        assert (attributes.get("href") or "feedback/").startswith("feedback/")
+    assert "url(" not in re.sub(r"url\(#\w+\)", "", page)
+    assert "@import" not in page
+    assert "http://" not in page
+    assert "https://" not in page
+    assert "default-src 'none'" in page
+
+
+def test_a_page_holds_no_control_character_and_no_markup_of_a_student(page: str) -> None:
+    assert not {c for c in page if ord(c) < 32} - {"\n"}
+    assert "\u202e" not in page
+    assert "<script" not in page.casefold()
+    assert "&amp;lt;" not in page
+
+
+def test_what_a_student_wrote_is_shown_as_they_wrote_it() -> None:
+    assert "</pre><script>alert(1)</script>" in _Page(report_html(made_class())).words
+
+
+@pytest.mark.parametrize("mode", [0, 1])
+@pytest.mark.parametrize("ground", ["page", "panel"])
+def test_text_has_a_contrast_of_four_and_a_half_and_shapes_of_three(mode: int, ground: str) -> None:
+    behind = COLOURS[ground][mode]
+    for name in ("text", "muted", "link"):
+        assert _contrast(COLOURS[name][mode], behind) >= 4.5, name
+    for name in ("good", "partly", "bad", "quiet"):
+        assert _contrast(COLOURS[name][mode], behind) >= 3, name
+
+
+def _contrast(one: str, other: str) -> float:
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_every_drawing_has_a_title_and_a_description_of_its_own() -> None:
+    page = report_html(made_class())
+    parsed = _Page(page)
+    drawings = [attributes for name, attributes in parsed.elements if name == "svg"]
+    shown = [one for one in drawings if one.get("aria-hidden") != "true"]
+    assert len(shown) > len(EXERCISES)
+    ids = [attributes["id"] for _name, attributes in parsed.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for one in shown:
+        assert one["role"] == "img"
+        assert set((one["aria-labelledby"] or "").split()) <= set(ids)
+
+
+def test_a_student_reads_nothing_of_what_a_hidden_check_saw() -> None:
+    batch = made_class()
+    seen = 0
+    for row in rows_of(batch):
+        failed = [c for one in row.submissions for r in one.results for c in r.checks if c.got == SECRET]
+        for said in (feedback_html(row, batch), feedback_text(row, batch)):
+            assert "0.4127" not in said
+            assert "9.75" not in said
+            assert "check raised" not in said
+        if failed:
+            seen += 1
+            assert "It holds for any input." in feedback_text(row, batch)
+            assert failed[0].idea in " ".join(feedback_text(row, batch).split())
+            assert "0.4127" in feedback_html(row, batch, reveal=True)
+            assert "0.4127" in feedback_text(row, batch, reveal=True)
+    assert seen > 3
+
+
+def test_a_student_reads_points_what_was_mended_and_why_there_is_no_mark() -> None:
+    batch = made_class()
+    bo = feedback_text(_row(batch, "Bo"), batch)
+    assert "Your instructor gave these points. the idea is right" in bo
+    assert "3 of 3 points" in bo
+    assert "old.ipynb was not graded" in feedback_text(_row(batch, "Ada"), batch)
+    assert "magic or shell line" in feedback_html(_row(batch, "Hal"), batch)
+    fay = feedback_text(_row(batch, "Fay"), batch)
+    assert fay.count("not your fault") == 2
+    assert "0 of 3 points" not in fay.split("Dropout that differs by row")[1].split("-" * 40)[0]
+    assert "cut off" in feedback_text(_row(batch, EVIL), batch)
+    assert "Nothing was handed in." in feedback_text(_row(batch, "Nobody"), batch)
+
+
+def test_a_student_reads_of_nobody_else() -> None:
+    batch = made_class()
+    others = {row.student for row in rows_of(batch)} - {"Zoe"}
+    assert not [
+        name for name in others if re.search(rf"\b{re.escape(name)}\b", feedback_text(_row(batch, "Zoe"), batch))
+    ]
+
+
+def test_the_report_counts_what_the_class_did() -> None:
+    batch = made_class()
+    rows = rows_of(batch)
+    distribution = distribution_of(rows)
+    assert distribution.total == sum(row.score is not None for row in rows) == 25
+    rate = next(one for one in rates_of(batch) if one.column.name == "dropout_rows")
+    passed = sum(r.verdict is Verdict.PASSED for one in batch.counted for r in one.results if r.name == "dropout_rows")
+    assert (rate.counts[Group.PASSED], rate.counts[Group.NOT_GRADED], rate.total) == (passed, 1, 26)
+    assert rate.share == pytest.approx(passed / 25)
+    words = " ".join(_Page(report_html(batch)).words.split())
+    assert f"{passed} passed" in words
+    for part in ("median", "1 ended early", "2 absent", "1 not readable", "1 not graded", "seed", "jax 0.12.0"):
+        assert part in words.casefold(), part
+
+
+def test_full_marks_and_none_fall_into_the_last_and_the_first_tenth() -> None:
+    rows = rows_of(made_class())[:3]
+    shares = [
+        dataclasses.replace(row, score=score, points=10.0) for row, score in zip(rows, (0.0, 7.0, 10.0), strict=True)
+    ]
+    found = distribution_of(shares)
+    assert found.counts == (1, 0, 0, 0, 0, 0, 0, 1, 0, 1)
+    assert (found.full, found.none, found.median) == (1, 1, 0.7)
+
+
+def test_misconceptions_are_counted_by_student_and_exemplified_by_a_visible_check() -> None:
+    batch = made_class()
+    found = misconceptions_of(batch)
+    one = next(m for m in found if m.names == ("one key for all rows",))
+    met = {
+        s.student
+        for s in batch.counted
+        for r in s.results
+        if r.first_failure is not None and r.first_failure.misconceptions == ("one_key_for_all_rows",)
+    }
+    assert set(one.students) == met
+    assert one.says == "The rows share one key, so that every row drops the same columns."
+    assert not one.example.check.hidden
+    assert [len(m.students) for m in found] == sorted((len(m.students) for m in found), reverse=True)
+    assert {m.names for m in found if not m.is_named} == {("raised TypeError",), ("out of time",)}
+
+
+def test_the_order_of_the_files_does_not_change_what_is_said_of_the_class() -> None:
+    batch = made_class()
+    turned = dataclasses.replace(batch, submissions=batch.submissions[::-1])
+    assert [(m.names, m.students, m.example.student) for m in misconceptions_of(turned)] == [
+        (m.names, m.students, m.example.student) for m in misconceptions_of(batch)
+    ]
+
+
+def _above_the_names(page: str) -> str:
+    return page.split("<h2>Names</h2>")[0]
+
+
+def test_the_report_names_nobody_above_its_folded_lists_unless_asked() -> None:
+    batch = made_class()
+    names = [row.student for row in rows_of(batch) if row.student.isalpha()]
+    shown = _Page(_above_the_names(report_html(batch)) + "</main></body></html>").words
+    assert not [name for name in names if re.search(rf"\b{name}\b", shown)]
+    asked = _above_the_names(report_html(batch, names=True))
+    assert "Met by:" in asked
+    page = report_html(batch)
+    for title, name in (
+        ("Absent", "Nobody"),
+        ("Not graded, for no fault of theirs", "Fay"),
+        ("Similar answers", "Ada"),
+    ):
+        section = page.split(f"<summary>{title}")[1].split("</details>")[0]
+        assert name in section, title
+
+
+def test_an_example_of_a_hidden_check_is_folded_away() -> None:
+    page = report_html(made_class())
+    before = page.split(SECRET)[0]
+    assert before.rfind("<details><summary>An example, from a hidden check") > before.rfind("</details>")
+
+
+@pytest.mark.parametrize(("tier", "said"), [("strong", False), ("medium", False), ("process", True)])
+def test_the_report_says_where_values_are_not_protected_either(tier: str, said: bool) -> None:
+    words = " ".join(_Page(report_html(made_class(tier))).words.split())
+    assert ("not even the checks that decide on values are protected" in words) is said
+    assert ("value, cannot be forged" in words) is not said
+    for part in ("observed", "relation", f"Isolation{tier}"):
+        assert part in words, part
+
+
+def test_the_report_says_how_to_run_one_submission_again() -> None:
+    page = _Page(report_html(made_class())).words
+    assert "jaxguide grade FILE --course spring --seed 7 --only EXERCISE --out again" in page
+    assert "jaxguide grade class/Dag/random_numbers.ipynb --course spring --seed 7 --only" in page
+
+
+def test_a_class_of_nobody_and_one_that_is_absent_have_reports() -> None:
+    for batch in (BatchResult([]), BatchResult([one for one in made_class().submissions if one.state is State.ABSENT])):
+        _Page(report_html(batch))
+        assert [row.score for row in rows_of(batch)] in ([], [None, None])
+
+
+def test_the_report_shows_time_and_hints_only_where_a_workspace_came_along() -> None:
+    batch = made_class()
+    assert "Time and hints" in report_html(batch)
+    for one in batch.submissions:
+        one.habits = {}
+    assert "Time and hints" not in report_html(batch)
