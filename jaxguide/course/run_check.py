@@ -42,12 +42,14 @@ def run_check(
             result.verdict = Verdict.OUT_OF_MEMORY
             result.message = _("It asked for more memory than there is.")
         _name_misconceptions(result, check, exercise)
-        # The idea behind a check says little of an exception, unless the check is about a transformation.
-        result.idea = check.idea if check.stage in ("jit", "traces", "gradient") else ""
+        # The idea behind a check says little of an exception, unless the check is about a transformation or is hidden:
+        # then it is all that a student is told.
+        result.idea = check.idea if check.hidden or check.stage in ("jit", "traces", "gradient") else ""
         result.call = answer.log.last
         return is_stopped
     except AnswerGone as gone:
         result.verdict, result.message = gone.verdict, gone.note
+        result.idea = check.idea if check.hidden else ""
         result.call = answer.log.last
         return True
     except NotJudged:
