@@ -85,26 +85,28 @@ def _tests(number: int, result: ExerciseResult, visibility: str) -> Iterable[dic
     seen = visible_part(result)
     name = _("{title}: marks, with hidden checks").format(title=result.title)
     return [
-        _test(number, result.title, Card(seen).text(_WIDTH), _status(seen)),
+        _test(number, result.title, _visible_text(seen), _status(seen)),
         {**_test(number, name, Card(result).text(_WIDTH), _status(result), **marks), "visibility": visibility},
     ]
 
 
 def visible_part(result: ExerciseResult) -> ExerciseResult:
-    """Return what an exercise came to as far as its visible checks tell, as if there were no others."""
+    """Return what an exercise came to as far as its visible checks tell; passed where none of them failed."""
     checks = [check for check in result.checks if not check.hidden]
     # What was printed may have been printed for a hidden input.
     part = dataclasses.replace(result, checks=checks, printed="", note="")
     if result.verdict is Verdict.NOT_ATTEMPTED:
         return part
     failure = part.first_failure
-    if failure is not None:
-        part.verdict = failure.verdict
-    elif all(check.passed for check in checks):
-        part.verdict = Verdict.PASSED
-    else:
-        part.verdict = Verdict.NOT_CHECKED
+    part.verdict = Verdict.PASSED if failure is None else failure.verdict
     return part
+
+
+def _visible_text(seen: ExerciseResult) -> str:
+    if seen.verdict is not Verdict.PASSED:
+        return Card(seen).text(_WIDTH)
+    # No list: a visible check that was not reached would tell that a hidden one failed before it.
+    return _("No visible check failed. Your marks come later, with the hidden checks.")
 
 
 def _status(result: ExerciseResult) -> str:

@@ -1,0 +1,79 @@
+"""A class's report in headless Chromium: readable in light and dark, wide and narrow, with nothing fetched."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from made_class import made_class
+
+from jaxguide.grading.reports import write_reports
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+# Each piece of text with the contrast of its colour on what is behind it.
+CONTRASTS = """() => {
+  const parts = colour => colour.match(/[\\d.]+/g).map(Number);
+  const light = colour => {
+    const [r, g, b] = parts(colour).map(p => p / 255).map(p => p <= 0.04045 ? p / 12.92 : ((p + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = element => {
+    for (let one = element; one; one = one.parentElement) {
+      const colour = getComputedStyle(one).backgroundColor;
+      if (parts(colour).length < 4 || parts(colour)[3] > 0) return colour;
+    }
+  };
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (walk.nextNode()) {
+    const element = walk.currentNode.parentElement;
+    if (!walk.currentNode.data.trim() || element.closest('title, desc')) continue;
+    const style = getComputedStyle(element);
+    const [a, b] = [light(element.closest('svg') ? style.fill : style.color), light(behind(element))];
+    found.push([walk.currentNode.data.trim(), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)]);
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    write_reports(made_class("process"), folder)
+    return folder
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["report.html", "feedback/Hal.html"])
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 390])
+def test_a_page_reads_well(browser: "Browser", reports: Path, name: str, mode: str, width: int) -> None:
+    asked: list[str] = []
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=mode)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto((reports / name).as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    contrasts = page.evaluate(CONTRASTS)
+    assert len(contrasts) > 30
+    assert [one for one in contrasts if one[1] < 4.5] == []
+    # What is wide scrolls by itself, and the page never sideways.
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert asked == [(reports / name).as_uri()]
+    assert complaints == []
+    context.close()
+
+
+@pytest.mark.browser
+def test_light_and_dark_differ(browser: "Browser", reports: Path) -> None:
+    grounds = []
+    for mode in ("light", "dark"):
+        context = browser.new_context(color_scheme=mode)  # type: ignore[arg-type]
+        page = context.new_page()
+        page.goto((reports / "report.html").as_uri())
+        grounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        context.close()
+    assert grounds == ["rgb(247, 247, 245)", "rgb(19, 21, 25)"]
