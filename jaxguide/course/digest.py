@@ -70,4 +70,7 @@ def _canonical(node: Any) -> str:
     fields = [(name, value) for name, value in ast.iter_fields(node) if name not in skipped and value not in (None, [])]
     if isinstance(node, ast.Constant):
         fields = [("value", node.value)]
+    if isinstance(node, ast.JoinedStr):
+        # Python 3.12 puts empty text behind a format that ends in a value.
+        fields = [("values", [part for part in node.values if not isinstance(part, ast.Constant) or part.value])]
     return f"({' '.join([type(node).__name__, *(f'{name}={_canonical(value)}' for name, value in fields)])})"
