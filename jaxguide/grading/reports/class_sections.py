@@ -139,10 +139,10 @@ def _others(found: list[Misconception], names: bool) -> Iterator[str]:
     for one in found:
         where = ", ".join(clean(title, 200) for title in one.exercises)
         said = one.example.check.error.message if one.example.check.error else one.example.check.message
-        who = "<br>" + text(", ".join(one.students), 5000) if names else ""
+        who = "<br>" + text(_("Met by: {students}").format(students=", ".join(one.students)), 5000) if names else ""
         # What a hidden check's call raised may say what it asked.
         said = _("(a hidden check)") if one.example.check.hidden else said
-        rows.append([text(_title(one)), f"{len(one.students)}{who}", prose(where), prose(said, 200)])
+        rows.append([text(_title(one)), str(len(one.students)), prose(where) + who, prose(said, 200)])
     heads = [(text(_("What")), ""), (text(_("Students")), "number"), (text(_("Met in")), ""), (text(_("Said")), "")]
     yield f"<h2>{text(_('Errors and limits'))}</h2>"
     yield f"<p>{text(_('Where code raised or was stopped before a check could tell what is wrong.'))}</p>"

@@ -22,7 +22,7 @@ SCHEMA = Path(__file__).with_name("results.schema.json")
 
 # Fields of a submission that the document takes as they are, once cleaned.
 _SUBMISSION = (
-    *("student", "digest", "lessons", "repairs", "unreadable", "not_graded", "tier", "layers", "seed"),
+    *("student", "digest", "lessons", "repairs", "cells", "unreadable", "not_graded", "tier", "layers", "seed"),
     *("course_digest", "versions", "habits", "cpu_s", "wall_s", "memory_bytes", "points"),
 )
 # The same for the batch.

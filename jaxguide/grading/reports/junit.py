@@ -35,6 +35,9 @@ def _suite(row: Row) -> ET.Element:
     cases = [_case(row, mark) for mark in row.marks.values() if mark.result is not None]
     if not cases:
         cases = [_file_case(row)]
+    properties = ET.SubElement(suite, "properties")
+    for name, value in _properties(row).items():
+        ET.SubElement(properties, "property", name=name, value=_xml(value))
     suite.extend(cases)
     found = {"failures": "failure", "errors": "error", "skipped": "skipped"}
     suite.set("tests", str(len(cases)))
@@ -42,6 +45,11 @@ def _suite(row: Row) -> ET.Element:
         suite.set(name, str(sum(case.find(tag) is not None for case in cases)))
     suite.set("time", f"{sum(one.wall_s for one in row.submissions):.3f}")
     return suite
+
+
+def _properties(row: Row) -> dict[str, str]:
+    tiers = dict.fromkeys(one.tier for one in row.submissions if one.tier)
+    return {"state": row.state.value, "isolation": ", ".join(tiers) or "none"}
 
 
 def _case(row: Row, mark: Mark) -> ET.Element:

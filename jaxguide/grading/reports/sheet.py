@@ -39,7 +39,7 @@ def grades_csv(batch: BatchResult) -> str:
     """Return `grades.csv`: one row for each student, points for each exercise, then what was found in words."""
     columns = columns_of(batch)
     head = ["student", "state", "score", "points", *(column.name for column in columns)]
-    head += [*(f"{column.name}: verdict" for column in columns), "overrides", "files"]
+    head += [*(f"{column.name}: verdict" for column in columns), "overrides", "files", "isolation"]
     rows = []
     for row in rows_of(batch):
         marks = [row.marks[column.name] for column in columns]
@@ -54,6 +54,7 @@ def grades_csv(batch: BatchResult) -> str:
                 *(mark.said for mark in marks),
                 cell("; ".join(overrides)),
                 cell("; ".join(file_names(row))),
+                cell("; ".join(dict.fromkeys(one.tier for one in row.submissions if one.tier))),
             ]
         )
     return _sheet([cell(name) for name in head], rows)

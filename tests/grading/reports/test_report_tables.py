@@ -82,7 +82,7 @@ def test_whoever_has_no_mark_is_named_beside_the_gradebook() -> None:
 
 def test_junit_tells_failed_not_graded_and_not_attempted_apart() -> None:
     suites = ET.fromstring(junit_xml(made_class()))
-    cases = {(suite.get("name"), case.get("name")): case for suite in suites for case in suite}
+    cases = {(suite.get("name"), case.get("name")): case for suite in suites for case in suite.iter("testcase")}
     batch = made_class()
     for one in (one for one in batch.counted if one.student in ("Chi", "Dag", "Eva")):
         for result in one.results:
@@ -107,3 +107,13 @@ def test_junit_takes_characters_that_xml_does_not_allow() -> None:
     batch = made_class()
     batch.submissions[2].student = "a\ufffe\x00\ud800]]>&<"
     assert ET.fromstring(junit_xml(batch))[2].get("name") == "a\ufffd\ufffd]]>&<"
+
+
+def test_tables_say_in_which_isolation_code_ran() -> None:
+    batch = made_class()
+    batch.submissions[0].tier = "process"
+    rows = {row["student"]: row for row in _rows(grades_csv(batch))}
+    assert [rows[name]["isolation"] for name in ("Ada", "Bo", "Nobody")] == ["process", "strong", ""]
+    suites = {suite.get("name"): suite for suite in ET.fromstring(junit_xml(batch))}
+    found = [suites[name].find("properties/property[@name='isolation']") for name in ("Ada", "Bo", "Nobody")]
+    assert [one.get("value") for one in found if one is not None] == ["process", "strong", "none"]
