@@ -12,14 +12,17 @@ from jaxguide.cli.common import json_option, print_json
 def doctor(as_json: bool) -> None:
     """Report what is installed, which devices JAX uses, how it is set, and known trouble with its remedy.
 
+    What keeps submissions apart in grading is tried out and reported too: the isolation tier, and why it is no better.
+
     The exit status is 1 where something serious was found.
 
     \b
     Example: jaxguide doctor --json
     """
     from jaxguide.debug import doctor as diagnose
+    from jaxguide.grading.isolation.report import add_isolation
 
-    diagnosis = diagnose()
+    diagnosis = add_isolation(diagnose())
     if as_json:
         print_json(diagnosis.to_plain())
     else:

@@ -101,7 +101,10 @@ def open_a_local_socket(_bait: Bait) -> None:
 
 
 def connect_on_the_machine(bait: Bait) -> None:
-    socket.create_connection(bait.address, timeout=5).close()
+    host, port = bait.address
+    with socket.socket() as client:
+        client.settimeout(5)
+        client.connect((host.encode(), port))  # a str would need a codec that may be out of sight
 
 
 def trace_a_process(_bait: Bait) -> None:
@@ -338,8 +341,8 @@ def outcomes(attempts: tuple[Callable[[Bait], None], ...], bait: Bait) -> dict[s
         try:
             attempt(bait)
             found[attempt.__name__] = ""
-        except ImportError as error:
-            found[attempt.__name__] = str(error)
         except OSError as error:
             found[attempt.__name__] = error.strerror or str(error) or type(error).__name__
+        except (ImportError, LookupError) as error:  # a module or codec that is out of sight
+            found[attempt.__name__] = f"{type(error).__name__}: {error}"
     return found

@@ -8,6 +8,7 @@ import ctypes
 import errno
 import os
 import struct
+from collections.abc import Sequence
 
 from jaxguide.grading.isolation.syscalls import (
     NUMBERS,
@@ -58,7 +59,15 @@ def confine() -> None:
     here = machine()
     if here is None:
         raise SeccompMissing("the calls of this machine are not known")
-    instructions = program(os.getpid())
+    install(program(os.getpid(), here))
+
+
+def install(instructions: list[bytes]) -> None:
+    """Hand a filter to the kernel, for good.
+
+    Raises:
+        SeccompMissing: the kernel cannot.
+    """
     code = ctypes.create_string_buffer(b"".join(instructions))
     header = struct.pack("<HxxxxxxQ", len(instructions), ctypes.addressof(code))
     try:
@@ -70,10 +79,8 @@ def confine() -> None:
         raise SeccompMissing("a thread that runs already cannot be confined")
 
 
-def program(own_pid: int) -> list[bytes]:
-    """Return the filter's instructions for a process of this number."""
-    here = machine()
-    assert here is not None
+def program(own_pid: int, here: str) -> list[bytes]:
+    """Return the filter's instructions for a process of this number on a machine, 'x86_64' or 'aarch64'."""
     start = [
         _op(_LOAD, _AT_ARCHITECTURE),
         _op(_EQUAL, _ARCHITECTURES[here], 1, 0),
@@ -85,9 +92,9 @@ def program(own_pid: int) -> list[bytes]:
     start += [_op(_AT_LEAST, _FIRST_UNKNOWN, 0, 1), _op(_RETURN, _ERRNO | errno.ENOSYS)]
     refuse = _ERRNO | errno.EPERM
     for name in REFUSED:
-        start += _for_call(name, [_op(_RETURN, refuse)])
+        start += for_call(name, here, [_op(_RETURN, refuse)])
     for name, block in _rules(own_pid).items():
-        start += _for_call(name, block)
+        start += for_call(name, here, block)
     return [*start, _op(_RETURN, _ALLOW)]
 
 
@@ -131,8 +138,17 @@ def _if_argument(index: int, values: tuple[int, ...], allowed: bool) -> list[byt
     return [_op(_LOAD, _argument(index)), *jumps, _op(_RETURN, no), _op(_RETURN, yes)]
 
 
-def _for_call(name: str, block: list[bytes]) -> list[bytes]:
-    found = number(name)
+def refusing(names: Sequence[str], code: int, here: str) -> list[bytes]:
+    """Return a filter that answers these calls with an error and allows all else, as container runtimes' filters do."""
+    start = [_op(_LOAD, _AT_NUMBER)]
+    for name in names:
+        start += for_call(name, here, [_op(_RETURN, _ERRNO | code)])
+    return [*start, _op(_RETURN, _ALLOW)]
+
+
+def for_call(name: str, here: str, block: list[bytes]) -> list[bytes]:
+    """Return instructions that run `block`, which returns, when the call is this one."""
+    found = number(name, here)
     return [] if found is None else [_op(_EQUAL, found, 0, len(block)), *block]
 
 

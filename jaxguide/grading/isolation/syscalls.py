@@ -64,9 +64,9 @@ def machine() -> str | None:
     return name if sys.platform == "linux" and name in _MACHINES and sys.maxsize > 2**32 else None
 
 
-def number(name: str) -> int | None:
-    """Return the number of a call on this machine, None where it has none."""
-    here = machine()
+def number(name: str, here: str | None = None) -> int | None:
+    """Return the number of a call on a machine, by default this one, None where it has none."""
+    here = here or machine()
     return None if here is None else NUMBERS[name][_MACHINES[here]]
 
 

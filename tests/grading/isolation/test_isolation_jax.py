@@ -1,0 +1,203 @@
+"""Honest JAX code runs inside every tier; what only harms is bounded and leaves nothing behind."""
+
+import os
+import sys
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, find_tier, rlimits
+from jaxguide.grading.isolation.enter import SCRATCH_BYTES
+from jaxguide.grading.remote import WorkerProcess
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tiers are Linux's")
+
+
+@pytest.fixture(scope="module", params=[STRONG, MEDIUM])
+def worker(request: pytest.FixtureRequest) -> Iterator[WorkerProcess]:
+    started = start(request.param)
+    yield started
+    started.kill()
+
+
+def start(name: str) -> WorkerProcess:
+    try:
+        return WorkerProcess(tier=find_tier(name))
+    except IsolationError as error:
+        pytest.skip(str(error))
+
+
+def run(worker: WorkerProcess, source: str) -> dict:
+    return worker.request("define", cell=1, source=source, exercises=[], starters=[])
+
+
+WORKS = {
+    "threads": """
+import threading, queue, jax, jax.numpy as jnp
+found = queue.Queue()
+threads = [threading.Thread(target=lambda i=i: found.put(int(jax.jit(jnp.square)(i)))) for i in range(20)]
+[t.start() for t in threads]; [t.join() for t in threads]
+print(sum(found.get() for _ in range(20)))
+""",
+    "executors": """
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(8) as pool: print(sum(pool.map(lambda x: x * x, range(20))))
+""",
+    "asyncio": """
+import asyncio
+async def main():
+    parts = await asyncio.gather(*(asyncio.to_thread(lambda i=i: i * i) for i in range(20)))
+    await asyncio.sleep(0.01)
+    return sum(parts)
+print(asyncio.run(main()))
+""",
+    "matplotlib": """
+import io, matplotlib.pyplot as plt
+fig, ax = plt.subplots(); ax.plot([1, 2], label="$x^2$"); ax.legend(); ax.set_title("a")
+plt.savefig("a.png"); plt.savefig("a.pdf"); plt.savefig(buffer := io.BytesIO(), format="svg")
+print(2470 if open("a.png", "rb").read(4) == b"\\x89PNG" and buffer.tell() else 0)
+""",
+    "pure callback": """
+import jax, jax.numpy as jnp, numpy as np
+shape = jax.ShapeDtypeStruct((20,), "float32")
+print(int(jax.jit(lambda x: jax.pure_callback(lambda v: np.square(v), shape, x))(jnp.arange(20.0)).sum()))
+""",
+    "io callback": """
+import jax, jax.numpy as jnp
+from jax.experimental import io_callback
+total = []
+jax.block_until_ready(jax.jit(lambda x: io_callback(lambda v: total.append(int(v)), None, x, ordered=True))(2470))
+jax.effects_barrier(); print(total[0])
+""",
+    "debug": """
+import jax, jax.numpy as jnp
+seen = []
+jax.jit(lambda x: jax.debug.callback(lambda v: seen.append(int(v)), x))(2470)
+jax.effects_barrier(); print(seen[0])
+""",
+    "checkify": """
+import jax, jax.numpy as jnp
+from jax.experimental import checkify
+def f(x):
+    checkify.check(x > 0, "must be positive, got {x}", x=x)
+    return jnp.log(x)
+error, _ = jax.jit(checkify.checkify(f))(-1.0)
+print(2470 if "must be positive" in error.get() else error)
+""",
+    "transformations": """
+import jax, jax.numpy as jnp
+key = jax.random.key(0)
+jax.vmap(jax.grad(lambda x: jnp.sin(x) @ x))(jax.random.normal(key, (3, 4)))
+jax.lax.scan(lambda c, x: (c + x, c), 0.0, jnp.arange(9.0))
+jnp.linalg.svd(jnp.eye(50) + 1)
+print(2470)
+""",
+    "files": """
+import tempfile, os
+with tempfile.TemporaryDirectory() as folder:
+    open(folder + "/x", "w").write("a"); os.rename(folder + "/x", folder + "/y")
+print(2470 if os.cpu_count() and os.path.expanduser("~") == os.getcwd() else 0)
+""",
+}
+
+
+@pytest.mark.parametrize("what", WORKS)
+def test_honest_code_works_inside(worker: WorkerProcess, what: str) -> None:
+    reply = run(worker, WORKS[what])
+    assert reply["failed"] is None
+    assert reply["printed"].split() == ["2470"]
+
+
+REFUSED = {
+    "fork": "import os; os.fork()",
+    "subprocess": "import subprocess; subprocess.run(['true'])",
+    "shell": "import os; assert os.system('true') != 0; raise PermissionError",
+    "multiprocessing": "import multiprocessing as m; m.get_context('fork').Process(target=print).start()",
+    "spawn": "import multiprocessing as m; m.get_context('spawn').Process(target=print).start()",
+    "socket": "import socket; socket.socket()",
+    "local socket": "import socket; socket.socket(socket.AF_UNIX)",
+    "name lookup": "import socket; socket.getaddrinfo('example.org', 80); socket.create_connection(('1.1.1.1', 53), 1)",
+    "message to an address": "import socket; socket.socketpair(type=socket.SOCK_DGRAM)[0].sendto(b'x', '/tmp/x')",
+    "signal to the group": "import os; os.kill(0, 9)",
+    "signal to the first": "import os; os.kill(1, 9)",
+    "signal to everybody": "import os; os.kill(-1, 9)",
+    "signal to the parent": "import os; os.kill(os.getppid() or 1, 9)",
+    "a pipe in the scratch": "import os; os.mkfifo('pipe')",
+    "raised limits": "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (10**6, 10**6))",
+    "root": "import os; os.setuid(0)",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_no_answer_needs_is_refused_by_an_error(worker: WorkerProcess, what: str) -> None:
+    reply = run(worker, REFUSED[what])
+    assert reply["failed"] is not None
+    assert reply["failed"]["type_name"] in ("PermissionError", "OSError", "gaierror", "ValueError", "BlockingIOError")
+    assert run(worker, "print('alive')")["printed"] == "alive\n"
+
+
+def test_the_scratch_of_strong_is_bounded() -> None:
+    worker = start(STRONG)
+    source = f"""
+import os
+written = 0
+try:
+    for name in range({SCRATCH_BYTES // 2**24 + 10}):
+        with open(str(name), "wb") as file: written += file.write(bytes(2**24))
+except OSError as error:
+    print(error.strerror, written <= {SCRATCH_BYTES})
+for name in os.listdir("."): os.unlink(name)
+try:
+    for name in range(10**6): open(str(name), "w").close()
+except OSError as error:
+    print(error.strerror)
+"""
+    printed = run(worker, source)["printed"].splitlines()
+    worker.kill()
+    assert printed == ["No space left on device True", "No space left on device"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="others share their count in medium")
+@pytest.mark.parametrize("name", [STRONG, MEDIUM])
+def test_one_that_starts_threads_without_end_takes_none_from_the_others(name: str) -> None:
+    greedy, other = start(name), start(name)
+    source = """
+import threading
+stop, count = threading.Event(), 0
+threading.stack_size(2**16)
+try:
+    while count < 5000:
+        threading.Thread(target=stop.wait, daemon=True).start()
+        count += 1
+except RuntimeError:
+    print(count)
+"""
+    count = int(run(greedy, source)["printed"])
+    assert 100 < count < rlimits.own_threads()
+    assert run(other, WORKS["threads"])["failed"] is None
+    greedy.kill()
+    other.kill()
+
+
+@pytest.mark.parametrize("name", [STRONG, MEDIUM])
+def test_nothing_of_a_worker_outlives_it(name: str) -> None:
+    worker = start(name)
+    root = psutil.Process(worker._process.pid)
+    tree = [root, *root.children(recursive=True)]
+    assert len(tree) == (3 if name == STRONG else 2)
+    root.kill()  # as the system would; the others must notice by themselves
+    psutil.wait_procs(tree[1:], timeout=10)
+    assert [process for process in tree[1:] if process.is_running()] == []
+    worker.kill()
+
+
+@pytest.mark.parametrize("name", [STRONG, MEDIUM])
+def test_two_workers_share_nothing(name: str) -> None:
+    first, second = start(name), start(name)
+    run(first, "open('note', 'w').write('mine')")
+    place = run(first, "import os; print(os.getcwd())")["printed"].strip()
+    reply = run(second, f"print(open({place + '/note'!r}).read())")
+    assert reply["failed"]["type_name"] in ("PermissionError", "FileNotFoundError")
+    first.kill()
+    second.kill()

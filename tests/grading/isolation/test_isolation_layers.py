@@ -1,0 +1,113 @@
+"""Each layer alone prevents what it must, and the same attempt comes through where no layer is."""
+
+import os
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from jaxguide.grading.isolation.attempts import MUST_FAIL
+from jaxguide.grading.isolation.find import alone, find_tier, try_layers
+from jaxguide.grading.isolation.tier import LAYERS, NAMES, STRONG, IsolationError, Tier
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers are Linux's")
+
+PAIRS = [(layer, attempt.__name__) for layer, attempts in MUST_FAIL.items() for attempt in attempts]
+# What the system refuses ordinary users anyway, at least on some machines.
+NEEDS_ROOT = {"be_root", "hold_a_capability", "mount_something", "load_bpf", "watch_page_faults", "keep_a_key"}
+NEEDS_ROOT |= {"watch_performance", "set_up_io_uring"}
+
+
+@pytest.fixture(scope="module")
+def inside() -> dict[str, dict]:
+    replies = try_layers([(alone(layer), [layer]) for layer in MUST_FAIL])
+    return dict(zip(MUST_FAIL, replies, strict=True))
+
+
+@pytest.fixture(scope="module")
+def nowhere() -> dict:
+    (reply,) = try_layers([(Tier(STRONG, ()), list(MUST_FAIL))])
+    return reply
+
+
+def skip_unless_it_holds(layer: str) -> None:
+    if not any(found.name == layer and found.holds for found in find_tier().layers):
+        pytest.skip(f"{layer} does not hold on this machine")
+
+
+@pytest.mark.parametrize(("layer", "attempt"), PAIRS)
+def test_a_layer_alone_prevents_what_it_must(inside: dict[str, dict], layer: str, attempt: str) -> None:
+    skip_unless_it_holds(layer)
+    assert inside[layer]["error"] is None
+    assert inside[layer]["fails"][attempt] != ""
+
+
+@pytest.mark.parametrize("attempt", dict.fromkeys(attempt for _layer, attempt in PAIRS))
+def test_without_any_layer_the_attempt_comes_through(nowhere: dict, attempt: str) -> None:
+    if attempt in NEEDS_ROOT and os.geteuid() != 0:
+        pytest.skip("this system refuses it to ordinary users")
+    assert nowhere["error"] is None
+    assert nowhere["fails"][attempt] == ""
+
+
+@pytest.mark.parametrize("layer", MUST_FAIL)
+def test_a_layer_alone_leaves_honest_code_what_it_needs(inside: dict[str, dict], layer: str) -> None:
+    skip_unless_it_holds(layer)
+    hindered = {name: how for name, how in inside[layer]["works"].items() if how}
+    if layer == "ordinary user" and set(hindered) == {"read_python"}:
+        pytest.skip("Python is in a folder that only root may look into")
+    assert hindered == {}
+
+
+# Layers to switch off, and what then comes through all the others.
+GAPS = [
+    (("seccomp",), "fork"),
+    (("seccomp",), "open_a_socket"),
+    (("seccomp",), "make_memory_files"),
+    (("seccomp",), "outlive_its_parent"),
+    (("rlimits",), "open_many_files"),
+    (("rlimits",), "take_much_memory"),
+    (("rlimits", "mount namespace"), "fill_the_scratch"),
+    (("seccomp", "ipc namespace"), "find_shared_memory"),
+    (("landlock", "mount namespace"), "read_secret"),
+    (("landlock", "mount namespace"), "list_the_root"),
+]
+
+
+@pytest.mark.parametrize(("off", "attempt"), GAPS)
+def test_every_layer_of_strong_is_needed(off: tuple[str, ...], attempt: str) -> None:
+    tier = usable(STRONG)
+    layers = LAYERS[STRONG]
+    with_all, without = try_layers([(tier, layers), (tier.without(*off), layers)])
+    assert with_all["fails"][attempt] != ""
+    assert without["error"] is None
+    assert without["fails"][attempt] == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_layers_of_a_tier_together_prevent_everything_and_hinder_nothing(name: str) -> None:
+    tier = usable(name)
+    used = [layer for layer in LAYERS[name] if tier.uses(layer)]
+    (reply,) = try_layers([(tier, used)])
+    assert reply["error"] is None
+    assert {attempt for attempt, how in reply["fails"].items() if not how} == set()
+    assert {honest: how for honest, how in reply["works"].items() if how} == {}
+
+
+def usable(name: str) -> Tier:
+    try:
+        return find_tier(name)
+    except IsolationError as error:
+        pytest.skip(str(error))
+
+
+def test_every_attempt_is_of_some_layer() -> None:
+    from jaxguide.grading.isolation import attempts
+
+    made: set[Callable] = {attempt for of_layer in MUST_FAIL.values() for attempt in of_layer} | set(attempts.MUST_WORK)
+    takes_bait = {
+        value
+        for name, value in vars(attempts).items()
+        if callable(value) and getattr(value, "__module__", "") == attempts.__name__ and not isinstance(value, type)
+    }
+    assert takes_bait - made == {attempts.outcomes}

@@ -1,0 +1,159 @@
+"""What the system refuses lowers the tier and says why; nothing of it is an accident."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jaxguide.course.library import Course
+from jaxguide.grading.grade import Grader, GradeSettings
+from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, Tier, find_tier
+from jaxguide.grading.isolation.tier import LANDLOCK, MOUNT_NAMESPACE, NAMESPACES, SECCOMP
+from jaxguide.grading.remote import GraderError
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers are Linux's")
+
+# A system that refuses some calls, as containers and older kernels do: its filter is ours to choose, and real.
+REFUSING = """
+import json, platform, sys
+from jaxguide.grading.isolation import IsolationError, find_tier, seccomp
+seccomp.install(seccomp.refusing(sys.argv[1].split(), int(sys.argv[2]), platform.machine()))
+try:
+    print(json.dumps(find_tier().to_plain()))
+except IsolationError as error:
+    print(json.dumps(str(error)))
+"""
+ONLY_ROOT = """
+import json
+from jaxguide.grading.isolation import IsolationError, find_tier, namespaces
+namespaces.unshare(["user namespace"])
+try:
+    print(json.dumps(find_tier().to_plain()))
+except IsolationError as error:
+    print(json.dumps(str(error)))
+"""
+
+
+def said(code: str, *arguments: str) -> dict | str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def found_where(refused: str, code: int) -> Tier:
+    if platform.machine() not in ("x86_64", "aarch64"):
+        pytest.skip("the calls of this machine are not known")
+    plain = said(REFUSING, refused, str(code))
+    assert isinstance(plain, dict), plain
+    return Tier.from_plain(plain)
+
+
+def why(tier: Tier, name: str) -> str:
+    (layer,) = [layer for layer in tier.layers if layer.name == name]
+    assert not layer.holds
+    return layer.why
+
+
+def needs(name: str) -> None:
+    try:
+        find_tier(name)
+    except IsolationError as error:
+        pytest.skip(str(error))
+
+
+@linux
+def test_a_container_that_refuses_namespaces_gets_medium() -> None:
+    needs(MEDIUM)
+    tier = found_where("unshare", 1)
+    assert tier.name == MEDIUM
+    for name in NAMESPACES:
+        assert "Operation not permitted" in why(tier, name)
+        assert not tier.uses(name)
+    assert "not permitted" in str(tier)
+    assert not tier.asks_for_trust
+
+
+@linux
+def test_a_kernel_that_cannot_seal_mounts_gets_medium() -> None:
+    needs(STRONG)
+    tier = found_where("mount_setattr", 38)
+    assert tier.name == MEDIUM
+    assert "not implemented" in why(tier, MOUNT_NAMESPACE)
+
+
+@linux
+def test_a_kernel_without_landlock_gets_process_and_asks_for_trust() -> None:
+    needs(MEDIUM)
+    tier = found_where("landlock_create_ruleset", 38)
+    assert tier.name == PROCESS
+    assert tier.asks_for_trust
+    assert "no Landlock" in why(tier, LANDLOCK)
+    assert tier.uses(SECCOMP), "what holds is used all the same"
+
+
+@linux
+def test_a_kernel_without_seccomp_filters_gets_process() -> None:
+    tier = found_where("seccomp", 38)
+    assert tier.name == PROCESS
+    assert "not implemented" in why(tier, SECCOMP)
+    assert not tier.uses(LANDLOCK)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be refused as root")
+def test_root_that_can_become_nobody_else_is_refused() -> None:
+    message = said(ONLY_ROOT)
+    assert isinstance(message, str)
+    assert "root" in message
+    assert "Run it as an ordinary user" in message
+
+
+def test_a_tier_is_found_once_and_crosses_as_plain_data() -> None:
+    tier = find_tier()
+    assert find_tier() is tier
+    assert Tier.from_plain(json.loads(json.dumps(tier.to_plain()))) == tier
+    assert str(tier).startswith(tier.name)
+
+
+def test_a_tier_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no tier `weak`"):
+        find_tier("weak")
+
+
+@linux
+def test_a_tier_asked_for_that_does_not_hold_is_refused_with_the_reason() -> None:
+    code = REFUSING.replace("find_tier()", "find_tier('strong')")
+    message = said(code, "unshare", "1")
+    assert isinstance(message, str)
+    assert "`strong` does not hold" in message
+    assert "user namespace: " in message
+
+
+def test_without_isolation_grading_asks_for_trust(course: Course) -> None:
+    with pytest.raises(GraderError, match="--trust-submissions"):
+        Grader(course, GradeSettings(tier=PROCESS))
+    Grader(course, GradeSettings(tier=PROCESS, trust_submissions=True))
+
+
+def test_doctor_tells_the_tier(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "jaxguide", "doctor", "--json"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    facts = json.loads(done.stdout)["facts"]
+    assert facts["isolation"].startswith(find_tier().name)
+    assert list(tmp_path.iterdir()) == [], "the probe leaves nothing behind"
+
+
+def test_doctor_says_why_it_is_not_strong() -> None:
+    from jaxguide.debug.diagnosis import Diagnosis
+    from jaxguide.grading.isolation import report
+
+    (trouble,) = [report._why_not_strong(find_tier(PROCESS))]
+    assert trouble.name == "isolation_is_process"
+    assert "--trust-submissions" in trouble.remedy
+    assert report.add_isolation(Diagnosis({"a": "b"}, [])).facts["a"] == "b"
