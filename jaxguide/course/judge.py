@@ -9,7 +9,10 @@ from jaxguide.course.values import ArrayData, Data, Unsupported, describe_type, 
 from jaxguide.course.verdict import STAGES, AnswerGone, CheckResult, ExerciseResult, Kind, StudentError, Verdict
 from jaxguide.text import _
 
-_GONE = (Verdict.ERROR, Verdict.OUT_OF_TIME, Verdict.OUT_OF_MEMORY, Verdict.DIED)
+_GONE = (
+    *(Verdict.ERROR, Verdict.OUT_OF_TIME, Verdict.OUT_OF_MEMORY, Verdict.DIED, Verdict.EXITED),
+    *(Verdict.TOO_MUCH_OUTPUT, Verdict.BROKEN_REPLY, Verdict.NO_SUCH_FUNCTION, Verdict.REJECTED),
+)
 
 
 def judge(

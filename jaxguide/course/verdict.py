@@ -18,6 +18,11 @@ class Verdict(enum.StrEnum):
     OUT_OF_TIME = "out of time"
     OUT_OF_MEMORY = "out of memory"
     DIED = "died"
+    EXITED = "exited"
+    TOO_MUCH_OUTPUT = "too much output"
+    BROKEN_REPLY = "broken reply"
+    NO_SUCH_FUNCTION = "no such function"
+    REJECTED = "rejected"
     NOT_CHECKED = "not checked"
 
 

@@ -93,6 +93,11 @@ def exercise_state(result: ExerciseResult) -> State:
         Verdict.OUT_OF_TIME: State("✗", "x", _("Out of time"), "bad"),
         Verdict.OUT_OF_MEMORY: State("✗", "x", _("Out of memory"), "bad"),
         Verdict.DIED: State("✗", "x", _("Your code ended its own process"), "bad"),
+        Verdict.EXITED: State("✗", "x", _("Your code ended the program"), "bad"),
+        Verdict.TOO_MUCH_OUTPUT: State("✗", "x", _("Too much output"), "bad"),
+        Verdict.BROKEN_REPLY: State("✗", "x", _("Your code disturbed the line to the grader"), "bad"),
+        Verdict.NO_SUCH_FUNCTION: State("✗", "x", _("There is no such function"), "bad"),
+        Verdict.REJECTED: State("✗", "x", _("Rejected, not run"), "bad"),
         Verdict.NOT_CHECKED: State("\u2013", "-", _("Not checked"), "quiet"),
     }[result.verdict]
 
@@ -108,6 +113,11 @@ def check_state(verdict: Verdict) -> State:
         Verdict.OUT_OF_TIME: State("✗", "x", _("out of time"), "bad"),
         Verdict.OUT_OF_MEMORY: State("✗", "x", _("out of memory"), "bad"),
         Verdict.DIED: State("✗", "x", _("process ended"), "bad"),
+        Verdict.EXITED: State("✗", "x", _("ended the program"), "bad"),
+        Verdict.TOO_MUCH_OUTPUT: State("✗", "x", _("too much output"), "bad"),
+        Verdict.BROKEN_REPLY: State("✗", "x", _("reply not readable"), "bad"),
+        Verdict.NO_SUCH_FUNCTION: State("✗", "x", _("no such function"), "bad"),
+        Verdict.REJECTED: State("✗", "x", _("rejected"), "bad"),
         Verdict.NOT_CHECKED: State("\u2013", "-", _("not checked"), "quiet"),
     }[verdict]
 
