@@ -94,6 +94,11 @@ def made_class(tier: str = "strong") -> BatchResult:
     submissions[7].results[0].checks[0].got = submissions[7].results[0].checks[0].message = EVIL
     submissions[7].results[0].checks[0].verdict = submissions[7].results[0].verdict = Verdict.FAILED
     submissions[7].repairs = [f"code cell 3: the magic or shell line `{EVIL}` was taken out, not run."]
+    submissions[8].cells = [
+        {"lesson": "random_numbers", "number": n, "label": f"code cell {n}", "fate": fate, "why": why}
+        | {"magics": [], "answers": [], "counts": []}
+        for n, (fate, why) in enumerate([("ran", ""), ("failed", "NameError: jnp")], 1)
+    ]
     for one in submissions:
         one.score = round(sum(result.score for result in one.results), 4)
     evil = SubmissionResult(Path(f"class/{EVIL.replace('/', '')}.ipynb"), EVIL, State.UNREADABLE)

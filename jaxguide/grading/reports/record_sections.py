@@ -15,6 +15,9 @@ from jaxguide.grading.reports.sheet import file_names, points_cell
 from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.text import _, plural
 
+# What becomes of a cell with nothing to tell of it.
+_EXPECTED_FATES = ("ran", "as printed", "empty")
+
 
 def tier_sentence(tier: str) -> str:
     """Say what an isolation tier means for the results."""
@@ -58,6 +61,7 @@ def lists_section(batch: BatchResult, rows: list[Row]) -> Iterator[str]:
         (_("Earlier files that do not count"), replaced),
         (_("Points given by hand"), given),
         (_("Mended while reading"), repairs),
+        (_("Cells that failed or did not run"), list(_cells(batch))),
     ]
     lists = [(title, entries) for title, entries in lists if entries]
     if not lists:
@@ -68,6 +72,13 @@ def lists_section(batch: BatchResult, rows: list[Row]) -> Iterator[str]:
         items = "".join(f"<li>{text(who, 200)}{': ' if what else ''}{prose(what, 600)}</li>" for who, what in entries)
         head = f'{text(title)} <span class="tag">{len(entries)}</span>'
         yield f'<details class="panel"><summary>{head}</summary><ul class="plain">{items}</ul></details>'
+
+
+def _cells(batch: BatchResult) -> Iterator[tuple[str, str]]:
+    for one in batch.counted:
+        for cell in one.cells:
+            if cell["fate"] not in _EXPECTED_FATES:
+                yield one.student, ": ".join(str(cell[name]) for name in ("label", "fate", "why") if cell[name])
 
 
 def _why_not(row: Row) -> Iterator[str]:

@@ -5,7 +5,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from made_class import EVIL, EXERCISES, SECRET, made_class
+from made_class import EVIL, EXERCISES, SECRET, exercise, made_class
 
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch import BatchResult
@@ -201,6 +201,15 @@ def test_misconceptions_are_counted_by_student_and_exemplified_by_a_visible_chec
     assert {m.names for m in found if not m.is_named} == {("raised TypeError",), ("out of time",)}
 
 
+def test_an_example_is_of_a_visible_check_where_there_is_one() -> None:
+    batch = made_class()
+    ada, bo = batch.submissions[:2]
+    ada.results = [exercise("dropout_rows", Verdict.FAILED, hidden_fails=True)]
+    bo.results = [exercise("dropout_rows", Verdict.FAILED)]
+    (one,) = misconceptions_of(BatchResult([ada, bo]))
+    assert (one.students, one.example.student) == (("Ada", "Bo"), "Bo")
+
+
 def test_the_order_of_the_files_does_not_change_what_is_said_of_the_class() -> None:
     batch = made_class()
     turned = dataclasses.replace(batch, submissions=batch.submissions[::-1])
@@ -221,6 +230,8 @@ def test_the_report_names_nobody_above_its_folded_lists_unless_asked() -> None:
     asked = _above_the_names(report_html(batch, names=True))
     assert "Met by:" in asked
     page = report_html(batch)
+    assert "Ida: code cell 2: failed: NameError: jnp" in page
+    assert "code cell 1" not in page
     for title, name in (
         ("Absent", "Nobody"),
         ("Not graded, for no fault of theirs", "Fay"),
