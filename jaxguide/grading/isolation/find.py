@@ -105,13 +105,13 @@ def _found() -> list[Tier]:
             "as root too. Run it as an ordinary user."
         )
         raise IsolationError(message.format(why=why))
-    return [Tier(name, tuple(_remarked(layers, reading)), reading) for name, reading in found]
+    return [Tier(name, tuple(_remarked(layers, name) if reading else layers), reading) for name, reading in found]
 
 
-def _remarked(layers: list[Layer], reads_as_root: bool) -> list[Layer]:
-    if not reads_as_root:
-        return layers
-    remark = _("it may look into folders of root's, as Python is in one")
+def _remarked(layers: list[Layer], name: str) -> list[Layer]:
+    remark = _("it may look into folders of root's that Landlock shows, as Python is in one")
+    if name == PROCESS:
+        remark = _("it may read every file, as Python is in a folder of root's")
     return [dataclasses.replace(x, why=remark) if x.name == ORDINARY_USER else x for x in layers]
 
 
@@ -156,8 +156,8 @@ def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]]) -> list[_Reply]:
         requests: tiers, each with the layers whose attempts to make.
 
     Returns:
-        For each request 'error', why it could not be entered, or None; 'took_s', seconds for entering it; 'works' and
-        'fails', for each attempt what the system said, '' where it came through.
+        For each request 'error', why it could not be entered, or None; 'took_s', processor seconds for entering it;
+        'works' and 'fails', for each attempt what the system said, '' where it came through.
     """
     asked = json.dumps([{"tier": tier.to_plain(), "attempts": list(layers)} for tier, layers in requests])
     top = str(Path(__file__).parents[3])

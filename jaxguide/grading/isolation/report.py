@@ -21,7 +21,8 @@ def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
         facts = {**diagnosis.facts, "isolation": _("none")}
         return dataclasses.replace(diagnosis, facts=facts, troubles=[*diagnosis.troubles, trouble])
     layers = ", ".join(layer.name for layer in tier.layers if tier.uses(layer.name))
-    facts = {**diagnosis.facts, "isolation": f"{tier.name} ({layers})"}
+    remarks = "".join(f"; {remark}" for remark in tier.remarks)
+    facts = {**diagnosis.facts, "isolation": f"{tier.name} ({layers}{remarks})"}
     troubles = [] if tier.name == STRONG else [_why_not_strong(tier)]
     return dataclasses.replace(diagnosis, facts=facts, troubles=[*diagnosis.troubles, *troubles])
 

@@ -158,9 +158,10 @@ except OSError as error:
     assert printed == ["No space left on device True", "No space left on device"]
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="others share their count in medium")
 @pytest.mark.parametrize("name", [STRONG, MEDIUM])
 def test_one_that_starts_threads_without_end_takes_none_from_the_others(name: str) -> None:
+    if name == MEDIUM and os.geteuid() != 0:
+        pytest.skip("an ordinary user's workers share one count in this tier")
     greedy, other = start(name), start(name)
     source = """
 import threading
