@@ -9,6 +9,7 @@ from jaxguide.course.draw import DEFAULT_SEED
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.grading.roster import Override
+from jaxguide.grading.similarity import similar_groups
 from jaxguide.grading.store import Store, StoreError
 from jaxguide.grading.usage import Limits
 from jaxguide.text import _
@@ -95,6 +96,7 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
         only=plain["only"],
         roster=plain["roster"],
         unknown=plain["unknown"],
+        similar=similar_groups(one for one in submissions if one.state is not State.SUPERSEDED),
         overrides=applied,
     )
 

@@ -19,11 +19,13 @@ from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import Entry, FileEntry
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.plan import lessons_of, make_plan
+from jaxguide.grading.reading import cell_facts
 from jaxguide.grading.references import References
 from jaxguide.grading.remote import GraderError, NotGraded
 from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.grading.session import Session, Surroundings
 from jaxguide.grading.students import students_of
+from jaxguide.grading.similarity import fingerprints
 from jaxguide.grading.submission import SUFFIXES, Submission, UnreadableSubmission, parse_submission
 from jaxguide.grading.usage import Limits
 from jaxguide.text import _
@@ -223,6 +225,10 @@ class Grader:
                 session.define()
             except NotGraded as why:
                 not_graded = {one.exercise.name: str(why) for one in judgings}
+            # Before the first hidden input: students may read it.
+            result.repairs += [*plan.repairs, *session.repairs]
+            result.cells += [fact.to_plain() for fact in cell_facts(submission, plan, session, book.topic)]
+            result.fingerprints.update(fingerprints(submission, book))
             # Every visible check of the lesson before its first hidden input: see `Judging`.
             for hidden in (False, True):
                 for judging in judgings:
@@ -232,7 +238,6 @@ class Grader:
                             not_graded[judging.exercise.name] = why_not
                         elif hidden:
                             self._tell(result.path, judging.end())
-            result.repairs += [*plan.repairs, *session.repairs]
             if session.tier is not None:
                 result.tier = session.tier.name
                 result.layers = session.tier.to_plain()["layers"]

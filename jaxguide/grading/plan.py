@@ -9,7 +9,7 @@ from jaxguide.course.exercise import Exercise
 from jaxguide.course.library import Course
 from jaxguide.course.printer import printed_cells
 from jaxguide.course.slices import bound_names, global_names
-from jaxguide.course.verdict import ErrorInfo
+from jaxguide.course.verdict import AnswerGone, StudentError, Verdict
 from jaxguide.grading.submission import Submission, SubmittedCell
 from jaxguide.text import _
 
@@ -29,13 +29,13 @@ class Plan:
     Args:
         setup: the book's code that runs first.
         cells: what runs then, in the file's order.
-        broken: for an exercise whose definition is no Python, the cell and the error.
+        broken: what asking for an exercise ends in whose definition is no Python or was rejected.
         repairs: what was left out or mended, for the report.
     """
 
     setup: str
     cells: list[PlannedCell]
-    broken: dict[str, tuple[SubmittedCell, ErrorInfo]]
+    broken: dict[str, StudentError | AnswerGone]
     repairs: list[str]
 
 
@@ -62,11 +62,16 @@ def make_plan(submission: Submission, book: Book, course: Course) -> Plan:
         for magic in cell.magics:
             message = _("{label}: the magic or shell line `{line}` was taken out, not run.")
             plan.repairs.append(message.format(label=cell.label, line=magic[:100]))
-        if cell.error is not None:
+        if cell.rejected:
+            message = _("{label}: rejected, not run. {why}")
+            plan.repairs.append(message.format(label=cell.label, why=cell.rejected))
+            gone = AnswerGone(Verdict.REJECTED, cell.rejected)
+            plan.broken.update(dict.fromkeys(cell.defines & book.exercise_names, gone))
+        elif cell.error is not None:
             message = _("{label}: not run, since it is no Python: {error} (line {line}).")
             line = cell.error.line or "?"
             plan.repairs.append(message.format(label=cell.label, error=cell.error.message, line=line))
-            plan.broken.update((name, (cell, cell.error)) for name in cell.defines & book.exercise_names)
+            plan.broken.update(dict.fromkeys(cell.defines & book.exercise_names, StudentError(cell.error)))
         elif cell.tree is not None and cell.tree.body and _essence(cell.source) not in printed:
             plan.cells.append(PlannedCell(cell, frozenset(_starters(cell.tree, exercises))))
             reads |= _reads(cell.source)

@@ -34,6 +34,8 @@ class SubmissionResult:
         results: every exercise of these lessons.
         score, points: the sums.
         repairs: what was left out or mended.
+        cells: what became of each cell, as plain data (`jaxguide.grading.reading`).
+        fingerprints: exercise -> what tells the answer from others' (`jaxguide.grading.similarity`).
         unreadable: why nothing could be graded, else None.
         not_graded: exercises for which the grader, not the student, is to blame: name -> why. Under the name '' stands
             why nothing at all was graded.
@@ -56,6 +58,8 @@ class SubmissionResult:
     score: float = 0.0
     points: float = 0.0
     repairs: list[str] = dataclasses.field(default_factory=list)
+    cells: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    fingerprints: dict[str, list[int]] = dataclasses.field(default_factory=dict)
     unreadable: str | None = None
     not_graded: dict[str, str] = dataclasses.field(default_factory=dict)
     tier: str = ""

@@ -40,7 +40,8 @@ class Surroundings:
 class Session:
     """The running half of grading one submission for one lesson; use it with `with`.
 
-    After `define`, `repairs` says what went wrong in its cells.
+    After `define`, `repairs` says what went wrong in its cells; `lost` and `raised` say it by cell, and `definitions`
+    has the cells that define each exercise, of which the last counts.
     """
 
     def __init__(self, plan: Plan, names: Sequence[str], surroundings: Surroundings):
@@ -53,9 +54,9 @@ class Session:
         self._surroundings = surroundings
         self._worker: WorkerProcess | None = None
         self._gone: AnswerGone | None = None
-        self._lost: dict[int, AnswerGone] = {}
-        self._raised: dict[int, ErrorInfo] = {}
-        self._definitions: dict[str, list[PlannedCell]] = {}
+        self.lost: dict[int, AnswerGone] = {}
+        self.raised: dict[int, ErrorInfo] = {}
+        self.definitions: dict[str, list[PlannedCell]] = {}
 
     def __enter__(self) -> "Session":
         return self
@@ -70,14 +71,14 @@ class Session:
             self._run_cells()
         for planned in self.plan.cells:
             cell = planned.cell
-            gone, error = self._lost.get(cell.number), self._raised.get(cell.number)
+            gone, error = self.lost.get(cell.number), self.raised.get(cell.number)
             if gone is not None:
                 self.repairs.append(_("{label}: left out. {note}").format(label=cell.label, note=gone.note))
             elif error is not None:
                 message = _("{label}: raised {name}: {message} (line {line}).")
                 fields = {"name": error.type_name, "message": error.message, "line": error.line or "?"}
                 self.repairs.append(message.format(label=cell.label, **fields))
-        for name, cells in self._definitions.items():
+        for name, cells in self.definitions.items():
             if len(cells) > 1:
                 labels = ", ".join(planned.cell.label for planned in cells)
                 message = _("`{name}` is defined {count} times ({labels}); the last counts.")
@@ -85,7 +86,7 @@ class Session:
 
     def answer(self, name: str) -> Answer | None:
         """Return the answer that counts for an exercise, or None where it was not attempted."""
-        if name in self._definitions:
+        if name in self.definitions:
             if self._worker is None or not self._worker.is_alive:
                 self._run_cells()
             self._gone = None
@@ -99,21 +100,21 @@ class Session:
         for planned in reversed(self.plan.cells):
             cell = planned.cell
             if name in cell.defines and name not in planned.starters:
-                if cell.number in self._lost:
-                    return BrokenAnswer(name, self._lost[cell.number])
-                if cell.number in self._raised:
-                    return BrokenAnswer(name, StudentError(self._raised[cell.number]))
+                if cell.number in self.lost:
+                    return BrokenAnswer(name, self.lost[cell.number])
+                if cell.number in self.raised:
+                    return BrokenAnswer(name, StudentError(self.raised[cell.number]))
         if name in self.plan.broken:
-            return BrokenAnswer(name, StudentError(self.plan.broken[name][1]))
+            return BrokenAnswer(name, self.plan.broken[name])
         return None
 
     def _run_cells(self) -> None:
         """Run all cells in a new worker, and again in another without the one that ended it."""
         while True:
             worker = self._start()
-            self._definitions = {}
+            self.definitions = {}
             for planned in self.plan.cells:
-                if planned.cell.number in self._lost:
+                if planned.cell.number in self.lost:
                     continue
                 try:
                     self._run_cell(worker, planned)
@@ -125,13 +126,13 @@ class Session:
                 return
 
     def _lose(self, planned: PlannedCell, gone: AnswerGone) -> None:
-        self._lost[planned.cell.number] = gone
-        if len(self._lost) < _LOST_CELLS_LIMIT:
+        self.lost[planned.cell.number] = gone
+        if len(self.lost) < _LOST_CELLS_LIMIT:
             return
         note = _("Not run, since {count} cells before it ended the process.").format(count=_LOST_CELLS_LIMIT)
         for later in self.plan.cells:
             if later.cell.number > planned.cell.number:
-                self._lost.setdefault(later.cell.number, AnswerGone(Verdict.DIED, note))
+                self.lost.setdefault(later.cell.number, AnswerGone(Verdict.DIED, note))
 
     def _start(self) -> WorkerProcess:
         around = self._surroundings
@@ -158,12 +159,12 @@ class Session:
             raise broken_reply()
         if failed is not None:
             try:
-                self._raised[cell.number] = ErrorInfo.from_plain(failed)
+                self.raised[cell.number] = ErrorInfo.from_plain(failed)
             except TypeError:
                 raise broken_reply() from None
         for name in bound:
             if name in self.names and name not in planned.starters:
-                self._definitions.setdefault(name, []).append(planned)
+                self.definitions.setdefault(name, []).append(planned)
         for name in values:
             message = _("{label}: sets `{name}` to a value, not a function; the function before it counts.")
             self._note(message.format(label=cell.label, name=name[:100]))

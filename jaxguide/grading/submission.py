@@ -34,6 +34,7 @@ class SubmittedCell:
         magics: the lines taken out.
         tree: its statements, None where it is no Python.
         error: why it is none.
+        rejected: why nobody tried to read it as Python, a sentence; '' where it is not so.
         defines: the names that its statements bind, as far as they can be told.
     """
 
@@ -44,6 +45,7 @@ class SubmittedCell:
     tree: ast.Module | None
     error: ErrorInfo | None
     defines: frozenset[str]
+    rejected: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,14 +197,19 @@ _DEFINITION = re.compile(r"^(?:async )?(?:def[ \t]+(\w+)|(\w+)[ \t]*=[^=])", re.
 
 def _cell(number: int, label: str, source: str) -> SubmittedCell:
     code, magics = without_magics(source)
-    tree, error = None, None
+    tree, error, rejected = None, None, ""
     try:
+        if "\0" in code:
+            # Since Python 3.12 a mistake in the code like any other; who wrote one made it with a purpose.
+            raise ValueError
         tree = ast.parse(code)
         defines = frozenset().union(*(bound_names(node) for node in tree.body))
     except SyntaxError as wrong:
         error = ErrorInfo("SyntaxError", wrong.msg, wrong.lineno, (wrong.text or "").strip()[:300])
-    except (ValueError, MemoryError, RecursionError) as wrong:
-        error = ErrorInfo(type(wrong).__name__, _("the code cannot be read"))
-    if error is not None:
+    except ValueError:
+        rejected = _("It holds characters that no Python program can.")
+    except (MemoryError, RecursionError):
+        rejected = _("It is nested too deep to be read as Python.")
+    if error is not None or rejected:
         tree, defines = None, frozenset(a or b for a, b in _DEFINITION.findall(code))
-    return SubmittedCell(number, label, code, tuple(magics), tree, error, defines)
+    return SubmittedCell(number, label, code, tuple(magics), tree, error, defines, rejected)
