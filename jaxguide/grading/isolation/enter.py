@@ -95,7 +95,7 @@ def enter_inner(tier: Tier, config: dict[str, Any]) -> None:
         readable = [*places.readable(), *map(Path, config.get("readable", ()))]
         if tier.uses(LANDLOCK) or tier.uses(MOUNT_NAMESPACE):
             places.remember_folders()
-        _enter_linux(tier, config, readable, hidden, scratch)
+        _enter_linux(tier, config, readable, places.touching(hidden, readable), scratch)
     elif tier.uses(RLIMITS):
         rlimits.limit_counts(None)
     if tier.uses(AUDIT_HOOK):

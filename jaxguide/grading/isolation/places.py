@@ -42,6 +42,17 @@ def readable() -> list[Path]:
     return [Path(place) for place in (*places, *_SYSTEM_READABLE) if place and os.path.exists(place)]
 
 
+def touching(hidden: Sequence[Path], readable: Sequence[Path]) -> list[Path]:
+    """Return the real paths in `hidden` that lie in a readable place or hold one; of a class's files hardly any does.
+
+    >>> touching([Path("/a/b/c"), Path("/x"), Path("/y")], [Path("/a/b"), Path("/x/python")])
+    [PosixPath('/a/b/c'), PosixPath('/x')]
+    """
+    tops = {Path(os.path.realpath(path)) for path in readable}
+    above = {folder for top in tops for folder in (top, *top.parents)}
+    return [path for path in hidden if path in above or not tops.isdisjoint((path, *path.parents))]
+
+
 def remember_folders() -> None:
     """List the folders that Python imports from, since one that holds a hidden one cannot be listed later."""
     import jaxguide
