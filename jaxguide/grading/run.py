@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.course.library import Course
+from jaxguide.course.places import places as default_places
 from jaxguide.grading.control import GraderBroken
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import GradeSettings
@@ -160,7 +161,7 @@ class _Batch:
             "absent": line.absent,
             "roster": line.roster,
             "unknown": line.unknown,
-            "course_name": places.exercises.absolute().parent.name,
+            "course_name": "" if places == default_places() else places.exercises.absolute().parent.name,
             "course_digest": self.pool.course_digest,
             "seed": settings.seed,
             "limits": dataclasses.asdict(settings.limits),

@@ -1,5 +1,6 @@
 """Write down what grading came to: for the instructor, for each student, for other programs."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from jaxguide.files import write_whole
@@ -30,18 +31,22 @@ def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, nam
     Raises:
         OSError: the folder cannot be made or written.
     """
+    files = []
+    for name, text in _reports(batch, reveal, names):
+        write_whole(folder / name, text)
+        files.append(folder / name)
+    return files
+
+
+def _reports(batch: BatchResult, reveal: bool, names: bool) -> Iterator[tuple[str, str]]:
+    """Yield each report's name and text, one at a time: a class's pages together are large."""
+    yield FILE_NAME, to_text(batch)
+    yield "grades.csv", grades_csv(batch)
+    yield "junit.xml", junit_xml(batch)
+    yield "report.html", report_html(batch, names=names)
     rows = rows_of(batch)
     stems = feedback_stems(row.student for row in rows)
-    files = {
-        FILE_NAME: to_text(batch),
-        "grades.csv": grades_csv(batch),
-        "junit.xml": junit_xml(batch),
-        "report.html": report_html(batch, names=names),
-    }
     for row in rows:
         stem = f"feedback/{stems[row.student]}"
-        files[f"{stem}.html"] = feedback_html(row, batch, reveal)
-        files[f"{stem}.txt"] = feedback_text(row, batch, reveal)
-    for name, text in files.items():
-        write_whole(folder / name, text)
-    return [folder / name for name in files]
+        yield f"{stem}.html", feedback_html(row, batch, reveal)
+        yield f"{stem}.txt", feedback_text(row, batch, reveal)

@@ -64,6 +64,8 @@ _GROUPS = {
     Verdict.PARTLY_RIGHT: Group.PARTLY,
     Verdict.FAILED: Group.FAILED,
     Verdict.ERROR: Group.FAILED,
+    Verdict.NO_SUCH_FUNCTION: Group.FAILED,
+    Verdict.REJECTED: Group.FAILED,
     Verdict.NOT_ATTEMPTED: Group.NOT_ATTEMPTED,
     Verdict.NOT_CHECKED: Group.NOT_GRADED,
 }

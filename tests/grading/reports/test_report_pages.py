@@ -9,13 +9,16 @@ from made_class import EVIL, EXERCISES, SECRET, exercise, made_class
 
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.limits_text import parse_limits
 from jaxguide.grading.reports.feedback import feedback_html, feedback_text
 from jaxguide.grading.reports.insight import Group, distribution_of, rates_of
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.reports.misconceptions import misconceptions_of
 from jaxguide.grading.reports.overview import report_html
 from jaxguide.grading.reports.page import COLOURS
+from jaxguide.grading.reports.record_sections import limits_option, reproduce
 from jaxguide.grading.result import State
+from jaxguide.grading.usage import Limits
 
 VOID = {"meta", "br"}
 
@@ -260,6 +263,14 @@ def test_the_report_says_how_to_run_one_submission_again() -> None:
     page = _Page(report_html(made_class())).words
     assert "jaxguide grade FILE --course spring --seed 7 --only EXERCISE --out again" in page
     assert "jaxguide grade class/Dag/random_numbers.ipynb --course spring --seed 7 --only" in page
+
+
+def test_the_command_asks_for_the_limits_that_were_set() -> None:
+    limits = Limits(cpu_s=0.5, idle_s=90, memory_bytes=3 * 2**29)
+    assert parse_limits(limits_option(limits)) == limits
+    batch = dataclasses.replace(made_class(), limits=limits)
+    assert f"--limits {limits_option(limits)}" in reproduce(batch)
+    assert "--limits" not in reproduce(made_class())
 
 
 def test_a_class_of_nobody_and_one_that_is_absent_have_reports() -> None:
