@@ -6,6 +6,7 @@ from pathlib import Path
 
 from jaxguide.course.book import Book
 from jaxguide.course.verdict import Verdict
+from jaxguide.grading.compile_cache import fill
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import Grader
 from jaxguide.grading.remote import GraderError, NotGraded
@@ -37,10 +38,13 @@ class ControlledGrader:
 
     Args:
         grader: what grades.
+        fill: where the programs of a lesson are missing in the grader's `compile_cache`, compile them first. It takes
+            about as long as grading a submission without them.
     """
 
-    def __init__(self, grader: Grader):
+    def __init__(self, grader: Grader, fill: bool = False):
         self.grader = grader
+        self._fills = fill
         self.passed = 0
         self._lock = threading.Lock()
         self._controlled: set[str] = set()
@@ -92,6 +96,9 @@ class ControlledGrader:
             raise GraderBroken(_("The grader is broken here."))
         for topic in topics:
             book = self.grader.course.books[topic]
+            cache = self.grader.settings.compile_cache
+            if self._fills and cache is not None:
+                fill(cache / topic, self.grader.course, self.grader.settings, control_submission(book))
             # Twice, since a machine can be busy for a while.
             why = self._trouble(book) and self._trouble(book)
             if why:

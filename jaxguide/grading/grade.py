@@ -18,7 +18,9 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import Entry, FileEntry
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
+from jaxguide.grading.isolation.tier import PROCESS
 from jaxguide.grading.plan import lessons_of, make_plan
+from jaxguide.grading.programs import Programs, is_safe
 from jaxguide.grading.reading import cell_facts
 from jaxguide.grading.references import References
 from jaxguide.grading.remote import GraderError, NotGraded
@@ -51,7 +53,7 @@ class GradeSettings:
         tier: the name of the isolation tier that is asked for; by default the strongest that holds here.
         conceal: further folders and files that no worker may see: the submissions, the results.
         trust_submissions: whether code may run where nothing keeps it from reading the key or the disk.
-        compile_cache: a folder of compiled programs that workers may read.
+        compile_cache: a folder in which each lesson has a folder of compiled programs, which workers may read.
     """
 
     seed: int = DEFAULT_SEED
@@ -162,21 +164,29 @@ class Grader:
     Args:
         course: the course, with its keys.
         settings: how.
+        fill: a folder for what is compiled, where all that is graded is trusted: nothing keeps it from anything.
         tell: is told each exercise of a file as soon as its checks have run.
 
     Raises:
         GraderError: the isolation asked for does not hold here, or none does and submissions are not trusted.
     """
 
-    def __init__(self, course: Course, settings: GradeSettings, tell: Tell = lambda path, result: None):
+    def __init__(
+        self,
+        course: Course,
+        settings: GradeSettings,
+        tell: Tell = lambda path, result: None,
+        fill: Path | None = None,
+    ):
         self.course, self.settings, self._tell = course, settings, tell
         self.course_digest = course_digest(course)
         self._inputs_digest = digest.course_digest(course)
         self._references = References()
         concealed = (course.places.solutions, *(path for path in settings.conceal if not holds_python(path)))
-        self._surroundings = Surroundings(
-            tuple(path.absolute() for path in concealed), settings.limits, _find_tier(settings)
-        )
+        tier = _find_tier(settings) if fill is None else Tier(PROCESS, ())
+        self._fill = fill
+        hidden = tuple(path.absolute() for path in concealed)
+        self._surroundings = Surroundings(hidden, settings.limits, tier)
 
     def grade(self, submitted: Path | Entry) -> SubmissionResult:
         """Grade one file. Its student is named after the file; a batch knows better.
@@ -197,6 +207,12 @@ class Grader:
             result.state = State.NOT_GRADED
         result.wall_s = round(time.monotonic() - started, 3)
         return result
+
+    def _programs(self, topic: str) -> Programs | None:
+        if self._fill is not None:
+            return Programs(self._fill, is_filled=True)
+        cache = self.settings.compile_cache
+        return Programs(cache / topic) if cache is not None and is_safe(cache / topic) else None
 
     def stop(self) -> None:
         """End all workers, from any thread; what is being graded ends in `GraderError`."""
@@ -219,8 +235,9 @@ class Grader:
         only = self.settings.only
         judgings = [self._judging(e) for e in book.exercises if only is None or e.name in only]
         not_graded: dict[str, str] = {}
+        around = dataclasses.replace(self._surroundings, programs=self._programs(book.topic))
         plan = make_plan(submission, book, self.course)
-        with Session(plan, [one.exercise.name for one in judgings], self._surroundings) as session:
+        with Session(plan, [one.exercise.name for one in judgings], around) as session:
             try:
                 session.define()
             except NotGraded as why:

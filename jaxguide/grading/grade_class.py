@@ -8,6 +8,8 @@ from pathlib import Path
 from jaxguide.course.library import Course
 from jaxguide.grading.archives import expand, find_archives
 from jaxguide.grading.batch import BatchResult, load_batch
+from jaxguide.grading.compile_cache import folder_of
+from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import Entry, FileEntry
 from jaxguide.grading.grade import Grader, GradeSettings, find_submissions, holds_python
 from jaxguide.grading.lineup import LineUp, line_up
@@ -19,6 +21,8 @@ from jaxguide.grading.store import Store
 from jaxguide.grading.students import StudentPattern
 from jaxguide.text import _
 
+# Below, compiling for all takes longer than compiling for each.
+_WORTH_FILLING = 4
 OVERRIDES_NAME = "overrides.csv"
 
 
@@ -96,8 +100,9 @@ class ClassRun:
 
     def grade(self, store: Store, watch: Watch) -> None:
         """Grade what has no result in the store yet; see `grade_batch`."""
-        with _pool(self.order, self._settings()) as pool:
-            grade_batch(self.line, self.order.course, self._settings(), store, pool, watch)
+        settings = self._settings()
+        with _pool(self.order, settings, self.count >= _WORTH_FILLING) as pool:
+            grade_batch(self.line, self.order.course, settings, store, pool, watch)
 
     def result(self, store: Store) -> BatchResult:
         """Gather what it came to, as far as it came."""
@@ -110,7 +115,9 @@ class ClassRun:
         # Of files in an archive it is the archive that no worker may see.
         paths = {getattr(one.entry, "archive", one.entry.path): None for one in self.line.files}
         single = [path for path in paths if not any(_is_in(path, folder) for folder in folders)]
-        return dataclasses.replace(settings, conceal=(*settings.conceal, self.order.out, *folders, *single))
+        cache = settings.compile_cache or folder_of(course_digest(self.order.course))
+        conceal = (*settings.conceal, self.order.out, *folders, *single)
+        return dataclasses.replace(settings, conceal=conceal, compile_cache=cache)
 
 
 def _is_in(path: Path, folder: Path) -> bool:
@@ -129,8 +136,8 @@ def find_entries(paths: Sequence[Path], out: Path) -> list[Entry]:
 
 
 @contextlib.contextmanager
-def _pool(order: Order, settings: GradeSettings) -> Iterator[Pool]:
-    pool: Pool = ThreadPool(Grader(order.course, settings), order.jobs)
+def _pool(order: Order, settings: GradeSettings, fill: bool) -> Iterator[Pool]:
+    pool: Pool = ThreadPool(Grader(order.course, settings), order.jobs, fill)
     try:
         yield pool
     finally:

@@ -35,13 +35,14 @@ class ThreadPool:
     Args:
         grader: what grades.
         jobs: how many at a time; by default as many as this process has cores.
+        fill: compile what workers may take, see `ControlledGrader`.
     """
 
-    def __init__(self, grader: Grader, jobs: int | None = None):
+    def __init__(self, grader: Grader, jobs: int | None = None, fill: bool = False):
         self.jobs = jobs or cores()
         self.course_digest = grader.course_digest
         self._grader = grader
-        self._controlled = ControlledGrader(grader)
+        self._controlled = ControlledGrader(grader, fill)
         self._executor = concurrent.futures.ThreadPoolExecutor(self.jobs, thread_name_prefix="grade")
 
     def submit(self, entry: ReadEntry) -> "concurrent.futures.Future[Graded]":

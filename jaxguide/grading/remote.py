@@ -20,6 +20,7 @@ from typing import IO, Any
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
 from jaxguide.grading import wire
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
+from jaxguide.grading.programs import Programs
 from jaxguide.grading.usage import TOKEN_VARIABLE, Limits, ProcessTree
 from jaxguide.text import _
 
@@ -49,13 +50,21 @@ class WorkerProcess:
         hidden: folders and files that it must not see.
         limits: what one exercise may use.
         tier: what keeps it from everything else; by default the best that holds here.
+        programs: what was compiled before, for it to take.
 
     Raises:
         GraderError: it does not start.
     """
 
-    def __init__(self, hidden: Sequence[Path] = (), limits: Limits | None = None, tier: Tier | None = None):
+    def __init__(
+        self,
+        hidden: Sequence[Path] = (),
+        limits: Limits | None = None,
+        tier: Tier | None = None,
+        programs: Programs | None = None,
+    ):
         self.limits = limits or Limits()
+        self._programs = programs
         try:
             self.tier = find_tier() if tier is None else tier
         except IsolationError as error:
@@ -99,6 +108,8 @@ class WorkerProcess:
     def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
         return {
             "hidden": [str(path) for path in hidden],
+            "readable": [] if self._programs is None else [str(self._programs.folder)],
+            "programs": None if self._programs is None else self._programs.to_plain(),
             "scratch": str(self._scratch),
             "tier": self.tier.to_plain(),
             "memory_bytes": self.limits.memory_bytes,

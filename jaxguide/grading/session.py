@@ -12,6 +12,7 @@ from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.answers import BrokenAnswer, RemoteAnswer
 from jaxguide.grading.isolation import Tier
 from jaxguide.grading.plan import Plan, PlannedCell
+from jaxguide.grading.programs import Programs
 from jaxguide.grading.remote import NotGraded, WorkerProcess, broken_reply, out_of_memory
 from jaxguide.grading.running import Running
 from jaxguide.grading.usage import Limits
@@ -28,12 +29,14 @@ class Surroundings:
         hidden: folders and files that no worker may see.
         limits: what one exercise may use.
         tier: what keeps it from everything else.
+        programs: what was compiled before, for workers to take.
         running: knows the workers, so that they can be ended from another thread.
     """
 
     hidden: tuple[Path, ...]
     limits: Limits
     tier: Tier
+    programs: Programs | None = None
     running: Running = dataclasses.field(default_factory=Running)
 
 
@@ -136,7 +139,7 @@ class Session:
 
     def _start(self) -> WorkerProcess:
         around = self._surroundings
-        start = functools.partial(WorkerProcess, around.hidden, around.limits, around.tier)
+        start = functools.partial(WorkerProcess, around.hidden, around.limits, around.tier, around.programs)
         self._worker = worker = around.running.start(start)
         self.tier, self.versions = worker.tier, worker.versions
         try:

@@ -34,7 +34,7 @@ def _enter_box(incoming: int, outgoing: int) -> bytes:
         config = json.loads(pipe.readline())
     os.umask(0o077)
     from jaxguide import compat
-    from jaxguide.grading import isolation
+    from jaxguide.grading import isolation, programs
     from jaxguide.grading.supervisor import supervise
 
     compat.set_print_flag()  # reads which jaxlib is installed, which may not be possible in the box
@@ -43,6 +43,8 @@ def _enter_box(incoming: int, outgoing: int) -> bytes:
     supervise(pipes=(incoming, outgoing))
     isolation.enter_inner(tier, config)
 
+    if config["programs"] is not None:
+        programs.use(**config["programs"])
     _start_jax()
     from jaxguide.grading.wire import encode
 

@@ -1,0 +1,117 @@
+"""Compiled programs are shared read only, made by trusted code, and give no answer away."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from small_course import ANSWERS
+
+from jaxguide.course.library import Course
+from jaxguide.course.verdict import Verdict
+from jaxguide.grading import compile_cache
+from jaxguide.grading.control import ControlledGrader, control_submission
+from jaxguide.grading.entry import ReadEntry
+from jaxguide.grading.grade import Grader, GradeSettings
+from jaxguide.grading.programs import is_safe
+
+LOOKS = """
+import os, jax
+folder = jax.config.jax_compilation_cache_dir
+names = os.listdir(folder)
+seen = [len(names)]
+for name, mode in ((names[0], "r+b"), ("new-cache", "wb")):
+    try:
+        open(os.path.join(folder, name), mode)
+        seen.append("written")
+    except OSError:
+        seen.append("refused")
+
+def double(x):
+    print(*seen)
+    return 2 * x
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cache") / "programs"
+    ControlledGrader(Grader(course, GradeSettings(compile_cache=folder)), fill=True).grade(submission("double"))
+    return folder
+
+
+def submission(*names: str, before: str = "") -> ReadEntry:
+    return ReadEntry(Path("ada.py"), "\n\n".join([before, *(ANSWERS[name] for name in names)]).encode())
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name.removesuffix("-cache").rpartition("-")[0] for path in folder.iterdir()}
+
+
+def test_programs_of_library_functions_are_kept_and_no_answer(course: Course, cache: Path) -> None:
+    kept = names_in(cache / "small_numbers")
+    assert "jit_mul" in kept or "jit_multiply" in kept
+    assert not {f"jit_{name}" for name in (*course.exercises, "loss", "_lambda", "scan")} & kept
+    # Without the sieve they would be there: checks ask for the answers under jit.
+    everything = cache.parent / "everything"
+    everything.mkdir()
+    (book,) = course.books.values()
+    Grader(course, GradeSettings(), fill=everything).grade(control_submission(book))
+    assert "jit_double" in names_in(everything)
+
+
+def test_workers_take_programs_and_cannot_change_them(course: Course, cache: Path) -> None:
+    settings = GradeSettings(compile_cache=cache, only=frozenset({"double"}))
+    result = Grader(course, settings).grade(ReadEntry(Path("ada.py"), LOOKS.encode()))
+    (double,) = result.results
+    assert double.verdict is Verdict.PASSED, result.repairs
+    before = len(list((cache / "small_numbers").iterdir()))
+    assert double.printed.split("\n")[0] == f"{before} refused refused"
+
+
+def test_nothing_that_a_submission_compiles_is_kept(course: Course, cache: Path) -> None:
+    before = sorted((path.name, path.read_bytes()) for path in (cache / "small_numbers").iterdir())
+    odd = "import jax.numpy as jnp\njnp.arange(17.0).reshape(17, 1).sum(axis=1)\n"
+    result = Grader(course, GradeSettings(compile_cache=cache)).grade(submission(*ANSWERS, before=odd))
+    assert result.score == result.points
+    assert sorted((path.name, path.read_bytes()) for path in (cache / "small_numbers").iterdir()) == before
+
+
+def test_results_are_the_same_with_and_without(course: Course, cache: Path) -> None:
+    with_programs, without = (
+        Grader(course, GradeSettings(compile_cache=folder)).grade(submission(*ANSWERS)) for folder in (cache, None)
+    )
+    nothing = {"wall_s": 0.0, "cpu_s": 0.0, "memory_bytes": 0}
+    assert dataclasses.replace(with_programs, **nothing) == dataclasses.replace(without, **nothing)  # type: ignore
+
+
+def test_a_folder_that_others_may_write_is_not_used(tmp_path: Path) -> None:
+    folder = tmp_path / "programs"
+    assert not is_safe(folder)
+    folder.mkdir(mode=0o755)
+    assert is_safe(folder)
+    folder.chmod(0o777)
+    assert not is_safe(folder)
+    (tmp_path / "link").symlink_to(folder)
+    folder.chmod(0o755)
+    assert not is_safe(tmp_path / "link")
+
+
+def test_a_disk_that_refuses_leaves_no_folder_and_stops_nobody(course: Course, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    settings = GradeSettings(compile_cache=tmp_path / "file" / "programs", only=frozenset({"double"}))
+    result, _passed = ControlledGrader(Grader(course, settings), fill=True).grade(submission("double"))
+    assert result.score == 1.0
+
+
+def test_another_course_or_machine_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = compile_cache.folder_of("one")
+    assert one == compile_cache.folder_of("one")
+    assert one != compile_cache.folder_of("other")
+    monkeypatch.setattr("platform.machine", lambda: "abacus")
+    assert one != compile_cache.folder_of("one")
+
+
+def test_what_is_handed_to_a_call_in_a_key_may_have_been_compiled(course: Course) -> None:
+    taken = compile_cache.taken_names(course)
+    assert {"double", "slope", "loss", "f"} <= taken
+    assert "mul" not in taken
