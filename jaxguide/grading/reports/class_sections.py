@@ -1,6 +1,7 @@
 """The part of the instructor's report that can be shown to the class: marks, exercises, misconceptions, effort."""
 
 from collections.abc import Iterator
+from html import escape
 
 from jaxguide.course.card import clean
 from jaxguide.grading.batch import BatchResult
@@ -151,7 +152,7 @@ def _others(found: list[Misconception], names: bool) -> Iterator[str]:
 
 def _title(one: Misconception) -> str:
     first, *others = one.names
-    return first[:1].upper() + first[1:] + "".join(_(" or {name}").format(name=name) for name in others)
+    return first[:1].upper() + first[1:] + "".join(_(", or {name}").format(name=name) for name in others)
 
 
 def _example(example: Example, names: bool) -> str:
@@ -174,7 +175,8 @@ def _example(example: Example, names: bool) -> str:
 
 
 def _block(value: str) -> str:
-    return text(value, _VALUE_LIMIT) if "\n" not in value else "\n".join(text(x) for x in clean(value, 600).split("\n"))
+    """Keep a value's lines and columns."""
+    return escape(clean(value, _VALUE_LIMIT))
 
 
 def effort_section(batch: BatchResult) -> Iterator[str]:
