@@ -23,7 +23,14 @@ ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130
 )
 @click.option("--jobs", type=click.IntRange(1), help="How many submissions at a time; by default one for each core.")
 @click.option("--limits", "limits_text", metavar="LIMITS", help="What one exercise may use, as cpu=30,memory=2GB.")
-@click.option("--seed", type=int, default=0, show_default=True, help="What every random input derives from.")
+@click.option(
+    "--seed",
+    "asked_seed",
+    default="0",
+    show_default=True,
+    metavar="NUMBER",
+    help="What every random input derives from; `secret` for a number that nobody can guess, kept in OUT/seed.txt.",
+)
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Grade this exercise alone; may be repeated.")
 @click.option("--all-or-nothing", is_flag=True, help="No partial marks.")
 @click.option(
@@ -54,7 +61,7 @@ def grade(
     out: Path,
     jobs: int | None,
     limits_text: str | None,
-    seed: int,
+    asked_seed: str,
     only: tuple[str, ...],
     all_or_nothing: bool,
     roster: Path | None,
@@ -84,6 +91,7 @@ def grade(
     from jaxguide.grading.remote import GraderError
     from jaxguide.grading.reports import to_plain, write_reports
     from jaxguide.grading.roster import TableError
+    from jaxguide.grading.seeds import SeedError, seed_of
     from jaxguide.grading.store import Store, StoreError
     from jaxguide.grading.students import PatternError
     from jaxguide.grading.table import GradeTable
@@ -93,7 +101,7 @@ def grade(
         for name in only:
             course.exercise(name)
         settings = GradeSettings(
-            seed=seed,
+            seed=seed_of(asked_seed, out),
             limits=parse_limits(limits_text or ""),
             all_or_nothing=all_or_nothing,
             only=frozenset(only) or None,
@@ -102,7 +110,7 @@ def grade(
         )
         order = Order(paths, course, out, settings, jobs, roster, overrides, student_from, scheduler)
         run = ClassRun(order)
-    except (UnknownName, LimitsError, NothingToGrade, PatternError, TableError) as error:
+    except (UnknownName, LimitsError, NothingToGrade, PatternError, SeedError, TableError) as error:
         raise click.UsageError(str(error)) from None
     status = None
     try:

@@ -158,6 +158,13 @@ def ordered(exercise: Exercise, hidden: bool) -> list[Check]:
     return sorted(checks, key=lambda check: (STAGES.index(check.stage), check.hidden))
 
 
+def deciding(exercise: Exercise) -> list[Check]:
+    """Return the checks without which nothing is earned and that decide on values: those that no code can forge."""
+    checks = ordered(exercise, hidden=True)
+    required = _required(checks)
+    return [c for c in checks if c.name in required and c.stage == "value" and c.kind is not Kind.OBSERVED]
+
+
 def _required(checks: list[Check]) -> set[str]:
     """Return the names of the checks without which nothing is earned.
 

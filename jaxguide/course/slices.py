@@ -94,3 +94,28 @@ def needed(available: Iterable[Statement], names: Iterable[str]) -> list[Stateme
                 wanted |= statement.reads
                 growing = True
     return [pool[i] for i in sorted(kept)]
+
+
+def returns_value(source: str, name: str) -> bool:
+    """Return whether what `source` defines as `name` can return something but None, as far as its text tells.
+
+    >>> returns_value("def f(x):\\n    print(x)", "f"), returns_value("def f(x):\\n    return x", "f")
+    (False, True)
+    """
+    binding = [node for node in ast.parse(source).body if name in bound_names(node)]
+    if not binding or not isinstance(binding[-1], ast.FunctionDef):
+        return True
+    waiting: list[ast.AST] = [*binding[-1].body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Return) and not (node.value is None or _is_none(node.value)):
+            return True
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+    return False
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

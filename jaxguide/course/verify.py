@@ -12,10 +12,10 @@ from jaxguide.course import ledger
 from jaxguide.course.answer import LocalAnswer
 from jaxguide.course.book import Book
 from jaxguide.course.exercise import Exercise, Planted
-from jaxguide.course.judge import guessed_right, judge
+from jaxguide.course.judge import deciding, guessed_right, judge
 from jaxguide.course.library import Course
 from jaxguide.course.printer import stale_files
-from jaxguide.course.slices import global_names
+from jaxguide.course.slices import global_names, returns_value
 from jaxguide.course.starter import is_starter
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.text import _
@@ -105,6 +105,13 @@ class _Prover:
         if self.exercise.is_prediction:
             self._prove_prediction()
             return
+        if returns_value(self.key.answer.source, self.exercise.name) and not deciding(self.exercise):
+            message = _(
+                "`{name}` returns a value, and no required check decides on it: what is observed in the process that "
+                "runs an answer can be forged. Add a check of stage `value` and kind `value`, or of kind `relation` "
+                "where several values are right"
+            )
+            self._problem(message.format(name=self.exercise.name))
         if not self._prove_right(self.key.answer, _("the key's answer")):
             return
         for planted in self.key.alternatives:

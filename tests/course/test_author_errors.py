@@ -171,3 +171,19 @@ def _verify(course: Path) -> list[str]:
     for _exercise, proof in verify(loaded, seeds=1):  # noqa: B007
         pass
     return [str(problem) for problem in proof.problems]
+
+
+@pytest.mark.parametrize("how", ['kind="observed"', "required=False", 'kind="value", stage="shape"'])
+def test_an_exercise_that_returns_a_value_needs_a_required_check_that_decides_on_it(tiny: Path, how: str) -> None:
+    edit(tiny, BOOK, '@visible(double, idea="Twice', f'@visible(double, {how}, idea="Twice')
+    assert not [problem for problem in _verify(tiny) if "decides on it" in problem]  # the hidden check does
+    edit(tiny, KEY, '@hidden(idea="Any', f'@hidden({how}, idea="Any')
+    (problem,) = (problem for problem in _verify(tiny) if "decides on it" in problem)
+    assert "no required check decides on it" in problem
+
+
+@pytest.mark.parametrize("how", ['kind="value"', 'kind="relation"'])
+def test_a_value_or_a_relation_between_values_decides(tiny: Path, how: str) -> None:
+    edit(tiny, BOOK, '@visible(double, idea="Twice', '@visible(double, kind="observed", idea="Twice')
+    edit(tiny, KEY, '@hidden(idea="Any', f'@hidden({how}, idea="Any')
+    assert not [problem for problem in _verify(tiny) if "decides on it" in problem]
