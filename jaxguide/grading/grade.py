@@ -26,8 +26,8 @@ from jaxguide.grading.references import References
 from jaxguide.grading.remote import GraderError, NotGraded
 from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.grading.session import Session, Surroundings
-from jaxguide.grading.students import students_of
 from jaxguide.grading.similarity import fingerprints
+from jaxguide.grading.students import students_of
 from jaxguide.grading.submission import SUFFIXES, Submission, UnreadableSubmission, parse_submission
 from jaxguide.grading.usage import Limits
 from jaxguide.text import _
@@ -259,6 +259,8 @@ class Grader:
                 result.tier = session.tier.name
                 result.layers = session.tier.to_plain()["layers"]
             result.versions = session.versions
+        result.cpu_s = round(result.cpu_s + session.cpu_s, 3)
+        result.memory_bytes = max(result.memory_bytes, session.peak_bytes)
         for judging in judgings:
             if judging.exercise.name not in not_graded:
                 result.results.append(judging.end())

@@ -14,6 +14,7 @@ from jaxguide.grading.entry import Entry, FileEntry
 from jaxguide.grading.grade import Grader, GradeSettings, find_submissions, holds_python
 from jaxguide.grading.lineup import LineUp, line_up
 from jaxguide.grading.pools import Pool, ThreadPool
+from jaxguide.grading.remote import GraderError
 from jaxguide.grading.result import State
 from jaxguide.grading.roster import Override, TableError, read_overrides, read_roster, unknown_student
 from jaxguide.grading.run import Watch, grade_batch
@@ -137,7 +138,16 @@ def find_entries(paths: Sequence[Path], out: Path) -> list[Entry]:
 
 @contextlib.contextmanager
 def _pool(order: Order, settings: GradeSettings, fill: bool) -> Iterator[Pool]:
-    pool: Pool = ThreadPool(Grader(order.course, settings), order.jobs, fill)
+    pool: Pool
+    if order.scheduler is None:
+        pool = ThreadPool(Grader(order.course, settings), order.jobs, fill)
+    else:
+        try:
+            from jaxguide.grading.cluster import DaskPool
+        except ImportError:
+            message = _("Grading on a cluster needs Dask: install `jaxguide[cluster]`.")
+            raise GraderError(message) from None
+        pool = DaskPool(order.scheduler, order.course, settings, order.jobs, fill)
     try:
         yield pool
     finally:

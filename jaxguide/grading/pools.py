@@ -7,10 +7,15 @@ from typing import Protocol
 from jaxguide.grading.control import ControlledGrader
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import Grader
+from jaxguide.grading.remote import GraderError
 from jaxguide.grading.result import SubmissionResult
 
 Graded = tuple[SubmissionResult, str, int]
 """A result, the grader that it came from, and how many control submissions had passed there before it."""
+
+
+class PoolLost(GraderError):
+    """Where submissions were graded is gone, or not to be used; the batch goes on when it is run again."""
 
 
 class Pool(Protocol):
@@ -23,7 +28,7 @@ class Pool(Protocol):
     course_digest: str
 
     def submit(self, entry: ReadEntry) -> "concurrent.futures.Future[Graded]":
-        """Have one file graded; the future raises `GraderBroken` or `GraderError`."""
+        """Have one file graded; the future raises `GraderBroken`, `PoolLost` or `GraderError`."""
 
     def close(self) -> None:
         """End what is still running, and every process."""

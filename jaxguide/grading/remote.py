@@ -117,6 +117,16 @@ class WorkerProcess:
             "cpu_s": int(self.limits.cpu_s * _CPU_BACKSTOP_FACTOR) + 60,
         }
 
+    @property
+    def total_cpu_s(self) -> float:
+        """Processor time used so far; of a worker that was ended, until its end."""
+        return self._tree.total_cpu_s
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most memory that was held at once, as far as it was looked at."""
+        return self._tree.peak_bytes
+
     def start_exercise(self) -> None:
         """Count the limits from now."""
         self._tree.start()
@@ -238,6 +248,7 @@ class WorkerProcess:
         if not self.is_alive:
             return
         self.is_alive = False
+        self._tree.sample()
         self._tree.kill()
         self._process.wait()
         self._sent.put(None)

@@ -15,7 +15,7 @@ from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import GradeSettings
 from jaxguide.grading.habits import habits_of
 from jaxguide.grading.lineup import LineUp, Submitted
-from jaxguide.grading.pools import Graded, Pool
+from jaxguide.grading.pools import Graded, Pool, PoolLost
 from jaxguide.grading.remote import GraderError
 from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.grading.store import Key, Store, StoreError, settings_digest
@@ -49,6 +49,7 @@ def grade_batch(
 
     Raises:
         GraderBroken: the key's own answers do not pass. What was graded since they last did is taken out of the store.
+        PoolLost: nothing grades any more.
         StoreError: the disk is full, or the store cannot be written.
     """
     _Batch(course, settings, store, pool, watch).run(line)
@@ -134,7 +135,7 @@ class _Batch:
             place, key = pending.pop(future)
             try:
                 result, source, passed = future.result()
-            except GraderBroken:
+            except (GraderBroken, PoolLost):
                 raise
             except GraderError as error:
                 result = SubmissionResult(Path(self.rows[place]["path"]), key.student, State.NOT_GRADED)

@@ -56,6 +56,7 @@ class Session:
         self.versions: dict[str, str] = {}
         self._surroundings = surroundings
         self._worker: WorkerProcess | None = None
+        self._workers: list[WorkerProcess] = []
         self._gone: AnswerGone | None = None
         self.lost: dict[int, AnswerGone] = {}
         self.raised: dict[int, ErrorInfo] = {}
@@ -67,6 +68,16 @@ class Session:
     def __exit__(self, *unused: object) -> None:
         if self._worker is not None:
             self._worker.kill()
+
+    @property
+    def cpu_s(self) -> float:
+        """Processor time of all workers so far."""
+        return sum(worker.total_cpu_s for worker in self._workers)
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most memory that one of the workers held at once."""
+        return max((worker.peak_bytes for worker in self._workers), default=0)
 
     def define(self) -> None:
         """Run the cells in a worker; cells that end it are left out of the next one. Without cells, none is started."""
@@ -141,6 +152,7 @@ class Session:
         around = self._surroundings
         start = functools.partial(WorkerProcess, around.hidden, around.limits, around.tier, around.programs)
         self._worker = worker = around.running.start(start)
+        self._workers.append(worker)
         self.tier, self.versions = worker.tier, worker.versions
         try:
             failed = worker.request("setup", source=self.plan.setup)["failed"]

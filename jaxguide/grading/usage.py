@@ -47,10 +47,15 @@ class Usage:
 
 
 class ProcessTree:
-    """A process and its descendants."""
+    """A process and its descendants.
+
+    `total_cpu_s` is what they used since the process began, `peak_bytes` the most memory that they held, as far as both
+    were looked at.
+    """
 
     def __init__(self, pid: int, token: str):
         self.pid, self.token = pid, token
+        self.total_cpu_s, self.peak_bytes = 0.0, 0
         self._root = psutil.Process(pid)
         self._cpu_start = self._cpu_last = 0.0
         self._memory_start = 0
@@ -94,6 +99,7 @@ class ProcessTree:
                 times = process.cpu_times()
                 cpu_s += times.user + times.system + times.children_user + times.children_system
                 memory += process.memory_info().rss
+        self.total_cpu_s, self.peak_bytes = max(self.total_cpu_s, cpu_s), max(self.peak_bytes, memory)
         return cpu_s, memory
 
     def _is_ready(self) -> bool:

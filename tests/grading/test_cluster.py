@@ -1,0 +1,108 @@
+"""The same batch on a real Dask cluster, some of whose workers die."""
+
+import dataclasses
+import os
+import signal
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from small_course import ANSWERS, without
+
+from jaxguide.course.library import Course
+from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.grade import GradeSettings
+from jaxguide.grading.grade_class import ClassRun, Order
+from jaxguide.grading.remote import GraderError
+from jaxguide.grading.result import SubmissionResult
+from jaxguide.grading.run import Watch
+from jaxguide.grading.store import NAME, Store
+
+distributed = pytest.importorskip("distributed", reason="needs the extra `cluster`")
+pytestmark = [
+    pytest.mark.long,
+    # Dask leaves sockets and loops to the collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+]
+
+ONLY = GradeSettings(seed=5, only=frozenset({"double", "pair"}))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> "Iterator[distributed.LocalCluster]":
+    with distributed.LocalCluster(
+        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
+    ) as made:
+        yield made
+
+
+@pytest.fixture
+def classroom(tmp_path: Path) -> Path:
+    folder = tmp_path / "class"
+    folder.mkdir()
+    for number in range(14):
+        answers = ANSWERS.values() if number % 3 else without("pair")
+        (folder / f"s{number}.py").write_text("\n\n".join(answers))
+    (folder / "empty.py").write_text("")
+    return folder
+
+
+def graded(order: Order, watch: Watch = lambda result, is_new: None) -> BatchResult:
+    run = ClassRun(order)
+    with Store(order.out) as store:
+        run.grade(store, watch)
+        return run.result(store)
+
+
+def without_times(batch: BatchResult) -> BatchResult:
+    rows = [dataclasses.replace(one, cpu_s=0.0, wall_s=0.0, memory_bytes=0) for one in batch.submissions]
+    return dataclasses.replace(batch, submissions=rows)
+
+
+def test_a_cluster_that_loses_a_worker_comes_to_what_one_machine_does(
+    course: Course, classroom: Path, tmp_path: Path, cluster: "distributed.LocalCluster"
+) -> None:
+    here = graded(Order([classroom], course, tmp_path / "here", ONLY))
+    killed: list[int] = []
+    sources: list[str] = []
+
+    def kill_one(result: SubmissionResult, is_new: bool) -> None:
+        sources.append(result.student)
+        if len(sources) == 4:
+            with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+                busy = [address for address, tasks in client.processing().items() if tasks]
+                pids = client.run(os.getpid, workers=busy[:1])
+            killed.extend(pids.values())
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    order = Order([classroom], course, tmp_path / "there", ONLY, scheduler=cluster.scheduler_address)
+    there = graded(order, kill_one)
+    assert killed
+    assert without_times(there) == without_times(here)
+    assert sorted(sources) == sorted(one.student for one in here.submissions)
+    with sqlite3.connect(tmp_path / "there" / NAME) as connection:
+        assert connection.execute("SELECT count(*), count(DISTINCT student) FROM submissions").fetchone() == (15, 15)
+    again: list[bool] = []
+    assert graded(order, lambda result, is_new: again.append(is_new)) == there
+    assert again == [False] * 15
+
+
+def test_nobody_at_an_address_is_one_sentence(
+    course: Course, classroom: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxguide.grading.cluster._FIRST_WORKER_S", 2)
+    order = Order([classroom], course, tmp_path / "out", ONLY, scheduler="tcp://127.0.0.1:1")
+    with pytest.raises(GraderError, match=r"There is no Dask scheduler at `tcp://127.0.0.1:1`"):
+        graded(order)
+
+
+def test_a_scheduler_without_workers_is_one_sentence(
+    course: Course, classroom: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxguide.grading.cluster._FIRST_WORKER_S", 2)
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0", host="127.0.0.1") as empty:
+        order = Order([classroom], course, tmp_path / "out", ONLY, scheduler=empty.scheduler_address)
+        with pytest.raises(GraderError, match=r"has no worker\. Start some"):
+            graded(order)
