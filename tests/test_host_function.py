@@ -544,3 +544,12 @@ class TestCompiledProgram:
         for transform in (jax.grad, lambda f: jax.vmap(jax.grad(f))):
             x = X if transform is not jax.grad else X[0]
             assert normalised_hlo(transform(lambda x: sin(x)), x) == normalised_hlo(transform(lambda x: raw(x)), x)
+
+
+def test_a_derivative_of_the_wrong_arity_is_named_where_a_call_shows_the_number_of_arguments():
+    norm = host_function(
+        np.linalg.norm, out=lambda x: jax.ShapeDtypeStruct((), x.dtype), derivative=lambda x: x / jnp.linalg.norm(x)
+    )
+    message = r"`derivative` of `norm` for `x` will be called with \(tangent, out, x\), and takes \(x\)\."
+    with pytest.raises(TypeError, match=message):
+        jax.grad(norm)(jnp.array([3.0, 4.0]))
