@@ -351,3 +351,9 @@ def test_an_observer_hears_each_equation_with_its_values():
     run(staged.jaxpr, staged.arguments, Hearing())
     assert [(name, iteration) for name, iteration, _ in heard if name == "sin"] == [("sin", 0), ("sin", 1)]
     assert heard[-1][0] in ("while", "scan")
+
+
+def test_an_argument_whose_value_is_needed_is_no_constant():
+    weights, x = jnp.ones((3, 2)), jnp.ones((4, 3))
+    seen = program(lambda x, scale: (x @ weights) * 2 if scale > 1 else x @ weights, x, 1.0)
+    assert [constant.shape for constant in seen.constants] == [(3, 2)]

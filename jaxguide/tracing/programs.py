@@ -170,7 +170,8 @@ def program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Program:
     for eqn, line in _equations(jaxpr):
         lines.setdefault(line, Counter())[eqn.primitive.name] += 1
     primitives = sum(lines.values(), Counter())
-    constants = [_constant(value) for value in _constants(jaxpr)]
+    given = {id(leaf) for leaf in jax.tree.leaves((args, kwargs))}  # never constants of `fn`
+    constants = [_constant(value) for value in _constants(jaxpr) if id(value) not in given]
     return Program(
         primitives=dict(primitives),
         equations=primitives.total(),
