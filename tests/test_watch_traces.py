@@ -181,7 +181,8 @@ def test_the_report_names_function_line_and_reason():
         "`step`: 2 traces, 2 compiles\n"
         f"  `step` was traced again at test_watch_traces.py, line {line}: "
         "argument `x` was float32[3] and is now float32[4].\n"
-        "    What to do: call it with arrays of one shape: pad `x` with `jnp.pad` to the largest and mask what was added."
+        "    What to do: call it with arrays of one shape: pad `x` with `jnp.pad` to the largest and mask "
+        "what was added."
     )
     with watch_traces() as quiet:
         step(X3)
