@@ -142,8 +142,8 @@ _AGAIN = {
         "`scan` or mark each use with `jax.random.clone({name})`."
     ),
     "split_twice": lambda: _(
-        "{key} was split more than once ({where}), and each time the split returns the same keys: carry one of the keys "
-        "that it returned to the next round, and return it from a function that does the splitting."
+        "{key} was split more than once ({where}), and each time the split returns the same keys: carry one of the "
+        "keys that it returned to the next round, and return it from a function that does the splitting."
     ),
     "fold_twice_same_data": lambda: _(
         "The same number was folded into {key} more than once ({where}), which gives the same key each time: fold in "
