@@ -4,6 +4,7 @@ from jaxguide.explain import (  # noqa: F401  (each registers its rules; the fir
     arrays,
     batching,
     branches,
+    carries,
     conditions,
     derivatives,
     gradients,

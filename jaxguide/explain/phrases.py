@@ -149,7 +149,10 @@ CARRY_TYPE = _phrase(
     r"(?:body|body_fun|scan body) ?function carry input and carry output must have equal types|"
     r"carry input and carry output must have equal types",
 )
-CARRY_TYPES = re.compile(r"input carry (\S+) has type (\w+)\[([\d,]*)\].*?component has type (\w+)\[([\d,]*)\]")
+CARRY_TYPES = re.compile(
+    r"input carry (?:component )?(\S+) has type (\w+)\[([\d,]*)\].*?component has type (\w+)\[([\d,]*)\]"
+)
+CARRY_KEYS = re.compile(r"symmetric difference of key sets: \{(.*?)\}")
 CARRY_STRUCTURE = _phrase(TypeError, r"carry input and carry output must have the same pytree structure")
 SCAN_PAIR = _phrase(TypeError, r"scan body output must be a pair, got")
 SCAN_LENGTH = _phrase(ValueError, r"scan got `length` argument of (\d+) which disagrees with leading axis sizes")

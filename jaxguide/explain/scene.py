@@ -172,6 +172,10 @@ class Scene:
             lines += _changed_lines(source, own)
         return Fix(sentence, code or "\n".join(lines), tuple(made))
 
+    def advice(self, sentence: str) -> Fix:
+        """Return a fix in words alone, where the right code cannot be derived surely."""
+        return Fix(sentence, "")
+
     def fixes(self, *fixes: Fix | None) -> tuple[Fix, ...]:
         """Return the fixes that could be made, three at most."""
         return tuple(fix for fix in fixes if fix is not None)[:3]
