@@ -10,6 +10,7 @@ from jaxguide.explain import (  # noqa: F401  (each registers its rules; the fir
     gradients,
     hosts,
     indexing,
+    joining,
     leaks,
     loop_gradients,
     loops,

@@ -201,6 +201,8 @@ CONCATENATE_SCALARS = _phrase(ValueError, r"Zero-dimensional arrays cannot be co
 CONCATENATE_RANKS = _phrase(TypeError, r"Cannot concatenate arrays with different numbers of dimensions")
 CONCATENATE_SHAPES = _phrase(TypeError, r"Cannot concatenate arrays with shapes that differ in dimensions other than")
 CONCATENATE_CALL = _phrase(TypeError, r"Only integer scalar arrays can be converted to a scalar index")
+CONCATENATE_DTYPE = _phrase(ValueError, r"Passing an array as a dtype argument is no longer supported")
+CONCATENATE_AXIS = _phrase(TypeError, r"concatenate\(\) got multiple values for argument 'axis'")
 STACK_SHAPES = _phrase(ValueError, r"All input arrays must have the same shape\. Got")
 RESHAPE = _phrase(TypeError, r"cannot reshape array of shape (\([^)]*\)) \(size (\d+)\) into shape (\([^)]*\))")
 AXIS = _phrase(ValueError, r"axis (-?\d+) is out of bounds for array of dimension (\d+)", shared=True)
