@@ -352,6 +352,30 @@ def test_in_a_plain_python_it_prints_and_the_traceback_is_shown_as_ever(tmp_path
     assert "→" not in done.stderr
 
 
+def test_random_numbers_of_numpy_are_explained_at_the_students_line(tmp_path: Path) -> None:
+    source = """
+    @jax.jit
+    def f(w):
+        return w + np.random.normal(w)  # <--
+    f(jnp.zeros(3))
+    """
+    explanation = explained(program(source), tmp_path / "student.py")
+    assert (explanation.line.number, explanation.variable) == (6, "w")
+    assert explanation.fixes[0].code == "jax.random.normal(key, w.shape)"
+
+
+def test_the_text_of_a_raised_error_is_kept(tmp_path: Path) -> None:
+    source = """
+    @jax.jit
+    def f(x):
+        if x < 0:
+            raise ValueError('bad')
+        return x
+    f(1.0)
+    """
+    assert explained(program(source), tmp_path / "student.py").fixes[0].code == "checkify.check(~(x < 0), 'bad')"
+
+
 IN_THE_SHELL = {
     "f = jax.jit(lambda x: x if x > 0 else -x); f(1.0)": ("truth_of_tracer", "x"),
     "f = jax.jit(lambda n: jnp.zeros(n)); f(3)": ("shape_of_tracer", "n"),

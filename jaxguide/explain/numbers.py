@@ -14,6 +14,7 @@ from jaxguide.explain.explanation import Edit, Explanation, Fix
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
+from jaxguide.explain.scipy_calls import random_on_tracer, scipy_home, scipy_on_tracer
 from jaxguide.explain.source import dotted, names_in
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
 from jaxguide.text import _
@@ -86,7 +87,8 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
             ],
             link=f"{phrases.API}/jax.numpy.{function}.html",
         )
-    return None
+    home = scipy_home(scene, call.func)
+    return scipy_on_tracer(scene, call, home, variable, tracer) if home is not None else None
 
 
 @explains(phrases.INTEGER)
@@ -124,21 +126,23 @@ def python_integer(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 _("Let the program choose one of the functions: `lax.switch`."),
                 source.replace(call, f"{scene.lax}.switch({index}, {items}{given})"),
             )
+        elif value is not MISSING and not all(
+            is_array(i) or isinstance(i, int | float | complex | list) for i in value
+        ):
+            choose = scene.advice(
+                _(
+                    "Let the program choose what is done for each entry: `lax.switch({index}, [...])`, with one "
+                    "function for each."
+                ).format(index=index)
+            )
+            return _list_index(scene, variable, what, static, choose)
         else:
             stack = "stack" if any(is_array(item) and item.ndim for item in kinds) else "array"
             choose = scene.fix(
                 _("Make one array of the list: an array can be indexed by a traced number."),
                 source.replace(node, f"{scene.jnp}.{stack}({items})[{index}]") if not functions else None,
             )
-        return scene.explanation(
-            "list_index_of_tracer",
-            title=_("A list needs an index that is still traced"),
-            what=what,
-            variable=variable,
-            why=_("A Python list is looked up now, while JAX records the program, and the index comes later."),
-            fixes=[choose, static],
-            link=phrases.ERRORS_PAGE,
-        )
+        return _list_index(scene, variable, what, choose, static)
     if isinstance(node, ast.Call):
         return needs_static(scene, variable, tracer, static, scene.quote(node.func))
     return None
@@ -202,6 +206,10 @@ def numpy_on_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     variable, tracer = scene.quote(traced[0]), traced[1]
     fixes: list[Fix | None] = []
+    if call is not None and (home := scipy_home(scene, call.func)) is not None:
+        return scipy_on_tracer(scene, call, home, variable, tracer)
+    if call is not None and dotted(call.func).split(".")[-2:-1] == ["random"] and _is_numpy(scene, call.func):
+        return random_on_tracer(scene, call, variable, tracer)
     if call is not None:
         module, _dot, function = dotted(call.func).rpartition(".")
         root = module.split(".")[0]
@@ -227,6 +235,22 @@ def numpy_on_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
         what=scene.traced_what(variable, tracer),
         variable=variable,
         why=_("NumPy computes with numbers now, while JAX records the program, and the values come later."),
+        fixes=fixes,
+        link=phrases.ERRORS_PAGE,
+    )
+
+
+def _is_numpy(scene: Scene, function: ast.expr) -> bool:
+    return scene.spot.value(ast.Name(dotted(function).split(".")[0], ast.Load())) is np
+
+
+def _list_index(scene: Scene, variable: str, what: str, *fixes: Fix | None) -> Explanation | None:
+    return scene.explanation(
+        "list_index_of_tracer",
+        title=_("A list needs an index that is still traced"),
+        what=what,
+        variable=variable,
+        why=_("A Python list is looked up now, while JAX records the program, and the index comes later."),
         fixes=fixes,
         link=phrases.ERRORS_PAGE,
     )

@@ -26,6 +26,7 @@ _IMPORTS = {
     "jax": "import jax",
     "jnp": "import jax.numpy as jnp",
     "lax": "from jax import lax",
+    "host_function": "from jaxguide.callbacks import host_function",
     "checkify": "from jax.experimental import checkify",
 }
 
