@@ -262,6 +262,17 @@ def test_without_an_argument_the_last_error_shown_is_explained(monkeypatch: pyte
     assert explanation.kind == "if_on_tracer"
 
 
+def test_without_an_argument_an_unknown_error_is_said_to_be_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    error = KeyError("a")
+    try:
+        raise error
+    except KeyError:
+        assert explain() is None
+    assert capsys.readouterr().out.startswith("No explanation for this KeyError: it is no JAX error")
+    assert explain(error) is None
+    assert capsys.readouterr().out == ""
+
+
 def test_without_any_error_yet_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("last_exc", "last_value"):
         monkeypatch.delattr(sys, name, raising=False)
@@ -362,6 +373,19 @@ def test_random_numbers_of_numpy_are_explained_at_the_students_line(tmp_path: Pa
     explanation = explained(program(source), tmp_path / "student.py")
     assert (explanation.line.number, explanation.variable) == (6, "w")
     assert explanation.fixes[0].code == "jax.random.normal(key, w.shape)"
+
+
+def test_a_text_made_with_percent_is_explained(tmp_path: Path) -> None:
+    source = """
+    @jax.jit
+    def f(x):
+        print('loss: %.3f' % x)
+        return x
+    f(1.0)
+    """
+    explanation = explained(program(source), tmp_path / "student.py")
+    assert (explanation.kind, explanation.variable) == ("format_of_tracer", "x")
+    assert explanation.fixes[0].code == 'jax.debug.print("{}", x)'
 
 
 def test_the_text_of_a_raised_error_is_kept(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.explain import phrases
+from jaxguide.explain.arrays import formatted
 from jaxguide.explain.branching import assigned_names, body_lines, leaves_early, operator_sign
 from jaxguide.explain.explanation import Edit, Explanation, Fix
 from jaxguide.explain.jitted import static_fix
@@ -25,8 +26,12 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `float(x)`, `int(x)`, `complex(x)`, `x.item()`, `x.tolist()` and `math.sin(x)`."""
     node, source = scene.node, scene.source
     call = node if isinstance(node, ast.Call) else None
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):  # Python 3.12 places what is in it at the whole
+        inside = [c for c in ast.walk(node) if isinstance(c, ast.Call) and called(c) in ("float", "int", "complex")]
+        return _number_of_element(scene, inside[0]) if len(inside) == 1 else None
     if call is None:
-        return None
+        text = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and scene.spot.value(node.left)
+        return formatted(scene, found) if isinstance(text, str) else None
     name = called(call)
     if name in ("item", "tolist") and isinstance(call.func, ast.Attribute) and not call.args:
         traced = scene.tracer(call.func.value)
@@ -50,7 +55,7 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         )
     traced = scene.tracer(call)
     if traced is None:
-        return None
+        return _number_of_element(scene, call)
     variable, tracer = scene.quote(traced[0]), traced[1]
     if name in ("float", "int", "complex") and isinstance(call.func, ast.Name) and len(call.args) == 1:
         keep = scene.fix(
@@ -268,6 +273,28 @@ def needs_static(scene: Scene, variable: str, tracer: Any, static: Fix | None, f
         ),
         fixes=[static],
         link=phrases.STATIC_LINK,
+    )
+
+
+def _number_of_element(scene: Scene, call: ast.Call) -> Explanation | None:
+    """Explain `[float(v) for v in x]`, where `v` is gone by the time the error arrives."""
+    if called(call) not in ("float", "int", "complex") or len(call.args) != 1 or not isinstance(call.args[0], ast.Name):
+        return None
+    name, text = called(call), scene.quote(call.args[0])
+    return scene.explanation(
+        "number_of_tracer",
+        title=_("`{name}(...)` needs a value that is still traced").format(name=name),
+        variable=text,
+        why=_("`{name}` makes a Python number now, while JAX records the program, and the value comes later.").format(
+            name=name
+        ),
+        fixes=[
+            scene.fix(
+                _("Change the dtype and keep it an array, which goes into the program."),
+                scene.source.replace(call, f"{text}.astype({name})"),
+            )
+        ],
+        link=phrases.ERRORS_PAGE,
     )
 
 

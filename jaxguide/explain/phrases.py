@@ -76,6 +76,7 @@ SIZE = re.compile(r"The size argument of jnp\.nonzero|first argument of jnp\.uni
 UNHASHABLE_TRACER = _phrase(TypeError, r"unhashable type: '(?:\w+\.)*\w*Tracer'")
 
 SET_ITEM = _phrase(TypeError, r"immutable and do not support in-place item assignment")
+SET_NUMPY_ITEM = _phrase(ValueError, r"^setting an array element with a sequence\.$")
 DELETE_ITEM = _phrase(AttributeError, r"__delitem__", shared=True)
 SET_SHAPE = _phrase(AttributeError, r"property 'shape' of '\w+' object has no setter|can't set attribute 'shape'")
 NO_METHOD = _phrase(
@@ -129,7 +130,7 @@ VMAP_OUT_NONE = _phrase(
     r"at vmap out_axes, got axis spec None but output was batched|vmap has mapped output.* but out_axes is None",
 )
 VMAP_PREFIX = _phrase(ValueError, r"vmap in_axes specification must be a tree prefix")
-NOT_JAX_TYPE = _phrase(TypeError, r"Argument '(.*)' of type <class '(\w+)'> is not a valid JAX type")
+NOT_JAX_TYPE = _phrase(TypeError, r"Argument '(.*)' of type <class '([\w.]+)'> is not a valid JAX type")
 UNBOUND_AXIS = _phrase(NameError, r"unbound axis name: (\w+)")
 
 CALLBACK_JVP = _phrase(ValueError, r"Pure callbacks do not support JVP")
