@@ -18,6 +18,7 @@ import pytest
 from explain_cases import CASES
 from explain_cases.case import HEADER, MARK, Case, no_code, no_edits
 
+from jaxguide import tracing
 from jaxguide.explain import Explanation, Fix, explain
 from jaxguide.explain.rules import RULES
 
@@ -440,3 +441,14 @@ def test_switching_the_cards_on_loads_neither_jax_nor_the_rules() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["1 1 False False", "0 0"]
+
+
+def test_a_function_that_a_helper_traces_is_not_said_to_be_inside_anything() -> None:
+    def positive(x: jax.Array) -> jax.Array:
+        return x if x > 0 else -x
+
+    with pytest.raises(jax.errors.TracerBoolConversionError) as caught:
+        tracing.program(positive, jnp.float32(1.0))
+    said = str(explain(caught.value))
+    assert "is a traced float32[] here.\n" in said
+    assert "jax.jit" not in said.partition("→")[0]

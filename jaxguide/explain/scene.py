@@ -18,6 +18,7 @@ from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation, Fix, apply_edits
 from jaxguide.explain.source import Source, arguments_of, dotted, source_of
 from jaxguide.explain.spot import MISSING, Spot, is_tracer, spots_of
+from jaxguide.frames import is_own
 from jaxguide.lines import Line
 from jaxguide.text import _
 
@@ -138,6 +139,8 @@ class Scene:
     def inside(self, tracer: Any) -> str:
         """Say which transformation of which function traces a value: `, inside `jax.jit` of `f``."""
         by = compat.traced_by(tracer)
+        if by.file is not None and is_own(by.file):  # a helper traces the function, by no transformation of theirs
+            return ""
         transformation = phrases.TRANSFORMATIONS.get(by.transformation or "")
         if transformation is None:
             return ""
