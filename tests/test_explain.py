@@ -445,10 +445,11 @@ def test_switching_the_cards_on_loads_neither_jax_nor_the_rules() -> None:
 
 def test_a_function_that_a_helper_traces_is_not_said_to_be_inside_anything() -> None:
     def positive(x: jax.Array) -> jax.Array:
-        return x if x > 0 else -x
+        twice = 2 * x
+        return twice if twice > 0 else -twice
 
     with pytest.raises(jax.errors.TracerBoolConversionError) as caught:
         tracing.program(positive, jnp.float32(1.0))
     said = str(explain(caught.value))
-    assert "is a traced float32[] here.\n" in said
+    assert "`twice` is a traced float32[] here.\n" in said
     assert "jax.jit" not in said.partition("→")[0]
