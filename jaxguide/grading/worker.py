@@ -20,12 +20,21 @@ FIRST_PRIVATE_DESCRIPTOR = 200
 
 def main() -> None:
     """Set up the box, then serve requests until the grader closes the pipe."""
-    incoming, outgoing = _take_pipes()
-    _write(outgoing, _enter_box(incoming, outgoing))
+    work(*_take_pipes())
+
+
+def work(incoming: int, outgoing: int, status: int | None = None) -> None:
+    """Set up the box, then serve requests until the grader closes the pipe.
+
+    Args:
+        incoming, outgoing: the two pipes.
+        status: where this process tells how the worker ended, if it is no child of the grader's.
+    """
+    _write(outgoing, _enter_box(incoming, outgoing, status))
     _serve(incoming, outgoing)
 
 
-def _enter_box(incoming: int, outgoing: int) -> bytes:
+def _enter_box(incoming: int, outgoing: int, status: int | None) -> bytes:
     """Read from the grader what the box is to be like, set it up, and return the frame that says so.
 
     Nothing of it stays for the submission to read: the hidden paths name other students.
@@ -33,14 +42,17 @@ def _enter_box(incoming: int, outgoing: int) -> bytes:
     with open(incoming, "rb", closefd=False) as pipe:  # nothing follows the line until the grader has our answer
         config = json.loads(pipe.readline())
     os.umask(0o077)
+    parent = os.getppid()
     from jaxguide import compat
     from jaxguide.grading import isolation, programs
-    from jaxguide.grading.supervisor import supervise
+    from jaxguide.grading.supervisor import end_with_parent, supervise
 
     compat.set_print_flag()  # reads which jaxlib is installed, which may not be possible in the box
     tier = isolation.Tier.from_plain(config["tier"])
     isolation.enter_outer(tier, config)
-    supervise(pipes=(incoming, outgoing))
+    if status is not None:
+        end_with_parent(parent)  # which a change of user took off
+    supervise(pipes=(incoming, outgoing), status=status)
     isolation.enter_inner(tier, config)
 
     if config["programs"] is not None:
