@@ -32,7 +32,7 @@ def main() -> None:
     measured: dict[str, dict[str, float]] = {}
     if can_fork():
         began = time.monotonic()
-        times = psutil.Process(the_zygote().pid).cpu_times()
+        times = psutil.Process(the_zygote().pid).cpu_times()  # which waits until it is ready
         measured["zygote, once"] = {"cpu_s": times.user + times.system, "wall_s": time.monotonic() - began}
         ways["zygote"] = forked_process
     request = Request((), "value", (((to_data(np.float32(3)),), {}),))
@@ -49,7 +49,9 @@ def main() -> None:
         cpu_s, wall_s, memory = (statistics.median(column) for column in zip(*found, strict=True))
         measured[name] = {"cpu_s": cpu_s, "wall_s": wall_s, "memory_mb": memory}
     if "--json" in sys.argv:
-        print(json.dumps({name: {key: round(value, 3) for key, value in row.items()} for name, row in measured.items()}))
+        print(
+            json.dumps({name: {key: round(value, 3) for key, value in row.items()} for name, row in measured.items()})
+        )
         return
     for name, row in measured.items():
         print(f"{name:15}", "  ".join(f"{key} {value:8.3f}" for key, value in row.items()))

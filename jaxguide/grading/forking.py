@@ -21,7 +21,7 @@ MODULES = (
     *("jax", "jax.numpy", "jax.random", "jax.nn", "jax.nn.initializers", "jax.lax", "jax.scipy", "jax.scipy.linalg"),
     *("jax.scipy.special", "jax.scipy.stats", "jax.scipy.optimize", "jax.tree_util", "jax.experimental"),
     *("jax.experimental.checkify", "jax.flatten_util", "jax.extend", "jax.extend.core", "jax.dtypes"),
-    *("numpy", "numpy.random", "numpy.testing", "scipy", "scipy.linalg", "scipy.special", "scipy.stats", "ml_dtypes"),
+    *("numpy", "numpy.random", "numpy.testing", "scipy", "scipy.linalg", "scipy.special", "ml_dtypes"),
     *("platform", "jaxguide.course.evaluate", "jaxguide.keys", "jaxguide.tracing", "jaxguide.debug"),
     *("jaxguide.callbacks", "jaxguide.grading.isolation", "jaxguide.grading.programs"),
     *("jaxguide.grading.supervisor", "jaxguide.grading.wire", "jaxguide.grading.worker"),
@@ -48,10 +48,10 @@ def main() -> None:
 
 def unfit() -> str:
     """Return why this process must not be forked, '' where it may."""
+    if compat.backend_started():
+        return "JAX's backend has started"
     threads = len(os.listdir("/proc/self/task"))
-    if threads != 1:
-        return f"it has {threads} threads"
-    return "JAX's backend has started" if compat.backend_started() else ""
+    return f"it has {threads} threads" if threads != 1 else ""
 
 
 def _take_socket() -> socket.socket:

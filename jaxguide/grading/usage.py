@@ -58,7 +58,7 @@ class ProcessTree:
         self.total_cpu_s, self.peak_bytes = 0.0, 0
         self._root = psutil.Process(pid)
         self._cpu_start = self._cpu_last = 0.0
-        self._memory_start = 0
+        self._memory_start = self._watchers_bytes = self._largest = 0
         self._idle_s = 0.0
         self._wall_start = self._wall_last = time.monotonic()
         self.start()
@@ -69,6 +69,9 @@ class ProcessTree:
         self._cpu_start = self._cpu_last = cpu_s
         if base_memory:
             self._memory_start = memory
+            # All but the largest, the worker, only watch over it, and what they hold was there before they were forked.
+            self.peak_bytes = self._largest
+            self._watchers_bytes = memory - self._largest
         self._idle_s = 0.0
         self._wall_start = self._wall_last = time.monotonic()
 
@@ -93,13 +96,16 @@ class ProcessTree:
         return [self._root]
 
     def _now(self) -> tuple[float, int]:
-        cpu_s, memory = 0.0, 0
+        cpu_s, memory, self._largest = 0.0, 0, 0
         for process in self._processes():
             with contextlib.suppress(psutil.Error):
                 times = process.cpu_times()
                 cpu_s += times.user + times.system + times.children_user + times.children_system
-                memory += process.memory_info().rss
-        self.total_cpu_s, self.peak_bytes = max(self.total_cpu_s, cpu_s), max(self.peak_bytes, memory)
+                resident = process.memory_info().rss
+                memory += resident
+                self._largest = max(self._largest, resident)
+        self.total_cpu_s = max(self.total_cpu_s, cpu_s)
+        self.peak_bytes = max(self.peak_bytes, memory - self._watchers_bytes)
         return cpu_s, memory
 
     def _is_ready(self) -> bool:

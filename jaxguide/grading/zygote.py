@@ -6,7 +6,7 @@ process forked after that hangs) and has one thread.
 
 import atexit
 import contextlib
-import functools
+import io
 import json
 import os
 import select
@@ -35,6 +35,10 @@ class ZygoteError(OSError):
     """The zygote does not start, has ended, or cannot fork."""
 
 
+class UnfitError(ZygoteError):
+    """What it imports here starts threads or a backend, so that its forks would hang."""
+
+
 class Forked:
     """A worker's supervisor, forked from a zygote: it is no child of this process, and tells its end by a pipe.
 
@@ -45,10 +49,10 @@ class Forked:
         status: where it writes how the worker ended; when it is ended itself, nothing comes.
     """
 
-    def __init__(self, zygote: "Zygote", pid: int, stdin: IO[bytes], stdout: IO[bytes], status: IO[bytes]):
+    def __init__(self, zygote: "Zygote", pid: int, stdin: io.FileIO, stdout: io.FileIO, status: io.FileIO):
         self.zygote, self.pid = zygote, pid
-        self.stdin: IO[bytes] | None = stdin
-        self.stdout: IO[bytes] | None = stdout
+        self.stdin: io.FileIO | None = stdin
+        self.stdout: io.FileIO | None = stdout
         self._status = status
         self._code: int | None = None
         self._lock = threading.Lock()
@@ -81,7 +85,8 @@ class Zygote:
     """A process that forks workers, from any thread of this one. It ends with this one, and all workers end with it.
 
     Raises:
-        ZygoteError: it does not start, or is not fit to be forked.
+        ZygoteError: it does not start.
+        UnfitError: it is not fit to be forked.
     """
 
     def __init__(self) -> None:
@@ -96,7 +101,7 @@ class Zygote:
             with theirs:
                 self._process = subprocess.Popen(
                     command("jaxguide.grading.forking"),
-                    stdin=theirs,
+                    stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=self._output,
                     cwd=folder,
@@ -110,8 +115,8 @@ class Zygote:
         try:
             ready = self._receive(_START_LIMIT_S)
             if ready.get("unfit"):
-                message = _("The process that starts workers cannot be forked: {said}")
-                raise ZygoteError(message.format(said=ready["unfit"]))
+                message = _("The process that starts workers cannot be forked: {said}.")
+                raise UnfitError(message.format(said=ready["unfit"]))
         except BaseException:
             self.close()
             raise
@@ -145,16 +150,19 @@ class Zygote:
             request = {"scratch": str(scratch), "environment": environment(scratch, token)}
             with self._lock:
                 try:
-                    message = json.dumps(request).encode("ascii")
-                    socket.send_fds(self._socket, [message], [*theirs, output.fileno()])
+                    data = json.dumps(request).encode("ascii")
+                    socket.send_fds(self._socket, [data], [*theirs, output.fileno()])
                     reply = self._receive(_FORK_LIMIT_S)
                 except OSError as error:
-                    raise ZygoteError(_("The process that starts workers has ended: {said}").format(said=error)) from error
+                    raise ZygoteError(
+                        _("The process that starts workers has ended: {said}").format(said=error)
+                    ) from error
             if "pid" not in reply:
                 raise ZygoteError(_("No worker could be forked: {said}").format(said=reply.get("error")))
-            stdin, stdout, status = (open(fd, mode, buffering=0) for fd, mode in zip(ours, ("wb", "rb", "rb")))
+            writing, *others = ours
             ours.clear()
-            return Forked(self, int(reply["pid"]), stdin, stdout, status)
+            stdout, status = (io.FileIO(descriptor, "rb") for descriptor in others)
+            return Forked(self, int(str(reply["pid"])), io.FileIO(writing, "wb"), stdout, status)
         finally:
             for descriptor in (*ours, *theirs):
                 os.close(descriptor)
@@ -167,7 +175,9 @@ class Zygote:
                 self._process.wait(timeout=2)
             self._output.seek(0)
             said = self._output.read().decode("utf-8", "replace").strip().splitlines()
-            raise ZygoteError(said[-1] if said else _("it said nothing (exit code {code})").format(code=self._process.poll()))
+            raise ZygoteError(
+                said[-1] if said else _("it said nothing (exit code {code})").format(code=self._process.poll())
+            )
         reply: dict[str, object] = json.loads(data)
         return reply
 
@@ -197,6 +207,8 @@ def can_fork() -> bool:
 def forked_process(scratch: Path, token: str, output: IO[bytes]) -> Process:
     """Start a worker by forking this process's zygote, which is started at the first call, and again should it end.
 
+    Where it turns out not to be fit to be forked, workers are fresh processes.
+
     Args:
         scratch: the worker's folder.
         token: the mark in its environment.
@@ -205,7 +217,14 @@ def forked_process(scratch: Path, token: str, output: IO[bytes]) -> Process:
     Raises:
         ZygoteError: there is no zygote, and none can be started.
     """
-    zygote = the_zygote()
+    global _unfit
+    if _unfit:
+        return fresh_process(scratch, token, output)
+    try:
+        zygote = the_zygote()
+    except UnfitError:
+        _unfit = True
+        return fresh_process(scratch, token, output)
     try:
         return zygote.spawn(scratch, token, output)
     except ZygoteError:
@@ -245,7 +264,6 @@ def new_token() -> str:
     return f"{os.getpid()}-{os.urandom(16).hex()}"
 
 
-@functools.cache
 def default_spawn() -> Spawn:
     """Return how workers start here: forked where that is possible, else each in a new Python."""
     return forked_process if can_fork() else fresh_process
