@@ -50,7 +50,7 @@ class ControlledGrader:
         self._controlled: set[str] = set()
         self._since = 0
         self._poor = 0
-        self._is_broken = False
+        self._broken = ""
 
     def grade(self, entry: ReadEntry) -> tuple[SubmissionResult, int]:
         """Grade one file.
@@ -86,14 +86,14 @@ class ControlledGrader:
         with self._lock:
             new = [topic for topic in topics if topic not in self._controlled]
             again = self._since >= EVERY or self._poor >= _POOR_IN_A_ROW
-            if new or again or self._is_broken:
+            if new or again or self._broken:
                 self._control([*sorted(self._controlled), *new] if again else new)
 
     def _control(self, topics: list[str]) -> None:
         """Grade the control submissions of these lessons. Needs the lock."""
         self._since = self._poor = 0
-        if self._is_broken:
-            raise GraderBroken(_("The grader is broken here."))
+        if self._broken:
+            raise GraderBroken(self._broken)
         for topic in topics:
             book = self.grader.course.books[topic]
             cache = self.grader.settings.compile_cache
@@ -102,12 +102,12 @@ class ControlledGrader:
             # Twice, since a machine can be busy for a while.
             why = self._trouble(book) and self._trouble(book)
             if why:
-                self._is_broken = True
                 message = _(
                     "The grader is broken here: the key's own answers to `{lesson}` do not pass. {why} No student is "
                     "to blame. Look with `jaxguide verify` and `jaxguide doctor`, then run the same command again."
                 )
-                raise GraderBroken(message.format(lesson=topic, why=why))
+                self._broken = message.format(lesson=topic, why=why)
+                raise GraderBroken(self._broken)
             self._controlled.add(topic)
         self.passed += 1
 

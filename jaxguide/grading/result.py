@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import enum
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,9 @@ def _exercise(result: ExerciseResult) -> dict[str, Any]:
 def _exercise_from(plain: dict[str, Any]) -> ExerciseResult:
     reveal = None if plain["reveal"] is None else wire.decode(base64.b64decode(plain["reveal"]))
     checks = [_check_from(check) for check in plain["checks"]]
-    return ExerciseResult(**{**plain, "verdict": Verdict(plain["verdict"]), "reveal": reveal, "checks": checks})
+    return ExerciseResult(
+        **{**_shared(plain), "verdict": Verdict(plain["verdict"]), "reveal": reveal, "checks": checks}
+    )
 
 
 def _check(check: CheckResult) -> dict[str, Any]:
@@ -114,11 +117,19 @@ def _check(check: CheckResult) -> dict[str, Any]:
     return {**plain, **changed, "error": check.error and check.error.to_plain()}
 
 
+# What a course says of each check and exercise: one copy for a class of any size.
+_SAID_BY_THE_COURSE = ("name", "title", "lesson", "fact", "stage", "idea", "misconception")
+
+
+def _shared(plain: dict[str, Any]) -> dict[str, Any]:
+    return {key: sys.intern(value) if key in _SAID_BY_THE_COURSE else value for key, value in plain.items()}
+
+
 def _check_from(plain: dict[str, Any]) -> CheckResult:
     changed = {
         "kind": Kind(plain["kind"]),
         "verdict": Verdict(plain["verdict"]),
-        "misconceptions": tuple(plain["misconceptions"]),
+        "misconceptions": tuple(map(sys.intern, plain["misconceptions"])),
         "error": plain["error"] and ErrorInfo.from_plain(plain["error"]),
     }
-    return CheckResult(**{**plain, **changed})
+    return CheckResult(**{**_shared(plain), **changed})

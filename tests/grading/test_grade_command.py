@@ -163,7 +163,10 @@ def test_a_broken_grader_has_a_status_of_its_own(
 
 
 def start(arguments: list[str], **options: object) -> "subprocess.Popen[str]":
-    return subprocess.Popen([sys.executable, "-m", "jaxguide", *arguments], text=True, **options)  # type: ignore
+    # A shell's background jobs, and what they start, ignore Ctrl-C; a grader in a terminal does not.
+    code = "import signal, runpy; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += "runpy.run_module('jaxguide', run_name='__main__', alter_sys=True)"
+    return subprocess.Popen([sys.executable, "-c", code, *arguments], text=True, **options)  # type: ignore
 
 
 def rows_in(path: Path) -> int:

@@ -172,10 +172,11 @@ def test_ends_are_told_apart(course: Course, notebook: Notebook, quick: Limits, 
 HARMLESS = [
     "print('x' * 50_000_000)\nos.write(1, b'y' * 10_000_000)\nos.write(2, b'z' * 10_000_000)",
     "for d in range(3, 100):\n    try: os.write(d, b'garbage')\n    except OSError: pass",
-    "os.closerange(0, 100)",
-    "sys.stdout = sys.stderr = sys.stdin = None",
     "import threading\nthreading.Thread(target=time.sleep, args=(100,), daemon=True).start()",
     "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nimport atexit\natexit.register(time.sleep, 100)",
+    # From here on in other workers: hidden checks run after the others' visible ones, and could print no more.
+    "os.closerange(0, 100)",
+    "sys.stdout = sys.stderr = sys.stdin = None",
 ]
 
 

@@ -1,0 +1,104 @@
+"""Compare graders on one assignment: `python benchmarks/grading/compare.py FOLDER`, see the README beside this file."""
+
+import argparse
+import json
+import shutil
+import statistics
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from assignment import bad_kinds, well_behaved
+from graders import GRADERS, mark_of
+from measure import Used, adopt_orphans
+
+
+def _costs(graders: list[Any], work: Path, rounds: int, size: int, limit_s: float) -> dict[str, Any]:
+    """Grade one right submission, and a class of them, by each grader in turn."""
+    runs: dict[tuple[str, str], list[Used]] = {}
+    for number in range(rounds):
+        # Back and forth, so that load on the machine falls on all alike.
+        for grader in graders if number % 2 == 0 else graders[::-1]:
+            for what, count in (("one", 1), ("class", size)):
+                kinds = [well_behaved(place) for place in range(count)]
+                used, scores = grader.grade(kinds, work / f"{grader.name}-{what}-{number}", limit_s * count)
+                marks = {mark_of(scores, kind) for kind in kinds}
+                if marks != {10}:
+                    raise SystemExit(f"{grader.name} gave {marks} to right submissions:\n{used.said}")
+                runs.setdefault((grader.name, what), []).append(used)
+    table = {}
+    for (name, what), all_used in runs.items():
+        count = size if what == "class" else 1
+        table[f"{name}, {what}"] = {
+            "cpu_s": round(statistics.median(used.cpu_s for used in all_used) / count, 2),
+            "wall_s": round(statistics.median(used.wall_s for used in all_used) / count, 2),
+            "all_processes_mb": round(statistics.median(used.peak_bytes for used in all_used) / 1e6),
+            "largest_child_mb": round(statistics.median(used.process_bytes for used in all_used) / 1e6),
+        }
+    return table
+
+
+def _behaviour(graders: list[Any], work: Path, limit_s: float) -> dict[str, dict[str, str]]:
+    """Let each grader grade each bad submission alone; say in a few words what came of it."""
+    table: dict[str, dict[str, str]] = {}
+    for place, kind in enumerate(bad_kinds()):
+        row = table[f"{kind.name} ({kind.fair})"] = {}
+        for grader in graders:
+            folder = work / f"{grader.name}-bad-{place}"
+            used, scores = grader.grade([kind], folder, limit_s)
+            row[grader.name] = _in_words(used, mark_of(scores, kind))
+            shutil.rmtree(folder, ignore_errors=True)
+            print(f"{kind.name}: {grader.name}: {row[grader.name]}", flush=True)
+    return table
+
+
+def _in_words(used: Used, mark: float | None) -> str:
+    words = ["no marks" if mark is None else f"{mark:g}/10"]
+    if used.timed_out:
+        words.append("ended at the time limit")
+    elif used.status:
+        words.append(f"exit status {used.status}")
+    if used.orphans:
+        words.append(f"{used.orphans} left running")
+    return f"{', '.join(words)}; {used.cpu_s:.0f} s, {used.peak_bytes / 1e6:.0f} MB"
+
+
+def _print_table(title: str, table: dict[str, dict[str, Any]]) -> None:
+    columns = list(next(iter(table.values())))
+    print(f"\n| {title} | {' | '.join(columns)} |\n|{' --- |' * (len(columns) + 1)}")
+    for name, row in table.items():
+        print(f"| {name} | {' | '.join(str(row[column]) for column in columns)} |")
+
+
+def main() -> None:
+    """Print the tables, and keep them in FOLDER/compare.json."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="where the peers' virtual environments are kept")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--size", type=int, default=8, help="how many submissions a class has")
+    parser.add_argument("--limit", type=float, default=120, help="seconds on the clock for one submission")
+    parser.add_argument("--skip", choices=["costs", "behaviour"], action="append", default=[])
+    asked = parser.parse_args()
+    cache = asked.folder.resolve()
+    cache.mkdir(parents=True, exist_ok=True)
+    graders: list[Any] = [grader(cache) for grader in GRADERS]
+    adopt_orphans()
+    result: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="compare-", ignore_cleanup_errors=True) as work:
+        if "costs" not in asked.skip:
+            result["costs"] = _costs(graders, Path(work), asked.rounds, asked.size, asked.limit)
+            workers = graders[0]
+            result["workers"] = {
+                "cpu_s": statistics.median(workers.worker_cpu_s),
+                "peak_mb": round(statistics.median(workers.worker_bytes) / 1e6),
+            }
+            _print_table("well-behaved, for each submission", result["costs"])
+            print(f"\njaxguide's workers alone: {result['workers']}", flush=True)
+        if "behaviour" not in asked.skip:
+            result["behaviour"] = _behaviour(graders, Path(work), asked.limit)
+            _print_table("submission (fair marks)", result["behaviour"])
+    (cache / "compare.json").write_text(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
