@@ -3,6 +3,7 @@
 Started by `jaxguide.grading.zygote`, never imported by it.
 """
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -22,11 +23,12 @@ MODULES = (
     *("jax.scipy.special", "jax.scipy.stats", "jax.scipy.optimize", "jax.tree_util", "jax.experimental"),
     *("jax.experimental.checkify", "jax.flatten_util", "jax.extend", "jax.extend.core", "jax.dtypes"),
     *("numpy", "numpy.random", "numpy.testing", "scipy", "scipy.linalg", "scipy.special", "ml_dtypes"),
+    *("jaxlib.mlir.dialects.builtin", "jaxlib.mlir.dialects.mhlo"),
     *("platform", "jaxguide.course.evaluate", "jaxguide.keys", "jaxguide.tracing", "jaxguide.debug"),
     *("jaxguide.callbacks", "jaxguide.grading.isolation", "jaxguide.grading.programs"),
     *("jaxguide.grading.supervisor", "jaxguide.grading.wire", "jaxguide.grading.worker"),
 )
-_ORPHANED_AFTER_MS = 1000
+_LOOKS_AFTER_MS = 250
 
 
 def main() -> None:
@@ -39,8 +41,7 @@ def main() -> None:
     # Objects of before are no longer looked through: that would copy the pages that workers share.
     gc.collect()
     gc.freeze()
-    # Nobody waits for workers' supervisors here: they tell the grader themselves, and the system forgets them.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, _forget_ended)
     worker = _fork_for_requests(line)
     line.close()
     _start(*worker)
@@ -56,10 +57,22 @@ def unfit() -> str:
 
 def _take_socket() -> socket.socket:
     line = socket.socket(fileno=os.dup(0))
+    _read_nothing()
+    return line
+
+
+def _read_nothing() -> None:
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
     os.close(empty)
-    return line
+
+
+def _forget_ended(*_unused: object) -> None:
+    """Let go of supervisors that ended; the grader knows by their pipes."""
+    # Of children that are ignored, no parent is told what processor time they used.
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
@@ -70,22 +83,26 @@ def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
     ready = select.poll()
     ready.register(line, select.POLLIN)
     while True:
-        # A program that the grader forked may hold the socket open.
-        while not ready.poll(_ORPHANED_AFTER_MS):
+        # A program that the grader forked may hold the socket open; a child may have ended right before the wait.
+        while not ready.poll(_LOOKS_AFTER_MS):
+            _forget_ended()
             if os.getppid() != grader:
                 os._exit(0)
         data, descriptors, _flags, _address = socket.recv_fds(line, MESSAGE_BYTES, 4)
         if not data:
+            _forget_ended()
             os._exit(0)
+        request = json.loads(data)
+        reply: dict[str, Any] = {"id": request["id"]}
         try:
-            pid = os.fork()
+            reply["pid"] = pid = os.fork()
         except OSError as error:
-            line.send(json.dumps({"error": str(error)}).encode())
+            reply["error"] = str(error)
         else:
             if pid == 0:
                 _end_with(zygote)
-                return json.loads(data), list(descriptors)
-            line.send(json.dumps({"pid": pid}).encode())
+                return request, list(descriptors)
+        line.send(json.dumps(reply).encode())
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -119,15 +136,14 @@ def _keep_only(descriptors: list[int]) -> list[int]:
 
     *pipes, output = descriptors
     kept = [fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, FIRST_PRIVATE_DESCRIPTOR) for pipe in pipes]
+    _read_nothing()  # not from where others read nothing: processes that share a file see each other's flags on it
     os.dup2(output, 1)
     os.dup2(output, 2)
     for name in os.listdir("/proc/self/fd"):
         descriptor = int(name)
         if descriptor > 2 and descriptor not in kept:
-            try:
+            with contextlib.suppress(OSError):  # that of the listing itself is closed already
                 os.close(descriptor)
-            except OSError:  # that of the listing itself
-                continue
     return kept
 
 

@@ -210,11 +210,12 @@ class WorkerProcess:
         Raises:
             NotGraded: with the one that forked it, which no student's code can end.
         """
+        code = None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = self._process.wait(timeout=2)
         if isinstance(self._process, Forked) and not self._process.zygote.is_alive:
             raise NotGraded(_("Not graded: the process that starts workers has ended."))
-        try:
-            code = self._process.wait(timeout=2)
-        except subprocess.TimeoutExpired:
+        if code is None:
             return AnswerGone(Verdict.DIED, _("Your code closed the line to the grader."))
         said = self._last_output().lower()
         if code < 0:

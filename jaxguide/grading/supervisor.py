@@ -62,12 +62,19 @@ def _wait_for(worker: int) -> int:
 
 
 def _end_orphans() -> None:
-    while children := Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+    while children := _children():
         for child in children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(child), signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.wait()
+
+
+def _children() -> list[str]:
+    try:
+        return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    except OSError:  # a kernel that does not list them: the grader looks for them by their mark
+        return []
 
 
 def _end_as(status: int) -> None:

@@ -26,6 +26,7 @@ from jaxguide.text import _
 MESSAGE_BYTES = 64 * 2**10
 _START_LIMIT_S = 300.0
 _FORK_LIMIT_S = 60.0
+_END_LIMIT_S = 1.0
 
 Spawn = Callable[[Path, str, IO[bytes]], Process]
 """Starts a worker's process from its scratch folder, the mark in its environment, and where its output goes."""
@@ -92,6 +93,7 @@ class Zygote:
     def __init__(self) -> None:
         self.grader = os.getpid()
         self._lock = threading.Lock()
+        self._requests = 0
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `close`)
         folder = Path(tempfile.gettempdir())
@@ -147,16 +149,8 @@ class Zygote:
                 reading, writing = os.pipe()
                 theirs.append(reading if is_read_there else writing)
                 ours.append(writing if is_read_there else reading)
-            request = {"scratch": str(scratch), "environment": environment(scratch, token)}
-            with self._lock:
-                try:
-                    data = json.dumps(request).encode("ascii")
-                    socket.send_fds(self._socket, [data], [*theirs, output.fileno()])
-                    reply = self._receive(_FORK_LIMIT_S)
-                except OSError as error:
-                    raise ZygoteError(
-                        _("The process that starts workers has ended: {said}").format(said=error)
-                    ) from error
+            request: dict[str, object] = {"scratch": str(scratch), "environment": environment(scratch, token)}
+            reply = self._ask(request, [*theirs, output.fileno()])
             if "pid" not in reply:
                 raise ZygoteError(_("No worker could be forked: {said}").format(said=reply.get("error")))
             writing, *others = ours
@@ -166,6 +160,22 @@ class Zygote:
         finally:
             for descriptor in (*ours, *theirs):
                 os.close(descriptor)
+
+    def _ask(self, request: dict[str, object], descriptors: list[int]) -> dict[str, object]:
+        with self._lock:
+            self._requests += 1
+            data = json.dumps({"id": self._requests, **request}).encode("ascii")
+            try:
+                socket.send_fds(self._socket, [data], descriptors)
+                while True:
+                    reply = self._receive(_FORK_LIMIT_S)
+                    if reply["id"] == self._requests:  # not the late reply to a request that was given up
+                        return reply
+            except TimeoutError as error:
+                limit = _("The process that starts workers did not fork one within {limit:.0f} s.")
+                raise ZygoteError(limit.format(limit=_FORK_LIMIT_S)) from error
+            except OSError as error:
+                raise ZygoteError(_("The process that starts workers has ended: {said}").format(said=error)) from error
 
     def _receive(self, limit_s: float) -> dict[str, object]:
         self._socket.settimeout(limit_s)
@@ -183,14 +193,17 @@ class Zygote:
 
     def close(self) -> None:
         """End it, and with it every worker that it forked."""
-        self._socket.close()
         if self.grader != os.getpid():
+            self._socket.close()
             return  # a fork of the grader's own: the zygote is not its child
         with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # from which it ends by itself, whoever else holds the socket
+        self._socket.close()
+        try:
+            self._process.wait(timeout=_END_LIMIT_S)
+        except subprocess.TimeoutExpired:
             self._process.kill()
-        self._process.wait()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+            self._process.wait()
         self._output.close()
 
 
