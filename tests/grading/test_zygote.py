@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -16,8 +17,8 @@ import pytest
 
 from jaxguide.course.evaluate import Request
 from jaxguide.course.verdict import AnswerGone
-from jaxguide.grading.processes import fresh_process
-from jaxguide.grading.remote import NotGraded, WorkerProcess
+from jaxguide.grading.processes import environment, fresh_process
+from jaxguide.grading.remote import GraderError, NotGraded, WorkerProcess
 from jaxguide.grading.usage import TOKEN_VARIABLE
 from jaxguide.grading.zygote import Forked, Spawn, Zygote, ZygoteError, can_fork, close, default_spawn, the_zygote
 
@@ -110,7 +111,7 @@ SURROUNDINGS = """(
 )"""
 
 
-@pytest.mark.parametrize("tier", ["strong", "medium"])
+@pytest.mark.parametrize("tier", ["strong", "medium", "process"])
 def test_a_forked_worker_is_surrounded_by_what_a_fresh_one_is(tier: str) -> None:
     from jaxguide.grading.isolation import IsolationError, find_tier
 
@@ -129,9 +130,27 @@ def test_a_forked_worker_is_surrounded_by_what_a_fresh_one_is(tier: str) -> None
     assert [number for number, _kind in seen[0][0]] == ["0", "1", "2", "200", "201"]
 
 
+def test_a_worker_shares_no_open_file_with_another(worker: WorkerProcess) -> None:
+    other = WorkerProcess()
+    flags = "[__import__('fcntl').fcntl(fd, __import__('fcntl').F_GETFL) for fd in (0, 1, 2)]"
+    before = ask(other, flags)
+    change = "[__import__('fcntl').fcntl(fd, __import__('fcntl').F_SETFL, os.O_NONBLOCK) for fd in (0, 1, 2)]"
+    assert ask(worker, change) == [0, 0, 0]
+    assert ask(worker, flags) != before
+    assert ask(other, flags) == before
+    other.kill()
+
+
 def test_workers_do_not_draw_the_same_numbers(worker: WorkerProcess) -> None:
     other = WorkerProcess()
-    for draw in ("__import__('random').random()", "float(__import__('numpy').random.random())"):
+    for draw in (
+        "__import__('random').random()",
+        "float(__import__('numpy').random.random())",
+        "float(__import__('numpy').random.default_rng().random())",
+        "os.urandom(8).hex()",
+        "str(__import__('uuid').uuid4())",
+        "__import__('tempfile').mktemp(dir='')",
+    ):
         assert ask(worker, draw) != ask(other, draw)
     other.kill()
 
@@ -141,6 +160,20 @@ def test_a_worker_bears_its_own_mark_and_not_the_graders_memory_of_others(worker
     assert f"{TOKEN_VARIABLE}={worker._tree.token}".encode() in found
     zygote = Path(f"/proc/{the_zygote().pid}/environ").read_bytes()
     assert worker._tree.token.encode() not in zygote
+
+
+def test_nothing_of_the_graders_environment_is_in_a_forked_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    close()  # the next zygote is started with the secret around
+    monkeypatch.setenv("ACCESS_TOKEN", "the-graders-own-secret")
+    worker = WorkerProcess()
+    outside = [Path(f"/proc/{one.pid}/environ").read_bytes() for one in worker._tree._processes()]
+    outside.append(Path(f"/proc/{the_zygote().pid}/environ").read_bytes())
+    inside = ask(worker, "open('/proc/self/environ').read() + repr(dict(os.environ))")
+    worker.kill()
+    assert worker._tree.token in inside
+    assert "graders-own-secret" not in inside
+    assert not any(b"graders-own-secret" in one for one in outside)
+    assert {name.split("=")[0] for name in inside.split("\0")[:-1]} == set(environment(Path(), "a mark"))
 
 
 @pytest.mark.parametrize(
@@ -168,9 +201,52 @@ def test_killing_a_worker_leaves_the_zygote_and_the_others(worker: WorkerProcess
 def test_what_the_zygote_imported_is_on_no_workers_account(worker: WorkerProcess) -> None:
     fresh = WorkerProcess(spawn=fresh_process)
     assert worker.total_cpu_s < fresh.total_cpu_s
-    # What workers, supervisors and zygote share counts once.
-    assert worker.peak_bytes < 1.2 * fresh.peak_bytes
+    # What workers, supervisors and zygote share is nobody's own.
+    assert 2**20 < worker.peak_bytes < fresh.peak_bytes
     fresh.kill()
+
+
+def test_what_a_worker_takes_is_its_own(worker: WorkerProcess) -> None:
+    before = worker.peak_bytes
+    assert ask(worker, "len(globals().setdefault('kept', bytes(b'x') * (100 * 2**20)))") == 100 * 2**20
+    worker._tree.sample()
+    assert before + 95 * 2**20 < worker.peak_bytes < before + 150 * 2**20
+
+
+def test_processor_time_of_forked_workers_is_the_graders_childrens() -> None:
+    def children_cpu_s() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    close()
+    worker = WorkerProcess()
+    source = "import time\ndef f():\n    while time.process_time() < 3: pass"
+    worker.request("define", cell=1, source=source, exercises=["f"], starters=[])
+    worker.request("ask", name="f", request=Request((), "value", (((), {}),)))
+    worker.kill()
+    zygote = psutil.Process(the_zygote().pid)
+    while zygote.children():
+        time.sleep(0.01)
+    before = children_cpu_s()
+    own = zygote.cpu_times()
+    close()
+    assert children_cpu_s() - before > own.user + own.system + 2.5
+
+
+def test_a_late_reply_of_the_zygote_is_no_other_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    zygote = the_zygote()
+    os.kill(zygote.pid, signal.SIGSTOP)
+    with monkeypatch.context() as patch:
+        patch.setattr("jaxguide.grading.zygote._FORK_LIMIT_S", 0.2)
+        with pytest.raises(GraderError, match="did not fork one"):
+            WorkerProcess()
+    os.kill(zygote.pid, signal.SIGCONT)
+    worker = WorkerProcess()
+    assert ask(worker, "3") == 3
+    (late,) = {one.pid for one in psutil.Process(zygote.pid).children()} - {worker._process.pid} or {0}
+    assert is_gone(late)
+    assert the_zygote() is zygote
+    worker.kill()
 
 
 def test_a_zygote_that_is_gone_blames_no_student_and_is_started_again() -> None:
