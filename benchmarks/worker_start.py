@@ -3,6 +3,10 @@
 Each run starts a worker, defines one function, asks it once and ends the worker, as grading one exercise does. The
 times are the medians of what the worker's processes computed, and of the clock; the zygote's own start is told apart,
 since a batch pays for it once.
+
+Memory is that of a worker and the small processes around it. `rss_mb` is of the worker alone and counts in full what it
+shares with the zygote and with others; in `pss_mb` each that holds a page bears an equal part of it; `own_mb` is what
+nobody shares, so what the machine has back when the worker ends. The last is what grading records.
 """
 
 import json
@@ -36,18 +40,23 @@ def main() -> None:
         measured["zygote, once"] = {"cpu_s": times.user + times.system, "wall_s": time.monotonic() - began}
         ways["zygote"] = forked_process
     request = Request((), "value", (((to_data(np.float32(3)),), {}),))
-    runs: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ways}
+    runs: dict[str, list[tuple[float, ...]]] = {name: [] for name in ways}
     for _repeat in range(REPEATS):  # interleaved, so that load on the machine falls on both alike
         for name, spawn in ways.items():
             began = time.monotonic()
             worker = WorkerProcess(spawn=spawn)
             worker.request("define", cell=1, source=SOURCE, exercises=["double"], starters=[])
             assert worker.request("ask", name="double", request=request)["value"].values == 6
+            ready_s = time.monotonic() - began
+            sizes = [one.memory_full_info() for one in worker.processes]
+            ending = time.monotonic()
             worker.kill()
-            runs[name].append((worker.total_cpu_s, time.monotonic() - began, worker.peak_bytes / 1e6))
+            memory = (max(one.rss for one in sizes), sum(getattr(one, "pss", 0) for one in sizes), worker.peak_bytes)
+            wall_s = ready_s + time.monotonic() - ending
+            runs[name].append((worker.total_cpu_s, wall_s, *(size / 1e6 for size in memory)))
     for name, found in runs.items():
-        cpu_s, wall_s, memory = (statistics.median(column) for column in zip(*found, strict=True))
-        measured[name] = {"cpu_s": cpu_s, "wall_s": wall_s, "memory_mb": memory}
+        medians = (statistics.median(column) for column in zip(*found, strict=True))
+        measured[name] = dict(zip(("cpu_s", "wall_s", "rss_mb", "pss_mb", "own_mb"), medians, strict=True))
     if "--json" in sys.argv:
         print(
             json.dumps({name: {key: round(value, 3) for key, value in row.items()} for name, row in measured.items()})

@@ -110,8 +110,13 @@ class WorkerProcess:
 
     @property
     def peak_bytes(self) -> int:
-        """The most memory that was held at once, as far as it was looked at."""
+        """The most memory that was held at once and shared with no other process, as far as it was looked at."""
         return self._tree.peak_bytes
+
+    @property
+    def processes(self) -> list[psutil.Process]:
+        """What runs of it now, the supervisor first."""
+        return self._tree.processes()
 
     def start_exercise(self) -> None:
         """Count the limits from now."""

@@ -91,7 +91,7 @@ class ProcessTree:
         more = max(0, memory - self._memory_start)
         return Usage(max(0.0, cpu_s - self._cpu_start), self._idle_s, now - self._wall_start, more)
 
-    def _processes(self) -> list[psutil.Process]:
+    def processes(self) -> list[psutil.Process]:
         """Return the root and all below it, none where the root has ended."""
         with contextlib.suppress(psutil.Error):
             if not _lists_children():
@@ -108,7 +108,7 @@ class ProcessTree:
 
     def _now(self) -> tuple[float, int]:
         cpu_s, memory = 0.0, 0
-        for process in self._processes():
+        for process in self.processes():
             with contextlib.suppress(psutil.Error):
                 times = process.cpu_times()
                 cpu_s += times.user + times.system + times.children_user + times.children_system
@@ -120,7 +120,7 @@ class ProcessTree:
     def _own_bytes(self) -> int:
         """Return the memory that nobody else holds too: slow to ask for, since the system looks at every page."""
         own = 0
-        for process in self._processes():
+        for process in self.processes():
             try:
                 own += process.memory_full_info().uss
             except psutil.AccessDenied:
@@ -131,7 +131,7 @@ class ProcessTree:
 
     def _is_ready(self) -> bool:
         """Return whether a thread of the tree runs, wants to run, or waits for a disk."""
-        for process in self._processes():
+        for process in self.processes():
             with contextlib.suppress(psutil.Error, OSError):
                 if not _LINUX:
                     if process.status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP):
@@ -161,7 +161,7 @@ class ProcessTree:
             psutil.wait_procs(strays, timeout=1)
 
     def _living(self) -> list[psutil.Process]:
-        return [p for p in self._processes() if _is_living(p)]
+        return [p for p in self.processes() if _is_living(p)]
 
     def _bearing_token(self) -> list[psutil.Process]:
         """Find processes by the mark in their environment, which a child inherits and a daemon keeps."""
