@@ -42,6 +42,16 @@ def set_print_flag() -> None:
     os.environ["XLA_FLAGS"] = f"{present} {flag}".strip()
 
 
+def backend_started() -> bool:
+    """Tell whether JAX has started a backend, with its threads; asking does not start one.
+
+    No public name says so (0.10.2 to 0.12.0.1): those of `jax.extend.backend` start what they return.
+    """
+    from jax._src import xla_bridge
+
+    return bool(xla_bridge.backends_are_initialized())
+
+
 @contextlib.contextmanager
 def documented_draws_setting() -> Iterator[None]:
     """Give the random numbers that documents written before JAX 0.5 show (`jax.threefry_partitionable(False)`).

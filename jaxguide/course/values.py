@@ -210,7 +210,8 @@ def _array_from_data(data: ArrayData) -> Any:
         # The public way to a weakly typed array: from a Python scalar, then to its shape.
         scalar = jax.numpy.asarray(data.values.reshape(-1)[0].item() if data.values.size else 0)
         return scalar if not data.shape else jax.numpy.asarray(data.values)
-    return jax.numpy.array(data.values)
+    # Of a copy, since an array may stand on NumPy's memory; `jax.numpy.array` would compile a program for each shape.
+    return jax.device_put(np.array(data.values))
 
 
 def describe_type(data: Data) -> str:

@@ -1,15 +1,12 @@
 """A worker as the grader sees it: start it, send it requests under limits, end it."""
 
 import contextlib
-import importlib.util
 import json
 import os
 import queue
-import secrets
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -17,22 +14,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import psutil
+
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
 from jaxguide.grading import wire
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.programs import Programs
-from jaxguide.grading.usage import TOKEN_VARIABLE, Limits, ProcessTree
+from jaxguide.grading.usage import Limits, ProcessTree
+from jaxguide.grading.zygote import Forked, Spawn, default_spawn, new_token
 from jaxguide.text import _
 
 _START_LIMIT_S = 300.0
 _FIRST_POLL_S, _LAST_POLL_S = 0.02, 0.2
 _CPU_BACKSTOP_FACTOR = 100
-_BOOT = (
-    "import json, sys; places = json.loads(sys.argv[1]);"
-    "sys.path[:0] = [p for p in places[:1] if p not in sys.path];"
-    "sys.path += [p for p in places if p not in sys.path];"
-    "from jaxguide.grading.worker import main; main()"
-)
 
 
 class GraderError(NotJudged):
@@ -51,6 +45,7 @@ class WorkerProcess:
         limits: what one exercise may use.
         tier: what keeps it from everything else; by default the best that holds here.
         programs: what was compiled before, for it to take.
+        spawn: how its process is started; by default forked from the zygote where that is possible.
 
     Raises:
         GraderError: it does not start.
@@ -62,6 +57,7 @@ class WorkerProcess:
         limits: Limits | None = None,
         tier: Tier | None = None,
         programs: Programs | None = None,
+        spawn: Spawn | None = None,
     ):
         self.limits = limits or Limits()
         self._programs = programs
@@ -72,23 +68,13 @@ class WorkerProcess:
         self.is_alive = True
         self._scratch = Path(tempfile.mkdtemp(prefix="jaxguide-worker-"))
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
-        token = f"{os.getpid()}-{secrets.token_hex(16)}"
+        token = new_token()
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(_places())],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._output,
-                bufsize=0,
-                close_fds=True,
-                cwd=self._scratch,
-                env=_environment(self._scratch, token),
-                start_new_session=True,
-            )
-        except OSError as error:
+            self._process = (spawn or default_spawn())(self._scratch, token, self._output)
+            self._tree = ProcessTree(self._process.pid, token)
+        except (OSError, psutil.Error) as error:
             self._clean()
             raise GraderError(_("A worker process did not start: {said}").format(said=error)) from error
-        self._tree = ProcessTree(self._process.pid, token)
         self._sent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._received: queue.SimpleQueue[bytes | wire.WireError | None] = queue.SimpleQueue()
         self._count = 0
@@ -124,8 +110,13 @@ class WorkerProcess:
 
     @property
     def peak_bytes(self) -> int:
-        """The most memory that was held at once, as far as it was looked at."""
+        """The most memory that was held at once and shared with no other process, as far as it was looked at."""
         return self._tree.peak_bytes
+
+    @property
+    def processes(self) -> list[psutil.Process]:
+        """What runs of it now, the supervisor first."""
+        return self._tree.processes()
 
     def start_exercise(self) -> None:
         """Count the limits from now."""
@@ -219,10 +210,17 @@ class WorkerProcess:
             raise NotGraded(message.format(wall=used.wall_s))
 
     def _ended(self) -> AnswerGone:
-        """Say how the process ended."""
-        try:
+        """Say how the process ended.
+
+        Raises:
+            NotGraded: with the one that forked it, which no student's code can end.
+        """
+        code = None
+        with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._process.wait(timeout=2)
-        except subprocess.TimeoutExpired:
+        if isinstance(self._process, Forked) and not self._process.zygote.is_alive:
+            raise NotGraded(_("Not graded: the process that starts workers has ended."))
+        if code is None:
             return AnswerGone(Verdict.DIED, _("Your code closed the line to the grader."))
         said = self._last_output().lower()
         if code < 0:
@@ -298,38 +296,3 @@ def _write(pipe: IO[bytes], data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[pipe.write(rest) :]
-
-
-def _places() -> list[str]:
-    """Return where this process finds the packages that a worker needs; the first is this package's."""
-    places = [str(Path(__file__).parents[2])]
-    for name in ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ml_dtypes", "opt_einsum"):
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.origin is not None:
-            places.append(str(Path(spec.origin).parents[1]))
-    return list(dict.fromkeys(places))
-
-
-def _environment(scratch: Path, token: str) -> dict[str, str]:
-    """Return a worker's environment, of which nothing is inherited but what the system itself needs."""
-    folder = str(scratch)
-    environment = {
-        "PATH": os.defpath,
-        "HOME": folder,
-        "TMPDIR": folder,
-        "LANG": "C.UTF-8",
-        "PYTHONHASHSEED": "0",
-        "PYTHONUTF8": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "JAX_PLATFORMS": "cpu",
-        "MPLBACKEND": "Agg",
-        "MPLCONFIGDIR": folder,
-        "OPENBLAS_NUM_THREADS": "1",
-        # Each thread's own heap would reserve 64 MB of address space: the memory limit must not depend on their number.
-        "MALLOC_ARENA_MAX": "2",
-        TOKEN_VARIABLE: token,
-    }
-    for name in ("SYSTEMROOT", "SYSTEMDRIVE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
-        if name in os.environ:
-            environment[name] = os.environ[name]
-    return environment

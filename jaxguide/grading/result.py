@@ -47,7 +47,7 @@ class SubmissionResult:
         versions: of Python, jax, jaxlib, numpy and jaxguide in the worker.
         habits: for each exercise what the student's workspace recorded, as plain data (`jaxguide.grading.habits`).
         cpu_s, wall_s: processor time of its workers, and time on the clock.
-        memory_bytes: the most that one of its workers held at once.
+        memory_bytes: the most that one of its workers held at once and shared with no other process.
     """
 
     path: Path

@@ -10,11 +10,25 @@ from pathlib import Path
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
-def supervise(pipes: tuple[int, int]) -> None:
+def end_with_parent(parent: int) -> None:
+    """Let this process end when its parent does, on Linux; at once where it has another parent by now.
+
+    Args:
+        parent: its number, as it was told before this process was forked or could lose it.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() not in (parent, 0):  # it ended before the line above; 0: it is in another namespace
+        os._exit(1)
+
+
+def supervise(pipes: tuple[int, int], status: int | None = None) -> None:
     """Go on as the worker, in a child of this process; this process waits for it and ends as it ended.
 
     Args:
         pipes: the descriptors that are the worker's alone: the grader sees their end when the worker is gone.
+        status: where this process writes how the worker ended, if it is no child of the grader's.
 
     A submission's process that leaves its session and its parent becomes a child of this one, not of init, so that it
     can be found and ended whatever it did to its environment. Only Linux has this; elsewhere nothing happens.
@@ -27,15 +41,17 @@ def supervise(pipes: tuple[int, int]) -> None:
     supervisor = os.getpid()
     worker = os.fork()
     if worker == 0:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() not in (supervisor, 0):  # it ended before the line above; 0: it is in another namespace
-            os._exit(1)
+        end_with_parent(supervisor)
+        if status is not None:
+            os.close(status)
         return
     for descriptor in pipes:
         os.close(descriptor)
-    status = _wait_for(worker)
+    ended = _wait_for(worker)
     _end_orphans()
-    _end_as(status)
+    if status is not None:
+        os.write(status, str(os.waitstatus_to_exitcode(ended)).encode())
+    _end_as(ended)
 
 
 def _wait_for(worker: int) -> int:
@@ -46,12 +62,19 @@ def _wait_for(worker: int) -> int:
 
 
 def _end_orphans() -> None:
-    while children := Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+    while children := _children():
         for child in children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(child), signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.wait()
+
+
+def _children() -> list[str]:
+    try:
+        return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    except OSError:  # a kernel that does not list them: the grader looks for them by their mark
+        return []
 
 
 def _end_as(status: int) -> None:

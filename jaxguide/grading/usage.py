@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import os
 import sys
 import time
@@ -11,6 +12,7 @@ import psutil
 
 TOKEN_VARIABLE = "JAXGUIDE_WORKER"
 _BUSY_SHARE = 0.1
+_LINUX = sys.platform.startswith("linux")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +51,9 @@ class Usage:
 class ProcessTree:
     """A process and its descendants.
 
-    `total_cpu_s` is what they used since the process began, `peak_bytes` the most memory that they held, as far as both
-    were looked at.
+    `total_cpu_s` is what they used since the process began, `peak_bytes` the most memory that they added to what others
+    hold, as far as both were looked at. What a forked process still shares with the one that it was forked from is not
+    its own; without it, the machine would have as little left.
     """
 
     def __init__(self, pid: int, token: str):
@@ -58,7 +61,7 @@ class ProcessTree:
         self.total_cpu_s, self.peak_bytes = 0.0, 0
         self._root = psutil.Process(pid)
         self._cpu_start = self._cpu_last = 0.0
-        self._memory_start = 0
+        self._memory_start = self._own_start = 0
         self._idle_s = 0.0
         self._wall_start = self._wall_last = time.monotonic()
         self.start()
@@ -69,6 +72,7 @@ class ProcessTree:
         self._cpu_start = self._cpu_last = cpu_s
         if base_memory:
             self._memory_start = memory
+            self.peak_bytes = self._own_start = self._own_bytes()
         self._idle_s = 0.0
         self._wall_start = self._wall_last = time.monotonic()
 
@@ -87,26 +91,49 @@ class ProcessTree:
         more = max(0, memory - self._memory_start)
         return Usage(max(0.0, cpu_s - self._cpu_start), self._idle_s, now - self._wall_start, more)
 
-    def _processes(self) -> list[psutil.Process]:
+    def processes(self) -> list[psutil.Process]:
+        """Return the root and all below it, none where the root has ended."""
         with contextlib.suppress(psutil.Error):
-            return [self._root, *self._root.children(recursive=True)]
+            if not _lists_children():
+                return [self._root, *self._root.children(recursive=True)]
+            if not self._root.is_running():
+                return []  # its number may be another's by now
+            found = [self._root]
+            for parent in found:
+                for pid in _children(parent.pid):
+                    with contextlib.suppress(psutil.Error):
+                        found.append(psutil.Process(pid))
+            return found
         return [self._root]
 
     def _now(self) -> tuple[float, int]:
         cpu_s, memory = 0.0, 0
-        for process in self._processes():
+        for process in self.processes():
             with contextlib.suppress(psutil.Error):
                 times = process.cpu_times()
                 cpu_s += times.user + times.system + times.children_user + times.children_system
                 memory += process.memory_info().rss
-        self.total_cpu_s, self.peak_bytes = max(self.total_cpu_s, cpu_s), max(self.peak_bytes, memory)
+        self.total_cpu_s = max(self.total_cpu_s, cpu_s)
+        self.peak_bytes = max(self.peak_bytes, self._own_start + memory - self._memory_start)
         return cpu_s, memory
+
+    def _own_bytes(self) -> int:
+        """Return the memory that nobody else holds too: slow to ask for, since the system looks at every page."""
+        own = 0
+        for process in self.processes():
+            try:
+                own += process.memory_full_info().uss
+            except psutil.AccessDenied:
+                own += process.memory_info().rss
+            except psutil.Error:
+                continue
+        return own
 
     def _is_ready(self) -> bool:
         """Return whether a thread of the tree runs, wants to run, or waits for a disk."""
-        for process in self._processes():
+        for process in self.processes():
             with contextlib.suppress(psutil.Error, OSError):
-                if not sys.platform.startswith("linux"):
+                if not _LINUX:
                     if process.status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP):
                         return True
                     continue
@@ -123,31 +150,48 @@ class ProcessTree:
         The root goes last: as long as it lives, each orphan becomes its child and is seen.
         """
         for _attempt in range(50):
-            strays = [*self._living(), *self._bearing_token()]
-            below = [process for process in strays if process.pid != self.pid]
-            for process in below or strays:
+            living = self._living()
+            # Only where the root has ended before it may another have got away from it.
+            strays = [one for one in living if one.pid != self.pid] or living or self._bearing_token()
+            for process in strays:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
             if not strays:
                 return
-            psutil.wait_procs(below or strays, timeout=1)
+            psutil.wait_procs(strays, timeout=1)
 
     def _living(self) -> list[psutil.Process]:
-        return [p for p in self._processes() if _is_living(p)]
+        return [p for p in self.processes() if _is_living(p)]
 
     def _bearing_token(self) -> list[psutil.Process]:
         """Find processes by the mark in their environment, which a child inherits and a daemon keeps."""
         mark = f"{TOKEN_VARIABLE}={self.token}".encode()
         found = []
-        for process in psutil.process_iter():
+        for pid in psutil.pids():
             with contextlib.suppress(psutil.Error, OSError):
-                if sys.platform.startswith("linux"):
-                    marked = mark in Path(f"/proc/{process.pid}/environ").read_bytes()
+                if _LINUX:
+                    marked = mark in Path(f"/proc/{pid}/environ").read_bytes()
                 else:
-                    marked = process.environ().get(TOKEN_VARIABLE) == self.token
-                if marked and _is_living(process):
+                    marked = psutil.Process(pid).environ().get(TOKEN_VARIABLE) == self.token
+                if marked and _is_living(process := psutil.Process(pid)):
                     found.append(process)
         return found
+
+
+def _children(pid: int) -> list[int]:
+    """Return the numbers of a process's children, of whichever of its threads."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                found += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
+    return found
+
+
+@functools.cache
+def _lists_children() -> bool:
+    """Return whether the kernel lists a process's children, so that not every process there is need be looked at."""
+    return Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
 
 def _is_living(process: psutil.Process) -> bool:

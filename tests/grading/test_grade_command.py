@@ -16,6 +16,7 @@ from small_course import ANSWERS
 
 from jaxguide.cli import main
 from jaxguide.course.library import Course
+from jaxguide.grading import zygote
 from jaxguide.grading.limits_text import LimitsError, parse_limits
 from jaxguide.grading.store import Store
 
@@ -150,7 +151,8 @@ def test_a_broken_grader_has_a_status_of_its_own(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, ada=RIGHT)
-    # Workers are started with the interpreter that runs us: this one ends at once.
+    # Workers and what forks them are started with the interpreter that runs us: this one ends at once.
+    zygote.close()
     monkeypatch.setattr(sys, "executable", "/bin/false")
     done = command("--isolation", "medium")
     assert done.exit_code == 3

@@ -1,0 +1,70 @@
+"""Measure a trivial submission's worker, forked and fresh, side by side: `python benchmarks/worker_start.py`.
+
+Each run starts a worker, defines one function, asks it once and ends the worker, as grading one exercise does. The
+times are the medians of what the worker's processes computed, and of the clock; the zygote's own start is told apart,
+since a batch pays for it once.
+
+Memory is that of a worker and the small processes around it. `rss_mb` is of the worker alone and counts in full what it
+shares with the zygote and with others; in `pss_mb` each that holds a page bears an equal part of it; `own_mb` is what
+nobody shares, so what the machine has back when the worker ends. The last is what grading records.
+"""
+
+import json
+import statistics
+import sys
+import time
+
+import psutil
+
+from jaxguide.course.evaluate import Request
+from jaxguide.course.values import to_data
+from jaxguide.grading.isolation import find_tier
+from jaxguide.grading.processes import fresh_process
+from jaxguide.grading.remote import WorkerProcess
+from jaxguide.grading.zygote import Spawn, can_fork, forked_process, the_zygote
+
+REPEATS = 15
+SOURCE = "import jax\nimport jax.numpy as jnp\n\n\ndef double(x):\n    return 2 * jnp.asarray(x)\n"
+
+
+def main() -> None:
+    """Print a table, or with `--json` an object, of seconds and megabytes."""
+    import numpy as np
+
+    find_tier()  # its probes are run once for a batch
+    ways: dict[str, Spawn] = {"fresh process": fresh_process}
+    measured: dict[str, dict[str, float]] = {}
+    if can_fork():
+        began = time.monotonic()
+        times = psutil.Process(the_zygote().pid).cpu_times()  # which waits until it is ready
+        measured["zygote, once"] = {"cpu_s": times.user + times.system, "wall_s": time.monotonic() - began}
+        ways["zygote"] = forked_process
+    request = Request((), "value", (((to_data(np.float32(3)),), {}),))
+    runs: dict[str, list[tuple[float, ...]]] = {name: [] for name in ways}
+    for _repeat in range(REPEATS):  # interleaved, so that load on the machine falls on both alike
+        for name, spawn in ways.items():
+            began = time.monotonic()
+            worker = WorkerProcess(spawn=spawn)
+            worker.request("define", cell=1, source=SOURCE, exercises=["double"], starters=[])
+            assert worker.request("ask", name="double", request=request)["value"].values == 6
+            ready_s = time.monotonic() - began
+            sizes = [one.memory_full_info() for one in worker.processes]
+            ending = time.monotonic()
+            worker.kill()
+            memory = (max(one.rss for one in sizes), sum(getattr(one, "pss", 0) for one in sizes), worker.peak_bytes)
+            wall_s = ready_s + time.monotonic() - ending
+            runs[name].append((worker.total_cpu_s, wall_s, *(size / 1e6 for size in memory)))
+    for name, found in runs.items():
+        medians = (statistics.median(column) for column in zip(*found, strict=True))
+        measured[name] = dict(zip(("cpu_s", "wall_s", "rss_mb", "pss_mb", "own_mb"), medians, strict=True))
+    if "--json" in sys.argv:
+        print(
+            json.dumps({name: {key: round(value, 3) for key, value in row.items()} for name, row in measured.items()})
+        )
+        return
+    for name, row in measured.items():
+        print(f"{name:15}", "  ".join(f"{key} {value:8.3f}" for key, value in row.items()))
+
+
+if __name__ == "__main__":
+    main()

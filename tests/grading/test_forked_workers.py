@@ -1,0 +1,141 @@
+"""What a forked worker holds, draws, sees and is charged for: as much as a fresh one, and nothing of others."""
+
+import resource
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from jaxguide.course.evaluate import Request
+from jaxguide.grading.processes import environment, fresh_process
+from jaxguide.grading.remote import WorkerProcess
+from jaxguide.grading.usage import TOKEN_VARIABLE
+from jaxguide.grading.zygote import Spawn, can_fork, close, default_spawn, the_zygote
+
+pytestmark = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux only")
+
+
+@pytest.fixture
+def worker() -> Iterator[WorkerProcess]:
+    worker = WorkerProcess()
+    yield worker
+    worker.kill()
+
+
+def ask(worker: WorkerProcess, expression: str) -> Any:
+    source = f"import os, sys\ndef f():\n    return {expression}"
+    assert worker.request("define", cell=1, source=source, exercises=["f"], starters=[])["failed"] is None
+    return worker.request("ask", name="f", request=Request((), "value", (((), {}),)))["value"]
+
+
+SURROUNDINGS = """(
+    [(fd, os.readlink(f"/proc/self/fd/{fd}").split(":")[0].split(" ")[0].rpartition("/#")[0])
+     for fd in sorted(os.listdir("/proc/self/fd"), key=int) if os.path.lexists(f"/proc/self/fd/{fd}")],
+    sorted(os.environ), sys.argv[0], sys.flags.safe_path, sys.path,
+    os.getcwd() == os.environ["HOME"] == os.environ["TMPDIR"] == __import__("tempfile").gettempdir(),
+    [__import__("signal").getsignal(n).__class__.__name__ + str(__import__("signal").getsignal(n)) for n in (13, 17)],
+    os.getsid(0) == os.getppid() or os.getppid() == 0,
+)"""
+
+
+@pytest.mark.parametrize("tier", ["strong", "medium", "process"])
+def test_a_forked_worker_is_surrounded_by_what_a_fresh_one_is(tier: str) -> None:
+    from jaxguide.grading.isolation import IsolationError, find_tier
+
+    try:
+        found = find_tier(tier)
+    except IsolationError as error:
+        pytest.skip(str(error))
+    seen = []
+    spawns: tuple[Spawn, ...] = (default_spawn(), fresh_process)
+    for spawn in spawns:
+        one = WorkerProcess(tier=found, spawn=spawn)
+        seen.append(ask(one, SURROUNDINGS))
+        one.kill()
+    assert seen[0] == seen[1]
+    # Nothing to read, where it prints twice, its two pipes.
+    assert [number for number, _kind in seen[0][0]] == ["0", "1", "2", "200", "201"]
+
+
+def test_a_worker_shares_no_open_file_with_another(worker: WorkerProcess) -> None:
+    other = WorkerProcess()
+    flags = "[__import__('fcntl').fcntl(fd, __import__('fcntl').F_GETFL) for fd in (0, 1, 2)]"
+    before = ask(other, flags)
+    change = "[__import__('fcntl').fcntl(fd, __import__('fcntl').F_SETFL, os.O_NONBLOCK) for fd in (0, 1, 2)]"
+    assert ask(worker, change) == [0, 0, 0]
+    assert ask(worker, flags) != before
+    assert ask(other, flags) == before
+    other.kill()
+
+
+def test_workers_do_not_draw_the_same_numbers(worker: WorkerProcess) -> None:
+    other = WorkerProcess()
+    for draw in (
+        "__import__('random').random()",
+        "float(__import__('numpy').random.random())",
+        "float(__import__('numpy').random.default_rng().random())",
+        "os.urandom(8).hex()",
+        "str(__import__('uuid').uuid4())",
+        "__import__('tempfile').mktemp(dir='')",
+    ):
+        assert ask(worker, draw) != ask(other, draw)
+    other.kill()
+
+
+def test_a_worker_bears_its_own_mark_and_not_the_graders_memory_of_others(worker: WorkerProcess) -> None:
+    found = Path(f"/proc/{worker._process.pid}/environ").read_bytes().split(b"\0")
+    assert f"{TOKEN_VARIABLE}={worker._tree.token}".encode() in found
+    zygote = Path(f"/proc/{the_zygote().pid}/environ").read_bytes()
+    assert worker._tree.token.encode() not in zygote
+
+
+def test_nothing_of_the_graders_environment_is_in_a_forked_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    close()  # the next zygote is started with the secret around
+    monkeypatch.setenv("ACCESS_TOKEN", "the-graders-own-secret")
+    worker = WorkerProcess()
+    outside = [Path(f"/proc/{one.pid}/environ").read_bytes() for one in worker.processes]
+    outside.append(Path(f"/proc/{the_zygote().pid}/environ").read_bytes())
+    inside = ask(worker, "open('/proc/self/environ').read() + repr(dict(os.environ))")
+    worker.kill()
+    assert worker._tree.token in inside
+    assert "graders-own-secret" not in inside
+    assert not any(b"graders-own-secret" in one for one in outside)
+    assert {name.split("=")[0] for name in inside.split("\0")[:-1]} == set(environment(Path(), "a mark"))
+
+
+def test_what_the_zygote_imported_is_on_no_workers_account(worker: WorkerProcess) -> None:
+    fresh = WorkerProcess(spawn=fresh_process)
+    assert worker.total_cpu_s < fresh.total_cpu_s
+    # What workers, supervisors and zygote share is nobody's own.
+    assert 2**20 < worker.peak_bytes < fresh.peak_bytes
+    fresh.kill()
+
+
+def test_what_a_worker_takes_is_its_own(worker: WorkerProcess) -> None:
+    before = worker.peak_bytes
+    assert ask(worker, "len(globals().setdefault('kept', bytes(b'x') * (100 * 2**20)))") == 100 * 2**20
+    worker._tree.sample()
+    assert before + 95 * 2**20 < worker.peak_bytes < before + 150 * 2**20
+
+
+def test_processor_time_of_forked_workers_is_the_graders_childrens() -> None:
+    def children_cpu_s() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    close()
+    worker = WorkerProcess()
+    source = "import time\ndef f():\n    while time.process_time() < 3: pass"
+    worker.request("define", cell=1, source=source, exercises=["f"], starters=[])
+    worker.request("ask", name="f", request=Request((), "value", (((), {}),)))
+    worker.kill()
+    zygote = psutil.Process(the_zygote().pid)
+    while zygote.children():
+        time.sleep(0.01)
+    before = children_cpu_s()
+    own = zygote.cpu_times()
+    close()
+    assert children_cpu_s() - before > own.user + own.system + 2.5
