@@ -14,7 +14,7 @@ from jaxguide.course.library import Course, load_course
 
 @pytest.fixture(scope="module")
 def course() -> Course:
-    """One lesson of the course, where two exercises alone carry examples: one as documented, one that needs a setting."""
+    """One lesson, where two exercises alone carry examples: one as documented, one that needs a setting."""
     whole = load_course()
     book = whole.books["random_numbers"]
     wanted = {"S0-24", "S0-41"}
