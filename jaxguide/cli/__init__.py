@@ -21,6 +21,7 @@ _COMMANDS = {
     "verify": "jaxguide.cli.author:verify",
     "print": "jaxguide.cli.author:print_",
     "coverage": "jaxguide.cli.author:coverage",
+    "drift": "jaxguide.cli.author:drift",
     "doctor": "jaxguide.cli.doctor:doctor",
 }
 

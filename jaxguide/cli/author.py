@@ -1,4 +1,4 @@
-"""The commands of authors: `verify`, `print` and `coverage`."""
+"""The commands of authors and maintainers: `verify`, `print`, `coverage` and `drift`."""
 
 import sys
 import time
@@ -124,3 +124,31 @@ def coverage(folder: Path | None, as_json: bool) -> None:
         click.echo(f"{example}  {exercise}")
     words = _("{reproduced} of {documented} documented examples are reproduced by graded exercises.")
     click.echo(words.format(reproduced=len(found.by_exercise), documented=len(found.documented)))
+
+
+@click.command(short_help="Compare the documented examples with the installed JAX.")
+@course_option
+@json_option
+def drift(folder: Path | None, as_json: bool) -> None:
+    """Tell how each documented example comes out on the installed JAX: run it on each new release.
+
+    The status is 1 where an example comes out otherwise than the ledger has it.
+
+    \b
+    Example: jaxguide drift --json
+    """
+    import jax
+
+    from jaxguide.course.drift import NEWLY_CHANGED, STATES
+    from jaxguide.course.drift import drift as compare
+
+    found = list(compare(read_course(folder, keys=True, as_json=as_json)))
+    counts = {state: sum(one.state == state for one in found) for state in STATES}
+    if as_json:
+        print_json({"jax": jax.__version__, "counts": counts, "examples": [one.to_plain() for one in found]})
+    else:
+        for one in found:
+            note = one.got or one.setting or (_("since JAX {version}").format(version=one.since) if one.since else "")
+            click.echo(f"{one.example:6} {one.state:14} {note or one.says}")
+        click.echo(f"JAX {jax.__version__}: " + ", ".join(f"{state} {count}" for state, count in counts.items()))
+    sys.exit(1 if counts[NEWLY_CHANGED] else 0)

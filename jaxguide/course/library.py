@@ -8,7 +8,7 @@ from pathlib import Path
 from jaxguide.course.book import Book, load_book
 from jaxguide.course.exercise import AuthorError, Exercise
 from jaxguide.course.key import load_key
-from jaxguide.course.places import Places, places
+from jaxguide.course.places import ORDER, Places, in_order, listed, places
 from jaxguide.text import _
 
 
@@ -62,9 +62,13 @@ def load_course(folder: Path | None = None, *, keys: bool = True) -> Course:
         AuthorError: a book or key is wrong, a key has no book, or two exercises have one name.
     """
     where = places(folder)
-    paths = sorted(where.exercises.glob("*.py"))
+    paths = in_order(where.exercises)
     if not paths:
         raise AuthorError(where.exercises, 1, _("there is no book (*.py) in this folder"))
+    for number, name in enumerate(listed(where.exercises), 1):
+        if name not in {path.stem for path in paths}:
+            message = _("there is no book `{name}.py` in this folder").format(name=name)
+            raise AuthorError(where.exercises / ORDER, number, message)
     books = {path.stem: load_book(path) for path in paths}
     _check_unique(books)
     if keys:

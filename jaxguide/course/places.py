@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 
+ORDER = "order.txt"
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -28,6 +29,21 @@ def places(course: Path | None = None) -> Places:
     return Places(course / "exercises", course / "solutions", course / "notebooks")
 
 
+def listed(exercises: Path) -> list[str]:
+    """Return the lessons that a folder's `order.txt` names, line by line; none where there is no such file."""
+    path = exercises / ORDER
+    return [line.strip() for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
+
+
+def in_order(exercises: Path) -> list[Path]:
+    """Return the books in a folder in the order in which students take them; loads none of them.
+
+    `order.txt` beside them names the first ones, a lesson on each line; the others follow by name.
+    """
+    paths = {path.stem: path for path in sorted(exercises.glob("*.py"))}
+    return list({name: paths[name] for name in (*listed(exercises), *paths) if name in paths}.values())
+
+
 def topics() -> list[str]:
-    """Return the lessons of the course that comes with the package, by name; loads none of them."""
-    return sorted(path.stem for path in places().exercises.glob("*.py"))
+    """Return the lessons of the course that comes with the package, by name, in their order; loads none of them."""
+    return [path.stem for path in in_order(places().exercises)]

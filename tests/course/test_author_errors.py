@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from jaxguide.course.exercise import AuthorError
+from jaxguide.course.library import load_course
+
 from .conftest import edit
 
 BOOK, KEY = "exercises/tiny.py", "solutions/tiny.py"
@@ -123,6 +126,17 @@ def test_a_duplicate_name_across_books_names_both_places(tiny: Path) -> None:
     assert "tiny.py" in problem
     assert "other.py" in problem
     assert "unique" in problem
+
+
+def test_lessons_come_in_the_order_that_the_course_lists_then_by_name(tiny: Path) -> None:
+    for name in ("apples", "bread"):
+        (tiny / "exercises" / f"{name}.py").write_text(f"# %% [markdown]\n# # {name}\n")
+    assert list(load_course(tiny, keys=False).books) == ["apples", "bread", "tiny"]
+    (tiny / "exercises" / "order.txt").write_text("tiny\nbread\n")
+    assert list(load_course(tiny, keys=False).books) == ["tiny", "bread", "apples"]
+    (tiny / "exercises" / "order.txt").write_text("tiny\nbred\n")
+    with pytest.raises(AuthorError, match=r"order\.txt:2: there is no book `bred\.py` in this folder"):
+        load_course(tiny, keys=False)
 
 
 def test_a_key_without_a_book_says_so(tiny: Path) -> None:

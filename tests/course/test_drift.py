@@ -1,0 +1,64 @@
+"""What `jaxguide drift` reports of the documented examples on the installed JAX."""
+
+import dataclasses
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from jaxguide.cli import main
+from jaxguide.course import ledger
+from jaxguide.course.drift import AS_DOCUMENTED, NEWLY_CHANGED, NOT_COMPARED, WITH_SETTING, Drift, drift
+from jaxguide.course.library import Course, load_course
+
+
+@pytest.fixture(scope="module")
+def course() -> Course:
+    """One lesson, where two exercises alone carry examples: one as documented, one that needs a setting."""
+    whole = load_course()
+    book = whole.books["random_numbers"]
+    wanted = {"S0-24", "S0-41"}
+    exercises = [
+        one if wanted & set(one.reproduces) else dataclasses.replace(one, reproduces=()) for one in book.exercises
+    ]
+    return dataclasses.replace(whole, books={book.topic: dataclasses.replace(book, exercises=exercises)})
+
+
+def found(course: Course) -> dict[str, Drift]:
+    return {one.example: one for one in drift(course)}
+
+
+def test_each_example_is_as_the_ledger_has_it(course: Course) -> None:
+    now = found(course)
+    assert list(now) == list(ledger.entries())
+    assert now["S0-24"].state == AS_DOCUMENTED
+    assert dataclasses.replace(now["S0-41"], says="", exercise="") == Drift(
+        "S0-41", WITH_SETTING, "", setting="jax_threefry_partitionable=False", since="0.5.0"
+    )
+    assert now["S4-01"].state == NOT_COMPARED
+    assert not [one for one in now.values() if one.state == NEWLY_CHANGED]
+
+
+@pytest.mark.parametrize("part", ["documented", "today"])
+def test_what_comes_out_otherwise_is_newly_changed_and_nothing_else_is(course: Course, part: str) -> None:
+    before = found(course)
+    with ledger.corrupted("S0-41", part):
+        after = found(course)
+    changed = {name for name, one in after.items() if one != before[name]}
+    assert changed == {"S0-41"}
+    assert after["S0-41"].state == NEWLY_CHANGED
+    assert "expected" in after["S0-41"].got
+
+
+def test_the_command_counts_and_its_status_says_whether_anything_is_new(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxguide.cli.author.read_course", lambda *unused, **options: course)
+    done = CliRunner().invoke(main, ["drift", "--json"])
+    said = json.loads(done.stdout)
+    assert (done.exit_code, said["counts"][NEWLY_CHANGED]) == (0, 0)
+    assert sum(said["counts"].values()) == len(said["examples"]) == len(ledger.entries())
+    with ledger.corrupted("S0-41", "today"):
+        done = CliRunner().invoke(main, ["drift"])
+    assert done.exit_code == 1
+    assert "newly changed 1" in done.stdout
