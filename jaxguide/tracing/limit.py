@@ -13,7 +13,7 @@ from jaxguide.arguments import describe, require_function
 from jaxguide.lines import calling_line
 from jaxguide.text import _, plural
 from jaxguide.tracing.differences import Difference, closest_differences
-from jaxguide.tracing.hook import JitTrace, frame_of_trace, hearing, traced_frame
+from jaxguide.tracing.hook import JitTrace, Progress, frame_of_trace, hearing, traced_frame
 from jaxguide.tracing.signatures import Signature, function_key, name_of, signature
 from jaxguide.tracing.traces import is_jitted
 from jaxguide.tracing.watch import Retrace
@@ -125,7 +125,8 @@ class _Limit:
         found = closest_differences(whole, [one for _call, one in earlier if one is not None])
         if not found:
             twice = _(
-                "its call has nothing new: its body runs more than once in one trace, or JAX's caches were cleared"
+                "its call has nothing new: its body runs more than once in one trace, the trace before failed, or "
+                "JAX's caches were cleared"
             )
             return [Difference(twice, _("allow more traces, or limit the jitted function that it is part of"))]
         part = _("it is part of {whole}, and there {reason}")
@@ -184,11 +185,16 @@ def _below_jit(fn: Callable[..., Any], limit: _Limit) -> Callable[..., Any]:
         if whole is not None:
             key = function_key(limited)
             if function_key(whole.function)[-len(key) :] == key:  # `limited` itself, or made of it as by `jax.vmap`
-                error = limit.add(whole)
+                call, error = whole, limit.add(whole)
             else:
-                error = limit.add(_call(limited, args, kwargs), whole)
+                call = _call(limited, args, kwargs)
+                error = limit.add(call, whole)
             if error is not None:
                 raise error
+            call.progress.finished = False
+            result = fn(*args, **kwargs)
+            call.progress.finished = True
+            return result
         return fn(*args, **kwargs)
 
     return limited
@@ -198,7 +204,7 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     """Describe a call that is part of a trace as if it were one of a jitted function."""
     static_argnums = tuple(i for i, value in enumerate(args) if _is_static(value))
     static_argnames = tuple(name for name, value in kwargs.items() if _is_static(value))
-    return JitTrace(function, args, kwargs, None, static_argnums, static_argnames)
+    return JitTrace(function, args, kwargs, None, static_argnums, static_argnames, progress=Progress())
 
 
 def _is_static(value: Any) -> bool:
