@@ -17,7 +17,7 @@ from jaxguide.keys.eager import run_eagerly
 from jaxguide.staging import stage
 
 
-def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
+def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     """Find the first equation that makes a NaN or an infinity when `fn` runs on these arguments, and in its gradient.
 
     The program really runs, equation by equation, so that a host callback in it runs too. First the result; where that

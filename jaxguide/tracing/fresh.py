@@ -9,14 +9,14 @@ from typing import Any
 
 import jax
 
-from jaxguide.staging import is_traced_argument
+from jaxguide.tracing.abstract import is_traced
 
 
 def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Return the jaxpr of a call, from a trace that runs the Python code of everything that the call reaches.
 
     A jitted function is traced by its own `trace`, so its static arguments stay static and all others are traced. For
-    any other function arrays, keys and floats are traced. Nothing is compiled, and no cache is cleared.
+    any other function see `is_traced`. Nothing is compiled, and no cache is cleared.
 
     >>> trace_anew(jax.jit(lambda x, n: x * n, static_argnums=1), (2.0, 3), {}).jaxpr.invars
     [Var(id=...):float32[]]
@@ -25,7 +25,7 @@ def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         Exception: whatever `fn` raises while it is traced.
     """
     if not is_jitted(fn):
-        return trace_until_error(fn, args, kwargs, lambda _, leaf: is_traced_argument(leaf))[0]
+        return trace_until_error(fn, args, kwargs, lambda _, leaf: is_traced(leaf))[0]
     jitted: Any = fn
     with nothing_remembered():
         return jitted.trace(*args, **kwargs).jaxpr
