@@ -41,8 +41,8 @@ def test_a_value_that_is_needed_of_a_shape_is_refused_in_one_sentence(helper, wr
     with pytest.raises(TypeError) as caught:
         helper(wrap(absolute), X)
     assert str(caught.value) == (
-        f"`{helper.__name__}` was given a `jax.ShapeDtypeStruct`, which has no values, and Python needs the value of an "
-        "argument of `absolute` (TracerBoolConversionError): pass arrays, such as `jnp.ones`."
+        f"`{helper.__name__}` was given a `jax.ShapeDtypeStruct`, which has no values, and Python needs the value of "
+        "an argument of `absolute` (TracerBoolConversionError): pass arrays, such as `jnp.ones`."
     )
 
 

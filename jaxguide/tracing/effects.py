@@ -95,8 +95,8 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
     Args:
         fn: any function that can be traced.
         args, kwargs: its arguments. If `fn` came from `jax.jit`, its static arguments are static and all others
-            traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings, booleans
-            and None stay static.
+            traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings,
+            booleans and None stay static.
 
     Returns:
         The side effects; printed, one sentence each.

@@ -74,8 +74,8 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
         fn: a function written in a file or a notebook cell: plain, a method, jitted, decorated, or transformed (under
             `jax.vmap` and `jax.grad` its own code is shown, with the types it has there).
         args, kwargs: its arguments. If `fn` came from `jax.jit`, its static arguments are static and all others
-            traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings, booleans
-            and None stay static.
+            traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings,
+            booleans and None stay static.
 
     Returns:
         What to print or display; `.rows` holds the same as plain data.
