@@ -263,6 +263,51 @@ def test_objects_and_their_classes_are_watched_and_put_back():
     assert not side_effects(model.quiet, jnp.ones(2))
 
 
+def counts_then_keeps(model, x):
+    model.steps += 1
+    model.last = x
+    return x
+
+
+def keeps_then_counts(model, x):
+    model.last = x
+    model.steps += 1
+    return x
+
+
+@pytest.mark.parametrize("fn", [counts_then_keeps, keeps_then_counts])
+def test_an_object_that_keeps_a_tracer_and_changes_otherwise_is_told_of_both(fn):
+    model = Model()
+    leak, change = sorted(side_effects(lambda x: fn(model, x), jnp.ones(2)), key=lambda effect: effect.kind != "leak")
+    assert (leak.kind, leak.before, leak.line) == ("leak", "model.last", line_of(fn, "model.last"))
+    assert (change.kind, change.before, change.after) == ("change", "steps=0", "steps=1")
+    assert change.line == line_of(fn, "model.steps")
+    assert vars(model) == {"cache": {}, "steps": 0}
+
+
+@pytest.mark.parametrize(
+    ("kept", "act", "kinds", "after"),
+    [
+        ([0], lambda kept, x: kept.extend([x, 0]), ["change", "leak"], "[0, float32[2], 0]"),
+        ([0], lambda kept, x: kept.insert(0, x), ["leak"], None),
+        ([0], lambda kept, x: kept.__setitem__(0, x), ["leak"], None),
+        ([0, 1], lambda kept, x: (kept.clear(), kept.append(x)), ["change", "leak"], "[float32[2]]"),
+        ({"a": 1}, lambda kept, x: kept.update(b=x), ["leak"], None),
+        ({"a": 1}, lambda kept, x: kept.update(a=x), ["leak"], None),
+        ({"a": 1}, lambda kept, x: kept.update(a=2, b=[x], c=3), ["change", "leak"], "{'a': 2, 'c': 3}"),
+        ({0}, lambda kept, x: kept.update({5, lambda: x}), ["change", "leak"], None),
+        ({0}, lambda kept, x: kept.add(lambda: x), ["leak"], None),
+    ],
+)
+def test_a_container_with_a_tracer_is_told_to_change_only_where_it_does_otherwise(kept, act, kinds, after):
+    before = kept.copy()
+    effects = list(side_effects(lambda x: (act(kept, x), x)[1], jnp.ones(2)))
+    assert sorted(effect.kind for effect in effects) == kinds
+    if after is not None:
+        assert next(effect for effect in effects if effect.kind == "change").after == after
+    assert kept == before
+
+
 def changes_argument(params, x):
     params["w"] = 0.0
     return params["b"] + x
