@@ -545,17 +545,42 @@ def test_a_limited_jitted_function_keeps_its_methods_and_binds_as_a_method():
     assert jax.jit(limited)(X3).shape == (3,)
 
 
-@pytest.mark.parametrize("wrong", [double, -1, True, 1.5])
+@pytest.mark.parametrize("wrong", [double, -1, True, 1.5, "1"])
 def test_a_limit_without_its_number_is_refused_in_one_sentence(wrong):
     with pytest.raises(
-        TypeError, match=r"`max_traces` needs the number .* write `@max_traces\(1\)` above the function"
+        TypeError, match=r"`max_traces` needs the number .*, 0 or more, .* write `@max_traces\(1\)` above the function"
     ):
         max_traces(wrong)
 
 
-def test_a_limit_on_no_function_is_refused():
-    with pytest.raises(TypeError, match="`max_traces` needs a function and got the int 3"):
-        max_traces(1)(3)
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        ((3,), "the int 3"),
+        ((), "nothing"),
+        ((double, 1.0), "2 arguments"),
+        ((Config,), "the class `Config`"),
+        ((X3,), "an array float32[3]"),
+    ],
+)
+def test_a_limit_on_no_function_says_how_a_decorator_is_used(given, got):
+    with pytest.raises(TypeError) as caught:
+        max_traces(2)(*given)
+    assert str(caught.value) == (
+        f"`@max_traces(2)` stands above one function or method and got {got}: write it above the `def`, or "
+        "`limited = max_traces(2)(f)`, and call what it returns as you would `f`."
+    )
+
+
+def test_a_limit_may_be_a_number_of_numpy():
+    assert max_traces(np.int64(1))(jax.jit(lambda x: 2 * x))(1.0) == 2
+
+
+def test_a_function_that_was_not_traced_is_looked_up_in_vain():
+    with watch_traces() as traces:
+        pass
+    with pytest.raises(KeyError, match="`step` was not traced: nothing was, in this block"):
+        traces["step"]
 
 
 TESTS = """

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.arguments import describe, require_function
+from jaxguide.arguments import describe
 from jaxguide.lines import calling_line
 from jaxguide.text import _, plural
 from jaxguide.tracing.differences import Difference, closest_differences
@@ -68,20 +68,36 @@ def max_traces(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         TooManyTracesError: when the function is traced more than `n` times.
         TypeError: if `n` is no number, or what is decorated is no function.
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
         raise TypeError(
             _(
-                "`max_traces` needs the number of traces that you allow and got {got}: write `@max_traces(1)` above "
-                "the function."
+                "`max_traces` needs the number of traces that you allow, 0 or more, and got {got}: write "
+                "`@max_traces(1)` above the function."
             ).format(got=describe(n))
         )
+    allowed = int(n)
 
-    def decorate(fn: Callable[..., Any]) -> Callable[..., Any]:
-        require_function("max_traces", fn)
+    def decorate(*given: Callable[..., Any]) -> Callable[..., Any]:
+        _require_one_function(allowed, given)
+        (fn,) = given
         jitted = _jitted_part(fn)
-        return _below_jit(fn, _Limit(fn, n)) if jitted is None else _LimitedJit(fn, jitted, n)
+        return _below_jit(fn, _Limit(fn, allowed)) if jitted is None else _LimitedJit(fn, jitted, allowed)
 
     return decorate
+
+
+def _require_one_function(n: int, given: tuple[Any, ...]) -> None:
+    if len(given) == 1 and callable(given[0]) and not isinstance(given[0], type):
+        return
+    got = _("nothing") if not given else describe(given[0])
+    if len(given) > 1:
+        got = plural("{count} argument", "{count} arguments", len(given))
+    raise TypeError(
+        _(
+            "`@max_traces({n})` stands above one function or method and got {got}: write it above the `def`, or "
+            "`limited = max_traces({n})(f)`, and call what it returns as you would `f`."
+        ).format(n=n, got=got)
+    )
 
 
 class _Limit:

@@ -117,7 +117,9 @@ class Traces:
         for one in self.functions:
             if one.name.strip("`") == name:
                 return one
-        seen = ", ".join(one.name for one in self.functions) or _("no function")
+        if not self.functions:
+            raise KeyError(_("`{name}` was not traced: nothing was, in this block.").format(name=name))
+        seen = ", ".join(one.name for one in self.functions)
         raise KeyError(_("`{name}` was not traced; traced were: {seen}.").format(name=name, seen=seen))
 
     def __iter__(self) -> Iterator[FunctionTraces]:
