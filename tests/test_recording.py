@@ -467,6 +467,17 @@ def test_other_shapes_are_refused_when_stacked_and_kept_as_entries():
     assert repr(rec) == "x: 2 times float32[2] or float32[3]"
 
 
+def test_a_block_inside_a_traced_function_says_that_it_comes_too_early():
+    @jax.jit
+    def f(x):
+        with recording() as rec:
+            record("x", x)
+        return rec["x"]
+
+    with pytest.raises(KeyError, match=r"the block is in a function that JAX traces.*around the call of that function"):
+        f(1.0)
+
+
 def test_an_unknown_name_is_answered_with_the_near_one():
     with recording() as rec:
         assert repr(rec) == "nothing recorded"

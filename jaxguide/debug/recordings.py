@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxguide import compat
 from jaxguide.arguments import array_type, describe, is_array_like
 from jaxguide.debug.captured import flushed
 from jaxguide.text import _, plural
@@ -291,6 +292,11 @@ def _types(value: Any) -> str:
 
 
 def _no_such_name(name: str, names: list[str]) -> str:
+    if not names and compat.under_trace():
+        return _(
+            "Nothing was recorded: the block is in a function that JAX traces, and runs before there are values. Open "
+            "`recording()` around the call of that function."
+        )
     if not names:
         return _(
             "Nothing was recorded: is there a `record({name!r}, ...)` in a function that was called in the block?"
