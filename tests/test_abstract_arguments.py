@@ -1,7 +1,8 @@
-"""Programs described from `jax.ShapeDtypeStruct` in place of arrays, and keywords that are the function's own."""
+"""What the tracing helpers take and refuse: shapes without values, arrays of strings, keywords, results."""
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from jaxguide.debug import find_nan
@@ -58,3 +59,38 @@ def test_a_keyword_named_fn_is_the_functions_own(helper, wrap):
         return x**fn
 
     assert str(helper(wrap(power), 2.0, fn=3)) == str(helper(wrap(power), 2.0, 3))
+
+
+def named(x):
+    return {"y": x, "name": "y"}
+
+
+def named_by_value(x):
+    return named(x) if x > 0 else x
+
+
+@pytest.mark.parametrize("helper", [program, draw_program])
+@pytest.mark.parametrize("fn", [named, named_by_value])
+def test_a_result_that_is_no_array_is_refused_in_one_sentence(helper, fn):
+    with pytest.raises(TypeError) as caught:
+        helper(fn, 1.0)
+    assert str(caught.value) == (
+        f"`{helper.__name__}` needs a function that returns arrays, numbers, or a pytree of them, and `{fn.__name__}` "
+        "returned the str 'y': return only what JAX can compute."
+    )
+
+
+@pytest.mark.parametrize("helper", HELPERS)
+def test_an_array_of_strings_stays_as_it_is(helper):
+    def first_letters(x, names):
+        return x * len([name[0] for name in names])
+
+    assert str(helper(first_letters, 1.0, np.array(["ada", "alan"])))
+
+
+def test_numbers_that_are_returned_are_written_as_numbers():
+    assert str(draw_program(lambda x: (2, x.shape[0], True), jnp.ones(3))).splitlines()[2:] == [
+        "  return [0]: 2     int32[]",
+        "  return [1]: 3     int32[]",
+        "  return [2]: True  bool[]",
+    ]

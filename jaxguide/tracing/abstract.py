@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
+from jaxguide.arguments import describe
 from jaxguide.lines import function_name
 from jaxguide.staging import Staged, is_traced_argument, stage
 from jaxguide.text import _
@@ -16,7 +18,17 @@ def is_traced(leaf: Any) -> bool:
     >>> is_traced(1.0), is_traced(jax.ShapeDtypeStruct((3,), "float32")), is_traced(3)
     (True, True, False)
     """
+    if isinstance(leaf, np.ndarray | np.generic):
+        return _is_jax_type(leaf)  # not an array of strings, for instance
     return isinstance(leaf, jax.ShapeDtypeStruct) or is_traced_argument(leaf)
+
+
+def _is_jax_type(value: Any) -> bool:
+    try:
+        jax.typeof(value)
+    except TypeError:
+        return False
+    return True
 
 
 def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
@@ -32,12 +44,25 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
         fn, args, kwargs: the call; see `is_traced`.
 
     Raises:
-        TypeError: a value is needed of a `jax.ShapeDtypeStruct`.
+        TypeError: `fn` returns something that is no array, or a value is needed of a `jax.ShapeDtypeStruct`.
         Exception: whatever `fn` raises while it is traced.
     """
     abstract = any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in jax.tree.leaves((args, kwargs)))
+
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        result = fn(*args, **kwargs)
+        wrong = next((leaf for leaf in jax.tree.leaves(result) if not _is_jax_type(leaf)), None)
+        if wrong is not None:
+            raise TypeError(
+                _(
+                    "`{helper}` needs a function that returns arrays, numbers, or a pytree of them, and `{name}` "
+                    "returned {got}: return only what JAX can compute."
+                ).format(helper=helper, name=function_name(fn), got=describe(wrong))
+            )
+        return result
+
     try:
-        return _stage_abstract(fn, args, kwargs) if abstract else stage(fn, args, kwargs)
+        return _stage(checked, args, kwargs)
     except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
         if abstract and isinstance(error, jax.errors.UnexpectedTracerError):
             raise
@@ -50,12 +75,12 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
             ) from error
         # A function that needs an argument's value has a program for that value.
         try:
-            return stage(fn, args, kwargs, concrete=True)
+            return stage(checked, args, kwargs, concrete=True)
         except Exception as second:
             raise second from None
 
 
-def _stage_abstract(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
+def _stage(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
     leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
     places = [i for i, leaf in enumerate(leaves) if is_traced(leaf)]
 

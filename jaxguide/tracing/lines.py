@@ -116,6 +116,13 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
 
 
 def _written(fn: Callable[..., Any]) -> tuple[FunctionType, Source]:
+    if isinstance(fn, type):
+        raise TypeError(
+            _(
+                "`show_lines` needs a function, and `{name}` is a class: pass one of its methods, or a function that "
+                "makes the object and uses it."
+            ).format(name=fn.__name__)
+        )
     function = written_function(fn)
     if function is None:
         raise TypeError(
@@ -124,6 +131,13 @@ def _written(fn: Callable[..., Any]) -> tuple[FunctionType, Source]:
             )
         )
     source = read_source(function)
+    if source is None and function.__name__ == "<lambda>":
+        raise ValueError(
+            _(
+                "`show_lines` cannot tell where the source of this lambda is: give it a line of its own in a file or "
+                "notebook cell, or write it with `def`."
+            )
+        )
     if source is None:
         raise ValueError(
             _(
