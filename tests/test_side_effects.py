@@ -568,6 +568,30 @@ def test_cells_of_a_notebook_are_named_by_number():
     assert notebook.cells[3].outputs[0].data["text/plain"] == "[]"
 
 
+def test_jax_names_the_users_function_and_argument_where_a_value_is_needed():
+    def branches(n, params):
+        return params["w"] * n if params["w"] > 0 else 0.0
+
+    with pytest.raises(jax.errors.TracerBoolConversionError) as caught:
+        side_effects(branches, 2, {"name": "linear", "w": 1.0})
+    assert f"tracing the function branches at {__file__}" in str(caught.value)
+    assert "the argument params['w']" in str(caught.value)
+
+
+class OfArrays:
+    """A pytree that can be made of arrays only."""
+
+    def __init__(self, w, n):
+        self.w, self.n = jnp.asarray(w), jnp.asarray(n)
+
+
+jax.tree_util.register_pytree_node(OfArrays, lambda tree: ((tree.w, 3), None), lambda _, parts: OfArrays(*parts))
+
+
+def test_a_pytree_that_is_made_of_arrays_only_is_taken():
+    assert not side_effects(lambda tree: tree.w * tree.n, OfArrays(1.0, 3))
+
+
 def test_bad_arguments_get_one_sentence():
     with pytest.raises(TypeError, match=r"`side_effects` needs a function and got the int 3"):
         side_effects(3)

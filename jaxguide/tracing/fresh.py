@@ -56,9 +56,9 @@ def trace_until_error(
     places = [i for i, leaf in enumerate(leaves) if traced(i, leaf)]
     caught: list[Exception] = []
 
-    def call(*values: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         filled = list(leaves)
-        for i, value in zip(places, values, strict=True):
+        for i, value in zip(places, jax.tree.leaves((args, kwargs)), strict=True):
             filled[i] = value
         positional, keywords = jax.tree.unflatten(structure, filled)
         try:
@@ -68,9 +68,23 @@ def trace_until_error(
             return ()
         return [leaf for leaf in jax.tree.leaves(out) if isinstance(leaf, jax.Array)]
 
+    vars(call)["__wrapped__"] = fn  # JAX's messages name it and its arguments
+    positional, keywords = _only(leaves, structure, places)
     with nothing_remembered():
-        jaxpr = jax.make_jaxpr(call)(*(leaves[i] for i in places))
+        jaxpr = jax.make_jaxpr(call)(*positional, **keywords)
     return jaxpr, caught[0] if caught else None
+
+
+def _only(leaves: list[Any], structure: Any, places: list[int]) -> Any:
+    """Return a call's arguments with None, which has no leaves, in place of all leaves but those at `places`."""
+    kept = set(places)
+    with contextlib.suppress(Exception):  # a pytree of the user's that is made of arrays only
+        positional, keywords = jax.tree.unflatten(
+            structure, [leaf if i in kept else None for i, leaf in enumerate(leaves)]
+        )
+        if len(jax.tree.leaves((positional, keywords))) == len(places):
+            return positional, keywords
+    return [leaves[i] for i in places], {}
 
 
 _NUMBERS = itertools.count()
