@@ -6,8 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.special
 
 from jaxguide.debug import find_nan
+
+ROWS = np.eye(3)
 
 
 def safe_log(x):
@@ -192,6 +195,90 @@ def test_the_card_says_the_same_in_html():
     html = find_nan(safe_log, jnp.array([0.0]))._repr_html_()
     assert "dangerous for the gradient" in html
     assert "<script" not in html
+
+
+def of_numpy(x):
+    y = 2 * x
+    return np.log(y).sum()  # NumPy
+
+
+def of_numpy_and_jax(x):
+    y = np.log(2 * x)  # NumPy's, before JAX
+    return jnp.sum(y)  # JAX
+
+
+def of_a_norm(x):
+    return jnp.where(
+        x > 0,
+        np.linalg.norm(  # of a norm
+            x, axis=0
+        ),
+        jnp.nan,
+    )
+
+
+def report_of(fn, *args):
+    with np.errstate(all="ignore"):
+        return find_nan(fn, *args)
+
+
+def test_what_numpy_computes_outside_of_jax_is_said_with_what_to_use():
+    x = jnp.array([-1.0])
+    assert str(report_of(np.log, x)) == (
+        "✗ The result holds a NaN or an infinity.\n"
+        "  `np.log` is NumPy's and ran on the host, outside of JAX, where no equation is seen: use `jnp.log`."
+    )
+    place = f"test_find_nan.py, line {line_of('NumPy')}"
+    assert report_of(of_numpy, x).outside == (
+        f"`np.log` at {place} is NumPy's and ran on the host, outside of JAX, where no equation is seen: use `jnp.log`."
+    )
+    assert f"`np.linalg.norm` at test_find_nan.py, line {line_of('of a norm')}" in str(report_of(of_a_norm, x))
+    assert "use `jnp.linalg.norm`" in str(report_of(of_a_norm, x))
+    assert "`scipy.special.gammaln` at" in str(report_of(lambda x: scipy.special.gammaln(x) * jnp.nan, x))
+    assert "NumPy ran on the host at test_find_nan.py" in str(report_of(lambda x: ROWS[x.astype(int)] * jnp.nan, x))
+
+
+def test_a_nan_that_numpy_made_is_not_called_a_constant():
+    report = report_of(of_numpy_and_jax, jnp.array([-1.0]))
+    assert (report.first.kind, report.first.line.number) == ("outside", line_of("JAX"))
+    assert f"a nan that was not computed by JAX came in at test_find_nan.py, line {line_of('JAX')}" in str(report)
+
+
+def test_a_finite_result_of_numpy_is_told_to_be_unseen():
+    report = report_of(of_numpy, jnp.array([1.0]))
+    assert not report
+    assert "`np.log` at " in report.outside
+    assert str(report).endswith("The gradient was not checked: JAX has no derivative of what NumPy computes.")
+    assert find_nan(safe_input, jnp.array([1.0])).outside == ""
+
+
+@pytest.mark.parametrize("fn", [lambda x: float(x) * float("nan"), lambda x: jnp.nan], ids=["Python", "written"])
+def test_a_nan_that_no_equation_made_is_told_so(fn):
+    assert str(find_nan(fn, jnp.float32(1))) == (
+        "✗ The result holds a NaN or an infinity.\n"
+        "  No equation made it: it is written in the code, or was computed in Python outside of JAX."
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: jax.jit(lambda x: find_nan(jnp.log, x) and x)(x),
+        lambda x: jax.jit(lambda y: find_nan(jnp.log, x) and y)(x),
+        lambda x: jax.vmap(lambda x: find_nan(jnp.log, x) and x)(x),
+        lambda x: jax.grad(lambda x: find_nan(jnp.log, x) and x.sum())(x),
+    ],
+    ids=["jit", "closed over", "vmap", "grad"],
+)
+def test_inside_a_trace_it_is_refused_in_one_sentence(call):
+    with pytest.raises(RuntimeError, match=r"^`find_nan` was called while JAX traces or transforms") as caught:
+        call(jnp.ones(2))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_shape_without_values_is_refused_in_one_sentence():
+    with pytest.raises(TypeError, match=r"^`find_nan` runs the program and was given a `jax.ShapeDtypeStruct`"):
+        find_nan(lambda p: jnp.log(p["w"]), {"w": jax.ShapeDtypeStruct((2,), "float32")})
 
 
 def test_bad_arguments_are_one_sentence():

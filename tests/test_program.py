@@ -291,8 +291,11 @@ def test_an_assertion_on_something_else_is_refused_in_one_sentence():
         assert_avoids(program(looped, jnp.ones(4)), 3)
     with pytest.raises(TypeError, match="needs the names of primitives after the program"):
         assert_uses(program(looped, jnp.ones(4)))
-    with pytest.raises(TypeError, match="needs a whole number of equations and got the str 'ten'"):
-        assert_max_equations(program(looped, jnp.ones(4)), "ten")
+    with pytest.raises(TypeError, match="such as 'scan', and got a list of 1: give each name as a str of its own"):
+        assert_uses(program(looped, jnp.ones(4)), ["scan"])
+    for wrong, got in (("ten", "the str 'ten'"), (-1, "the int -1")):
+        with pytest.raises(TypeError, match=f"needs the number of equations that you allow, 0 or more, and got {got}"):
+            assert_max_equations(program(looped, jnp.ones(4)), wrong)
 
 
 # The interpreter that key use and programs share.

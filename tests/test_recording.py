@@ -232,6 +232,54 @@ def test_other_threads_do_not_record():
     assert len(rec) == 0
 
 
+@pytest.mark.parametrize("fn", [twice, jax.jit(twice)], ids=["eager", "jit"])
+def test_threads_that_record_at_the_same_time_get_their_own_values_each(fn):
+    with recording() as before:
+        fn(-1.0)
+    together, found = threading.Barrier(3, timeout=60), {}
+
+    def work(number):
+        with recording() as found[number]:
+            together.wait()
+            for value in range(5):
+                fn(10.0 * number + value)
+            with recording() as found[number, "inner"]:
+                fn(float(number))
+            together.wait()
+
+    threads = [threading.Thread(target=work, args=[number]) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number in range(3):
+        assert found[number]["x"].tolist() == [10 * number + value for value in range(5)]
+        assert found[number, "inner"]["x"].tolist() == [number]
+    assert before["x"].tolist() == [-1]
+
+
+def test_threads_that_record_one_after_the_other_share_one_program():
+    traced, found = [], []
+
+    @jax.jit
+    def f(x):
+        traced.append(x)
+        record("x", x)
+        return x
+
+    def work():
+        with recording() as rec:
+            f(float(len(found)))
+        found.append(rec["x"].tolist())
+
+    for _ in range(3):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert found == [[0], [1], [2]]
+    assert len(traced) == 1
+
+
 def test_a_program_lowered_in_a_block_is_quiet_after_it():
     with recording() as rec:
         compiled = jax.jit(twice).lower(1.0).compile()
@@ -417,6 +465,17 @@ def test_other_shapes_are_refused_when_stacked_and_kept_as_entries():
     assert [x.shape for x in rec.entries("x")] == [(2,), (3,)]
     assert "x" in rec
     assert repr(rec) == "x: 2 times float32[2] or float32[3]"
+
+
+def test_a_block_inside_a_traced_function_says_that_it_comes_too_early():
+    @jax.jit
+    def f(x):
+        with recording() as rec:
+            record("x", x)
+        return rec["x"]
+
+    with pytest.raises(KeyError, match=r"the block is in a function that JAX traces.*around the call of that function"):
+        f(1.0)
 
 
 def test_an_unknown_name_is_answered_with_the_near_one():

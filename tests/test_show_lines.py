@@ -399,6 +399,10 @@ def test_functions_without_lines_are_refused_in_one_sentence():
         show_lines(scope["made"], 1.0)
     with pytest.raises(TypeError, match=r"`show_lines` needs a function written in Python, and `max` is not"):
         show_lines(max, 1, 2)
+    with pytest.raises(TypeError, match=r"`show_lines` needs a function, and `LineByLine` is a class: pass one of its"):
+        show_lines(LineByLine, 1.0)
+    with pytest.raises(ValueError, match=r"cannot tell where the source of this lambda is: give it a line of its own"):
+        show_lines(eval("lambda x: x"), 1.0)
     with pytest.raises(TypeError, match=r"`show_lines` needs a function and got the int 3"):
         show_lines(3)
     with pytest.raises(TypeError, match=r"was asked to call `norm\(x, n\)` with 1 argument: missing"):

@@ -263,6 +263,51 @@ def test_objects_and_their_classes_are_watched_and_put_back():
     assert not side_effects(model.quiet, jnp.ones(2))
 
 
+def counts_then_keeps(model, x):
+    model.steps += 1
+    model.last = x
+    return x
+
+
+def keeps_then_counts(model, x):
+    model.last = x
+    model.steps += 1
+    return x
+
+
+@pytest.mark.parametrize("fn", [counts_then_keeps, keeps_then_counts])
+def test_an_object_that_keeps_a_tracer_and_changes_otherwise_is_told_of_both(fn):
+    model = Model()
+    leak, change = sorted(side_effects(lambda x: fn(model, x), jnp.ones(2)), key=lambda effect: effect.kind != "leak")
+    assert (leak.kind, leak.before, leak.line) == ("leak", "model.last", line_of(fn, "model.last"))
+    assert (change.kind, change.before, change.after) == ("change", "steps=0", "steps=1")
+    assert change.line == line_of(fn, "model.steps")
+    assert vars(model) == {"cache": {}, "steps": 0}
+
+
+@pytest.mark.parametrize(
+    ("kept", "act", "kinds", "after"),
+    [
+        ([0], lambda kept, x: kept.extend([x, 0]), ["change", "leak"], "[0, float32[2], 0]"),
+        ([0], lambda kept, x: kept.insert(0, x), ["leak"], None),
+        ([0], lambda kept, x: kept.__setitem__(0, x), ["leak"], None),
+        ([0, 1], lambda kept, x: (kept.clear(), kept.append(x)), ["change", "leak"], "[float32[2]]"),
+        ({"a": 1}, lambda kept, x: kept.update(b=x), ["leak"], None),
+        ({"a": 1}, lambda kept, x: kept.update(a=x), ["leak"], None),
+        ({"a": 1}, lambda kept, x: kept.update(a=2, b=[x], c=3), ["change", "leak"], "{'a': 2, 'c': 3}"),
+        ({0}, lambda kept, x: kept.update({5, lambda: x}), ["change", "leak"], None),
+        ({0}, lambda kept, x: kept.add(lambda: x), ["leak"], None),
+    ],
+)
+def test_a_container_with_a_tracer_is_told_to_change_only_where_it_does_otherwise(kept, act, kinds, after):
+    before = kept.copy()
+    effects = list(side_effects(lambda x: (act(kept, x), x)[1], jnp.ones(2)))
+    assert sorted(effect.kind for effect in effects) == kinds
+    if after is not None:
+        assert next(effect for effect in effects if effect.kind == "change").after == after
+    assert kept == before
+
+
 def changes_argument(params, x):
     params["w"] = 0.0
     return params["b"] + x
@@ -521,6 +566,30 @@ def test_cells_of_a_notebook_are_named_by_number():
     assert printed.startswith("cell In[2], line 2: `tracing` is printed while JAX traces")
     assert leak.startswith("cell In[2], line 3: the list `log` keeps a tracer, `log[0]` (float32[3])")
     assert notebook.cells[3].outputs[0].data["text/plain"] == "[]"
+
+
+def test_jax_names_the_users_function_and_argument_where_a_value_is_needed():
+    def branches(n, params):
+        return params["w"] * n if params["w"] > 0 else 0.0
+
+    with pytest.raises(jax.errors.TracerBoolConversionError) as caught:
+        side_effects(branches, 2, {"name": "linear", "w": 1.0})
+    assert f"tracing the function branches at {__file__}" in str(caught.value)
+    assert "the argument params['w']" in str(caught.value)
+
+
+class OfArrays:
+    """A pytree that can be made of arrays only."""
+
+    def __init__(self, w, n):
+        self.w, self.n = jnp.asarray(w), jnp.asarray(n)
+
+
+jax.tree_util.register_pytree_node(OfArrays, lambda tree: ((tree.w, 3), None), lambda _, parts: OfArrays(*parts))
+
+
+def test_a_pytree_that_is_made_of_arrays_only_is_taken():
+    assert not side_effects(lambda tree: tree.w * tree.n, OfArrays(1.0, 3))
 
 
 def test_bad_arguments_get_one_sentence():

@@ -97,13 +97,13 @@ CASES = {
         "static argument `mode` was `double` and is now `triple`",
         "make the function",
     ),
-    "new key": (
+    "new entry": (
         (({"w": X3},), {}),
         (({"w": X3, "b": X3},), {}),
         "argument `x` now has `x['b']`",
         "same containers and keys",
     ),
-    "lost key": (
+    "lost entry": (
         (({"w": X3, "b": X3},), {}),
         (({"w": X3},), {}),
         "argument `x` no longer has `x['b']`",
@@ -150,7 +150,49 @@ CASES = {
         ((jax.random.key,), {}),
         ((lambda seed: jax.random.key(seed, impl="rbg"),), {}),
         "argument `x` was key<fry>[] and is now key<rbg>[]",
-        "of one kind",
+        "of one implementation in every call",
+    ),
+    "typed and legacy key": (
+        ((jax.random.key,), {}),
+        ((jax.random.PRNGKey,), {}),
+        "argument `x` was a typed key key<fry>[] and is now a legacy key uint32[2]",
+        "use one kind of key in every call: make them all with `jax.random.key`, none with `jax.random.PRNGKey`",
+    ),
+    "legacy and typed keys of rbg": (
+        ((lambda seed: {"rng": jax.random.PRNGKey(seed, impl="rbg")},), {}),
+        ((lambda seed: {"rng": jax.random.key(seed, impl="rbg")},), {}),
+        "argument `x['rng']` was a legacy key uint32[4] and is now a typed key key<rbg>[]",
+        "use one kind of key",
+    ),
+    "legacy keys of two implementations": (
+        ((lambda seed: {"key": jax.random.PRNGKey(seed)},), {}),
+        ((lambda seed: {"key": jax.random.PRNGKey(seed, impl="rbg")},), {}),
+        "argument `x['key']` was a legacy key uint32[2] and is now a legacy key uint32[4]",
+        "of one implementation in every call",
+    ),
+    "arrays with the types of legacy keys": (
+        ((np.zeros(2, np.uint32),), {}),
+        ((np.zeros(4, np.uint32),), {}),
+        "argument `x` was uint32[2] and is now uint32[4]",
+        "jnp.pad",
+    ),
+    "more keys": (
+        ((lambda seed: jax.random.split(jax.random.key(seed), 2),), {}),
+        ((lambda seed: jax.random.split(jax.random.key(seed), 3),), {}),
+        "argument `x` was key<fry>[2] and is now key<fry>[3]",
+        "same number of keys in every call: `jax.random.split(key, n)` with one `n`",
+    ),
+    "a key and keys": (
+        ((jax.random.key,), {}),
+        ((lambda seed: jax.random.split(jax.random.key(seed), 3),), {}),
+        "argument `x` was key<fry>[] and is now key<fry>[3]",
+        "either one key in every call",
+    ),
+    "a seed and a key": (
+        ((7,), {}),
+        ((jax.random.key,), {}),
+        "argument `x` was a Python int (weakly typed int32[]) and is now a typed key key<fry>[]",
+        "such as `jax.random.key(seed)`",
     ),
 }
 
@@ -158,8 +200,10 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_retrace_is_explained(case):
     first, second, reason, remedy = CASES[case]
-    if case == "key":  # keys are made when the test runs, not when it is collected
-        first, second = (((make(0),), {}) for ((make,), _) in (first, second))
+    if "key" in case.split() or "keys" in case.split():  # they are made when the test runs, not when it is collected
+        first, second = (
+            (tuple(make(0) if callable(make) else make for make in args), {}) for args, _ in (first, second)
+        )
     step = fresh_step()
     with watch_traces() as traces:
         for args, kwargs in (first, second, first, second):
@@ -267,6 +311,56 @@ def test_a_setting_and_cleared_caches_are_told_apart():
     first, second = (retrace.reason for retrace in traces.retraces)
     assert first == "JAX's setting `jax_default_matmul_precision` was None and is now highest"
     assert second.startswith("its call has nothing new, so JAX's caches were cleared")
+
+
+def failing_once():
+    """A jitted function that fails at its first trace, and what its first call raises."""
+    attempts = []
+
+    @jax.jit
+    def step(x):
+        attempts.append(x.shape)
+        if len(attempts) == 1:
+            raise OverflowError("not yet")
+        return x + 1
+
+    return step
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["called", "inside another"])
+def test_a_trace_after_one_that_failed_is_told_from_cleared_caches(inside):
+    inner = failing_once()
+    step = jax.jit(lambda x: 2 * inner(x)) if inside else inner
+    with watch_traces() as traces:
+        with pytest.raises(OverflowError):
+            step(X3)
+        step(X3)
+        step(X3)
+        step.clear_cache()
+        inner.clear_cache()
+        step(X3)
+    assert traces["step"].traces == 3
+    assert (
+        traces["step" if not inside else f"the lambda of test_watch_traces.py, line {line_of('2 * inner')}"].compiles
+        == 2
+    )
+    failed, cleared = traces["step"].retraces
+    assert failed.reason == (
+        "the earlier trace of the same call failed, and JAX keeps a trace only when it is made to the end"
+    )
+    assert failed.remedy == "correct what raised the error in the earlier call"
+    assert "caches were cleared" in cleared.reason
+    assert not any(function.recompiles for function in traces)
+
+
+@pytest.mark.parametrize("order", ["above jit", "below jit"])
+def test_a_limit_tells_that_the_trace_before_failed(order):
+    step = failing_once()
+    limited = max_traces(1)(step) if order == "above jit" else jax.jit(max_traces(1)(step.__wrapped__))
+    with pytest.raises(OverflowError):
+        limited(X3)
+    with pytest.raises(TooManyTracesError, match="the earlier trace of the same call failed"):
+        limited(X3)
 
 
 def test_inner_jits_count_and_transformations_share_one_trace():
@@ -451,17 +545,42 @@ def test_a_limited_jitted_function_keeps_its_methods_and_binds_as_a_method():
     assert jax.jit(limited)(X3).shape == (3,)
 
 
-@pytest.mark.parametrize("wrong", [double, -1, True, 1.5])
+@pytest.mark.parametrize("wrong", [double, -1, True, 1.5, "1"])
 def test_a_limit_without_its_number_is_refused_in_one_sentence(wrong):
     with pytest.raises(
-        TypeError, match=r"`max_traces` needs the number .* write `@max_traces\(1\)` above the function"
+        TypeError, match=r"`max_traces` needs the number .*, 0 or more, .* write `@max_traces\(1\)` above the function"
     ):
         max_traces(wrong)
 
 
-def test_a_limit_on_no_function_is_refused():
-    with pytest.raises(TypeError, match="`max_traces` needs a function and got the int 3"):
-        max_traces(1)(3)
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        ((3,), "the int 3"),
+        ((), "nothing"),
+        ((double, 1.0), "2 arguments"),
+        ((Config,), "the class `Config`"),
+        ((X3,), "an array float32[3]"),
+    ],
+)
+def test_a_limit_on_no_function_says_how_a_decorator_is_used(given, got):
+    with pytest.raises(TypeError) as caught:
+        max_traces(2)(*given)
+    assert str(caught.value) == (
+        f"`@max_traces(2)` stands above one function or method and got {got}: write it above the `def`, or "
+        "`limited = max_traces(2)(f)`, and call what it returns as you would `f`."
+    )
+
+
+def test_a_limit_may_be_a_number_of_numpy():
+    assert max_traces(np.int64(1))(jax.jit(lambda x: 2 * x))(1.0) == 2
+
+
+def test_a_function_that_was_not_traced_is_looked_up_in_vain():
+    with watch_traces() as traces:
+        pass
+    with pytest.raises(KeyError, match="`step` was not traced: nothing was, in this block"):
+        traces["step"]
 
 
 TESTS = """

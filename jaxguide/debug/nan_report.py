@@ -49,7 +49,7 @@ class BadValue:
         loops: the loops around it, outermost first.
         index: that first place, as an index into the equation's result.
         operands: each operand there as text; for an operand of another shape its type, such as 'float32[3,4]'.
-        kind: 'made' by the equation, or 'written' in the code as a constant.
+        kind: 'made' by the equation, 'written' in the code as a constant, or 'outside': it came from outside of JAX.
         masked_at: the line where it ended, where it does not reach the result and that is known.
         masked: it does not reach the result.
     """
@@ -70,6 +70,10 @@ class BadValue:
         """Return this as part of the backward pass."""
         return dataclasses.replace(self, backward=True)
 
+    def from_outside(self) -> "BadValue":
+        """Return this as one that came from outside of JAX rather than from the code's constants."""
+        return dataclasses.replace(self, kind="outside") if self.kind == "written" else self
+
     def ended(self, line: Line | None) -> "BadValue":
         """Return this as one that ended at a line."""
         return dataclasses.replace(self, masked=True, masked_at=line)
@@ -82,6 +86,8 @@ class BadValue:
         where = str(self.line) if self.line else _("in library code")
         if self.kind == "written":
             first = _("a {made} that the code holds as a constant came in at {where}")
+        elif self.kind == "outside":
+            first = _("a {made} that was not computed by JAX came in at {where}")
         else:
             first = _("`{primitive}` made {made} at {where}")
         said = [first.format(primitive=self.primitive, made=self.made, where=where)]
@@ -110,6 +116,7 @@ class NanReport:
         result_is_finite: no NaN or infinity reaches the result.
         gradient_is_finite: so is the gradient; None where it was not computed, as `gradient_note` says.
         gradient_note: 'no_floats' where there is nothing to differentiate, else the error, empty otherwise.
+        outside: a sentence on what ran in NumPy, where nothing can be watched; empty where all was JAX's.
     """
 
     found: list[BadValue] = field(default_factory=list)
@@ -117,6 +124,7 @@ class NanReport:
     result_is_finite: bool = True
     gradient_is_finite: bool | None = None
     gradient_note: str = ""
+    outside: str = ""
 
     @property
     def first(self) -> BadValue | None:
@@ -160,6 +168,12 @@ class NanReport:
             paragraphs.append([_("and {count} more, in `.found`").format(count=more)])
         if masked and backward:
             paragraphs.append([safe_input(masked[0])])
+        if self.outside:
+            paragraphs.append([self.outside])
+        elif not self.result_is_finite and not paragraphs:
+            paragraphs.append(
+                [_("No equation made it: it is written in the code, or was computed in Python outside of JAX.")]
+            )
         if self.gradient_is_finite is None and self.gradient_note not in ("", "no_floats"):
             paragraphs.append([_("The gradient was not checked: {note}").format(note=self.gradient_note)])
         return self._head(), paragraphs

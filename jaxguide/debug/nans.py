@@ -9,15 +9,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide import interpret
+from jaxguide import compat, interpret
 from jaxguide.arguments import require_call
+from jaxguide.debug.nan_outside import outside
 from jaxguide.debug.nan_report import BadValue, NanReport
 from jaxguide.debug.nan_watch import NanWatch, is_bad
 from jaxguide.keys.eager import run_eagerly
 from jaxguide.staging import stage
+from jaxguide.text import _
 
 
-def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
+def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     """Find the first equation that makes a NaN or an infinity when `fn` runs on these arguments, and in its gradient.
 
     The program really runs, equation by equation, so that a host callback in it runs too. First the result; where that
@@ -39,24 +41,28 @@ def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
 
     Args:
         fn: any function, also jitted, vmapped or made by `jax.grad`; one that needs real values (a Python `if` on an
-            array) is run without tracing.
+            array) is run without tracing. What NumPy computes in it has no equations; the report says where.
         args, kwargs: its arguments; arrays and floats are traced, Python integers, strings and None stay as they are.
 
     Returns:
         A `NanReport`, which is true when something was found. Print it.
 
     Raises:
-        TypeError: `fn` is no function or does not take these arguments.
+        TypeError: `fn` is no function, does not take these arguments, or is given a `jax.ShapeDtypeStruct`.
+        RuntimeError: it was called inside `jax.jit`, `jax.vmap` or another transformation.
         Exception: whatever `fn` raises.
     """
     require_call("find_nan", fn, args, kwargs)
+    _require_values(args, kwargs)
     given = _arguments(fn, args, kwargs)
     bad = [name for name, value in given if is_bad(value)]
     forward = NanWatch()
-    result = _run(fn, args, kwargs, forward)
+    result, untraced = _run(fn, args, kwargs, forward)
     found = forward.reached + forward.masked
+    unseen = outside(fn, untraced)
     if forward.reached or any(is_bad(leaf) for leaf in jax.tree.leaves(result)):
-        return NanReport(found=_sides(fn, args, kwargs, found), bad_arguments=bad, result_is_finite=False)
+        found = [bad.from_outside() if unseen else bad for bad in _sides(fn, args, kwargs, found)]
+        return NanReport(found=found, bad_arguments=bad, result_is_finite=False, outside=unseen)
     finite, backward, note = _gradient(fn, args, kwargs, result, forward)
     return NanReport(
         found=_sides(fn, args, kwargs, found) + backward,
@@ -64,22 +70,44 @@ def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
         result_is_finite=True,
         gradient_is_finite=finite,
         gradient_note=note,
+        outside=unseen,
     )
 
 
-def _run(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], watch: NanWatch) -> Any:
+def _require_values(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    leaves = jax.tree.leaves((args, kwargs))
+    if compat.under_trace() or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+        raise RuntimeError(
+            _(
+                "`find_nan` was called while JAX traces or transforms a function, where arrays have no values yet: "
+                "call it outside of `jax.jit`, `jax.vmap` and `jax.grad`, on the whole function."
+            )
+        )
+    if any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves):
+        raise TypeError(
+            _(
+                "`find_nan` runs the program and was given a `jax.ShapeDtypeStruct`, which has no values: pass arrays, "
+                "such as those that led to the NaN."
+            )
+        )
+
+
+def _run(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], watch: NanWatch
+) -> tuple[Any, Exception | None]:
+    """Return the result, and the error that kept `fn` from being traced where it was run without."""
     try:
         staged = stage(fn, args, kwargs)
-    except Exception:  # run without tracing, the same call works or raises the user's own error
+    except Exception as error:  # run without tracing, the same call works or raises the user's own error
         watch.given(jax.tree.leaves((args, kwargs)))
         result = run_eagerly(fn, args, kwargs, watch)
         watch.finish(jax.tree.leaves(result))
-        return result
+        return result, error
     values = [jnp.asarray(value) for value in staged.arguments]
     watch.given(values)
     outputs = interpret.run(staged.jaxpr, values, watch)
     watch.finish(outputs)
-    return outputs
+    return outputs, None
 
 
 def _gradient(
@@ -102,7 +130,9 @@ def _gradient(
     watch = NanWatch()
     try:
         values = tuple(jnp.asarray(leaves[i]) for i in chosen)
-        gradient = _run(jax.grad(total, argnums=tuple(range(len(chosen)))), values, {}, watch)
+        gradient, _error = _run(jax.grad(total, argnums=tuple(range(len(chosen)))), values, {}, watch)
+    except jax.errors.TracerArrayConversionError:
+        return None, [], _("JAX has no derivative of what NumPy computes.")
     except Exception as error:  # no gradient: through a `while`, a callback, or a custom rule that has none
         return None, [], f"{type(error).__name__}: {error}".splitlines()[0]
     known = {(bad.primitive, bad.line, bad.loops) for bad in forward.reached + forward.masked}

@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import functools
+import itertools
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxguide import compat
 from jaxguide.arguments import array_type, describe, is_array_like
 from jaxguide.debug.captured import flushed
 from jaxguide.text import _, plural
@@ -37,7 +39,7 @@ class Recording(Mapping[str, Any]):
         Raises:
             KeyError: when nothing was recorded under that name.
         """
-        if self in _open:
+        if any(self in opened for opened in list(_open.values())):
             jax.effects_barrier()
         if name not in self._entries:
             raise KeyError(_no_such_name(name, list(self._entries)))
@@ -109,7 +111,8 @@ def recording() -> Iterator[Recording]:
 
     A function that was jitted and called before the block is traced anew at its first call in a block, with the
     recording in it. Later blocks find that program again, and calls outside find the one without. The block's own
-    thread records; a function compiled ahead of time (`lower().compile()`) records if it was lowered in a block.
+    thread records; threads that do so at the same time get their own values each, and need a trace each. A function
+    compiled ahead of time (`lower().compile()`) records if it was lowered in a block, whichever such thread calls it.
 
     Values come in program order. In `scan` and loops there is one entry for each step, and under `vmap` one for each
     row: a scan of 5 steps in a `vmap` of 3 rows gives 15 entries, step by step, so `.reshape(5, 3, ...)` sorts them.
@@ -126,7 +129,7 @@ def recording() -> Iterator[Recording]:
     recorded = Recording()
     with flushed():
         pass
-    with _context()(True), _opened(recorded), flushed():
+    with _opened(recorded), flushed():
         yield recorded
 
 
@@ -158,7 +161,9 @@ def record(name: str, value: Any, *, ordered: bool = True) -> None:
     """
     _require_arrays("record", name, value)
     if _records():
-        jax.debug.callback(functools.partial(_receive, name), jax.tree.map(_plain, value), ordered=ordered)
+        jax.debug.callback(
+            functools.partial(_receive, _context().value, name), jax.tree.map(_plain, value), ordered=ordered
+        )
 
 
 def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
@@ -215,34 +220,45 @@ def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
     return identity(value)
 
 
-_open: list[Recording] = []
+# The recordings of each thread that records, innermost last, by a number that callbacks carry: JAX may run them on
+# threads of its own. A number is used again when its thread has done, so that the programs with it serve the next one.
+_open: dict[int, list[Recording]] = {}
+_lock = threading.Lock()
 
 
 @contextlib.contextmanager
 def _opened(recorded: Recording) -> Iterator[None]:
-    _open.append(recorded)
+    with _lock:
+        context = _context()
+        number = context.value or next(n for n in itertools.count(1) if n not in _open)
+        _open.setdefault(number, []).append(recorded)
     try:
-        yield
+        with context(number):
+            yield
     finally:
-        _open.remove(recorded)
+        with _lock:
+            _open[number].remove(recorded)
+            if not _open[number]:
+                del _open[number]
 
 
 @functools.cache
 def _context() -> Any:
-    """Return the setting that stands in the key of JAX's caches and tells whether a recording is on.
+    """Return the setting that stands in the key of JAX's caches: the number of the thread that records, 0 for none.
 
     Made when the first recording begins: making it costs every function jitted before one new trace.
     """
-    return jax.make_user_context(default_value=False)
+    return jax.make_user_context(default_value=0)
 
 
 def _records() -> bool:
     return bool(_context.cache_info().currsize and _context().value)
 
 
-def _receive(name: str, value: Any) -> None:
-    if _open:  # a program compiled in a recording may run after it
-        _open[-1].add(name, jax.tree.map(np.array, value))  # copies, which the reader may write to
+def _receive(number: int, name: str, value: Any) -> None:
+    opened = _open.get(number)
+    if opened:  # a program compiled in a recording may run after it
+        opened[-1].add(name, jax.tree.map(np.array, value))  # copies, which the reader may write to
 
 
 def _plain(leaf: Any) -> Any:
@@ -276,6 +292,11 @@ def _types(value: Any) -> str:
 
 
 def _no_such_name(name: str, names: list[str]) -> str:
+    if not names and compat.under_trace():
+        return _(
+            "Nothing was recorded: the block is in a function that JAX traces, and runs before there are values. Open "
+            "`recording()` around the call of that function."
+        )
     if not names:
         return _(
             "Nothing was recorded: is there a `record({name!r}, ...)` in a function that was called in the block?"

@@ -5,6 +5,8 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from jaxguide.arguments import describe
 from jaxguide.text import _, plural
 from jaxguide.tracing.programs import Program, counted
@@ -113,9 +115,12 @@ def assert_max_equations(seen: Program, most: int) -> None:
         AssertionError: if there are more; the message names the line that has most of them.
     """
     _require_program("assert_max_equations", seen)
-    if isinstance(most, bool) or not isinstance(most, int):
+    if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
         raise TypeError(
-            _("`assert_max_equations` needs a whole number of equations and got {got}.").format(got=describe(most))
+            _(
+                "`assert_max_equations` needs the number of equations that you allow, 0 or more, and got {got}: write "
+                "`assert_max_equations(program(f, x), 10)`."
+            ).format(got=describe(most))
         )
     if seen.equations <= most:
         return
@@ -168,9 +173,10 @@ def _names(helper: str, seen: Any, primitives: Iterable[Any]) -> list[str]:
     for name, given in zip(names, primitives, strict=True):
         if not isinstance(name, str):
             raise TypeError(
-                _("`{helper}` needs the name of a primitive, such as 'scan', and got {got}.").format(
-                    helper=helper, got=describe(given)
-                )
+                _(
+                    "`{helper}` needs the name of a primitive, such as 'scan', and got {got}: give each name as a str "
+                    "of its own."
+                ).format(helper=helper, got=describe(given))
             )
         if given is name:
             _require_known(name, seen)

@@ -337,6 +337,8 @@ def _type(atom: Any) -> str:
 
 
 def _literal(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = int(value)  # JAX 0.12 keeps a `TypedInt`
     return str(value) if np.ndim(value) == 0 else array_type(value)
 
 

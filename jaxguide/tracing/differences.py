@@ -6,6 +6,7 @@ from types import MethodType
 from typing import Any, NamedTuple
 
 from jaxguide.text import _, plural
+from jaxguide.tracing.key_kinds import difference_of_keys
 from jaxguide.tracing.signatures import Argument, Leaf, Signature, function_key, name_of, same, short
 
 
@@ -17,8 +18,15 @@ class Difference(NamedTuple):
 
 
 def closest_differences(new: Signature, earlier: list[Signature]) -> list[Difference]:
-    """Return in what a call differs from that of the earlier ones that is most like it, the latest if several are."""
-    return min((differences(old, new) for old in reversed(earlier)), key=len)
+    """Return in what a call differs from that of the earlier ones that is most like it, the latest if several are.
+
+    Of an equal call whose trace failed that is what is said.
+    """
+    found, old = min(((differences(old, new), old) for old in reversed(earlier)), key=lambda pair: len(pair[0]))
+    if found or old.progress.finished:
+        return found
+    failed = _("the earlier trace of the same call failed, and JAX keeps a trace only when it is made to the end")
+    return [Difference(failed, _("correct what raised the error in the earlier call"))]
 
 
 def differences(old: Signature, new: Signature) -> list[Difference]:
@@ -165,6 +173,9 @@ def _layout(argument: Argument) -> str:
 
 
 def _of_leaves(place: str, old: Leaf, new: Leaf) -> Difference:
+    of_keys = difference_of_keys(place, old, new)
+    if of_keys is not None:
+        return Difference(*of_keys)
     old_shape, new_shape = (leaf.type.partition("[")[2].removesuffix("]") for leaf in (old, new))
     dtype = _common_dtype(old, new)
     if old_shape.count(",") != new_shape.count(",") or bool(old_shape) != bool(new_shape):

@@ -11,16 +11,15 @@ from jaxguide.arguments import describe, require_call
 from jaxguide.lines import Line, function_name, place_name
 from jaxguide.render import Drawing, Picture
 from jaxguide.render.svg import text_width
-from jaxguide.staging import is_traced_argument
 from jaxguide.text import _, plural
+from jaxguide.tracing.abstract import is_traced, staged
 from jaxguide.tracing.diagram import Row, folded, rows_of
-from jaxguide.tracing.programs import staged
 
 _MOST_ROWS = 40
 _ROW, _INDENT, _GAP, _WIDEST = 22, 18, 24, 46  # the last in characters
 
 
-def draw_program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Picture:
+def draw_program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Picture:
     """Draw the jaxpr of `fn` for the given arguments as text and SVG.
 
     Each row is one equation: what it makes, its primitive, what it takes, the type, and the line of yours that it
@@ -43,20 +42,21 @@ def draw_program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Picture:
 
     Args:
         fn: any function that can be traced.
-        args, kwargs: its arguments, as for `program`: arrays, keys and floats are traced, the rest stay static. Where
-            Python needs the value of one that is traced, the program is that for the values given, and says so.
+        args, kwargs: its arguments, as for `program`: arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, the
+            rest stay static. Where Python needs the value of one that is traced, the program is that for the values
+            given, and says so.
 
     Returns:
         A picture: `print` gives the text, a notebook shows the drawing, `.svg` is the drawing as a file's text.
 
     Raises:
-        TypeError: if `fn` is no function, or does not take these arguments.
+        TypeError: if `fn` is no function, does not take these arguments, or needs a value of a `ShapeDtypeStruct`.
         Exception: whatever `fn` raises while it is traced.
     """
     require_call("draw_program", fn, args, kwargs)
-    found = staged(fn, args, kwargs)
+    found = staged("draw_program", fn, args, kwargs)
     named = list(_named_arguments(fn, args, kwargs))
-    inputs = [name for name, value in named if is_traced_argument(value)] if found.arguments else []
+    inputs = [name for name, value in named if is_traced(value)] if found.arguments else []
     outputs = [jax.tree_util.keystr(path) for path, _leaf in jax.tree_util.tree_flatten_with_path(found.result)[0]]
     statics = [f"{name} = {_brief(value)}" for name, value in named if name not in inputs]
     rows = rows_of(found.jaxpr, inputs, outputs)

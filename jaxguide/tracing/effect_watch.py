@@ -50,7 +50,7 @@ class EffectWatch:
     """
 
     def __init__(self, holders: list[Holder], code: CodeType | None) -> None:
-        self.changes: dict[int, Change] = {}
+        self.changes: dict[tuple[int, str], Change] = {}  # of each holder its leak, and what else changed
         self.argument_changes: list[Change] = []
         self.calls: dict[tuple[str, Line], str] = {}
         self.printed: dict[Line | None, str] = {}
@@ -101,14 +101,19 @@ class EffectWatch:
         if self._lines > _MOST_LINES and not all_of_them:
             return
         for i, holder in enumerate(self._holders):
-            if i in self.changes and self.changes[i].kind == "leak":
+            leaked, noted = (i, "leak") in self.changes, (i, "change") in self.changes
+            if (holder.large or (leaked and noted)) and not all_of_them:
                 continue
-            if holder.large and not all_of_them:
+            if not holder.changed():
                 continue
-            if (i not in self.changes or all_of_them) and holder.changed():
-                self.changes[i] = _change(holder, self.changes[i].line if i in self.changes else self._line)
-            elif i in self.changes and holder.kind == "value" and (tracer := holder.tracer()) is not None:
-                self.changes[i] = _leak(holder, tracer, self._line)
+            if holder.kind == "value" and not leaked and (tracer := holder.tracer()) is not None:
+                self.changes[i, "leak"] = _leak(holder, tracer, self._line)
+                leaked = True
+            if leaked and not holder.changed_beside_tracers():
+                self.changes.pop((i, "change"), None)  # it was what became the leak
+            elif not noted or all_of_them:
+                line = self.changes[i, "change"].line if noted else self._line
+                self.changes[i, "change"] = _change(holder, line, leaked)
         for holder in list(self._arguments or ()):
             if holder.changed():
                 self._arguments.remove(holder)  # type: ignore[union-attr]
@@ -138,13 +143,10 @@ class EffectWatch:
             self.calls["file", line] = "input"
 
 
-def _change(holder: Holder, line: Line | None) -> Change:
+def _change(holder: Holder, line: Line | None, beside_tracers: bool) -> Change:
     if holder.kind == "random":
         return Change("random", holder.words, line)
-    tracer = holder.tracer()
-    if tracer is not None:
-        return _leak(holder, tracer, line)
-    return Change("change", holder.words, line, *holder.before_and_after())
+    return Change("change", holder.words, line, *holder.before_and_after(beside_tracers))
 
 
 def _leak(holder: Holder, tracer: tuple[str, Any], line: Line | None) -> Change:

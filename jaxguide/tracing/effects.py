@@ -62,7 +62,7 @@ class SideEffects:
         return len(self.effects)
 
 
-def side_effects(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> SideEffects:
+def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEffects:
     """Trace a function twice and report what it does beside computing its result: advice, never a mark.
 
     Reports tracers that outlive the trace (also by `jax.checking_leaks`); globals, closures, objects and containers
@@ -95,7 +95,8 @@ def side_effects(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> SideEffec
     Args:
         fn: any function that can be traced.
         args, kwargs: its arguments. If `fn` came from `jax.jit`, its static arguments are static and all others
-            traced; otherwise arrays, keys and floats are traced, and integers, strings, booleans and None stay static.
+            traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings,
+            booleans and None stay static.
 
     Returns:
         The side effects; printed, one sentence each.

@@ -9,14 +9,14 @@ from typing import Any
 
 import jax
 
-from jaxguide.staging import is_traced_argument
+from jaxguide.tracing.abstract import is_traced
 
 
 def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Return the jaxpr of a call, from a trace that runs the Python code of everything that the call reaches.
 
     A jitted function is traced by its own `trace`, so its static arguments stay static and all others are traced. For
-    any other function arrays, keys and floats are traced. Nothing is compiled, and no cache is cleared.
+    any other function see `is_traced`. Nothing is compiled, and no cache is cleared.
 
     >>> trace_anew(jax.jit(lambda x, n: x * n, static_argnums=1), (2.0, 3), {}).jaxpr.invars
     [Var(id=...):float32[]]
@@ -25,7 +25,7 @@ def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         Exception: whatever `fn` raises while it is traced.
     """
     if not is_jitted(fn):
-        return trace_until_error(fn, args, kwargs, lambda _, leaf: is_traced_argument(leaf))[0]
+        return trace_until_error(fn, args, kwargs, lambda _, leaf: is_traced(leaf))[0]
     jitted: Any = fn
     with nothing_remembered():
         return jitted.trace(*args, **kwargs).jaxpr
@@ -56,9 +56,9 @@ def trace_until_error(
     places = [i for i, leaf in enumerate(leaves) if traced(i, leaf)]
     caught: list[Exception] = []
 
-    def call(*values: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         filled = list(leaves)
-        for i, value in zip(places, values, strict=True):
+        for i, value in zip(places, jax.tree.leaves((args, kwargs)), strict=True):
             filled[i] = value
         positional, keywords = jax.tree.unflatten(structure, filled)
         try:
@@ -68,9 +68,23 @@ def trace_until_error(
             return ()
         return [leaf for leaf in jax.tree.leaves(out) if isinstance(leaf, jax.Array)]
 
+    vars(call)["__wrapped__"] = fn  # JAX's messages name it and its arguments
+    positional, keywords = _only(leaves, structure, places)
     with nothing_remembered():
-        jaxpr = jax.make_jaxpr(call)(*(leaves[i] for i in places))
+        jaxpr = jax.make_jaxpr(call)(*positional, **keywords)
     return jaxpr, caught[0] if caught else None
+
+
+def _only(leaves: list[Any], structure: Any, places: list[int]) -> Any:
+    """Return a call's arguments with None, which has no leaves, in place of all leaves but those at `places`."""
+    kept = set(places)
+    with contextlib.suppress(Exception):  # a pytree of the user's that is made of arrays only
+        positional, keywords = jax.tree.unflatten(
+            structure, [leaf if i in kept else None for i, leaf in enumerate(leaves)]
+        )
+        if len(jax.tree.leaves((positional, keywords))) == len(places):
+            return positional, keywords
+    return [leaves[i] for i in places], {}
 
 
 _NUMBERS = itertools.count()

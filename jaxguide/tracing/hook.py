@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, Protocol
 
@@ -16,6 +17,13 @@ from jaxguide.frames import is_library, is_own
 _COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 
 
+@dataclass(eq=False)
+class Progress:
+    """How far a trace is: `finished` is false from its beginning to its end, and stays so when it fails."""
+
+    finished: bool = True
+
+
 class JitTrace(NamedTuple):
     """A trace that `jax.jit` is about to make.
 
@@ -25,6 +33,7 @@ class JitTrace(NamedTuple):
         options: an object that is the same one for calls of one jitted function.
         static_argnums, static_argnames: which arguments are static.
         direct: whether the jitted function was called by other code than JAX's own.
+        progress: tells later on whether it was made to its end.
     """
 
     function: Callable[..., Any]
@@ -34,6 +43,7 @@ class JitTrace(NamedTuple):
     static_argnums: tuple[int, ...]
     static_argnames: tuple[str, ...]
     direct: bool = True
+    progress: Progress = Progress()
 
 
 class Listener(Protocol):
@@ -80,7 +90,8 @@ def traced_frame(frame: FrameType | None) -> JitTrace | None:
     options = values.get(place.options)
     argnums, argnames = compat.static_arguments(options)
     args, kwargs = values.get(place.args), values.get(place.kwargs)
-    return JitTrace(values[place.function], args, kwargs, options, argnums, argnames, _is_direct(frame, place))
+    direct = _is_direct(frame, place)
+    return JitTrace(values[place.function], args, kwargs, options, argnums, argnames, direct, Progress())
 
 
 def _is_direct(frame: FrameType, place: "_Place") -> bool:
@@ -120,24 +131,47 @@ def _monitor_traces() -> bool:
         return False
     code = _place().code
     monitoring.use_tool_id(tool, "jaxguide")
-    monitoring.register_callback(tool, monitoring.events.PY_START, lambda code, _: _tell(sys._getframe(1)))
-    monitoring.set_local_events(tool, code, monitoring.events.PY_START)
+    events = monitoring.events
+    monitoring.register_callback(tool, events.PY_START, lambda code, _: _tell(sys._getframe(1)))
+    # It comes at the end of what was traced, and not when an exception leaves it.
+    monitoring.register_callback(tool, events.PY_RETURN, lambda code, *_: _end(sys._getframe(1)))
+    monitoring.set_local_events(tool, code, events.PY_START | events.PY_RETURN)
     return True
 
 
-def _called(frame: FrameType, event: str, _: Any) -> None:
+def _called(frame: FrameType, event: str, returned: Any) -> None:
     """Hear, as a profiler, of each call of a Python function."""
-    if event == "call" and frame.f_code is _place().code:
-        _tell(frame)
+    if frame.f_code is _place().code:
+        if event == "call":
+            _tell(frame)
+        elif event == "return" and returned is not None:  # None when an exception leaves it
+            _end(frame)
 
 
 def _tell(frame: FrameType) -> None:
+    _running().pop(id(frame), None)
     if not _listeners():
         return
     trace = traced_frame(frame)
     if trace is not None:
+        trace.progress.finished = False
+        _running()[id(frame)] = trace.progress
         for listener in _listeners():
             listener.traced(trace)
+
+
+def _end(frame: FrameType) -> None:
+    progress = _running().pop(id(frame), None)
+    if progress is not None:
+        progress.finished = True
+
+
+def _running() -> dict[int, Progress]:
+    """Return what this thread traces, by the ids of JAX's frames: a failed one is left until its id comes again."""
+    if not hasattr(_thread, "running"):
+        _thread.running = {}
+    running: dict[int, Progress] = _thread.running
+    return running
 
 
 def _set_profiler(previous: Any) -> None:

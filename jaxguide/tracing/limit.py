@@ -9,11 +9,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.arguments import describe, require_function
+from jaxguide.arguments import describe
 from jaxguide.lines import calling_line
 from jaxguide.text import _, plural
 from jaxguide.tracing.differences import Difference, closest_differences
-from jaxguide.tracing.hook import JitTrace, frame_of_trace, hearing, traced_frame
+from jaxguide.tracing.hook import JitTrace, Progress, frame_of_trace, hearing, traced_frame
 from jaxguide.tracing.signatures import Signature, function_key, name_of, signature
 from jaxguide.tracing.traces import is_jitted
 from jaxguide.tracing.watch import Retrace
@@ -68,20 +68,36 @@ def max_traces(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         TooManyTracesError: when the function is traced more than `n` times.
         TypeError: if `n` is no number, or what is decorated is no function.
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
         raise TypeError(
             _(
-                "`max_traces` needs the number of traces that you allow and got {got}: write `@max_traces(1)` above "
-                "the function."
+                "`max_traces` needs the number of traces that you allow, 0 or more, and got {got}: write "
+                "`@max_traces(1)` above the function."
             ).format(got=describe(n))
         )
+    allowed = int(n)
 
-    def decorate(fn: Callable[..., Any]) -> Callable[..., Any]:
-        require_function("max_traces", fn)
+    def decorate(*given: Callable[..., Any]) -> Callable[..., Any]:
+        _require_one_function(allowed, given)
+        (fn,) = given
         jitted = _jitted_part(fn)
-        return _below_jit(fn, _Limit(fn, n)) if jitted is None else _LimitedJit(fn, jitted, n)
+        return _below_jit(fn, _Limit(fn, allowed)) if jitted is None else _LimitedJit(fn, jitted, allowed)
 
     return decorate
+
+
+def _require_one_function(n: int, given: tuple[Any, ...]) -> None:
+    if len(given) == 1 and callable(given[0]) and not isinstance(given[0], type):
+        return
+    got = _("nothing") if not given else describe(given[0])
+    if len(given) > 1:
+        got = plural("{count} argument", "{count} arguments", len(given))
+    raise TypeError(
+        _(
+            "`@max_traces({n})` stands above one function or method and got {got}: write it above the `def`, or "
+            "`limited = max_traces({n})(f)`, and call what it returns as you would `f`."
+        ).format(n=n, got=got)
+    )
 
 
 class _Limit:
@@ -125,7 +141,8 @@ class _Limit:
         found = closest_differences(whole, [one for _call, one in earlier if one is not None])
         if not found:
             twice = _(
-                "its call has nothing new: its body runs more than once in one trace, or JAX's caches were cleared"
+                "its call has nothing new: its body runs more than once in one trace, the trace before failed, or "
+                "JAX's caches were cleared"
             )
             return [Difference(twice, _("allow more traces, or limit the jitted function that it is part of"))]
         part = _("it is part of {whole}, and there {reason}")
@@ -184,11 +201,16 @@ def _below_jit(fn: Callable[..., Any], limit: _Limit) -> Callable[..., Any]:
         if whole is not None:
             key = function_key(limited)
             if function_key(whole.function)[-len(key) :] == key:  # `limited` itself, or made of it as by `jax.vmap`
-                error = limit.add(whole)
+                call, error = whole, limit.add(whole)
             else:
-                error = limit.add(_call(limited, args, kwargs), whole)
+                call = _call(limited, args, kwargs)
+                error = limit.add(call, whole)
             if error is not None:
                 raise error
+            call.progress.finished = False
+            result = fn(*args, **kwargs)
+            call.progress.finished = True
+            return result
         return fn(*args, **kwargs)
 
     return limited
@@ -198,7 +220,7 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     """Describe a call that is part of a trace as if it were one of a jitted function."""
     static_argnums = tuple(i for i, value in enumerate(args) if _is_static(value))
     static_argnames = tuple(name for name, value in kwargs.items() if _is_static(value))
-    return JitTrace(function, args, kwargs, None, static_argnums, static_argnames)
+    return JitTrace(function, args, kwargs, None, static_argnums, static_argnames, progress=Progress())
 
 
 def _is_static(value: Any) -> bool:

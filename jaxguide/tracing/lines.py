@@ -13,8 +13,8 @@ import jax
 from jaxguide.arguments import require_call
 from jaxguide.lines import Line, frames_of_traceback, function_name
 from jaxguide.render import Picture
-from jaxguide.staging import is_traced_argument
 from jaxguide.text import _
+from jaxguide.tracing.abstract import is_traced
 from jaxguide.tracing.fresh import codes_within, is_jitted, trace_anew, trace_until_error, written_function
 from jaxguide.tracing.line_rows import Row, make_rows, primitives_by_statement
 from jaxguide.tracing.line_view import view_html, view_text
@@ -38,7 +38,7 @@ class LineByLine(Picture):
     error: str | None = None
 
 
-def show_lines(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> LineByLine:
+def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLine:
     """Show a function line by line: what is static, what is traced, and what went into the program.
 
     Calls `fn` once with tracers, as `jax.jit` would, and watches it with `sys.settrace`: a debugger's or coverage's own
@@ -74,7 +74,8 @@ def show_lines(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> LineByLine:
         fn: a function written in a file or a notebook cell: plain, a method, jitted, decorated, or transformed (under
             `jax.vmap` and `jax.grad` its own code is shown, with the types it has there).
         args, kwargs: its arguments. If `fn` came from `jax.jit`, its static arguments are static and all others
-            traced; otherwise arrays, keys and floats are traced, and integers, strings, booleans and None stay static.
+            traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings,
+            booleans and None stay static.
 
     Returns:
         What to print or display; `.rows` holds the same as plain data.
@@ -115,6 +116,13 @@ def show_lines(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> LineByLine:
 
 
 def _written(fn: Callable[..., Any]) -> tuple[FunctionType, Source]:
+    if isinstance(fn, type):
+        raise TypeError(
+            _(
+                "`show_lines` needs a function, and `{name}` is a class: pass one of its methods, or a function that "
+                "makes the object and uses it."
+            ).format(name=fn.__name__)
+        )
     function = written_function(fn)
     if function is None:
         raise TypeError(
@@ -123,6 +131,13 @@ def _written(fn: Callable[..., Any]) -> tuple[FunctionType, Source]:
             )
         )
     source = read_source(function)
+    if source is None and function.__name__ == "<lambda>":
+        raise ValueError(
+            _(
+                "`show_lines` cannot tell where the source of this lambda is: give it a line of its own in a file or "
+                "notebook cell, or write it with `def`."
+            )
+        )
     if source is None:
         raise ValueError(
             _(
@@ -134,7 +149,7 @@ def _written(fn: Callable[..., Any]) -> tuple[FunctionType, Source]:
 
 
 def _is_traced(_number: int, leaf: Any) -> bool:
-    return is_traced_argument(leaf)
+    return is_traced(leaf)
 
 
 def _again(fn: Any, args: Any, kwargs: Any, traced: dict[str, bool]) -> Any:

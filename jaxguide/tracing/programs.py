@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,8 +13,8 @@ from jaxguide import compat
 from jaxguide.arguments import require_call
 from jaxguide.interpret import called_jaxpr, inner_jaxprs
 from jaxguide.lines import Line, function_name, lines_of_equation
-from jaxguide.staging import Staged, stage
 from jaxguide.text import _, plural
+from jaxguide.tracing.abstract import staged
 
 
 class Output(NamedTuple):
@@ -142,7 +142,7 @@ def counted(primitives: dict[str, int]) -> str:
     return ", ".join(name if count == 1 else f"{count} {name}" for name, count in primitives.items())
 
 
-def program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Program:
+def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
     """Describe the jaxpr of `fn` for the given arguments.
 
     Rests on `jax.make_jaxpr`. `Compiled.cost_analysis` is no substitute for `matmul_flops`: it counts the body of a
@@ -162,16 +162,16 @@ def program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Program:
 
     Args:
         fn: any function that can be traced.
-        args, kwargs: its arguments. Arrays, keys and floats are traced; Python integers, strings, booleans and None
-            stay as they are. Where Python needs the value of one that is traced, as `if x > 0` does, the program is
-            that for the values given, and says so.
+        args, kwargs: its arguments. Arrays, keys, floats and `jax.ShapeDtypeStruct` are traced; Python integers,
+            strings, booleans and None stay as they are. Where Python needs the value of one that is traced, as
+            `if x > 0` does, the program is that for the values given, and says so.
 
     Raises:
-        TypeError: if `fn` is no function, or does not take these arguments.
+        TypeError: if `fn` is no function, does not take these arguments, or needs a value of a `ShapeDtypeStruct`.
         Exception: whatever `fn` raises while it is traced.
     """
     require_call("program", fn, args, kwargs)
-    found = staged(fn, args, kwargs)
+    found = staged("program", fn, args, kwargs)
     jaxpr = found.jaxpr
     plain, _consts = compat.jaxpr_parts(jaxpr)
     lines: dict[Line | None, Counter[str]] = {}
@@ -193,25 +193,6 @@ def program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Program:
         needs_values=found.needs_values,
         name=function_name(fn),
     )
-
-
-def staged(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
-    """Trace a function with its arrays traced, or with every argument as a value where it needs their values.
-
-    >>> staged(lambda x: x if x > 0 else -x, (2.0,), {}).arguments
-    ()
-
-    Raises:
-        Exception: whatever `fn` raises while it is traced.
-    """
-    try:
-        return stage(fn, args, kwargs)
-    except (jax.errors.JAXTypeError, jax.errors.JAXIndexError):
-        # A function that needs an argument's value has a program for that value.
-        try:
-            return stage(fn, args, kwargs, concrete=True)
-        except Exception as second:
-            raise second from None
 
 
 def _equations(jaxpr: Any, outer: Line | None = None) -> Iterator[tuple[Any, Line | None]]:

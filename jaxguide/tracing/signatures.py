@@ -12,7 +12,7 @@ import jax
 from jaxguide.arguments import array_type, describe
 from jaxguide.lines import Line, function_name
 from jaxguide.text import _
-from jaxguide.tracing.hook import JitTrace
+from jaxguide.tracing.hook import JitTrace, Progress
 
 
 class Leaf(NamedTuple):
@@ -65,12 +65,14 @@ class Signature:
         options: stands for the options of `jax.jit`.
         arguments: by the names of the function's parameters.
         settings: the values of JAX's configuration.
+        progress: whether the trace was made to its end.
     """
 
     function: Callable[..., Any]
     options: Any
     arguments: dict[str, Argument]
     settings: dict[str, Any]
+    progress: Progress
 
 
 def signature(trace: JitTrace) -> Signature:
@@ -83,7 +85,7 @@ def signature(trace: JitTrace) -> Signature:
         static = position in static_argnums or name in trace.static_argnames
         found[name] = _argument(value, static, named=position is None)
     settings = {name: getattr(jax.config, name, None) for name in jax.config.values}
-    return Signature(function, trace.options, found, settings)
+    return Signature(function, trace.options, found, settings, trace.progress)
 
 
 def function_key(function: Any) -> tuple[Any, ...]:

@@ -69,11 +69,36 @@ class Holder:
                 return found
         return None
 
-    def before_and_after(self) -> tuple[str, str]:
-        """Describe its content at the start and now in a few words; of a dictionary only what differs."""
+    def changed_beside_tracers(self) -> bool:
+        """Tell of a container or object with a new tracer in it whether something else changed too."""
+        before, now = self.before, self.read()
+        if isinstance(before, dict) and isinstance(now, dict):
+            return bool(before.keys() - now.keys()) or any(
+                not _has_tracer(value) and not (key in before and _same(before[key], value))
+                for key, value in now.items()
+            )
+        if type(before) is not type(now) or not isinstance(now, tuple | frozenset):
+            return False
+        old = {id(item) for item in before}
+        plain = [item for item in now if id(item) in old or not _has_tracer(item)]
+        fresh = (item for item in plain if id(item) not in old)
+        return (
+            len(now) < len(before)
+            or len(plain) > len(before)
+            or any(not any(_same(item, other) for other in before) for item in fresh)
+        )
+
+    def before_and_after(self, beside_tracers: bool = False) -> tuple[str, str]:
+        """Describe its content at the start and now in a few words; of a dictionary only what differs.
+
+        Args:
+            beside_tracers: leave out what a dictionary's new tracers are stored as.
+        """
         before, after = self.before, self.read()
         if isinstance(before, dict) and isinstance(after, dict):
             same = {key for key in before.keys() & after.keys() if _same(before[key], after[key])}
+            if beside_tracers:
+                same |= {key for key, value in after.items() if _has_tracer(value)}
             before, after = ({k: v for k, v in content.items() if k not in same} for content in (before, after))
         return self._text(before), self._text(after)
 
@@ -119,6 +144,10 @@ def _same(one: Any, two: Any) -> bool:
     if isinstance(one, bool | int | float | complex | str | bytes | np.generic):
         return repr(one) == repr(two)
     return False
+
+
+def _has_tracer(value: Any) -> bool:
+    return _find_tracer("", value, 0) is not None
 
 
 def _find_tracer(name: str, value: Any, depth: int) -> tuple[str, Any] | None:

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import jax
 
+from jaxguide.arguments import describe, require_function
 from jaxguide.frames import is_library
+from jaxguide.text import _
 from jaxguide.tracing.hook import JitTrace, hearing
 
 
@@ -39,8 +41,11 @@ def trace_counts(fn: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], Ma
         One count for each call.
 
     Raises:
+        TypeError: `fn` is no function, or `calls` are no pairs of arguments.
         Exception: whatever a call raises.
     """
+    require_function("trace_counts", fn, "trace_counts(f, [((x,), {})])")
+    _require_calls(calls)
     reached = list(jitted_functions(fn))
     clear_caches(fn)
     counts = []
@@ -50,6 +55,27 @@ def trace_counts(fn: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], Ma
             jax.block_until_ready(fn(*args, **kwargs))
         counts.append(TraceCount(watch.traces, watch.compiles()))
     return counts
+
+
+def _require_calls(calls: Any) -> None:
+    many = isinstance(calls, list | tuple)
+    wrong = [one for one in calls if not _is_call(one)] if many else [calls]
+    if wrong:
+        raise TypeError(
+            _(
+                "`trace_counts` needs for each call its positional arguments in a tuple and its keyword arguments in a "
+                "dict, and got {got}: write `trace_counts(f, [((x,), {{}}), ((y,), {{}})])`."
+            ).format(got=describe(wrong[0]))
+        )
+
+
+def _is_call(value: Any) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and len(value) == 2
+        and isinstance(value[0], list | tuple)
+        and isinstance(value[1], Mapping)
+    )
 
 
 def clear_caches(fn: Callable[..., Any]) -> None:

@@ -11,7 +11,7 @@ from jaxguide.frames import is_library
 from jaxguide.lines import Line, calling_line, function_name
 from jaxguide.text import _, plural
 from jaxguide.tracing.differences import Difference, closest_differences
-from jaxguide.tracing.hook import JitTrace, hearing
+from jaxguide.tracing.hook import JitTrace, Progress, hearing
 from jaxguide.tracing.signatures import Signature, function_key, name_of, signature
 from jaxguide.tracing.traces import is_jitted, is_users
 
@@ -26,7 +26,7 @@ class Retrace:
         function: the function's name as it is printed, with its backticks.
         line: the user's line whose call led to it; None where there is none.
         differences: in what the call differs from the earlier one that is most like it, and the remedy for each;
-            empty where the call is the same and JAX had forgotten the trace.
+            empty where the call is the same and JAX had forgotten the trace (of one that failed, that is said).
     """
 
     function: str
@@ -117,7 +117,9 @@ class Traces:
         for one in self.functions:
             if one.name.strip("`") == name:
                 return one
-        seen = ", ".join(one.name for one in self.functions) or _("no function")
+        if not self.functions:
+            raise KeyError(_("`{name}` was not traced: nothing was, in this block.").format(name=name))
+        seen = ", ".join(one.name for one in self.functions)
         raise KeyError(_("`{name}` was not traced; traced were: {seen}.").format(name=name, seen=seen))
 
     def __iter__(self) -> Iterator[FunctionTraces]:
@@ -179,7 +181,7 @@ class _Watch:
         self.report = Traces()
         self._found: dict[tuple[Any, ...], FunctionTraces] = {}
         self._seen: dict[tuple[Any, ...], list[Signature]] = {}
-        self._uncompiled: dict[tuple[Any, ...], int] = {}
+        self._uncompiled: dict[tuple[Any, ...], list[Progress]] = {}
 
     def traced(self, trace: JitTrace) -> None:
         if not _is_users_trace(trace):
@@ -187,7 +189,7 @@ class _Watch:
         key = function_key(trace.function)
         found = self._of(trace.function)
         found.traces += 1
-        self._uncompiled[key] = self._uncompiled.get(key, 0) + 1
+        self._uncompiled.setdefault(key, []).append(trace.progress)
         new = signature(trace)
         earlier = self._seen.setdefault(key, [])
         if earlier:
@@ -201,10 +203,12 @@ class _Watch:
         key = function_key(function)
         found = self._of(function)
         found.compiles += 1
-        if self._uncompiled.get(key, 0):
-            self._uncompiled[key] -= 1
-        else:
+        waiting = self._uncompiled.get(key, [])
+        traced = next((progress for progress in waiting if progress.finished), None)
+        if traced is None:
             found.recompiles.append(calling_line())
+        else:
+            waiting.remove(traced)
 
     def forget(self) -> None:
         """Let go of the functions and static values that were compared."""

@@ -1,0 +1,96 @@
+"""Trace a function for a description of its program, from arrays or from their shapes and dtypes alone."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxguide.arguments import describe
+from jaxguide.lines import function_name
+from jaxguide.staging import Staged, is_traced_argument, stage
+from jaxguide.text import _
+
+
+def is_traced(leaf: Any) -> bool:
+    """Tell whether an argument is traced: what `is_traced_argument` says, and `jax.ShapeDtypeStruct`.
+
+    >>> is_traced(1.0), is_traced(jax.ShapeDtypeStruct((3,), "float32")), is_traced(3)
+    (True, True, False)
+    """
+    if isinstance(leaf, np.ndarray | np.generic):
+        return _is_jax_type(leaf)  # not an array of strings, for instance
+    return isinstance(leaf, jax.ShapeDtypeStruct) or is_traced_argument(leaf)
+
+
+def _is_jax_type(value: Any) -> bool:
+    try:
+        jax.typeof(value)
+    except TypeError:
+        return False
+    return True
+
+
+def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
+    """Trace a function with its arrays traced, or with every argument as a value where it needs their values.
+
+    >>> staged("program", lambda x: x if x > 0 else -x, (2.0,), {}).arguments
+    ()
+    >>> staged("program", jax.numpy.sin, (jax.ShapeDtypeStruct((3,), "float32"),), {}).jaxpr.in_avals
+    [ShapedArray(float32[3])]
+
+    Args:
+        helper: the name of the public function that the user called.
+        fn, args, kwargs: the call; see `is_traced`.
+
+    Raises:
+        TypeError: `fn` returns something that is no array, or a value is needed of a `jax.ShapeDtypeStruct`.
+        Exception: whatever `fn` raises while it is traced.
+    """
+    abstract = any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in jax.tree.leaves((args, kwargs)))
+
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        result = fn(*args, **kwargs)
+        wrong = next((leaf for leaf in jax.tree.leaves(result) if not _is_jax_type(leaf)), None)
+        if wrong is not None:
+            raise TypeError(
+                _(
+                    "`{helper}` needs a function that returns arrays, numbers, or a pytree of them, and `{name}` "
+                    "returned {got}: return only what JAX can compute."
+                ).format(helper=helper, name=function_name(fn), got=describe(wrong))
+            )
+        return result
+
+    try:
+        return _stage(checked, args, kwargs)
+    except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
+        if abstract and isinstance(error, jax.errors.UnexpectedTracerError):
+            raise
+        if abstract:
+            raise TypeError(
+                _(
+                    "`{helper}` was given a `jax.ShapeDtypeStruct`, which has no values, and Python needs the value of "
+                    "an argument of `{name}` ({error}): pass arrays, such as `jnp.ones`."
+                ).format(helper=helper, name=function_name(fn), error=type(error).__name__)
+            ) from error
+        # A function that needs an argument's value has a program for that value.
+        try:
+            return stage(checked, args, kwargs, concrete=True)
+        except Exception as second:
+            raise second from None
+
+
+def _stage(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
+    leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
+    places = [i for i, leaf in enumerate(leaves) if is_traced(leaf)]
+
+    def call(*values: Any) -> Any:
+        filled = list(leaves)
+        for i, value in zip(places, values, strict=True):
+            filled[i] = value
+        positional, keywords = jax.tree.unflatten(structure, filled)
+        return fn(*positional, **keywords)
+
+    arguments = tuple(leaves[i] for i in places)
+    jaxpr, result = jax.make_jaxpr(call, return_shape=True)(*arguments)
+    return Staged(jaxpr, arguments, result)
