@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from jaxguide import compat
 from jaxguide.arguments import describe
 from jaxguide.callbacks.calling import HostCall
 from jaxguide.callbacks.derivative import derivatives
@@ -60,7 +61,8 @@ def host_function(
         out: what comes back: a `jax.ShapeDtypeStruct`, an array like it, a pytree of them, or a function that makes one
             from the arguments' `jax.ShapeDtypeStruct`s, such as `lambda a, b: a`. Needed unless `elementwise`, where
             the shape is that to which the arguments broadcast, the dtype is the arguments' promoted to floating point,
-            and `out` may be another dtype, such as `bool`, or a pytree of dtypes.
+            and `out` may be another dtype, such as `bool`, or a pytree of dtypes. Where it is left out and no argument
+            is a float, `fn` gets booleans as float64 and short integers as int32: NumPy would compute in float16.
         vmap_method: how `jax.vmap` calls `fn`, as in `jax.pure_callback`: "sequential" once for each row,
             "sequential_unrolled" the same without a loop, "expand_dims" and "broadcast_all" once for all rows with an
             axis in front of every argument (of size 1, or repeated, where an argument is not mapped). Defaults to
@@ -153,15 +155,22 @@ class HostFunction:
         Raises:
             DerivativeError: some argument's derivative is wrong; names it, where, and by how much.
             TypeError: no derivative was given.
+            RuntimeError: it was called inside `jax.jit`, `jax.vmap` or another transformation.
         """
+        if compat.under_trace():
+            raise RuntimeError(
+                _(
+                    "`{name}.verify` was called while JAX traces or transforms a function, where arrays have no values "
+                    "yet: call it outside of `jax.jit`, `jax.vmap` and `jax.grad`, with values."
+                ).format(name=self._host.name)
+            )
         return verify(self, self._fn, self._derivatives, self._host.arguments(args, {}), rtol)
 
     def __repr__(self) -> str:
         return _("<host function {name}>").format(name=self._host.name)
 
     def _on_host(self, *args: Any) -> Any:
-        checked, out = self._host.promise(args)
-        return jax.pure_callback(checked, out, *args, vmap_method=self._vmap_method)
+        return self._host.on_host(functools.partial(jax.pure_callback, vmap_method=self._vmap_method), args)
 
     def _jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         out = self._call(*primals)

@@ -100,8 +100,7 @@ class IOFunction:
         return _("<IO function {name}>").format(name=self._host.name)
 
     def _call(self, *args: Any) -> Any:
-        checked, out = self._host.promise(args)
-        return io_callback(checked, out, *args, ordered=self._ordered)
+        return self._host.on_host(functools.partial(io_callback, ordered=self._ordered), args)
 
 
 def watch_value(value: Any, fn: Callable[[Any], Any] = print, *, ordered: bool = False) -> Any:
