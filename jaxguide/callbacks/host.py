@@ -126,7 +126,7 @@ class HostFunction:
         self._call = jax.custom_jvp(self._on_host)
         self._call.defjvp(self._jvp, symbolic_zeros=True)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the host function with arrays; see `host_function`."""
         return self._host.run(self._call, self._host.arguments(args, kwargs))
 

@@ -77,7 +77,7 @@ class IOFunction:
         self._host = host
         self._ordered = ordered
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function with arrays; see `io_function`."""
         try:
             return self._host.run(self._call, self._host.arguments(args, kwargs))
