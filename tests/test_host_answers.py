@@ -7,7 +7,7 @@ import pytest
 import scipy.special
 
 from jaxguide import compat
-from jaxguide.callbacks import HostFunctionError, bessel_jv, host_function, io_function
+from jaxguide.callbacks import HostFunctionError, bessel_jv, host_function, io_function, watch_value
 
 X = np.linspace(0.5, 2.0, 3, dtype=np.float32)
 STRUCT = jax.ShapeDtypeStruct
@@ -159,7 +159,55 @@ class TestBooleansAndShortIntegers:
                 host_function(np.logical_not, elementwise=True)(x)
 
 
+ANSWERS = {
+    "text, named": (
+        lambda: host_function(twice, elementwise=True)("a"),
+        "`twice` needs an array or a number as `x` and got the str 'a': only arrays go to the host, so fix it before, "
+        "in `functools.partial(twice, x='a')`.",
+    ),
+    "text, by position": (
+        lambda: host_function(np.sin, elementwise=True)("a"),
+        "`sin` needs an array or a number as argument 1 and got the str 'a': only arrays go to the host, so fix it "
+        "before, in a function of the arrays alone.",
+    ),
+    "a name that is not there": (
+        lambda: host_function(twice, elementwise=True)(y=1.0),
+        "`twice(x)` cannot be called with 1 argument: got an unexpected keyword argument 'y'.",
+    ),
+    "a key to watch": (
+        lambda: watch_value({"key": jax.random.key(0)}),
+        "`watch_value` runs on the host, where PRNG keys are unknown: pass `jax.random.key_data(key)`.",
+    ),
+    "a watcher of two values": (
+        lambda: watch_value(1.0, lambda a, b: None),
+        "`watch_value` calls `<lambda>` with the value and nothing else: missing a required argument: 'b'.",
+    ),
+    "text as tolerance": (
+        lambda: bessel_jv.verify(1, 2.0, rtol="small"),
+        "`rtol` of `bessel_jv.verify` is the str 'small': give a number that is not negative, such as 1e-4.",
+    ),
+    "a negative tolerance": (
+        lambda: bessel_jv.verify(1, 2.0, rtol=-1),
+        "`rtol` of `bessel_jv.verify` is the int -1: give a number that is not negative, such as 1e-4.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), ANSWERS.values(), ids=ANSWERS)
+def test_a_bad_argument_is_one_sentence(call, message):
+    assert message_of(call) == message
+
+
+def test_a_vmap_method_that_resembles_none_gets_no_proposal():
+    message = message_of(lambda: host_function(twice, elementwise=True, vmap_method=3), kind=ValueError)
+    assert message.startswith("`vmap_method` of `twice` is the int 3: choose one of 'sequential', ")
+    assert "Did you mean" not in message
+
+
 class TestVerify:
+    def test_arguments_may_be_named(self):
+        assert str(bessel_jv.verify(z=2.0, v=1)) == str(bessel_jv.verify(1, 2.0))
+
     @pytest.mark.parametrize("transform", [jax.jit, jax.vmap, jax.grad, jax.checkpoint, jax.make_jaxpr])
     def test_in_a_trace_it_says_where_to_call_it(self, transform):
         f = host_function(np.sin, elementwise=True, derivative=jnp.cos)

@@ -45,22 +45,22 @@ class HostCall:
         bound = self.parameters.bind(args, kwargs)
         for i, arg in enumerate(bound):
             for leaf in [arg] if self.elementwise else jax.tree.leaves(arg):
-                argument = self.parameters.name_of(i).strip("`")
+                argument = self.parameters.name_of(i)
                 if isinstance(leaf, str):
+                    named = argument.startswith("`")
+                    example = f"functools.partial({self.name}, {argument.strip('`')}={leaf!r})"
                     raise TypeError(
                         _(
-                            "`{name}` needs an array or a number as `{argument}` and got the str {value!r}: only "
-                            "arrays go to the host, so fix it before, as in "
-                            "`host_function(functools.partial({name}, {argument}={value!r}), ...)`."
-                        ).format(name=self.name, argument=argument, value=leaf)
+                            "`{name}` needs an array or a number as {argument} and got the str {value!r}: only arrays "
+                            "go to the host, so fix it before, in {example}."
+                        ).format(
+                            name=self.name,
+                            argument=argument,
+                            value=leaf,
+                            example=f"`{example}`" if named else _("a function of the arrays alone"),
+                        )
                     )
-                require_array(self.name, argument, leaf)
-                if isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
-                    raise TypeError(
-                        _(
-                            "`{name}` runs on the host, where PRNG keys are unknown: pass `jax.random.key_data(key)`."
-                        ).format(name=self.name)
-                    )
+                require_host_array(self.name, argument.strip("`"), leaf)
         return bound
 
     def promise(self, args: Sequence[Any]) -> tuple[Checked, Any]:
@@ -99,6 +99,22 @@ class HostCall:
         """
         checked, out = self.promise(args)
         return jax.block_until_ready(callback(checked, out, *jax.block_until_ready(args)))
+
+
+def require_host_array(helper: str, name: str, value: Any) -> None:
+    """Raise TypeError unless `value` is an array or a number that can cross to the host.
+
+    >>> require_host_array("watch_value", "value", jax.random.key(0))
+    Traceback (most recent call last):
+    TypeError: `watch_value` runs on the host, where PRNG keys are unknown: pass `jax.random.key_data(key)`.
+    """
+    require_array(helper, name, value)
+    if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.extended):
+        raise TypeError(
+            _("`{name}` runs on the host, where PRNG keys are unknown: pass `jax.random.key_data(key)`.").format(
+                name=helper
+            )
+        )
 
 
 class _Failures:

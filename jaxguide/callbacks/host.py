@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxguide import compat
 from jaxguide.arguments import describe
@@ -111,12 +112,11 @@ class HostFunction:
                 ).format(name=name)
             )
         if vmap_method is not None and vmap_method not in VMAP_METHODS:
-            near = difflib.get_close_matches(str(vmap_method), VMAP_METHODS, 1, 0.0)[0]
-            raise ValueError(
-                _("`vmap_method` of `{name}` is {got}: choose one of {methods}. Did you mean {near!r}?").format(
-                    name=name, got=describe(vmap_method), methods=", ".join(map(repr, VMAP_METHODS)), near=near
-                )
+            near = difflib.get_close_matches(str(vmap_method), VMAP_METHODS, 1)
+            text = _("`vmap_method` of `{name}` is {got}: choose one of {methods}.").format(
+                name=name, got=describe(vmap_method), methods=", ".join(map(repr, VMAP_METHODS))
             )
+            raise ValueError(text + (" " + _("Did you mean {near!r}?").format(near=near[0]) if near else ""))
         functools.update_wrapper(self, fn)
         self.__name__ = name
         self._host = host
@@ -130,7 +130,7 @@ class HostFunction:
         """Call the host function with arrays; see `host_function`."""
         return self._host.run(self._call, self._host.arguments(args, kwargs))
 
-    def verify(self, *args: Any, rtol: float | None = None) -> Verification:
+    def verify(self, /, *args: Any, rtol: float | None = None, **kwargs: Any) -> Verification:
         """Compare the derivative with finite differences in float64, at these arguments.
 
         >>> import jax.numpy as jnp, numpy as np
@@ -145,7 +145,7 @@ class HostFunction:
         directions for each argument. Integer arguments are held as they are.
 
         Args:
-            *args: arguments as in a call, inside the function's domain and away from its kinks.
+            args, kwargs: arguments as in a call, inside the function's domain and away from its kinks.
             rtol: the difference that is still right, as a part of the largest derivative; 1e-5, or what the precision
                 of the result allows.
 
@@ -154,7 +154,7 @@ class HostFunction:
 
         Raises:
             DerivativeError: some argument's derivative is wrong; names it, where, and by how much.
-            TypeError: no derivative was given.
+            TypeError: no derivative was given, or arguments that cannot be.
             RuntimeError: it was called inside `jax.jit`, `jax.vmap` or another transformation.
         """
         if compat.under_trace():
@@ -164,7 +164,13 @@ class HostFunction:
                     "yet: call it outside of `jax.jit`, `jax.vmap` and `jax.grad`, with values."
                 ).format(name=self._host.name)
             )
-        return verify(self, self._fn, self._derivatives, self._host.arguments(args, {}), rtol)
+        if rtol is not None and not (isinstance(rtol, int | float | np.number) and rtol >= 0):
+            raise TypeError(
+                _("`rtol` of `{name}.verify` is {got}: give a number that is not negative, such as 1e-4.").format(
+                    name=self._host.name, got=describe(rtol)
+                )
+            )
+        return verify(self, self._fn, self._derivatives, self._host.arguments(args, kwargs), rtol)
 
     def __repr__(self) -> str:
         return _("<host function {name}>").format(name=self._host.name)
