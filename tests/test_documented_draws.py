@@ -127,3 +127,12 @@ def test_the_setting_is_the_same_as_before_for_what_it_does_not_concern(key):
         inside = random.bits(rbg), random.key_data(random.fold_in(key, 3)), jnp.sin(0.5)
     for before, after in zip(outside, inside, strict=True):
         np.testing.assert_array_equal(before, after)
+
+
+def test_what_is_given_without_parentheses_is_told_how_it_is_written():
+    with pytest.raises(TypeError) as caught:
+        documented_draws(jax.random.normal)
+    assert str(caught.value) == (
+        "`documented_draws` takes no arguments and got the function `normal`: write it with empty parentheses, as in "
+        "`@documented_draws()` or `with documented_draws():`."
+    )

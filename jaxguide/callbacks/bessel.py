@@ -23,7 +23,8 @@ def bessel_jv(v: Any, z: Any) -> Any:
     -0.06447162 -0.4003078
 
     Args:
-        v: the order, int32 or float32, of a shape that broadcasts with that of `z`. There is no derivative in `v`.
+        v: the order, int32 or float32, of a shape that broadcasts with that of `z`. There is no derivative in `v`: take
+            the gradient in `z`, with `argnums=1`.
         z: float32 or complex64.
 
     Returns:

@@ -1,6 +1,8 @@
 """Hold what host functions and IO functions share: arguments are checked, and the host's own error is raised."""
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -32,7 +34,7 @@ class HostCall:
         self._fn = fn
         self._out = out
         self._checked: dict[Any, Checked] = {}
-        self._failure: HostFunctionError | None = None
+        self._failures = _Failures()
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the arguments of a call by position.
@@ -43,22 +45,22 @@ class HostCall:
         bound = self.parameters.bind(args, kwargs)
         for i, arg in enumerate(bound):
             for leaf in [arg] if self.elementwise else jax.tree.leaves(arg):
-                argument = self.parameters.name_of(i).strip("`")
+                argument = self.parameters.name_of(i)
                 if isinstance(leaf, str):
+                    named = argument.startswith("`")
+                    example = f"functools.partial({self.name}, {argument.strip('`')}={leaf!r})"
                     raise TypeError(
                         _(
-                            "`{name}` needs an array or a number as `{argument}` and got the str {value!r}: only "
-                            "arrays go to the host, so fix it before, as in "
-                            "`host_function(functools.partial({name}, {argument}={value!r}), ...)`."
-                        ).format(name=self.name, argument=argument, value=leaf)
+                            "`{name}` needs an array or a number as {argument} and got the str {value!r}: only arrays "
+                            "go to the host, so fix it before, in {example}."
+                        ).format(
+                            name=self.name,
+                            argument=argument,
+                            value=leaf,
+                            example=f"`{example}`" if named else _("a function of the arrays alone"),
+                        )
                     )
-                require_array(self.name, argument, leaf)
-                if isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
-                    raise TypeError(
-                        _(
-                            "`{name}` runs on the host, where PRNG keys are unknown: pass `jax.random.key_data(key)`."
-                        ).format(name=self.name)
-                    )
+                require_host_array(self.name, argument.strip("`"), leaf)
         return bound
 
     def promise(self, args: Sequence[Any]) -> tuple[Checked, Any]:
@@ -72,19 +74,82 @@ class HostCall:
         key = (ranks, describe_out(out), jax.tree.structure(out))
         if key not in self._checked:
             self._checked[key] = Checked(
-                self._fn, self.name, out, ranks, self.elementwise, self._out is None, self._keep
+                self._fn, self.name, out, ranks, self.elementwise, self._out is None, self._failures.keep
             )
         return self._checked[key], out
 
     def run(self, call: Callable[..., Any], args: Sequence[Any]) -> Any:
-        """Call `call`; where the host's error comes back wrapped by the runtime, raise it as it was."""
-        try:
-            return call(*args)
-        except jax.errors.JaxRuntimeError as error:
-            failure, self._failure = self._failure, None
-            if failure is None or str(failure) not in str(error):
-                raise
-            raise failure from failure.__cause__
+        """Call `call`, which calls `on_host`; where the host's error comes back wrapped, raise it as it was."""
+        with self._failures.expected():
+            try:
+                return call(*args)
+            # The runtime wraps errors as `JaxRuntimeError`, and as ValueError in a program that ran before (0.10.2 to
+            # 0.12.0.1).
+            except (jax.errors.JaxRuntimeError, ValueError) as error:
+                failure = self._failures.take(str(error))
+                if failure is None:
+                    raise
+                raise failure from failure.__cause__
 
-    def _keep(self, error: HostFunctionError) -> None:
-        self._failure = error
+    def on_host(self, callback: Callable[..., Any], args: Sequence[Any]) -> Any:
+        """Give `callback`, one of JAX's, what it is to call, and wait for what comes back, unless it is traced.
+
+        An error of a call that still runs would come up later, far from here. With arguments that are ready, the CPU
+        runs the host function in this thread.
+        """
+        checked, out = self.promise(args)
+        return jax.block_until_ready(callback(checked, out, *jax.block_until_ready(args)))
+
+
+def require_host_array(helper: str, name: str, value: Any) -> None:
+    """Raise TypeError unless `value` is an array or a number that can cross to the host.
+
+    >>> require_host_array("watch_value", "value", jax.random.key(0))
+    Traceback (most recent call last):
+    TypeError: `watch_value` runs on the host, where PRNG keys are unknown: pass `jax.random.key_data(key)`.
+    """
+    require_array(helper, name, value)
+    if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.extended):
+        raise TypeError(
+            _("`{name}` runs on the host, where PRNG keys are unknown: pass `jax.random.key_data(key)`.").format(
+                name=helper
+            )
+        )
+
+
+class _Failures:
+    """Keep the host's errors while calls wait for them: the runtime hands on no more than their text."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._kept: list[tuple[int, HostFunctionError]] = []
+
+    @contextmanager
+    def expected(self) -> Iterator[None]:
+        """Keep errors as long as any thread is inside."""
+        with self._lock:
+            self._calls += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._calls -= 1
+                if not self._calls:
+                    self._kept.clear()
+
+    def keep(self, error: HostFunctionError) -> None:
+        """Keep an error of the host, with the thread that it came up in."""
+        with self._lock:
+            if self._calls:
+                self._kept.append((threading.get_ident(), error))
+
+    def take(self, text: str) -> HostFunctionError | None:
+        """Return the error that the runtime put into `text`: this thread's own, else the latest of that wording."""
+        with self._lock:
+            found = [kept for kept in self._kept if str(kept[1]) in text]
+            if not found:
+                return None
+            kept = next((kept for kept in reversed(found) if kept[0] == threading.get_ident()), found[-1])
+            self._kept.remove(kept)
+            return kept[1]

@@ -1,6 +1,6 @@
 """Run a host function for the JAX runtime, and hold it to what was promised."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,9 @@ from jaxguide.text import _
 class HostFunctionError(RuntimeError):
     """A host function raised, or gave back something else than was promised.
 
-    Raised as it is where the call runs eagerly. Under `jax.jit` JAX wraps it: `jax.errors.JaxRuntimeError`, with this
-    sentence as the last line of its message.
+    Raised as it is by an eager call. Where the call is part of a program that was traced (`jax.jit`, a loop,
+    `jax.checkpoint`) JAX wraps it, with this sentence as the last line of the message: as `jax.errors.JaxRuntimeError`,
+    and as ValueError where that program ran before.
     """
 
 
@@ -50,16 +51,17 @@ class Checked:
             leaves, structure = jax.tree.flatten(args)
             arrays = [np.asarray(leaf) for leaf in leaves]
             mapped = _mapped_axes(arrays, self.ranks)
+            integers = all(x.dtype.kind in "iub" for x in arrays)
             if self.elementwise:
-                arrays = [
-                    _aligned(_known_to_numpy(x), r, self.ranks) if mapped else _known_to_numpy(x)
-                    for x, r in zip(arrays, self.ranks, strict=True)
-                ]
+                arrays = list(map(_known_to_numpy, arrays))
+                if self.guessed and integers:
+                    arrays = list(map(_computed_in_float64, arrays))
+                if mapped:
+                    arrays = [_aligned(x, r, self.ranks) for x, r in zip(arrays, self.ranks, strict=True)]
             result = call_on_host(self.fn, self.name, jax.tree.unflatten(structure, arrays))
             if self.out is None:
                 return None
-            integers = self.guessed and all(x.dtype.kind in "iu" for x in arrays)
-            return self._kept(result, mapped, integers)
+            return self._kept(result, mapped, self.guessed and integers)
         except HostFunctionError as error:
             self.failed(error)
             raise
@@ -67,6 +69,8 @@ class Checked:
     def _kept(self, result: Any, mapped: tuple[int, ...], integers: bool) -> Any:
         """Return `result` as the promised arrays."""
         promise, structure = jax.tree.flatten(self.out)
+        if isinstance(result, Iterator):  # `jax.tree` warns of generators, and will raise (0.12.0.1)
+            raise self._broken(describe(result), describe_out(self.out, mapped))
         got = jax.tree.leaves(result)
         if _plain(result) != _plain(self.out):
             raise self._broken(_described(result), describe_out(self.out, mapped))
@@ -173,6 +177,13 @@ def _aligned(array: np.ndarray, rank: int, ranks: Sequence[int]) -> np.ndarray:
 def _known_to_numpy(array: np.ndarray) -> np.ndarray:
     """Return bfloat16 and the like, which SciPy refuses, as float32."""
     return array.astype(np.float32) if array.dtype.kind == "V" and jnp.issubdtype(array.dtype, np.floating) else array
+
+
+def _computed_in_float64(array: np.ndarray) -> np.ndarray:
+    """Return booleans and short integers as what NumPy computes with in float64: of one byte it makes a float16."""
+    if array.dtype == bool:
+        return array.astype(np.float64)
+    return array.astype(np.int32) if array.dtype.itemsize < 4 else array
 
 
 def _repeats(shape: tuple[int, ...], want: tuple[int, ...], mapped: int) -> bool:

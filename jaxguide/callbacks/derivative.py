@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
-from jaxguide.arguments import array_type, describe
+from jaxguide.arguments import array_type, describe, is_array_like
 from jaxguide.callbacks.parameters import Parameters
 from jaxguide.callbacks.promise import describe_out
 from jaxguide.text import _
@@ -56,12 +56,7 @@ class Derivatives:
         rule = self.rule(index)
         argument = self.parameters.name_of(index)
         if rule is None:
-            raise TypeError(
-                _(
-                    "`{name}` has no derivative with respect to {argument}: give one in "
-                    "`host_function(..., derivative=...)`, or hold the argument constant with `jax.lax.stop_gradient`."
-                ).format(name=self.parameters.function, argument=argument)
-            )
+            raise TypeError(self._none(argument))
         _require_arity(self.parameters, index, rule, self.elementwise, len(primals))
         where = _("The derivative of `{name}` with respect to {argument}").format(
             name=self.parameters.function, argument=argument
@@ -84,9 +79,30 @@ class Derivatives:
                 )
             )
         values = jax.tree.leaves(value)
+        for x, leaf in zip(values, leaves, strict=True):
+            if not is_array_like(x):
+                raise TypeError(
+                    _("{where} returned {got} where {want} was expected, like the result.").format(
+                        where=where, got=describe(x), want=array_type(leaf)
+                    )
+                )
         if self.elementwise:
             values = [x if not _has_tangent(leaf) else tangent * x for x, leaf in zip(values, leaves, strict=True)]
-        return [_fitted(where, x, leaf) for x, leaf in zip(values, leaves, strict=True)]
+        return [_fitted(where, x, leaf, self.elementwise) for x, leaf in zip(values, leaves, strict=True)]
+
+    def _none(self, argument: str) -> str:
+        name = self.parameters.function
+        others = [i for i, rule in enumerate(self.rules) if rule is not None]
+        if not others:
+            return _(
+                "`{name}` has no derivative with respect to {argument}: give one in "
+                "`host_function(..., derivative=...)`, or hold the argument constant with `jax.lax.stop_gradient`."
+            ).format(name=name, argument=argument)
+        return _(
+            "`{name}` has no derivative with respect to {argument}, only with respect to {others}: differentiate in "
+            "{others} alone (`argnums={first}`), hold {argument} constant with `jax.lax.stop_gradient`, or give one in "
+            "`host_function(..., derivative=...)`."
+        ).format(name=name, argument=argument, others=", ".join(map(self.parameters.name_of, others)), first=others[0])
 
 
 def derivatives(
@@ -211,18 +227,23 @@ def _zero(leaf: Any) -> Any:
     return jnp.zeros_like(leaf) if _has_tangent(leaf) else np.zeros(leaf.shape, jax.dtypes.float0)
 
 
-def _fitted(where: str, value: Any, leaf: Any) -> Any:
+def _fitted(where: str, value: Any, leaf: Any, broadcasts: bool) -> Any:
     """Return one term with the shape and dtype of the result's tangent; None for integers, which have none."""
     if not _has_tangent(leaf):
         return None
     value = jnp.asarray(value)
-    fits = _broadcasts(value.shape, leaf.shape) and not (
+    fits = (_broadcasts(value.shape, leaf.shape) if broadcasts else value.shape == leaf.shape) and not (
         jnp.iscomplexobj(value) and not jnp.issubdtype(leaf.dtype, jnp.complexfloating)
     )
     if not fits:
         raise TypeError(
-            _("{where} gives {got}, which does not fit the result {want}.").format(
-                where=where, got=array_type(value), want=array_type(leaf)
+            _("{where} gives {got}, which does not fit the result {want}: {advice}.").format(
+                where=where,
+                got=array_type(value),
+                want=array_type(leaf),
+                advice=_("return one factor, or one for each number of the result")
+                if broadcasts
+                else _("return the change of the result, of the same shape"),
             )
         )
     if value.dtype != leaf.dtype:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
+from jaxguide import compat
 from jaxguide.arguments import describe
 from jaxguide.callbacks.calling import HostCall
 from jaxguide.callbacks.derivative import derivatives
@@ -60,7 +62,8 @@ def host_function(
         out: what comes back: a `jax.ShapeDtypeStruct`, an array like it, a pytree of them, or a function that makes one
             from the arguments' `jax.ShapeDtypeStruct`s, such as `lambda a, b: a`. Needed unless `elementwise`, where
             the shape is that to which the arguments broadcast, the dtype is the arguments' promoted to floating point,
-            and `out` may be another dtype, such as `bool`, or a pytree of dtypes.
+            and `out` may be another dtype, such as `bool`, or a pytree of dtypes. Where it is left out and no argument
+            is a float, `fn` gets booleans as float64 and short integers as int32: NumPy would compute in float16.
         vmap_method: how `jax.vmap` calls `fn`, as in `jax.pure_callback`: "sequential" once for each row,
             "sequential_unrolled" the same without a loop, "expand_dims" and "broadcast_all" once for all rows with an
             axis in front of every argument (of size 1, or repeated, where an argument is not mapped). Defaults to
@@ -109,12 +112,11 @@ class HostFunction:
                 ).format(name=name)
             )
         if vmap_method is not None and vmap_method not in VMAP_METHODS:
-            near = difflib.get_close_matches(str(vmap_method), VMAP_METHODS, 1, 0.0)[0]
-            raise ValueError(
-                _("`vmap_method` of `{name}` is {got}: choose one of {methods}. Did you mean {near!r}?").format(
-                    name=name, got=describe(vmap_method), methods=", ".join(map(repr, VMAP_METHODS)), near=near
-                )
+            near = difflib.get_close_matches(str(vmap_method), VMAP_METHODS, 1)
+            text = _("`vmap_method` of `{name}` is {got}: choose one of {methods}.").format(
+                name=name, got=describe(vmap_method), methods=", ".join(map(repr, VMAP_METHODS))
             )
+            raise ValueError(text + (" " + _("Did you mean {near!r}?").format(near=near[0]) if near else ""))
         functools.update_wrapper(self, fn)
         self.__name__ = name
         self._host = host
@@ -124,11 +126,11 @@ class HostFunction:
         self._call = jax.custom_jvp(self._on_host)
         self._call.defjvp(self._jvp, symbolic_zeros=True)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the host function with arrays; see `host_function`."""
         return self._host.run(self._call, self._host.arguments(args, kwargs))
 
-    def verify(self, *args: Any, rtol: float | None = None) -> Verification:
+    def verify(self, /, *args: Any, rtol: float | None = None, **kwargs: Any) -> Verification:
         """Compare the derivative with finite differences in float64, at these arguments.
 
         >>> import jax.numpy as jnp, numpy as np
@@ -143,7 +145,7 @@ class HostFunction:
         directions for each argument. Integer arguments are held as they are.
 
         Args:
-            *args: arguments as in a call, inside the function's domain and away from its kinks.
+            args, kwargs: arguments as in a call, inside the function's domain and away from its kinks.
             rtol: the difference that is still right, as a part of the largest derivative; 1e-5, or what the precision
                 of the result allows.
 
@@ -152,16 +154,29 @@ class HostFunction:
 
         Raises:
             DerivativeError: some argument's derivative is wrong; names it, where, and by how much.
-            TypeError: no derivative was given.
+            TypeError: no derivative was given, or arguments that cannot be.
+            RuntimeError: it was called inside `jax.jit`, `jax.vmap` or another transformation.
         """
-        return verify(self, self._fn, self._derivatives, self._host.arguments(args, {}), rtol)
+        if compat.under_trace():
+            raise RuntimeError(
+                _(
+                    "`{name}.verify` was called while JAX traces or transforms a function, where arrays have no values "
+                    "yet: call it outside of `jax.jit`, `jax.vmap` and `jax.grad`, with values."
+                ).format(name=self._host.name)
+            )
+        if rtol is not None and not (isinstance(rtol, int | float | np.number) and rtol >= 0):
+            raise TypeError(
+                _("`rtol` of `{name}.verify` is {got}: give a number that is not negative, such as 1e-4.").format(
+                    name=self._host.name, got=describe(rtol)
+                )
+            )
+        return verify(self, self._fn, self._derivatives, self._host.arguments(args, kwargs), rtol)
 
     def __repr__(self) -> str:
         return _("<host function {name}>").format(name=self._host.name)
 
     def _on_host(self, *args: Any) -> Any:
-        checked, out = self._host.promise(args)
-        return jax.pure_callback(checked, out, *args, vmap_method=self._vmap_method)
+        return self._host.on_host(functools.partial(jax.pure_callback, vmap_method=self._vmap_method), args)
 
     def _jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         out = self._call(*primals)

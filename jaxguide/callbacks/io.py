@@ -1,6 +1,7 @@
 """Read, write and watch from inside a JAX program: `io_function` and `watch_value`."""
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -8,8 +9,8 @@ import jax
 import numpy as np
 from jax.experimental import io_callback
 
-from jaxguide.arguments import require_array, require_function
-from jaxguide.callbacks.calling import HostCall
+from jaxguide.arguments import require_function
+from jaxguide.callbacks.calling import HostCall, require_host_array
 from jaxguide.callbacks.checked import call_on_host
 from jaxguide.lines import function_name
 from jaxguide.text import _
@@ -77,7 +78,7 @@ class IOFunction:
         self._host = host
         self._ordered = ordered
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function with arrays; see `io_function`."""
         try:
             return self._host.run(self._call, self._host.arguments(args, kwargs))
@@ -100,8 +101,7 @@ class IOFunction:
         return _("<IO function {name}>").format(name=self._host.name)
 
     def _call(self, *args: Any) -> Any:
-        checked, out = self._host.promise(args)
-        return io_callback(checked, out, *args, ordered=self._ordered)
+        return self._host.on_host(functools.partial(io_callback, ordered=self._ordered), args)
 
 
 def watch_value(value: Any, fn: Callable[[Any], Any] = print, *, ordered: bool = False) -> Any:
@@ -133,7 +133,7 @@ def watch_value(value: Any, fn: Callable[[Any], Any] = print, *, ordered: bool =
         `value`, as it is.
 
     Raises:
-        TypeError: `fn` is no function, or `value` holds something that is no array.
+        TypeError: `fn` is no function of one argument, or `value` holds something that is no array.
         HostFunctionError: when it runs, `fn` raised; under `jax.jit` JAX wraps it as in `host_function`.
 
     Rests on `jax.debug.callback`; `jax.debug.print` formats a line. See
@@ -141,8 +141,16 @@ def watch_value(value: Any, fn: Callable[[Any], Any] = print, *, ordered: bool =
     """
     require_function("watch_value", fn, "watch_value(x, print)")
     for leaf in jax.tree.leaves(value):
-        require_array("watch_value", "value", leaf)
+        require_host_array("watch_value", "value", leaf)
     name = function_name(fn)
+    try:
+        inspect.signature(fn).bind(value)
+    except ValueError:  # some builtins have none
+        pass
+    except TypeError as error:
+        raise TypeError(
+            _("`watch_value` calls `{name}` with the value and nothing else: {error}.").format(name=name, error=error)
+        ) from None
 
     def see(value: Any) -> None:
         call_on_host(fn, name, [jax.tree.map(np.asarray, value)])

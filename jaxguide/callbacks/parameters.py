@@ -35,6 +35,7 @@ class Parameters:
         """
         if self.signature is not None:
             try:
+                self.signature.bind_partial(*args, **kwargs)  # says what is too much, before what is missing
                 bound = self.signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(

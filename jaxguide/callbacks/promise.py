@@ -1,7 +1,8 @@
 """Work out what a host function promises to give back."""
 
 import inspect
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.arguments import array_type, describe
+from jaxguide.lines import frames_of_traceback
 from jaxguide.text import _, plural
 
 _PYTHON_NUMBERS = (bool, int, float, complex)
@@ -32,25 +34,71 @@ def promised(name: str, out: Any, args: Sequence[Any], elementwise: bool) -> Any
     if callable(out) and not is_dtype(out):
         try:
             inspect.signature(out).bind(*specs)
+        except ValueError:  # some builtins have none
+            pass
         except TypeError as error:
             raise TypeError(
                 _("`out` of `{name}` is called with the {count} that `{name}` gets: {error}.").format(
                     name=name, count=plural("{count} argument", "{count} arguments", len(specs)), error=error
                 )
             ) from None
-        out = out(*specs)
-        if out is None:
-            raise TypeError(
-                _("`out` of `{name}` returned None: let it return a `jax.ShapeDtypeStruct(shape, dtype)`.").format(
-                    name=name
-                )
-            )
+        out = _asked(name, out, specs)
     shape: tuple[int, ...] | None = None
     if elementwise:
         shape = _broadcast(name, specs)
         if out is None:
             out = jnp.result_type(float, *args)
     return jax.tree.map(lambda leaf: _struct(name, leaf, shape), out)
+
+
+def _asked(name: str, out: Callable[..., Any], specs: Sequence[jax.ShapeDtypeStruct]) -> Any:
+    """Return what the function `out` says for these arguments."""
+    try:
+        said = out(*specs)
+    except Exception as error:
+        message = " ".join(str(error).split())
+        lines = [line for _frame, line in frames_of_traceback(error.__traceback__)]
+        raise TypeError(
+            _(
+                "`out` of `{name}` raised {error}{place}: it is called with a `jax.ShapeDtypeStruct` for each array "
+                "(here {types}), which has a `shape` and a `dtype` and no values; use only these."
+            ).format(
+                name=name,
+                error=f"{type(error).__name__}: {message}" if message else type(error).__name__,
+                place=f" ({lines[-1]})" if lines else "",
+                types=", ".join(map(array_type, jax.tree.leaves(specs))) or _("no arguments"),
+            )
+        ) from error
+    leaves = [None] if said is None else jax.tree.leaves(said, is_leaf=lambda x: isinstance(x, Iterator))
+    for leaf in leaves:
+        if not (is_dtype(leaf) or _is_shaped(leaf)):
+            raise TypeError(
+                _(
+                    "`out` of `{name}` returned {got}: let it return a `jax.ShapeDtypeStruct(shape, dtype)` for each "
+                    "array that comes back, such as `jax.ShapeDtypeStruct(x.shape, x.dtype)` or `x` itself."
+                ).format(name=name, got=_words(leaf) if leaf is said else _holding(said, leaf))
+            )
+    return said
+
+
+def _holding(said: Any, leaf: Any) -> str:
+    return _("{tree}, which holds {leaf}").format(tree=describe(said), leaf=_words(leaf))
+
+
+def _words(leaf: Any) -> str:
+    if isinstance(leaf, jax.ShapeDtypeStruct):
+        return _("the shape and dtype {type}").format(type=array_type(leaf))
+    return describe(leaf)
+
+
+def _is_shaped(value: Any) -> bool:
+    """Tell whether a value has the shape and dtype of an array that can cross to the host: keys and text cannot."""
+    try:
+        if any(operator.index(length) < 0 for length in value.shape):
+            return False
+        return bool(jnp.issubdtype(value.dtype, np.number) or value.dtype == bool)
+    except (AttributeError, TypeError):
+        return False
 
 
 def is_dtype(value: Any) -> bool:
@@ -93,14 +141,14 @@ def _struct(name: str, leaf: Any, shape: tuple[int, ...] | None) -> jax.ShapeDty
                 "write `jax.ShapeDtypeStruct(shape, {dtype!r})`, or a function of the arguments such as `lambda x: x`."
             ).format(name=name, dtype=jnp.result_type(leaf).name)
         )
-    elif hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+    elif _is_shaped(leaf):
         dtype, shape = np.dtype(leaf.dtype), tuple(leaf.shape)
     else:
         raise TypeError(
             _(
                 "`out` of `{name}` holds {got}: give a `jax.ShapeDtypeStruct(shape, dtype)` for each array that comes "
                 "back, or a function of the arguments that returns them."
-            ).format(name=name, got=describe(leaf))
+            ).format(name=name, got=_words(leaf))
         )
     if jax.dtypes.canonicalize_dtype(dtype) != dtype:
         raise TypeError(

@@ -15,7 +15,7 @@ from jaxguide.keys.record import KeyProblem
 from jaxguide.text import _
 
 
-def check_keys(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> list[KeyProblem]:
+def check_keys(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> list[KeyProblem]:
     """Run `fn` on the given arguments and return its mistakes with PRNG keys, each as one plain sentence.
 
     >>> import jax
@@ -37,11 +37,11 @@ def check_keys(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> list[KeyPro
     drawn from and folded into (`parent_used_after_fold`), split twice (`split_twice`), folded into twice with the same
     number (`fold_twice_same_data`), split and folded into (`split_and_fold_mixed`, since `fold_in(key, i)` equals
     `split(key, n)[i]`), given to every row of a `jax.vmap` (`same_key_for_all_rows`), or built twice from the same
-    number (`seed_built_twice`).
+    number (`seed_built_twice`). A `vmap` counts with one row too, for the program would repeat the numbers with more.
 
     Sharing on purpose is no problem when the program says so: draw once outside of the `vmap`, loop or scan and use the
     result in it, or mark the second use with `jax.random.clone(key)`. Printing a key, or looking at its `key_data`, is
-    no use. One call of a function of `jax.random` is one use, whatever it does inside.
+    no use, nor is drawing an empty array. One call of a function of `jax.random` is one use, whatever it does inside.
 
     The program really runs, once, on these arguments: only the branch of a `jax.lax.cond` that is taken is seen, and a
     host callback runs only where a key depends on it. Keys are told apart by their bits, so typed keys, legacy
@@ -58,7 +58,8 @@ def check_keys(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> list[KeyPro
         program that ran to its end and uses every key once.
 
     Raises:
-        TypeError: `fn` is no function, or does not take these arguments.
+        TypeError: `fn` is no function, does not take these arguments, or returns before it has run (a generator
+            function, an asynchronous function).
         RuntimeError: it was called inside `jax.jit`, `jax.vmap` or another transformation.
         Exception: what the program itself raises, as it raises it: there is no verdict on a program that stops.
 

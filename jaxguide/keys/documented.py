@@ -4,6 +4,8 @@ import contextlib
 from types import TracebackType
 
 from jaxguide import compat
+from jaxguide.arguments import describe
+from jaxguide.text import _
 
 
 class _DocumentedDraws(contextlib.ContextDecorator):
@@ -23,7 +25,7 @@ class _DocumentedDraws(contextlib.ContextDecorator):
         return self._entered.pop().__exit__(kind, error, traceback)
 
 
-def documented_draws() -> contextlib.ContextDecorator:
+def documented_draws(*given: object) -> contextlib.ContextDecorator:
     """Give the random numbers that documents written before JAX 0.5 show, for a `with` block or a decorated function.
 
     JAX 0.5 changed how threefry keys are turned into numbers, so an older document's number comes out only with the
@@ -57,10 +59,23 @@ def documented_draws() -> contextlib.ContextDecorator:
     arithmetic stay as they are. So documented gradients can still differ in the last printed digit (since JAX 0.7). The
     setting belongs to the thread, and ends with the block also when that raises.
 
+    Args:
+        given: nothing.
+
     Returns:
         A context manager, which is a decorator too; one object may be entered again and again.
+
+    Raises:
+        TypeError: it was given something.
 
     Rests on `jax.threefry_partitionable(False)`; https://docs.jax.dev/en/latest/jep/9263-typed-keys.html describes the
     keys, JAX's change log under 0.5.0 the change.
     """
+    if given:
+        raise TypeError(
+            _(
+                "`documented_draws` takes no arguments and got {got}: write it with empty parentheses, as in "
+                "`@documented_draws()` or `with documented_draws():`."
+            ).format(got=describe(given[0]))
+        )
     return _DocumentedDraws()

@@ -1,13 +1,16 @@
 """Run a program and note every key that it consumes."""
 
+import contextlib
 from collections.abc import Callable, Sequence, Set
 from typing import Any
 
+import jax
 import numpy as np
 
-from jaxguide import interpret
+from jaxguide import compat, interpret
 from jaxguide.keys.eager import run_eagerly
 from jaxguide.keys.events import Bits, Event, KeyLog, implementation, is_key, rows_of, words
+from jaxguide.keys.finished import require_finished
 from jaxguide.keys.places import Origin, origin
 from jaxguide.keys.problems import find_problems
 from jaxguide.keys.record import KeyUse, Use
@@ -26,7 +29,7 @@ _KINDS = {
 }
 
 
-def key_use(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> KeyUse:
+def key_use(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> KeyUse:
     """Run `fn` on the given arguments and report each key that it draws from, splits or folds into.
 
     The program really runs, so only the branch of a `jax.lax.cond` that is taken is seen; a host callback runs only
@@ -62,18 +65,28 @@ def watch(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -
     """Run `fn` and return every event of its keys.
 
     Raises:
+        TypeError: `fn` returned something that has still to run, such as a generator.
         Exception: what `fn` raises when it is called without tracing.
     """
-    log = KeyLog()
-    try:
-        staged = stage(fn, args, kwargs)
-        interpret.run(staged.jaxpr, staged.arguments, KeyObserver(log), wanted=False)
-    except Exception:  # run without tracing, the same call works or shows the student's own error
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result = fn(*args, **kwargs)
+        require_finished(fn, result)
+        return result
+
+    config: Any = jax.config  # JAX 0.10's type has no settings, as far as mypy can tell
+    # JAX's own checker would count the uses of this run. Where it is off already, the program's traces stay in use.
+    with jax.debug_key_reuse(False) if config.jax_debug_key_reuse else contextlib.nullcontext():
         log = KeyLog()
-    else:
+        try:
+            staged = stage(run, args, kwargs)
+            interpret.run(staged.jaxpr, staged.arguments, KeyObserver(log), wanted=False)
+        except Exception:  # run without tracing, the same call works or shows the student's own error
+            log = KeyLog()
+        else:
+            return log
+        run_eagerly(run, args, kwargs, KeyObserver(log))
         return log
-    run_eagerly(fn, args, kwargs, KeyObserver(log))
-    return log
 
 
 class KeyObserver(interpret.Observer):
@@ -109,10 +122,14 @@ class KeyObserver(interpret.Observer):
 
     def before(self, step: interpret.Step) -> Sequence[Any] | None:
         """Log what a sampler or a single primitive is about to consume."""
+        if step.eqn.primitive.name == "custom_linear_solve":
+            return self._solve(step)
         kind = _KINDS.get(step.eqn.primitive.name)
         sampler = self._origin(step).sampler
         if kind is None and sampler is None:
             return None
+        if kind in (None, "draw") and _draws_nothing(step):
+            return interpret.bind(step.eqn, step.inputs)
         # Only draws are worth skipping where nothing depends on them.
         outputs = None if kind in (None, "draw") else interpret.bind(step.eqn, step.inputs)
         if sampler is not None:
@@ -120,6 +137,14 @@ class KeyObserver(interpret.Observer):
         elif kind is not None:
             self._primitive(step, kind, outputs)
         return outputs
+
+    def _solve(self, step: interpret.Step) -> Sequence[Any]:
+        # Of its four functions only `solve` runs, with its own constants, which stand third among the inputs.
+        lengths = step.eqn.params["const_lengths"]
+        start = lengths.matvec + lengths.vecmat
+        after = start + lengths.solve + lengths.transpose_solve
+        inputs = [*step.inputs[start : start + lengths.solve], *step.inputs[after:]]
+        return interpret.run(step.eqn.params["jaxprs"].solve, inputs, self, step)
 
     def _sampler(self, step: interpret.Step, sampler: str, outputs: Sequence[Any] | None) -> None:
         keys = [value for value in step.inputs if is_key(value)]
@@ -196,6 +221,16 @@ class KeyObserver(interpret.Observer):
             # The equation is kept so that its id stays its own.
             self._origins[id(eqn)] = (eqn, origin(eqn.source_info, step.scope.jaxpr))
         return self._origins[id(eqn)][1]
+
+
+def _draws_nothing(step: interpret.Step) -> bool:
+    """Tell whether every array that an equation draws is empty."""
+    shapes = [variable.aval.shape for variable in step.eqn.outvars]
+    if not shapes:  # an operation that is run without tracing
+        inner = [compat.jaxpr_parts(jaxpr)[0] for jaxpr in interpret.inner_jaxprs(step.eqn)]
+        shapes = [variable.aval.shape for jaxpr in inner for variable in jaxpr.outvars]
+        shapes = shapes or [step.eqn.params.get("shape", np.shape(step.inputs[-1]))]
+    return all(0 in shape for shape in shapes)
 
 
 def _children(made: np.ndarray, parents: int) -> list[tuple[Bits, ...]]:

@@ -11,8 +11,9 @@ import jax
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.arguments import require_function
+from jaxguide.arguments import describe
 from jaxguide.keys.check import warn_of_unseen
+from jaxguide.keys.finished import require_plain_function
 from jaxguide.keys.observe import watch
 from jaxguide.keys.problems import find_problems
 from jaxguide.keys.record import KeyProblem
@@ -74,7 +75,7 @@ def no_key_reuse(fn: Fn) -> Fn:
         `clear_cache`.
 
     Raises:
-        TypeError: `fn` is no function.
+        TypeError: `fn` is no function, or a generator function or an asynchronous one.
         KeyReuseError: by the function returned, at each call that would use a key twice; `problems` says where.
 
     Warns:
@@ -82,7 +83,14 @@ def no_key_reuse(fn: Fn) -> Fn:
 
     It rests on `check_keys`. The pytest fixture of the same name is this decorator.
     """
-    require_function("no_key_reuse", fn)
+    if not callable(fn):
+        raise TypeError(
+            _(
+                "`no_key_reuse` needs a function and got {got}: write `@no_key_reuse` in the line above `def`, or wrap "
+                "a function, as in `no_key_reuse(f)`."
+            ).format(got=describe(fn))
+        )
+    require_plain_function("no_key_reuse", fn)
     checked: set[Any] = set()
 
     @functools.wraps(fn)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_GIVEN = 100_000
 
 
-def key_tree(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> "Picture":
+def key_tree(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Picture":
     """Draw which keys a program makes of which, what it draws from each, and which it uses twice.
 
     >>> import jax
@@ -55,7 +55,8 @@ def key_tree(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> "Picture":
         not used here.
 
     Raises:
-        TypeError: `fn` is no function, or does not take these arguments.
+        TypeError: `fn` is no function, does not take these arguments, or returns before it has run, as a generator
+            function does.
         RuntimeError: it was called inside `jax.jit`, `jax.vmap` or another transformation.
         Exception: what the program itself raises.
 

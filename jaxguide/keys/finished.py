@@ -1,0 +1,65 @@
+"""Refuse functions whose body has still to run when they return: generators, coroutines and the like."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from jaxguide.lines import function_name
+from jaxguide.text import _
+
+_LAZY = (map, filter, zip)
+
+
+def require_finished(fn: Callable[..., Any], result: Any) -> None:
+    """Raise TypeError where `fn` returned something that has still to run.
+
+    >>> def keys(key):
+    ...     yield key
+    >>> require_finished(keys, keys(3))
+    Traceback (most recent call last):
+    TypeError: `keys` returned a generator, which has not run yet, so nothing in it could be checked: pass a function...
+    """
+    if inspect.iscoroutine(result):
+        result.close()  # or Python would warn that it was never awaited
+        raise TypeError(_refusal(fn, _("a coroutine"), "lambda *args: asyncio.run({name}(*args))"))
+    if inspect.isasyncgen(result):
+        raise TypeError(_refusal(fn, _("an asynchronous generator")))
+    if inspect.isgenerator(result):
+        raise TypeError(_refusal(fn, _("a generator"), "lambda *args: list({name}(*args))"))
+    if isinstance(result, _LAZY):
+        what = _("a `{type}` object").format(type=type(result).__name__)
+        raise TypeError(_refusal(fn, what, "lambda *args: list({name}(*args))"))
+
+
+def require_plain_function(helper: str, fn: Callable[..., Any]) -> None:
+    """Raise TypeError where `fn` is a generator function or an asynchronous one.
+
+    >>> async def noise(key): ...
+    >>> require_plain_function("no_key_reuse", noise)
+    Traceback (most recent call last):
+    TypeError: `no_key_reuse` cannot check `noise`, which is an asynchronous function: a call returns before its body...
+    """
+    inner = inspect.unwrap(fn)
+    if inspect.isgeneratorfunction(inner):
+        what = _("a generator function")
+    elif inspect.iscoroutinefunction(inner) or inspect.isasyncgenfunction(inner):
+        what = _("an asynchronous function")
+    else:
+        return
+    raise TypeError(
+        _(
+            "`{helper}` cannot check `{name}`, which is {what}: a call returns before its body runs. Check the "
+            "functions that it calls, or one that calls it and takes all its values."
+        ).format(helper=helper, name=function_name(fn), what=what)
+    )
+
+
+def _refusal(fn: Callable[..., Any], what: str, example: str = "") -> str:
+    name = function_name(fn)
+    text = _(
+        "`{name}` returned {what}, which has not run yet, so nothing in it could be checked: pass a function that runs "
+        "it to the end"
+    ).format(name=name, what=what)
+    if example:
+        text += _(", such as `{example}`").format(example=example.format(name=name if name.isidentifier() else "f"))
+    return text + "."

@@ -1,0 +1,261 @@
+"""check_keys at its corners: functions that have not run, JAX's own checker, empty draws, linear solves, any names."""
+
+import asyncio
+import functools
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax, random
+
+from jaxguide.keys import KeyReuseError, check_keys, key_tree, key_use, no_key_reuse
+
+HELPERS = [check_keys, key_tree]
+KEYS = {"typed": random.key, "legacy": random.PRNGKey, "rbg": functools.partial(random.key, impl="rbg")}
+
+
+def twice(key):
+    return random.normal(key) + random.uniform(key)
+
+
+def once_each(key):
+    first, second = random.split(key)
+    return random.normal(first) + random.uniform(second)
+
+
+def kinds(fn, *args, **kwargs):
+    return [problem.kind for problem in check_keys(fn, *args, **kwargs)]
+
+
+# Functions whose body has not run when they return.
+
+
+def draws(key):
+    yield random.normal(key)
+    yield random.uniform(key)
+
+
+async def drawing(key):
+    return random.normal(key) + random.uniform(key)
+
+
+async def drawing_on(key):
+    yield twice(key)
+
+
+class Model:
+    def noise(self, key):
+        yield twice(key)
+
+
+UNFINISHED = {
+    "a generator function": (draws, "`draws` returned a generator"),
+    "one in a partial": (functools.partial(draws), "`draws` returned a generator"),
+    "a method": (Model().noise, "`noise` returned a generator"),
+    "a generator expression": (lambda key: (twice(key) for _ in range(2)), "`<lambda>` returned a generator"),
+    "a map": (lambda key: map(twice, [key]), "`<lambda>` returned a `map` object"),
+    "an asynchronous function": (drawing, "`drawing` returned a coroutine"),
+    "an asynchronous generator": (drawing_on, "`drawing_on` returned an asynchronous generator"),
+}
+
+
+@pytest.mark.parametrize(("fn", "start"), UNFINISHED.values(), ids=UNFINISHED)
+def test_a_function_that_has_not_run_is_refused_in_one_sentence(fn, start):
+    for helper in HELPERS:
+        with pytest.raises(TypeError) as caught:
+            helper(fn, random.key(0))
+        assert str(caught.value).startswith(f"{start}, which has not run yet, so nothing in it could be checked: pass ")
+        assert "\n" not in str(caught.value)
+    assert key_use(fn, random.key(0)).untraceable.startswith(f"TypeError: {start}")
+
+
+def test_what_the_refusal_proposes_is_checked():
+    assert kinds(lambda *args: list(draws(*args)), random.key(0)) == ["drawn_twice"]
+    assert kinds(lambda *args: asyncio.run(drawing(*args)), random.key(0)) == ["drawn_twice"]
+    for fn, proposal in ((draws, "`lambda *args: list(draws(*args))`"), (drawing, "asyncio.run(drawing(*args))`")):
+        with pytest.raises(TypeError) as caught:
+            check_keys(fn, random.key(0))
+        assert proposal in str(caught.value)
+
+
+@pytest.mark.parametrize("fn", [draws, drawing, drawing_on, Model().noise])
+def test_the_decorator_refuses_what_returns_before_it_has_run(fn):
+    with pytest.raises(TypeError, match=rf"^`no_key_reuse` cannot check `{fn.__name__}`, which is an? .* function: a "):
+        no_key_reuse(fn)
+
+
+def test_the_decorator_warns_where_a_call_turns_out_not_to_have_run():
+    lazy = no_key_reuse(lambda key: (random.normal(key) for _ in range(2)))
+    with pytest.warns(UserWarning, match="could not be checked .*returned a generator, which has not run yet"):
+        assert len(list(lazy(random.key(0)))) == 2
+
+
+# Within JAX's own checker.
+
+
+@pytest.mark.parametrize("make_key", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["plain", "jit"])
+class TestWithinJaxsOwnChecker:
+    def test_problems_are_found_and_the_key_stays_unused(self, make_key, wrap):
+        with jax.debug_key_reuse(True):
+            key = make_key(0)
+            for _ in range(2):
+                assert kinds(wrap(twice), key) == ["drawn_twice"]
+                assert kinds(wrap(once_each), key) == []
+                assert "1 key reused" in str(key_tree(wrap(twice), key))
+                assert key_use(wrap(once_each), key).untraceable is None
+            random.normal(key)
+            assert jax.config.jax_debug_key_reuse
+
+    def test_the_decorator_leaves_the_key_to_the_call(self, make_key, wrap):
+        with jax.debug_key_reuse(True):
+            assert no_key_reuse(wrap(once_each))(make_key(0)).shape == ()
+            with pytest.raises(KeyReuseError):
+                no_key_reuse(wrap(twice))(make_key(0))
+
+    def test_a_program_that_needs_values_is_checked_too(self, make_key, wrap):
+        def needs_values(key, x):
+            return wrap(twice)(key) if x > 0 else wrap(once_each)(key)
+
+        with jax.debug_key_reuse(True):
+            assert kinds(needs_values, make_key(0), np.float32(1)) == ["drawn_twice"]
+            assert kinds(needs_values, make_key(0), np.float32(-1)) == []
+
+
+def test_a_jitted_function_that_was_checked_is_not_traced_again():
+    traces = []
+
+    @no_key_reuse
+    @jax.jit
+    def fn(key):
+        traces.append(1)
+        return once_each(key)
+
+    fn(random.key(0))
+    assert len(traces) == 1
+
+
+# Draws of nothing, and rows.
+
+EMPTY = {
+    "normal": lambda key: random.normal(key, (0,)),
+    "uniform": lambda key: random.uniform(key, (3, 0)),
+    "bits": lambda key: random.bits(key, (0,)),
+    "randint": lambda key: random.randint(key, (0,), 0, 9),
+    "bernoulli": lambda key: random.bernoulli(key, 0.3, (0, 2)),
+    "gamma": lambda key: random.gamma(key, 2.0, (0,)),
+    "permutation": lambda key: random.permutation(key, 0),
+    "choice": lambda key: random.choice(key, 9, (0,)),
+    "categorical": lambda key: random.categorical(key, jnp.zeros((0, 3))),
+}
+
+
+@pytest.mark.parametrize("sampler", EMPTY)
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["plain", "jit"])
+def test_drawing_an_empty_array_uses_nothing(sampler, wrap):
+    draw = wrap(EMPTY[sampler])
+
+    def around(key):
+        return draw(key), random.normal(key, (2,)), draw(key)
+
+    def needs_values(key, x):
+        return around(key) if x > 0 else None
+
+    for make_key in KEYS.values():
+        assert kinds(around, make_key(0)) == []
+        assert kinds(needs_values, make_key(0), np.float32(1)) == []
+    assert key_tree(around, random.key(0)).text.count("normal") >= 1
+
+
+def test_an_empty_draw_does_not_hide_the_others():
+    def noise(key):
+        return random.normal(key, (0,)), random.normal(key, (1,)), random.uniform(key)
+
+    assert kinds(noise, random.key(0)) == ["drawn_twice"]
+
+
+def test_a_vmap_of_one_row_counts_as_of_many():
+    for rows in (1, 3):
+        assert kinds(
+            lambda key, rows=rows: jax.vmap(lambda x: x + random.normal(key))(jnp.ones(rows)), random.key(0)
+        ) == ["same_key_for_all_rows"]
+        assert kinds(lambda key, rows=rows: jax.vmap(random.normal)(random.split(key, rows)), random.key(0)) == []
+
+
+# Linear solves.
+
+
+def solving(key, start_key):
+    b = random.normal(key, (3,))
+
+    def solve(matvec, b):
+        start = random.normal(start_key, (3,))
+        return start + (b - matvec(start)) / 2
+
+    return lax.custom_linear_solve(lambda x: 2 * x, b, solve, transpose_solve=solve)
+
+
+def right(key):
+    return solving(*random.split(key))
+
+
+def same_inside_and_outside(key):
+    return solving(key, key)
+
+
+def same_afterwards(key):
+    first, second = random.split(key)
+    return solving(first, second) + random.normal(second, (3,))
+
+
+@pytest.mark.parametrize("make_key", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit, lambda f: lambda key: jax.vmap(f)(key[None])[0]])
+def test_linear_solves_are_looked_into(make_key, wrap):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        key = make_key(0)
+        assert kinds(wrap(right), key) == []
+        assert kinds(wrap(same_inside_and_outside), key) == ["drawn_twice"]
+        assert kinds(wrap(same_afterwards), key) == ["drawn_twice"]
+
+
+def test_the_line_inside_a_linear_solve_is_named():
+    (problem,) = check_keys(same_inside_and_outside, random.key(0))
+    assert problem.first_source == "b = random.normal(key, (3,))"
+    assert problem.second_source.startswith("return lax.custom_linear_solve(")
+    assert problem.name == "key"
+
+
+def test_a_linear_solve_without_keys_is_none_of_our_business():
+    def solved(key):
+        return jnp.linalg.solve(random.normal(key, (3, 3)), jnp.ones(3))
+
+    assert (
+        kinds(solved, random.key(0)) == kinds(jax.grad(lambda x, key: x * solved(key).sum()), 1.0, random.key(0)) == []
+    )
+
+
+# Names.
+
+
+@pytest.mark.parametrize("helper", [check_keys, key_tree, key_use])
+def test_an_argument_may_have_the_name_of_the_helpers_own(helper):
+    seen = []
+
+    def noise(key, fn, args, helper):
+        seen.append((fn, args, helper))
+        return random.normal(key)
+
+    helper(noise, key=random.key(0), fn="fn", args="args", helper="helper")
+    assert seen == [("fn", "args", "helper")]
+
+
+def test_what_is_no_function_is_told_how_the_decorator_is_used():
+    with pytest.raises(TypeError) as caught:
+        no_key_reuse(3)
+    assert str(caught.value) == (
+        "`no_key_reuse` needs a function and got the int 3: write `@no_key_reuse` in the line above `def`, or wrap a "
+        "function, as in `no_key_reuse(f)`."
+    )

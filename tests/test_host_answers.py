@@ -1,0 +1,220 @@
+"""What host_function is told and asked: wrong `out` functions, wrong derivatives, booleans, and verify in a trace."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.special
+
+from jaxguide import compat
+from jaxguide.callbacks import HostFunctionError, bessel_jv, host_function, io_function, watch_value
+
+X = np.linspace(0.5, 2.0, 3, dtype=np.float32)
+STRUCT = jax.ShapeDtypeStruct
+
+
+def twice(x):
+    return 2 * x
+
+
+def message_of(call, *args, kind=TypeError):
+    """Return the one line that a call raises."""
+    with pytest.raises(kind) as caught:
+        call(*args)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+WRONG_OUT = {
+    "uses values": (
+        lambda x: x.sum(),
+        "`out` of `twice` raised AttributeError: 'ShapeDtypeStruct' object has no attribute 'sum' "
+        "(test_host_answers.py, line ",
+    ),
+    "raises": (lambda x: 1 / 0, "raised ZeroDivisionError: division by zero (test_host_answers.py, line "),
+    "is no maker of shapes": (np.zeros, "raised TypeError: "),
+    "takes another number": (lambda a, b: a, "is called with the 1 argument that `twice` gets: missing a required"),
+    "takes none": (lambda: X, "is called with the 1 argument that `twice` gets: too many positional arguments"),
+    "is a builtin": (max, "`out` of `twice` raised TypeError: "),
+    "returns None": (lambda x: None, "`out` of `twice` returned None: let it return a `jax.ShapeDtypeStruct(shape"),
+    "returns a number": (lambda x: 3, "`out` of `twice` returned the int 3: let it return"),
+    "returns a shape": (lambda x: x.shape, "returned a tuple of 1, which holds the int 3: let it return"),
+    "returns text": (lambda x: ["abc"], "returned a list of 1, which holds the str 'abc': let it return"),
+    "returns a function": (lambda x: jnp.sin, "returned the function `sin`: let it return"),
+    "returns a generator": (lambda x: (y for y in [x]), "returned an object of type `generator`: let it return"),
+    "returns a key": (lambda x: jax.random.key(0), " key<fry>[]: let it return"),
+    "has a broken length": (lambda x: STRUCT((2.5,), x.dtype), "returned the shape and dtype float32[2.5]: let it"),
+    "has a negative length": (lambda x: STRUCT((-1,), x.dtype), "returned the shape and dtype float32[-1]: let it"),
+}
+
+
+class TestOut:
+    @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit, jax.vmap], ids=["eager", "jit", "vmap"])
+    @pytest.mark.parametrize(("out", "message"), WRONG_OUT.values(), ids=WRONG_OUT)
+    def test_a_wrong_function_is_one_sentence(self, wrap, out, message):
+        x = X[None] if wrap is jax.vmap else X
+        assert message in message_of(wrap(host_function(twice, out=out)), x)
+        assert message in message_of(io_function(twice, out=out), X)
+        assert message in message_of(host_function(twice, elementwise=True, out=out), X)
+
+    def test_the_error_of_the_function_is_the_cause_and_its_way_of_being_called_is_told(self):
+        with pytest.raises(TypeError, match=r"`jax.ShapeDtypeStruct` for each array \(here float32\[3\]\)") as caught:
+            host_function(twice, out=lambda x: 1 / 0)(X)
+        assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+    @pytest.mark.parametrize("out", [3, [3.0], "abc", {"y": None, "z": object()}, jax.random.key, np.array(["a"])])
+    def test_what_is_no_shape_is_one_sentence(self, out):
+        assert message_of(host_function(twice, out=out), X).startswith("`out` of `twice` ")
+
+    @pytest.mark.parametrize(
+        "out", [jnp.zeros_like, lambda x: jax.eval_shape(jnp.sin, x), lambda x: jnp.zeros(x.shape), lambda x: [x][0]]
+    )
+    def test_jax_functions_of_shapes_are_right(self, out):
+        np.testing.assert_allclose(jax.jit(host_function(twice, out=out))(X), 2 * X)
+
+
+class TestDerivative:
+    @pytest.mark.parametrize(
+        ("rule", "got"),
+        [
+            (lambda dx, y, x: dx.sum(), "float32[]"),
+            (lambda dx, y, x: dx[:1], "float32[1]"),
+            (lambda dx, y, x: dx[None], "float32[1,3]"),
+            (lambda dx, y, x: jnp.outer(x, dx), "float32[3,3]"),
+            (lambda dx, y, x: 0.0, "float32[]"),
+        ],
+    )
+    @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["eager", "jit"])
+    def test_a_linear_map_of_another_shape_than_the_result_is_refused(self, wrap, rule, got):
+        f = host_function(twice, out=lambda x: x, derivative=rule)
+        for ask in (jax.jacfwd(f), jax.jacrev(f), lambda x: jax.jvp(f, (x,), (x,))):
+            assert message_of(wrap(ask), X) == (
+                f"The derivative of `twice` with respect to `x` gives {got}, which does not fit the result float32[3]: "
+                "return the change of the result, of the same shape."
+            )
+
+    def test_a_linear_map_of_the_results_shape_is_right(self):
+        total = host_function(np.sum, out=lambda x: STRUCT((), x.dtype), derivative=lambda dx, y, x: dx.sum())
+        np.testing.assert_allclose(jax.grad(total)(X), np.ones(3))
+
+    def test_what_is_no_array_is_refused(self):
+        f = host_function(twice, elementwise=True, derivative=lambda x: "two")
+        assert message_of(jax.grad(f), 1.0) == (
+            "The derivative of `twice` with respect to `x` returned the str 'two' where float32[] was expected, "
+            "like the result."
+        )
+
+    def test_the_gradient_in_the_order_of_a_bessel_function_is_refused_with_what_to_do(self):
+        message = message_of(jax.grad(bessel_jv), 1.0, 2.0)
+        assert message.startswith("`bessel_jv` has no derivative with respect to `v`, only with respect to `z`: ")
+        assert "differentiate in `z` alone (`argnums=1`), hold `v` constant with `jax.lax.stop_gradient`" in message
+        assert np.isfinite(jax.grad(bessel_jv, argnums=1)(1.0, 2.0))
+        assert np.isfinite(jax.grad(lambda v: bessel_jv(jax.lax.stop_gradient(v), v))(1.0))
+
+
+BYTES = (bool, np.int8, np.uint8, np.int16, np.int32)
+
+
+class TestBooleansAndShortIntegers:
+    """NumPy computes with one byte in float16, SciPy in float32; neither keeps the promise or the digits."""
+
+    @pytest.mark.parametrize("fn", [np.sin, scipy.special.ndtr], ids=["NumPy", "SciPy"])
+    @pytest.mark.parametrize("dtype", BYTES)
+    @pytest.mark.parametrize("transform", [lambda f: f, jax.jit, jax.vmap])
+    def test_they_give_the_promised_float_in_full_precision(self, fn, dtype, transform):
+        f = transform(host_function(fn, elementwise=True))
+        x = np.array([0, 1, 1], dtype)
+        out = f(x)
+        assert out.dtype == jnp.float32
+        np.testing.assert_allclose(out, fn(x.astype(float)), rtol=1e-7)
+
+    @pytest.mark.parametrize("dtype", BYTES)
+    def test_they_give_float64_where_64_bit_types_are_on(self, dtype):
+        with compat.float64():
+            out = host_function(scipy.special.ndtr, elementwise=True)(np.array([0, 1], dtype))
+        assert out.dtype == np.float64
+        assert np.asarray(out).tolist() == [0.5, float(scipy.special.ndtr(1.0))]
+
+    def test_python_booleans_are_numbers(self):
+        add = host_function(np.add, elementwise=True)
+        assert (float(add(True, True)), add(True, True).dtype) == (2, jnp.float32)
+        assert float(host_function(np.sin, elementwise=True)(True)) == np.float32(np.sin(1))
+
+    def test_they_stay_as_they_are_beside_floats_and_where_out_is_given(self):
+        seen = []
+
+        def choose(flag, x):
+            seen.append(flag.dtype.name)
+            return np.where(~flag, x, -x)
+
+        flag = np.array([True, False, True])
+        np.testing.assert_allclose(host_function(choose, elementwise=True)(flag, X), np.where(~flag, X, -X))
+        invert = host_function(lambda flag: ~flag, elementwise=True, out=bool)
+        assert list(invert(flag)) == [False, True, False]
+        assert seen == ["bool"]
+
+    def test_a_function_that_answers_yes_or_no_has_to_say_so(self):
+        for x in (flags := np.array([True]), flags.astype(int), X):
+            with pytest.raises(HostFunctionError, match=r"returned bool\[\d\] where float32.*say in `out`"):
+                host_function(np.logical_not, elementwise=True)(x)
+
+
+ANSWERS = {
+    "text, named": (
+        lambda: host_function(twice, elementwise=True)("a"),
+        "`twice` needs an array or a number as `x` and got the str 'a': only arrays go to the host, so fix it before, "
+        "in `functools.partial(twice, x='a')`.",
+    ),
+    "text, by position": (
+        lambda: host_function(np.sin, elementwise=True)("a"),
+        "`sin` needs an array or a number as argument 1 and got the str 'a': only arrays go to the host, so fix it "
+        "before, in a function of the arrays alone.",
+    ),
+    "a name that is not there": (
+        lambda: host_function(twice, elementwise=True)(y=1.0),
+        "`twice(x)` cannot be called with 1 argument: got an unexpected keyword argument 'y'.",
+    ),
+    "a key to watch": (
+        lambda: watch_value({"key": jax.random.key(0)}),
+        "`watch_value` runs on the host, where PRNG keys are unknown: pass `jax.random.key_data(key)`.",
+    ),
+    "a watcher of two values": (
+        lambda: watch_value(1.0, lambda a, b: None),
+        "`watch_value` calls `<lambda>` with the value and nothing else: missing a required argument: 'b'.",
+    ),
+    "text as tolerance": (
+        lambda: bessel_jv.verify(1, 2.0, rtol="small"),
+        "`rtol` of `bessel_jv.verify` is the str 'small': give a number that is not negative, such as 1e-4.",
+    ),
+    "a negative tolerance": (
+        lambda: bessel_jv.verify(1, 2.0, rtol=-1),
+        "`rtol` of `bessel_jv.verify` is the int -1: give a number that is not negative, such as 1e-4.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), ANSWERS.values(), ids=ANSWERS)
+def test_a_bad_argument_is_one_sentence(call, message):
+    assert message_of(call) == message
+
+
+def test_a_vmap_method_that_resembles_none_gets_no_proposal():
+    message = message_of(lambda: host_function(twice, elementwise=True, vmap_method=3), kind=ValueError)
+    assert message.startswith("`vmap_method` of `twice` is the int 3: choose one of 'sequential', ")
+    assert "Did you mean" not in message
+
+
+class TestVerify:
+    def test_arguments_may_be_named(self):
+        assert str(bessel_jv.verify(z=2.0, v=1)) == str(bessel_jv.verify(1, 2.0))
+
+    @pytest.mark.parametrize("transform", [jax.jit, jax.vmap, jax.grad, jax.checkpoint, jax.make_jaxpr])
+    def test_in_a_trace_it_says_where_to_call_it(self, transform):
+        f = host_function(np.sin, elementwise=True, derivative=jnp.cos)
+        x = X[0] if transform is jax.grad else X
+        for given in (lambda x: x, lambda x: 1.0):
+            message = message_of(transform(lambda x, given=given: f.verify(given(x)) and x), x, kind=RuntimeError)
+            assert message == (
+                "`sin.verify` was called while JAX traces or transforms a function, where arrays have no values yet: "
+                "call it outside of `jax.jit`, `jax.vmap` and `jax.grad`, with values."
+            )

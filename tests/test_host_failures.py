@@ -1,0 +1,187 @@
+"""A host function that raises: its own error comes back, at every call, in every thread, and nothing is kept."""
+
+import gc
+import logging
+import threading
+import weakref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from jaxguide.callbacks import HostFunctionError, host_function, io_function
+
+X = np.ones(3, np.float32)
+
+
+class Negative(ValueError):
+    """The host's own error; `number` is the argument that it came up with."""
+
+    def __init__(self, text, number):
+        super().__init__(text)
+        self.number = number
+
+
+def root(x):
+    if np.min(x) < 0:
+        raise Negative("below zero", float(np.min(x)))
+    return np.sqrt(x)
+
+
+def number_by_number():
+    f = host_function(root, elementwise=True, derivative=lambda x: 0.5 / f(x))
+    return f
+
+
+def as_a_whole():
+    return host_function(root, out=lambda x: x, derivative=lambda dx, y, x: dx / (2 * y))
+
+
+def total(f):
+    return lambda x: f(x).sum()
+
+
+EAGER = {
+    "call": lambda f: f,
+    "vmap": jax.vmap,
+    "grad": lambda f: jax.grad(total(f)),
+    "value_and_grad": lambda f: jax.value_and_grad(total(f)),
+    "jacfwd": jax.jacfwd,
+    "jvp": lambda f: lambda x: jax.jvp(f, (x,), (x,)),
+    "vmap of grad": lambda f: jax.vmap(jax.grad(f)),
+    "hessian": lambda f: jax.hessian(total(f)),
+}
+TRACED = {
+    "jit": jax.jit,
+    "jit of vmap": lambda f: jax.jit(jax.vmap(f)),
+    "jit of grad": lambda f: jax.jit(jax.grad(total(f))),
+    "map": lambda f: lambda x: lax.map(f, x),
+    "grad of checkpoint": lambda f: jax.grad(jax.checkpoint(total(f))),
+}
+
+
+@pytest.mark.parametrize("calls_before", [0, 1, 3])
+@pytest.mark.parametrize("make", [number_by_number, as_a_whole])
+class TestEveryCall:
+    @pytest.mark.parametrize("transform", EAGER)
+    def test_an_eager_call_raises_the_hosts_error_also_after_good_calls(self, make, transform, calls_before):
+        run = EAGER[transform](make())
+        for _ in range(calls_before):
+            jax.block_until_ready(run(X))
+        for number in (-1.0, -2.0):
+            with pytest.raises(HostFunctionError) as caught:
+                jax.block_until_ready(run(number * X))
+            assert str(caught.value).startswith("`root` raised Negative: below zero (test_host_failures.py, line ")
+            assert caught.value.__cause__.number == number
+        jax.block_until_ready(run(X))
+
+    @pytest.mark.parametrize("transform", TRACED)
+    def test_in_a_traced_program_the_sentence_is_the_last_line(self, make, transform, calls_before):
+        run = TRACED[transform](make())
+        for _ in range(calls_before):
+            jax.block_until_ready(run(X))
+        with pytest.raises((jax.errors.JaxRuntimeError, ValueError)) as caught:
+            jax.block_until_ready(run(-X))
+        assert "HostFunctionError: `root` raised Negative: below zero" in str(caught.value).strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_function_with_side_effects_raises_its_error_also_after_good_calls(ordered):
+    for out in (None, lambda x: x):
+        note = io_function(root, out=out, ordered=ordered)
+        note(X), note(X)
+        for number in (-1.0, -2.0):
+            with pytest.raises(HostFunctionError) as caught:
+                note(number * X)
+            assert caught.value.__cause__.number == number
+
+
+@jax.jit
+def slowly(x):
+    """Return ones, when the caller has long gone on."""
+    return lax.fori_loop(0, 40, lambda _, y: (y @ y) / 500, x)
+
+
+def test_an_error_is_raised_at_the_call_also_where_the_argument_is_still_being_computed():
+    f, note = as_a_whole(), io_function(root, out=None)
+    for run in (f, jax.grad(total(f)), note):
+        argument = slowly(-jnp.ones((500, 500)) * jnp.eye(500))
+        with pytest.raises(HostFunctionError, match="below zero"):
+            run(argument - 2)
+
+
+def test_other_errors_come_through_as_they_are():
+    def refuse(tangent, out, x):
+        raise ValueError("not today")
+
+    f = host_function(root, out=lambda x: x, derivative=refuse)
+    with pytest.raises(ValueError, match=r"^not today") as caught:
+        jax.jvp(f, (X,), (X,))
+    assert caught.type is ValueError
+
+
+class TestThreads:
+    """All threads fail at one time: the host function of each waits for the others before it raises."""
+
+    COUNT = 8
+    ROUNDS = 50
+
+    def failures(self, text):
+        """Return (number given, number in the error that came back) of every call that failed, and what else came."""
+        together = threading.Barrier(self.COUNT, timeout=60)
+
+        def fail(x):
+            if x < 0:
+                together.wait()
+                raise Negative(text(float(x)), float(x))
+            return x
+
+        f = host_function(fail, out=lambda x: x)
+        f(np.float32(1))
+        pairs, others = [], []
+
+        def work(thread):
+            for turn in range(self.ROUNDS):
+                number = -float(1 + thread + self.COUNT * turn)
+                try:
+                    f(np.float32(number))
+                except HostFunctionError as error:
+                    pairs.append((number, error.__cause__.number, str(error)))
+                except Exception as error:
+                    others.append(error)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(self.COUNT)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return pairs, others
+
+    @pytest.mark.parametrize("text", [lambda number: f"got {number}", lambda number: "got it"], ids=["own", "alike"])
+    def test_each_gets_its_own_error(self, text):
+        pairs, others = self.failures(text)
+        assert others == []
+        assert len(pairs) == self.COUNT * self.ROUNDS
+        for given, got, message in pairs:
+            assert got == given
+            assert text(given) in message
+
+
+def test_nothing_of_a_failure_is_kept(request):
+    def fail(x):
+        error = Negative("below zero", 0)
+        errors.append(weakref.ref(error))
+        raise error
+
+    logging.disable(logging.CRITICAL)  # pytest keeps what JAX logs, and the error with it
+    request.addfinalizer(lambda: logging.disable(logging.NOTSET))
+    errors = []
+    f = host_function(fail, out=lambda x: x)
+    for run in (f, jax.jit(f)):
+        with pytest.raises((HostFunctionError, jax.errors.JaxRuntimeError)):
+            run(X)
+    gc.collect()
+    assert [error() for error in errors] == [None] * len(errors)
+    assert len(errors) == 2
