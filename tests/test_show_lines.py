@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import json
 import re
+import subprocess
 import sys
 import types
 from html.parser import HTMLParser
@@ -483,6 +484,23 @@ def test_all_kinds_of_statements_are_read():
     assert kinds(shown, "case {") == {}
     assert row(shown, "return q * k").state == "not run"
     assert kinds(shown, "return q + rest")["more"] == ("traced", "{'last': float32[] weak}")
+
+
+FIRST = """
+import jax.numpy as jnp
+from jaxguide.tracing import show_lines
+
+def f(x):
+    return x * sum([i + 0 for i in (0, 5, 7)])
+
+print(show_lines(f, 1.0))
+"""
+
+
+def test_the_first_call_of_a_process_sees_a_comprehensions_variables_too(tmp_path):
+    (tmp_path / "first.py").write_text(FIRST)
+    done = subprocess.run([sys.executable, str(tmp_path / "first.py")], capture_output=True, text=True, check=True)
+    assert "i (comprehension) 0 ... 7" in " ".join(done.stdout.split())
 
 
 def test_modules_and_functions_are_no_values():

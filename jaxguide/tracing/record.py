@@ -1,5 +1,6 @@
 """Watch one function run, line by line, and note what each name was; it keeps descriptions, never a tracer."""
 
+import inspect
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -53,6 +54,10 @@ class Recorder:
 
     def __enter__(self) -> "Recorder":
         self._before = sys.gettrace()
+        # Python 3.12 sends opcode events only if some frame asked for them before `settrace` was called.
+        here = inspect.currentframe()
+        if here is not None:
+            here.f_trace_opcodes = True
         sys.settrace(self._called)
         return self
 

@@ -134,8 +134,10 @@ def test_who_waits_for_a_processor_is_not_idle() -> None:
 
 
 def test_who_sleeps_is_idle() -> None:
-    with subprocess.Popen([sys.executable, "-c", "import time\nwhile True: time.sleep(0.001)"]) as measured:
-        time.sleep(0.3)
+    sleeps = "import time; print(flush=True); time.sleep(600)"
+    with subprocess.Popen([sys.executable, "-c", sleeps], stdout=subprocess.PIPE) as measured:
+        assert measured.stdout is not None
+        measured.stdout.readline()  # from here on it only sleeps
         tree = ProcessTree(measured.pid, "none")
         for _sample in range(10):
             time.sleep(0.1)
