@@ -252,7 +252,7 @@ def formatted(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if joined is not None:
             inside = scene.quote(joined)
             spec = inside.rpartition(":")[2].rstrip("}") if ":" in inside else ".2f"
-            new = f"{{np.array2string(np.asarray({text}), precision=2)}}"
+            new = f"{{{scene.np}.array2string({scene.np}.asarray({text}), precision=2)}}"
             fixes.append(
                 scene.fix(_("Let NumPy write the whole array (`precision=` says how fine)."), code=f'f"{new}"')
             )

@@ -5,6 +5,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import numpy as np
+
 from jaxguide.arguments import describe
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
@@ -12,7 +15,7 @@ from jaxguide.explain.pytrees import as_pytree
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import MISSING, is_array
-from jaxguide.text import _
+from jaxguide.text import _, plural
 
 _VMAP = f"{phrases.API}/jax.vmap.html"
 
@@ -92,7 +95,7 @@ def sizes_differ(scene: Scene, found: re.Match[str]) -> Explanation | None:
             _("Map over one after the other: every pair, a result with both sizes."),
             scene.source.replace(made, f"{name}({name}({function}, in_axes={inner}), in_axes={around})"),
         )
-    said = ", ".join(f"{size[0]}" for size in sizes) or _("different numbers")
+    said = _(" and ").join(f"{size[0]}" for size in sizes) or _("different numbers of")
     return scene.explanation(
         "vmap_sizes",
         title=_("`jax.vmap` maps over sizes that differ"),
@@ -154,7 +157,7 @@ def axis_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
         title=_("`jax.vmap` maps over an axis that is not there"),
         what=scene.what(text, value)
         if is_array(value)
-        else _("`{name}` has {rank} axes.").format(name=text, rank=rank),
+        else plural("`{name}` has {count} axis.", "`{name}` has {count} axes.", rank, name=text),
         variable=text,
         why=_("Axis {axis} was asked for, and it has {rank}: `jax.vmap` takes an axis away from each argument.").format(
             axis=axis, rank=rank
@@ -192,19 +195,32 @@ def axes_do_not_fit(scene: Scene, found: re.Match[str]) -> Explanation | None:
     given = next((k.value for k in made.keywords if k.arg == "in_axes"), made.args[1] if len(made.args) > 1 else None)
     if given is None:
         return None
-    text = scene.quote(given)
-    axes = _tuple(_axes(made, len(outer.args))) if len(outer.args) > 1 else f"({_axes(made, 1)[0]},)"
+    text, count = scene.quote(given), int(found[1])
+    each = [*_axes(made, len(outer.args))[:count], *(_axis_of(scene, outer, a) for a in outer.args[count:])]
+    axes = _tuple(each) if len(outer.args) > 1 else f"({each[0]},)"
     return scene.explanation(
         "vmap_in_axes",
         title=_("`in_axes` does not fit the arguments"),
-        what=_("`in_axes={axes}` has {entries} entries, and the call has {arguments} positional arguments.").format(
-            axes=text, entries=found[1], arguments=found[2]
+        what=_("`in_axes={axes}` has {entries}, and the call has {arguments}.").format(
+            axes=text,
+            entries=plural("{count} entry", "{count} entries", count),
+            arguments=plural("{count} positional argument", "{count} positional arguments", int(found[2])),
         ),
         variable="in_axes",
         why=_("There is one entry of `in_axes` for each positional argument: its axis, or None to hand it over whole."),
         fixes=[_axes_fix(scene, made, _("Give one entry for each argument."), axes)],
         link=_VMAP,
     )
+
+
+def _axis_of(scene: Scene, outer: ast.Call, node: ast.expr) -> str:
+    """Return the axis of an argument that has none yet: None where it has not as many entries as the first one."""
+    first, value = scene.spot.value(outer.args[0]), scene.spot.value(node)
+    if value is MISSING:
+        return "0"
+    shapes = [np.shape(leaf) for leaf in jax.tree.leaves(value)]
+    entries = np.shape(first)[:1] if is_array(first) else None
+    return "0" if all(shape and entries in (None, shape[:1]) for shape in shapes) else "None"
 
 
 @explains(phrases.VMAP_ALL_NONE)

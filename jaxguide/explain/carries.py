@@ -10,7 +10,7 @@ from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.source import FunctionNode, Source
 from jaxguide.explain.spot import MISSING
-from jaxguide.explain.transformed import function_behind, own_nodes, returned
+from jaxguide.explain.transformed import function_behind, own_nodes, parameters, returned
 from jaxguide.text import _
 
 _SCAN = f"{phrases.API}/jax.lax.scan.html"
@@ -173,7 +173,7 @@ def forgotten_return(
 
 
 def _carry_name(call: ast.Call, function: FunctionNode) -> str | None:
-    names = [a.arg for a in function.args.args]
+    names = [a.arg for a in parameters(function)]
     place = 1 if called(call) == "fori_loop" else 0
     return names[place] if place < len(names) else None
 

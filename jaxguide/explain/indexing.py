@@ -9,7 +9,7 @@ from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
-from jaxguide.text import _
+from jaxguide.text import _, plural
 
 # Reductions of what a mask picks -> what to put where the mask is False (an `initial` for NumPy's `where=`).
 _NEUTRAL = {"sum": "0", "prod": "1", "any": "False", "all": "True", "max": "-{jnp}.inf", "min": "{jnp}.inf"}
@@ -255,8 +255,11 @@ def too_many_indices(scene: Scene, found: re.Match[str]) -> Explanation | None:
         title=_("More indices than axes"),
         what=scene.what(name, value) if is_array(value) else "",
         variable=name,
-        why=_("It has {rank} axes and {given} indices were given: one index takes away one axis.").format(
-            rank=rank, given=found[2]
+        why=plural(
+            "It has {count} axis and {given} indices were given: one index takes away one axis.",
+            "It has {count} axes and {given} indices were given: one index takes away one axis.",
+            rank,
+            given=found[2],
         ),
         fixes=[
             scene.fix(

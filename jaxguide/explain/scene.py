@@ -26,6 +26,7 @@ from jaxguide.text import _
 _IMPORTS = {
     "jax": "import jax",
     "jnp": "import jax.numpy as jnp",
+    "np": "import numpy as np",
     "lax": "from jax import lax",
     "host_function": "from jaxguide.callbacks import host_function",
     "checkify": "from jax.experimental import checkify",
@@ -84,7 +85,7 @@ class Scene:
 
     def name_of(self, module: str) -> str:
         """Return the name under which the student's code knows a module of JAX, such as `jnp`."""
-        short = {"jax.numpy": "jnp", "jax.lax": "lax", "jax": "jax"}.get(module, module.split(".")[-1])
+        short = {"jax.numpy": "jnp", "jax.lax": "lax", "jax": "jax", "numpy": "np"}.get(module, module.split(".")[-1])
         found = sys.modules.get(module)
         names = self.spot.frame.f_globals
         if found is not None:
@@ -94,12 +95,17 @@ class Scene:
                 if value is found and not name.startswith("_"):
                     return name
         # `jax.random` rather than a name of its own, but everybody writes `jnp`.
-        return short if module in ("jax", "jax.numpy") else f"{self.name_of('jax')}.{short}"
+        return short if module in ("jax", "jax.numpy", "numpy") else f"{self.name_of('jax')}.{short}"
 
     @property
     def jnp(self) -> str:
         """The student's name of `jax.numpy`."""
         return self.name_of("jax.numpy")
+
+    @property
+    def np(self) -> str:
+        """The student's name of `numpy`."""
+        return self.name_of("numpy")
 
     @property
     def lax(self) -> str:

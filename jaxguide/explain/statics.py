@@ -17,7 +17,7 @@ from jaxguide.explain.source import Source, arguments_of, dotted, source_of
 from jaxguide.explain.spot import MISSING, Spot, is_array
 from jaxguide.frames import is_library
 from jaxguide.lines import Line
-from jaxguide.text import _
+from jaxguide.text import _, plural
 
 
 @explains(phrases.NOT_AN_ARGUMENT)
@@ -272,8 +272,11 @@ def unknown_static_number(scene: Scene, found: re.Match[str]) -> Explanation | N
     return scene.explanation(
         "static_number_unknown",
         title=_("`static_argnums` counts an argument that is not there"),
-        what=_("`static_argnums={number}` for a function of {count} arguments.").format(
-            number=found[1], count=found[2]
+        what=plural(
+            "`static_argnums={number}` for a function of {count} argument.",
+            "`static_argnums={number}` for a function of {count} arguments.",
+            int(found[2]),
+            number=found[1],
         ),
         variable="static_argnums",
         why=_("Arguments are counted from 0."),
