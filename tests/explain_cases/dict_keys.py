@@ -48,11 +48,14 @@ result = f(1.0, 2.0)
     Case(
         name="dict_made_from_a_traced_array",
         kind="dict_key_of_tracer",
-        variable="x",
+        variable="v",
         source="""
 @jax.jit
 def f(x):
-    return len({v: 1.0 for v in x})  # <--
+    seen = {}
+    for v in x:
+        seen[v] = 1.0  # <--
+    return len(seen)
 result = f(jnp.arange(2))
 """,
         result="result",
