@@ -4,8 +4,9 @@ import ast
 import re
 
 from jaxguide.explain import phrases
-from jaxguide.explain.carries import BODY, LOOPS, forgotten_return
+from jaxguide.explain.carries import BODY, LOOPS
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.loop_results import forgotten_return
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.transformed import function_behind, parameters, returned

@@ -95,15 +95,16 @@ def _bound(scene: Scene, node: ast.expr) -> str:
     return text
 
 
-def _largest_count(scene: Scene, call: ast.Call) -> Fix | None:
+def _largest_count(scene: Scene, call: ast.Call) -> Fix:
     """Say how to repeat a known number of times, where the loop cannot be rewritten."""
     loop = scene.source.parents.get(call)
     index = scene.quote(loop.target) if isinstance(loop, ast.For | ast.comprehension) else "i"
     stop = _bound(scene, call.args[-1 if len(call.args) < 3 else 1])
-    return scene.fix(
-        _("Repeat a largest number of times that is known, and keep the old value in the turns that are too many."),
-        code=f"{scene.jnp}.where({index} < {stop}, new, old)",
+    words = _(
+        "Repeat a largest number of times that is known, and keep the old value in the turns that are too many: "
+        "`{jnp}.where({index} < {stop}, new, old)`."
     )
+    return scene.advice(words.format(jnp=scene.jnp, index=index, stop=stop))
 
 
 def _for_loop(scene: Scene, call: ast.Call) -> Fix | None:

@@ -6,7 +6,7 @@ import re
 from jaxguide.explain import phrases
 from jaxguide.explain.branching import operator_sign
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.indexing import kept_places, sliced_axis
+from jaxguide.explain.masks import kept_places, sliced_axis
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.spot import MISSING, is_array, is_tracer

@@ -1,6 +1,6 @@
 """Loops over a `range` whose end is traced."""
 
-from explain_cases.case import Case, no_edits
+from explain_cases.case import Case, no_code
 
 CASES = [
     Case(
@@ -122,7 +122,7 @@ def f(x):
 result = f(jnp.array([3, 1]))
 """,
         result="result",
-        after_fix=[no_edits],
+        after_fix=[no_code],
     ),
     Case(
         name="range_in_a_comprehension",
