@@ -1,6 +1,7 @@
 """What `explain` says of real failures, and that each fix it gives runs when applied."""
 
 import linecache
+import re
 import subprocess
 import sys
 import textwrap
@@ -123,7 +124,8 @@ def test_the_card_is_short_and_in_plain_html(case: Case, tmp_path: Path) -> None
     assert "<table" not in bundle["text/html"]
     assert "class=" not in bundle["text/html"]
     assert explanation.link.startswith("https://")
-    assert "{" not in explanation.title + explanation.what + explanation.why
+    words = re.sub("`[^`]*`", "", explanation.title + explanation.what + explanation.why)  # without the student's code
+    assert "{" not in words
 
 
 TRACED_IF = """
@@ -324,6 +326,33 @@ def test_a_student_who_names_modules_otherwise_reads_the_own_names(tmp_path: Pat
         """
     )
     assert explained(source, tmp_path / "student.py").fixes[0].code == "y = xnp.where(x > 0, x, -x)"
+
+
+def test_a_student_who_names_numpy_otherwise_reads_the_own_name(tmp_path: Path) -> None:
+    loop = "x = jnp.zeros(3)\nfor i in range(3):\n    x[i] = i\n"
+    for head, expected in {
+        "import jax.numpy as jnp\nimport numpy as onp\n": "x = onp.array(x)",
+        "import jax.numpy as jnp\nimport numpy\n": "x = numpy.array(x)",
+        "import jax.numpy as jnp\n": "x = np.array(x)",
+    }.items():
+        assert explained(head + loop, tmp_path / "student.py").fixes[1].code == expected
+
+
+COUNTED = {
+    "jax.vmap(lambda x, y: x * y, in_axes=(0,))(jnp.ones(3), 2.0)": (
+        "`in_axes=(0,)` has 1 entry, and the call has 2 positional arguments."
+    ),
+    "jnp.ones(3)[0, 1]": "It has 1 axis and 2 indices were given: one index takes away one axis.",
+    "jnp.ones(1).reshape(2, 3)": "`jnp.ones(1)` has shape (1,): 1 entry.",
+    "jnp.ones(3).sum(axis=1)": "Axes are counted from 0, and there is 1: its number is 0. Axis -1 is the last one.",
+    "jax.grad(lambda x: x ** 2, argnums=1)(3.0)": "is called with 1 positional argument: its number is 0.",
+    "jax.vmap(lambda x: x)(3.0)": "`3.0` has 0 axes.",
+}
+
+
+@pytest.mark.parametrize("source", COUNTED)
+def test_one_thing_is_not_said_as_several(source: str, tmp_path: Path) -> None:
+    assert COUNTED[source] in str(explained(program(source), tmp_path / "student.py"))
 
 
 def test_an_import_that_a_fix_needs_is_part_of_it(tmp_path: Path) -> None:

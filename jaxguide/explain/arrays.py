@@ -1,4 +1,4 @@
-"""Explain values that are no arrays, and what arrays do not do: lists, None, strings, dtypes of `lax`, texts, truth."""
+"""Explain values that are no arrays, and what arrays do not do: lists, None, strings, dtypes of `lax`, hashes."""
 
 import ast
 import re
@@ -9,8 +9,6 @@ from jaxguide.arguments import array_type, describe
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation, Fix
 from jaxguide.explain.jitted import static_fix
-from jaxguide.explain.logic import condition
-from jaxguide.explain.printing import debug_print
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
@@ -199,129 +197,6 @@ def array_as_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes=[scene.fix(_("Use Python numbers as the key."), scene.source.replace(key, new))],
         link="https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html",
     )
-
-
-@explains(phrases.STRING_PLUS)
-def text_and_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `"x is " + x`."""
-    node = scene.node
-    if not isinstance(node, ast.BinOp):
-        return None
-    text, value = scene.quote(node.right), scene.spot.value(node.right)
-    if is_tracer(value):
-        fix = scene.fix(
-            _("Print the value when the program runs."),
-            code=f'{scene.jax}.debug.print("{{}}", {text})',
-        )
-    else:
-        fix = scene.fix(_("Put the value into the text."), scene.source.replace(node.right, f"str({text})"))
-    return scene.explanation(
-        "text_and_array",
-        title=_("A text and an array cannot be added"),
-        what=scene.what(text, value) if is_array(value) else "",
-        variable=text,
-        why=_("`+` joins two texts or adds two arrays."),
-        fixes=[fix],
-        link=f"{phrases.API}/jax.debug.print.html",
-    )
-
-
-@explains(phrases.FORMAT)
-def formatted(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `f"{x:.2f}"` with a tracer or an array of several numbers."""
-    part = scene.spot.first(scene.node, is_array) or scene.spot.first(scene.spot.statement, is_array)
-    if part is None:
-        return None
-    text, value = scene.quote(part[0]), part[1]
-    statement = scene.spot.statement
-    fixes: list[Fix | None] = []
-    if is_tracer(value):
-        call = statement.value if isinstance(statement, ast.Expr) else None
-        if isinstance(call, ast.Call) and called(call) == "print" and len(call.args) == 1:
-            line = debug_print(scene, call)
-            if line is not None:
-                fixes.append(scene.fix(_("Print it when the program runs."), scene.source.replace(call, line)))
-        if not fixes:
-            code = f'{scene.jax}.debug.print("{{}}", {text})'
-            fixes.append(scene.fix(_("Print it when the program runs."), code=code))
-        fixes.append(scene.fix(_("Format the result, outside."), code='f"{result:.2f}"'))
-        why = _("A text is made now, while JAX records the program, and the value comes later.")
-        kind = "format_of_tracer"
-    else:
-        joined = scene.source.around(part[0], ast.FormattedValue)
-        if joined is not None:
-            inside = scene.quote(joined)
-            spec = inside.rpartition(":")[2].rstrip("}") if ":" in inside else ".2f"
-            new = f"{{np.array2string(np.asarray({text}), precision=2)}}"
-            fixes.append(
-                scene.fix(_("Let NumPy write the whole array (`precision=` says how fine)."), code=f'f"{new}"')
-            )
-            fixes.append(scene.fix(_("One number of it."), code=f'f"{{{scene.atom(part[0])}[0]:{spec}}}"'))
-        why = _("A format such as `.2f` is for one number.")
-        kind = "format_of_array"
-    return scene.explanation(
-        kind,
-        title=_("A text is made of a value that is still traced") if is_tracer(value) else _("A format for one number"),
-        what=scene.what(text, value),
-        variable=text,
-        why=why,
-        fixes=fixes,
-        link=f"{phrases.API}/jax.debug.print.html",
-    )
-
-
-@explains(phrases.AMBIGUOUS)
-def several_truths(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `if x > 1:` with an array that is not traced."""
-    node = scene.node
-    part = scene.spot.first(node, is_array)
-    if part is None:
-        return None
-    text = scene.quote(part[0])
-    logic = _logic_around(scene, node)
-    inner = logic if logic is not None else node
-    if not isinstance(inner, ast.Compare | ast.Name | ast.BoolOp | ast.UnaryOp):
-        return None
-    test = condition(scene, inner)
-    outer = scene.source.parents.get(inner)
-    if logic is not None and not (
-        isinstance(outer, ast.If | ast.IfExp | ast.While | ast.Assert) and outer.test is inner
-    ):
-        fixes = [
-            scene.fix(
-                _("Combine elementwise, with parentheses: `&`, `|`, `~` are `and`, `or`, `not` for arrays."),
-                scene.source.replace(inner, test),
-            )
-        ]
-    else:
-        fixes = [
-            scene.fix(_("All of them?"), scene.source.replace(inner, f"{scene.jnp}.all({test})")),
-            scene.fix(_("Any of them?"), scene.source.replace(inner, f"{scene.jnp}.any({test})")),
-        ]
-    return scene.explanation(
-        "several_truth_values",
-        title=_("More than one truth value"),
-        what=scene.what(text, part[1]),
-        variable=text,
-        why=_("`{test}` has one answer for each entry, and Python asks for one in all.").format(
-            test=scene.quote(inner)
-        ),
-        fixes=fixes,
-        link=f"{phrases.API}/jax.numpy.all.html",
-    )
-
-
-def _logic_around(scene: Scene, node: ast.AST) -> ast.expr | None:
-    """Return the outermost `and`, `or`, `not` or `0 < x < 1` that a node is part of."""
-    found: ast.expr | None = None
-    here: ast.AST | None = node
-    while isinstance(here, ast.BoolOp | ast.Compare | ast.Name) or (
-        isinstance(here, ast.UnaryOp) and isinstance(here.op, ast.Not)
-    ):
-        if not isinstance(here, ast.Name) and (not isinstance(here, ast.Compare) or len(here.ops) > 1):
-            found = here
-        here = scene.source.parents.get(here)
-    return found
 
 
 @explains(phrases.SCALAR_ITERATION)

@@ -1,21 +1,19 @@
-"""Explain traced values where Python needs True or False: `if`, `while`, `assert`, `and`, `max`, `in` and others."""
+"""Explain traced values where Python needs True or False: `if`, `while`, `assert`, `and`, `not`."""
 
 import ast
 import re
-from typing import Any
 
 from jaxguide.explain import phrases
 from jaxguide.explain.branching import expression_of_if, loop_of_while
-from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.jitted import argument_behind, static_fix
-from jaxguide.explain.logic import REDUCERS, as_array, condition, is_comparison, leaves, logical
+from jaxguide.explain.comprehensions import chosen_element, filter_around, filtered
+from jaxguide.explain.explanation import Explanation
+from jaxguide.explain.logic import condition, is_comparison, leaves, logical
+from jaxguide.explain.places import Place, test_around
 from jaxguide.explain.printing import debug_print
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.spot import MISSING, is_tracer
+from jaxguide.explain.truth_calls import any_or_all, conversion, extremum, inside_a_call, membership, sorting
 from jaxguide.text import _
-
-_COND = f"{phrases.API}/jax.lax.cond.html"
 
 
 @explains(phrases.BOOL)
@@ -24,28 +22,28 @@ def truth_of_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     source, node = scene.source, scene.node
     if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):  # Python 3.12 places what is in it at the whole
         choices = [part for part in ast.walk(node) if isinstance(part, ast.IfExp)]
-        node = choices[0].test if len(choices) == 1 and _filter_around(scene, node) is None else node
+        node = choices[0].test if len(choices) == 1 and filter_around(scene, node) is None else node
     traced = scene.tracer(node)
-    filters = _filter_around(scene, node)
+    filters = filter_around(scene, node)
     if filters is not None:
-        return _filtered(scene, filters)
+        return filtered(scene, filters)
     if traced is None:
-        test_of = _test_around(scene, node)
-        return _element(scene, test_of) if isinstance(test_of, ast.IfExp) else None
+        test_of = test_around(scene, node)
+        return chosen_element(scene, test_of) if isinstance(test_of, ast.IfExp) else None
     variable, tracer = scene.quote(traced[0]), traced[1]
-    at = _Place(scene, node, variable, tracer)
+    at = _Test(scene, node, variable, tracer)
     call = node if isinstance(node, ast.Call) else None
     if call is not None and isinstance(call.func, ast.Name) and call.args:
         if call.func.id in ("max", "min"):
-            return at.extremum(call)
+            return extremum(at, call)
         if call.func.id in ("any", "all"):
-            return at.any_or_all(call)
+            return any_or_all(at, call)
         if call.func.id == "sorted":
-            return at.sorting(call)
+            return sorting(at, call)
         if call.func.id == "bool":
-            return at.conversion(call)
+            return conversion(at, call)
     statement = scene.spot.statement
-    test_of = _test_around(scene, node)
+    test_of = test_around(scene, node)
     if isinstance(test_of, ast.If):
         return at.if_statement(test_of)
     if isinstance(test_of, ast.IfExp):
@@ -55,28 +53,15 @@ def truth_of_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if isinstance(test_of, ast.Assert):
         return at.assertion(test_of)
     if isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
-        return at.membership(node)
+        return membership(at, node)
     logic = source.around(node, (ast.BoolOp, ast.Compare, ast.UnaryOp))
     if logic is not None and source.statement(logic) is statement and call is None:
         return at.logic(logic)
-    return at.inside_a_call(call) if call is not None else None
+    return inside_a_call(at, call) if call is not None else None
 
 
-class _Place:
-    """One traced value where Python wanted a truth value, and what can be said of it."""
-
-    def __init__(self, scene: Scene, node: ast.AST, variable: str, tracer: Any):
-        self.scene, self.variable, self.tracer = scene, variable, tracer
-        self.what = scene.traced_what(variable, tracer)
-        self.static = static_fix(scene, *(value for _part, value in scene.spot.parts(node) if is_tracer(value)))
-
-    def said(
-        self, kind: str, title: str, why: str, *fixes: Fix | None, link: str = phrases.ERRORS_PAGE
-    ) -> Explanation | None:
-        """Return the explanation with the facts of this place."""
-        return self.scene.explanation(
-            kind, title=title, why=why, what=self.what, variable=self.variable, fixes=fixes, link=link
-        )
+class _Test(Place):
+    """A test written with Python's own words: `if`, `while`, `assert`, `and`, `not`."""
 
     def if_statement(self, node: ast.If) -> Explanation | None:
         """Explain `if`: a switch that a Python value should be, or a choice that must go into the program."""
@@ -116,7 +101,7 @@ class _Place:
         title = _("`if` needs a value that is still traced")
         if self._is_switch(node.test):
             return self.said("if_on_tracer", title, why, self.static, where, cond)
-        return self.said("if_on_tracer", title, why, where, cond, self._static_if_plain())
+        return self.said("if_on_tracer", title, why, where, cond, self.static_if_plain())
 
     def if_expression(self, node: ast.IfExp) -> Explanation | None:
         """Explain `a if test else b`."""
@@ -136,7 +121,7 @@ class _Place:
         title = _("`if` needs a value that is still traced")
         if self._is_switch(node.test):
             return self.said("if_on_tracer", title, why, self.static, where, cond)
-        return self.said("if_on_tracer", title, why, where, cond, self._static_if_plain())
+        return self.said("if_on_tracer", title, why, where, cond, self.static_if_plain())
 
     def while_statement(self, node: ast.While) -> Explanation | None:
         """Explain `while`."""
@@ -152,7 +137,7 @@ class _Place:
             _("`while` needs a value that is still traced"),
             why,
             loop,
-            self._static_if_plain(),
+            self.static_if_plain(),
             link=f"{phrases.API}/jax.lax.while_loop.html",
         )
 
@@ -212,133 +197,8 @@ class _Place:
             ).format(word="and" if kind.startswith("chained") else word),
             fix if all(is_comparison(part) for part in leaves(top)) else functions,
             functions if all(is_comparison(part) for part in leaves(top)) else None,
-            self._static_if_plain(),
+            self.static_if_plain(),
             link=f"{phrases.API}/jax.numpy.logical_and.html",
-        )
-
-    def extremum(self, call: ast.Call) -> Explanation | None:
-        """Explain the built-in `max` and `min`."""
-        scene, name = self.scene, called(call)
-        function = {"max": "maximum", "min": "minimum"}[name]
-        if len(call.args) == 1:
-            text = f"{scene.jnp}.{name}({as_array(scene, call.args[0])})"
-        else:
-            text = scene.quote(call.args[0])
-            for argument in call.args[1:]:
-                text = f"{scene.jnp}.{function}({text}, {scene.quote(argument)})"
-        return self.said(
-            "min_max_on_tracer",
-            _("Python's `{name}` needs values that are still traced").format(name=name),
-            _(
-                "Python's `{name}` compares now and keeps one, while JAX records the program, and the values come "
-                "later."
-            ).format(name=name),
-            scene.fix(
-                _("Use JAX's own, which goes into the program and works elementwise."),
-                scene.source.replace(call, text) if not call.keywords else None,
-            ),
-            link=f"{phrases.API}/jax.numpy.{function}.html",
-        )
-
-    def any_or_all(self, call: ast.Call) -> Explanation | None:
-        """Explain the built-in `any` and `all`."""
-        scene, name = self.scene, called(call)
-        test = _test_around(scene, call)
-        text = f"{scene.jnp}.{name}({as_array(scene, call.args[0])})"
-        why = _("Python's `{name}` looks at one value after the other now, while JAX records the program.")
-        if isinstance(test, ast.If):
-            edits = expression_of_if(scene, test)
-            fix = scene.fix(_("Use `jnp.{name}`, and choose with `jnp.where`.").format(name=name), *edits.where)
-        else:
-            fix = scene.fix(
-                _("Use `jnp.{name}`, which goes into the program.").format(name=name), scene.source.replace(call, text)
-            )
-        return self.said(
-            "any_all_on_tracer",
-            _("Python's `{name}` needs values that are still traced").format(name=name),
-            why.format(name=name),
-            fix or scene.fix(_("Use `jnp.{name}`, which goes into the program.").format(name=name), code=text),
-            link=f"{phrases.API}/jax.numpy.{name}.html",
-        )
-
-    def sorting(self, call: ast.Call) -> Explanation | None:
-        """Explain the built-in `sorted`."""
-        scene = self.scene
-        text = f"{scene.jnp}.sort({as_array(scene, call.args[0])})"
-        return self.said(
-            "sorted_on_tracer",
-            _("Python's `sorted` needs values that are still traced"),
-            _("Python's `sorted` compares values now to order them, while JAX records the program."),
-            scene.fix(
-                _("Sort with `jnp.sort`, which goes into the program."),
-                scene.source.replace(call, text) if not call.keywords else None,
-                code=text,
-            ),
-            link=f"{phrases.API}/jax.numpy.sort.html",
-        )
-
-    def conversion(self, call: ast.Call) -> Explanation | None:
-        """Explain `bool(...)`."""
-        scene, value = self.scene, call.args[0]
-        plain = isinstance(value, ast.Compare | ast.BoolOp)
-        text = f"({condition(scene, value)})" if plain else f"{scene.atom(value)}.astype(bool)"
-        return self.said(
-            "bool_of_tracer",
-            _("`bool(...)` needs a value that is still traced"),
-            _("`bool` makes a Python True or False now, while JAX records the program, and the value comes later."),
-            scene.fix(
-                _("Keep it an array: of dtype bool, it serves as a condition of `jnp.where` and `lax.cond`."),
-                scene.source.replace(call, text),
-            ),
-            self._static_if_plain(),
-        )
-
-    def membership(self, node: ast.Compare) -> Explanation | None:
-        """Explain `in`."""
-        scene = self.scene
-        container, item = node.comparators[0], scene.quote(node.left)
-        values = as_array(scene, container)
-        negated = isinstance(node.ops[0], ast.NotIn)
-        text = f"{scene.jnp}.any({values} == {item})"
-        text = f"~{text}" if negated else text
-        outer = _test_around(scene, node)
-        fix = None
-        if isinstance(outer, ast.If):
-            fix = scene.fix(
-                _("Compare with all of them and choose with `jnp.where`."), *expression_of_if(scene, outer).where
-            )
-        fix = fix or scene.fix(_("Compare with all of them at once."), scene.source.replace(node, text))
-        return self.said(
-            "in_on_tracer",
-            _("`in` needs values that are still traced"),
-            _(
-                "Python's `in` compares now until one is equal, while JAX records the program, and no value is there "
-                "yet."
-            ),
-            fix,
-            self._static_if_plain(),
-            link=f"{phrases.API}/jax.numpy.isin.html",
-        )
-
-    def inside_a_call(self, call: ast.Call) -> Explanation | None:
-        """Explain a function that asks for the truth of something made from its argument."""
-        scene = self.scene
-        behind = phrases.DEPENDS_ON.search(scene.message)
-        name = behind[1] if behind and behind[1].isidentifier() else None
-        for part, value in scene.spot.parts(call):
-            if scene.quote(part) == name and value is not MISSING:
-                self.variable, self.tracer = scene.quote(part), value
-                self.what = scene.what(self.variable, value)
-                self.static = static_fix(scene, value)
-        function = scene.quote(call.func)
-        return self.said(
-            "static_needed",
-            _("`{function}` needs a value that is still traced").format(function=function),
-            _(
-                "`{function}` looks at this argument now, while JAX records the program, and its value comes later."
-            ).format(function=function),
-            self.static,
-            link=phrases.STATIC_LINK,
         )
 
     def _is_recursive(self) -> bool:
@@ -354,7 +214,7 @@ class _Place:
             "if_on_tracer",
             _("`if` needs a value that is still traced"),
             _("Python's `if` must choose now, while JAX records the program, and the value comes later."),
-            self._static_if_plain(),
+            self.static_if_plain(),
             self.scene.advice(
                 _(
                     "Write the recursion as a loop, such as `lax.fori_loop`: `jnp.where` and `lax.cond` record both "
@@ -386,12 +246,6 @@ class _Place:
         plain = test.operand if isinstance(test, ast.UnaryOp) else test
         return isinstance(plain, ast.Name) and self.static is not None
 
-    def _static_if_plain(self) -> Fix | None:
-        """Offer to make an argument static where it may well be an option: a Python number was passed."""
-        plain = getattr(self.tracer, "weak_type", False) or self.tracer.dtype == bool
-        integer = self.tracer.dtype.kind in "iub" and self.tracer.ndim == 0
-        return self.static if plain and integer and argument_behind(self.scene, self.tracer) else None
-
 
 def _only_prints(node: ast.If) -> bool:
     """Tell whether each branch of an `if` is one `print`."""
@@ -406,74 +260,3 @@ def _message(node: ast.Raise) -> str:
     if text is None:
         text = ast.unparse(node.exc.func if isinstance(node.exc, ast.Call) else node.exc) if node.exc else "error"
     return repr(text.replace("{", "{{").replace("}", "}}"))
-
-
-def _filter_around(scene: Scene, node: ast.AST) -> tuple[ast.comprehension, ast.expr] | None:
-    """Return the comprehension whose `if` a node is, or, as Python 3.12 places it, whose whole the node is."""
-    outer: ast.AST | None = scene.source.around(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp))
-    parts = [part for part in ast.walk(outer) if isinstance(part, ast.comprehension)] if outer is not None else []
-    tests = [(part, test) for part in parts for test in part.ifs]
-    if len(tests) != 1 or (node is not outer and node not in set(ast.walk(tests[0][1]))):
-        return None
-    return tests[0]
-
-
-def _element(scene: Scene, node: ast.IfExp) -> Explanation | None:
-    """Explain `if` on an element of a comprehension, whose name is gone by the time the error arrives."""
-    test, yes, no = condition(scene, node.test), scene.quote(node.body), scene.quote(node.orelse)
-    names = sorted(n.id for n in ast.walk(node.test) if isinstance(n, ast.Name))
-    return scene.explanation(
-        "if_on_tracer",
-        title=_("`if` needs a value that is still traced"),
-        variable=names[0] if names else None,
-        why=_("Python's `if` must choose now, while JAX records the program, and the value comes later."),
-        fixes=[
-            scene.fix(
-                _("Choose with `jnp.where`: both sides are computed, one is taken."),
-                scene.source.replace(node, f"{scene.jnp}.where({test}, {yes}, {no})"),
-            ),
-            scene.fix(
-                _("With `lax.cond`, for one scalar choice: only one side runs."),
-                scene.source.replace(node, f"{scene.lax}.cond({test}, lambda: {yes}, lambda: {no})"),
-            ),
-        ],
-        link=phrases.ERRORS_PAGE,
-    )
-
-
-def _filtered(scene: Scene, place: tuple[ast.comprehension, ast.expr]) -> Explanation | None:
-    """Explain `[v for v in x if v > 0]`."""
-    part, test = place
-    items, name = scene.quote(part.iter), scene.quote(part.target)
-    part_of = scene.spot.first(test, is_tracer)
-    return scene.explanation(
-        "filter_on_tracer",
-        title=_("`if` in a comprehension needs a value that is still traced"),
-        what=scene.traced_what(scene.quote(part_of[0]), part_of[1]) if part_of is not None else "",
-        variable=scene.quote(part_of[0]) if part_of is not None else name,
-        why=_("How long the list is depends on the values, and these come later."),
-        fixes=[
-            scene.fix(
-                _("Work on the whole array, and keep the shape: 0 where the test fails, counted or summed after."),
-                code=re.sub(rf"\b{re.escape(name)}\b", items, f"{scene.jnp}.where({scene.quote(test)}, {name}, 0)"),
-            )
-        ],
-        link=f"{phrases.API}/jax.numpy.where.html",
-    )
-
-
-def _test_around(scene: Scene, node: ast.AST) -> ast.If | ast.IfExp | ast.While | ast.Assert | None:
-    """Return the statement or expression whose test a node is part of."""
-    inner: ast.AST | None = node
-    while inner is not None:
-        outer = scene.source.parents.get(inner)
-        if isinstance(outer, ast.If | ast.IfExp | ast.While | ast.Assert) and outer.test is inner:
-            return outer
-        # A call or a comprehension between the two takes the value for itself, and hands on another.
-        wraps = isinstance(outer, ast.BoolOp | ast.UnaryOp | ast.Compare) or (
-            isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name) and outer.func.id in (*REDUCERS, "bool")
-        )
-        if not wraps:
-            return None
-        inner = outer
-    return None

@@ -1,7 +1,9 @@
-"""Explain derivatives that do not exist as asked: of integers, of several outputs, complex ones, without a rule."""
+"""Explain gradients of results that have none: several numbers, tuples, None, complex ones, integers."""
 
 import ast
 import re
+
+import numpy as np
 
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation, Fix
@@ -9,73 +11,9 @@ from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import MISSING, is_array
 from jaxguide.explain.transformed import argnums, definition_of, function_behind, transformation
-from jaxguide.text import _
+from jaxguide.text import _, plural
 
 _GRAD = f"{phrases.API}/jax.grad.html"
-
-
-@explains(phrases.GRAD_INTEGER, phrases.JACOBIAN_INTEGER)
-def gradient_of_integers(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jax.grad(f)(3)`."""
-    outer = scene.call()
-    if outer is None:
-        return None
-    made = transformation(scene, outer)
-    position = argnums(made) if made is not None else 0
-    if position >= len(outer.args):
-        return None
-    node = outer.args[position]
-    text, value = scene.quote(node), scene.spot.value(node)
-    if isinstance(node, ast.List | ast.Tuple) and isinstance(value, list | tuple):
-        return _integers_in_a_list(scene, node, text)
-    if isinstance(value, bool) or (value is not MISSING and not isinstance(value, int) and not is_array(value)):
-        return None
-    if isinstance(node, ast.Constant):
-        new = f"{text}.0"
-    elif isinstance(value, int):
-        new = f"float({text})"
-    else:
-        new = f"{scene.atom(node)}.astype(float)"
-    what = scene.what(text, value) if is_array(value) else _("`{name}` is an int here.").format(name=text)
-    dtype = next(group for group in found.groups()[::-1] if group)
-    if value is MISSING:
-        what = _("`{name}` has dtype {dtype} here.").format(name=text, dtype=dtype)
-    fixes: list[Fix | None] = [scene.fix(_("Give floats."), scene.source.replace(node, new))]
-    if len(outer.args) > 1 and made is not None and "argnums" not in {k.arg for k in made.keywords}:
-        other = next((i for i, a in enumerate(outer.args) if i != position), None)
-        fixes.append(
-            scene.fix(
-                _("Differentiate with respect to another argument."),
-                scene.source.insert_after(made.args[-1], f", argnums={other}") if made.args else None,
-            )
-        )
-    return scene.explanation(
-        "gradient_of_integers",
-        title=_("A derivative with respect to integers"),
-        what=what,
-        variable=text,
-        why=_("A derivative asks what a small change does, and an integer cannot change by a little."),
-        fixes=fixes,
-        link=_GRAD,
-    )
-
-
-def _integers_in_a_list(scene: Scene, node: ast.List | ast.Tuple, text: str) -> Explanation | None:
-    """Explain `jax.grad(f)([1, 2.0])`."""
-    whole = [e for e in node.elts if isinstance(e, ast.Constant) and type(e.value) is int]
-    return scene.explanation(
-        "gradient_of_integers",
-        title=_("A derivative with respect to integers"),
-        what=_("`{name}` holds the integer {value}.").format(name=text, value=scene.quote(whole[0])) if whole else "",
-        variable=text,
-        why=_("A derivative asks what a small change does, and an integer cannot change by a little."),
-        fixes=[
-            scene.fix(_("Give floats."), *(scene.source.replace(e, f"{scene.quote(e)}.0") for e in whole))
-            if whole
-            else scene.advice(_("Give floats."))
-        ],
-        link=_GRAD,
-    )
 
 
 @explains(phrases.GRAD_SHAPE)
@@ -208,18 +146,18 @@ def gradient_complex(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 source.replace(result, f"{scene.jnp}.abs({source.quote(result)})"),
             )
         )
-    position = argnums(made)
+    position = argnums(made)[0]
     if position < len(outer.args):
         given = outer.args[position]
-        fixes.append(
-            scene.fix(
-                _("For a holomorphic function, say so, and give a complex argument."),
-                scene.source.insert_after(made.args[-1], ", holomorphic=True") if not made.keywords else None,
-                scene.source.replace(given, f"complex({scene.quote(given)})")
-                if isinstance(scene.spot.value(given), int | float)
-                else scene.source.replace(given, f"{scene.atom(given)}.astype(complex)"),
-            )
-        )
+        edits = [scene.source.insert_after(made.args[-1], ", holomorphic=True") if not made.keywords else None]
+        if _is_complex(scene, given):
+            sentence = _("For a holomorphic function, say so.")
+        else:
+            sentence = _("For a holomorphic function, say so, and give a complex argument.")
+            number, text = isinstance(scene.spot.value(given), int | float), scene.quote(given)
+            new = f"complex({text})" if number else f"{scene.atom(given)}.astype(complex)"
+            edits.append(scene.source.replace(given, new))
+        fixes.append(scene.fix(sentence, *edits))
     function = scene.quote(made.args[0])
     return scene.explanation(
         "gradient_complex",
@@ -230,6 +168,15 @@ def gradient_complex(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes=fixes,
         link=_GRAD,
     )
+
+
+def _is_complex(scene: Scene, node: ast.expr) -> bool:
+    """Tell whether an argument is complex already: by its value, or by the `1j` in a sum of numbers."""
+    value = scene.spot.value(node)
+    if value is MISSING:
+        numbers = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
+        return any(isinstance(number, complex) for number in numbers)
+    return isinstance(value, complex) or (is_array(value) and bool(np.iscomplexobj(value)))
 
 
 @explains(phrases.GRAD_INTEGER_OUT)
@@ -280,8 +227,12 @@ def argument_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return scene.explanation(
         "argnums_too_large",
         title=_("`argnums` names an argument that is not there"),
-        what=_("`{text}` is called with positional arguments 0 to {last}.").format(
-            text=scene.quote(made.args[0]), last=last
+        what=plural(
+            "`{text}` is called with {count} positional argument: its number is 0.",
+            "`{text}` is called with {count} positional arguments, 0 to {last}.",
+            last + 1,
+            text=scene.quote(made.args[0]),
+            last=last,
         ),
         variable="argnums",
         why=_("Arguments are counted from 0, and those given by keyword do not count."),

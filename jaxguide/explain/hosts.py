@@ -131,7 +131,7 @@ def host_result(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes.append(
             scene.fix(
                 _("If the promise is right: convert the result."),
-                source.replace(returned[0], f"np.asarray({source.quote(returned[0])}, np.{expected})"),
+                source.replace(returned[0], f"{scene.np}.asarray({source.quote(returned[0])}, {scene.np}.{expected})"),
             )
         )
     return scene.explanation(

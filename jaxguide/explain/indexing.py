@@ -6,14 +6,20 @@ import re
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_fix
+from jaxguide.explain.masks import (
+    AVERAGES,
+    masked,
+    masked_update,
+    neutral_of,
+    rank_of,
+    reduction,
+    sliced_axis,
+    spread,
+)
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.scene import Scene
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
-from jaxguide.text import _
-
-# Reductions of what a mask picks -> what to put where the mask is False (an `initial` for NumPy's `where=`).
-_NEUTRAL = {"sum": "0", "prod": "1", "any": "False", "all": "True", "max": "-{jnp}.inf", "min": "{jnp}.inf"}
-_AVERAGES = ("mean", "std", "var")
+from jaxguide.text import _, plural
 
 
 @explains(phrases.BOOLEAN_MASK)
@@ -29,10 +35,10 @@ def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
     variable = scene.quote(node.slice) if isinstance(node.slice, ast.Name) else scene.quote(traced[0])
     value = scene.spot.value(ast.Name(variable, ast.Load()))
     what = scene.what(variable, value if value is not MISSING else traced[1])
-    ranks = _rank(scene, node.value), found[1].count(",") + 1
+    ranks = rank_of(scene, node.value), found[1].count(",") + 1
     keep = spread(scene.atom(node.slice) if ranks[0] != ranks[1] else mask, ranks[1] - 1, ranks[0])
     plain = not isinstance(node.slice, ast.Tuple) and keep is not None
-    reduced = _reduction(scene, node)
+    reduced = reduction(scene, node)
     fixes: list[Fix | None] = []
     if not plain:
         fixes.append(
@@ -42,10 +48,10 @@ def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
         )
     elif reduced is not None:
         outer, name = reduced
-        if name in _AVERAGES:
+        if name in AVERAGES:
             text = f"{scene.jnp}.{name}({values}, where={keep})"
         else:
-            neutral = _neutral(scene, name, node.value)
+            neutral = neutral_of(scene, name, node.value)
             text = f"{scene.jnp}.{name}({scene.jnp}.where({keep}, {values}, {neutral}))"
         fixes.append(
             scene.fix(_("Keep the shape, and let what is masked out count for nothing."), source.replace(outer, text))
@@ -94,7 +100,7 @@ def dynamic_slice(scene: Scene, found: re.Match[str]) -> Explanation | None:
     variable, tracer = scene.quote(traced[0]), traced[1]
     fixes: list[Fix | None] = []
     if update is not None:
-        fixes.append(_masked_update(scene, update, node))
+        fixes.append(masked_update(scene, update, node))
     elif place is not None:
         axis, cut = place
         values, window = scene.quote(node.value), _window(cut)
@@ -108,7 +114,7 @@ def dynamic_slice(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 )
             )
         else:
-            fixes.append(_masked(scene, node))
+            fixes.append(masked(scene, node))
     bounds = [value for _part, value in scene.spot.parts(node.slice) if is_tracer(value)]
     return scene.explanation(
         "dynamic_slice",
@@ -123,73 +129,6 @@ def dynamic_slice(scene: Scene, found: re.Match[str]) -> Explanation | None:
             static_fix(scene, *bounds),
         ],
         link=f"{phrases.API}/jax.lax.dynamic_slice.html",
-    )
-
-
-def sliced_axis(scene: Scene, node: ast.Subscript) -> tuple[int, ast.Slice] | None:
-    """Return the one axis that a traced slice cuts, with the slice; None where other axes are indexed too."""
-    parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
-    cut = [(axis, part) for axis, part in enumerate(parts) if not _is_whole(part)]
-    if len(cut) != 1 or not isinstance(cut[0][1], ast.Slice) or scene.tracer(cut[0][1]) is None:
-        return None
-    return cut[0][0], cut[0][1]
-
-
-def kept_places(scene: Scene, node: ast.Subscript, array: ast.expr) -> str | None:
-    """Return the mask that is True where a traced slice of an array lies, shaped to broadcast with the array."""
-    place = sliced_axis(scene, node)
-    if place is None or place[1].step is not None:
-        return None
-    axis, bounds = place
-    places = f"{scene.jnp}.arange({scene.atom(array)}.shape[{axis}])"
-    if any(isinstance(bound, ast.UnaryOp) for bound in (bounds.lower, bounds.upper)):  # x[:-n] counts from the end
-        return None
-    tests = [f"{places} >= {scene.quote(bounds.lower)}"] if bounds.lower else []
-    tests += [f"{places} < {scene.quote(bounds.upper)}"] if bounds.upper else []
-    text = tests[0] if len(tests) == 1 else " & ".join(f"({test})" for test in tests)
-    rank = _rank(scene, array)
-    return spread(text if rank == axis + 1 else f"({text})", axis, rank)
-
-
-def spread(text: str, axis: int, rank: int | None) -> str | None:
-    """Return a mask along one axis with the axes behind it added, so that it broadcasts with an array of that rank."""
-    if rank is None or rank <= axis:
-        return None
-    return text + ("" if rank == axis + 1 else f"[...{', None' * (rank - axis - 1)}]")
-
-
-def _masked(scene: Scene, node: ast.Subscript) -> Fix | None:
-    """Return the fix that keeps a sliced array's length and masks the rest."""
-    values, keep = scene.quote(node.value), kept_places(scene, node, node.value)
-    if keep is None:
-        return None
-    reduced = _reduction(scene, node)
-    if reduced is not None and reduced[1] in _NEUTRAL:
-        outer, name = reduced
-        neutral = _neutral(scene, name, node.value)
-        text = f"{scene.jnp}.{name}({scene.jnp}.where({keep}, {values}, {neutral}))"
-        return scene.fix(_("Keep the length and mask the rest."), scene.source.replace(outer, text))
-    if reduced is not None:
-        text = f"{scene.jnp}.{reduced[1]}({values}, where={keep})"
-        return scene.fix(_("Keep the length and mask the rest."), scene.source.replace(reduced[0], text))
-    text = f"{scene.jnp}.where({keep}, {values}, 0)"
-    return scene.fix(_("Keep the length, with 0 for the rest."), scene.source.replace(node, text))
-
-
-def _masked_update(scene: Scene, update: ast.Call, node: ast.Subscript) -> Fix | None:
-    """Return the fix for `x.at[:n].set(value)`, which chooses between the new value and the old ones."""
-    if not isinstance(node.value, ast.Attribute) or len(update.args) != 1 or update.keywords:
-        return None
-    array, sign = node.value.value, {"set": "", "add": "+", "multiply": "*"}.get(called(update))
-    keep, value = kept_places(scene, node, array), scene.quote(update.args[0])
-    given = scene.spot.value(update.args[0])
-    if keep is None or sign is None or not (isinstance(given, int | float) or getattr(given, "ndim", 1) == 0):
-        return None
-    name = scene.quote(array)
-    new = f"{name} {sign} {scene.atom(update.args[0])}" if sign else value
-    return scene.fix(
-        _("Choose between the new value and the old ones."),
-        scene.source.replace(update, f"{scene.jnp}.where({keep}, {new}, {name})"),
     )
 
 
@@ -255,8 +194,11 @@ def too_many_indices(scene: Scene, found: re.Match[str]) -> Explanation | None:
         title=_("More indices than axes"),
         what=scene.what(name, value) if is_array(value) else "",
         variable=name,
-        why=_("It has {rank} axes and {given} indices were given: one index takes away one axis.").format(
-            rank=rank, given=found[2]
+        why=plural(
+            "It has {count} axis and {given} indices were given: one index takes away one axis.",
+            "It has {count} axes and {given} indices were given: one index takes away one axis.",
+            rank,
+            given=found[2],
         ),
         fixes=[
             scene.fix(
@@ -267,36 +209,6 @@ def too_many_indices(scene: Scene, found: re.Match[str]) -> Explanation | None:
         ],
         link="https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html",
     )
-
-
-def _reduction(scene: Scene, node: ast.Subscript) -> tuple[ast.Call, str] | None:
-    """Return the call that reduces what was picked, and its name: `x[m].sum()`, `jnp.sum(x[m])`."""
-    outer = scene.source.parents.get(node)
-    names = {*_NEUTRAL, *_AVERAGES}
-    if isinstance(outer, ast.Attribute) and outer.attr in names:
-        call = scene.source.parents.get(outer)
-        if isinstance(call, ast.Call) and call.func is outer and not call.args and not call.keywords:
-            return call, outer.attr
-    if isinstance(outer, ast.Call) and outer.args == [node] and not outer.keywords and called(outer) in names:
-        return outer, called(outer)
-    return None
-
-
-def _neutral(scene: Scene, name: str, array: ast.expr) -> str:
-    """Return what changes nothing in a reduction: 0 in a sum, the smallest number in a maximum."""
-    value = scene.spot.value(array)
-    if name in ("max", "min") and is_array(value) and value.dtype.kind in "iu":
-        return f"{scene.jnp}.iinfo({scene.quote(array)}.dtype).{'min' if name == 'max' else 'max'}"
-    return _NEUTRAL[name].format(jnp=scene.jnp)
-
-
-def _rank(scene: Scene, node: ast.expr) -> int | None:
-    value = scene.spot.value(node)
-    return value.ndim if is_array(value) else None
-
-
-def _is_whole(node: ast.expr) -> bool:
-    return isinstance(node, ast.Slice) and node.lower is None and node.upper is None and node.step is None
 
 
 def _window(node: ast.Slice) -> str | None:

@@ -12,7 +12,7 @@ from jaxguide import compat
 from jaxguide.explain import phrases
 from jaxguide.explain.branching import assigned_names
 from jaxguide.explain.explanation import Edit, Fix
-from jaxguide.explain.scene import Scene
+from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.source import FunctionNode, Source, arguments_of, dotted, source_of
 from jaxguide.text import _
 
@@ -74,14 +74,25 @@ def static_edits(scene: Scene, source: Source, function: FunctionNode, *names: s
         wanted = function.name
         calls = [c for s in _sources(scene, source) for c in s.calls() if is_jit(c.func) and c.args]
         for call in calls:
-            if dotted(call.args[0]).split(".")[-1] == wanted:
+            if dotted(_differentiated(call.args[0])).split(".")[-1] == wanted:
                 home = next(s for s in _sources(scene, source) if call in s.parents)
                 return _with_keyword(home, call, names)
     else:
         around = source.parents.get(function)
+        while isinstance(around, ast.Call) and _differentiated(around) is function:
+            around = source.parents.get(around)
         if isinstance(around, ast.Call) and is_jit(around.func):
             return _with_keyword(source, around, names)
     return []
+
+
+def _differentiated(node: ast.expr) -> ast.expr:
+    """Return the function behind `jax.grad(f)`, which takes the arguments that `f` takes; else the node itself."""
+    while isinstance(node, ast.Call) and called(node) in ("grad", "value_and_grad", "jacfwd", "jacrev", "jacobian"):
+        if not node.args:
+            return node
+        node = node.args[0]
+    return node
 
 
 def is_jit(node: ast.AST) -> bool:

@@ -73,26 +73,25 @@ def joined_without_list(scene: Scene, found: re.Match[str]) -> Explanation | Non
 def joined_shapes(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain arrays whose shapes cannot be joined."""
     call = scene.call()
-    if call is None or not call.args or not isinstance(call.args[0], ast.List | ast.Tuple):
+    if call is None or not call.args:
         return None
+    if not isinstance(call.args[0], ast.List | ast.Tuple):
+        return _joined_name(scene, call)
     if called(call) == "array":
         return ragged(scene, found)
     parts = call.args[0].elts
     values = [scene.spot.value(p) for p in parts]
-    if not all(is_array(v) for v in values) or len(values) < 2:
+    said = [_shape(text) for text in phrases.SHAPES_SAID.findall(scene.message)]
+    if len(parts) < 2 or (not all(is_array(v) for v in values) and len(said) != len(parts)):
         return None
-    texts, shapes = [scene.quote(p) for p in parts], [tuple(v.shape) for v in values]
+    texts = [scene.quote(p) for p in parts]
+    shapes = [tuple(v.shape) for v in values] if all(is_array(v) for v in values) else said
     ranks = {len(shape) for shape in shapes}
     wrong = 1
     fixes: list[Fix | None] = []
     if len(ranks) > 1:
         wrong = min(range(len(shapes)), key=lambda i: len(shapes[i]))
-        fixes.append(
-            scene.fix(
-                _("Give `{name}` the axis that it lacks.").format(name=texts[wrong]),
-                scene.source.replace(parts[wrong], f"{scene.atom(parts[wrong])}[None]"),
-            )
-        )
+        fixes.append(_lacking_axis(scene, call, parts, shapes))
     elif len(shapes[0]) > 1:
         axes = [a for a in range(len(shapes[0])) if len({s[:a] + s[a + 1 :] for s in shapes}) == 1]
         old = argument_of(call, 1, "axis")
@@ -125,6 +124,73 @@ def joined_shapes(scene: Scene, found: re.Match[str]) -> Explanation | None:
         else _("Stacked arrays all have the same shape."),
         fixes=fixes,
         link=f"{phrases.API}/jax.numpy.{called(call)}.html",
+    )
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    return tuple(int(size) for size in re.findall(r"\d+", text))
+
+
+def _lacking_axis(scene: Scene, call: ast.Call, parts: list[ast.expr], shapes: list[tuple[int, ...]]) -> Fix | None:
+    """Return the fix that gives arrays the axis that they lack beside those of one axis more."""
+    full = max(shapes, key=len)
+    given = argument_of(call, 1, "axis") if called(call) == "concatenate" else None
+    value = scene.spot.value(given) if given is not None else 0
+    if not isinstance(value, int):
+        return None
+    axis = value % len(full) if called(call) == "concatenate" else min(1, len(full) - 1)  # `hstack` joins columns
+    low = [i for i, shape in enumerate(shapes) if len(shape) < len(full)]
+    fits = [a for a in range(len(full)) if all(shapes[i] == full[:a] + full[a + 1 :] for i in low)]
+    if not fits:
+        return None
+    place = axis if axis in fits else fits[0]
+    edits = [scene.source.replace(parts[i], _with_axis(scene, parts[i], place, shapes[i])) for i in low]
+    if place != axis and called(call) != "concatenate":
+        return None
+    if place != axis:
+        new = scene.source.replace(given, str(place)) if given is not None else None
+        edits.append(new or scene.source.insert_after(call.args[0], f", axis={place}"))
+    names = ", ".join(f"`{scene.quote(parts[i])}`" for i in low)
+    return scene.fix(_("Give {names} the axis that it lacks.").format(names=names), *edits)
+
+
+def _with_axis(scene: Scene, node: ast.expr, axis: int, shape: tuple[int, ...]) -> str:
+    """Return the text of an array with one axis more; a plain number becomes an array of one."""
+    if not shape and not is_array(scene.spot.value(node)):
+        return f"{scene.jnp}.array([{scene.quote(node)}])"
+    return f"{scene.atom(node)}[{':, ' * axis}None]"
+
+
+def _joined_name(scene: Scene, call: ast.Call) -> Explanation | None:
+    """Explain arrays of different ranks in a list that has a name."""
+    name, value = scene.quote(call.args[0]), scene.spot.value(call.args[0])
+    if not isinstance(value, list | tuple) or not all(is_array(v) for v in value) or len(value) < 2:
+        return None
+    ranks = [v.ndim for v in value]
+    if len(set(ranks)) < 2 or called(call) != "concatenate":
+        return None
+    wrong = ranks.index(min(ranks))
+    full = max((tuple(v.shape) for v in value), key=len)
+    rows = len(full) == 2 and len(call.args) == 1 and not call.keywords
+    rows = rows and all(v.ndim == 2 or tuple(v.shape) == full[1:] for v in value)
+    text = f"{scene.quote(call.func)}([{scene.jnp}.atleast_2d(part) for part in {name}])"
+    return scene.explanation(
+        "joined_shapes",
+        title=_("Arrays that cannot be joined"),
+        what=_("The shapes are {shapes}.").format(
+            shapes=", ".join(f"`{name}[{i}]` {tuple(v.shape)}" for i, v in enumerate(value))
+        ),
+        variable=f"{name}[{wrong}]",
+        why=_(
+            "Joined arrays agree in the number of axes, and in all sizes but that of the axis along which they are "
+            "joined."
+        ),
+        fixes=[
+            scene.fix(_("Make a row of every part that has one axis."), scene.source.replace(call, text))
+            if rows
+            else scene.advice(_("Give every part the same number of axes: `part[None]` adds one in front."))
+        ],
+        link=f"{phrases.API}/jax.numpy.concatenate.html",
     )
 
 

@@ -9,6 +9,7 @@ from jaxguide.explain.jitted import static_edits
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.spot import Spot
+from jaxguide.explain.transformed import transformation
 from jaxguide.lines import Line
 from jaxguide.text import _
 
@@ -41,12 +42,13 @@ def reverse_through_while(scene: Scene, found: re.Match[str]) -> Explanation | N
             if stop is not None:
                 name = quote(stop)
                 fixes.append(_static_count(scene, spot, stop, name))
-    if outer is not None and isinstance(outer.func, ast.Call) and called(outer.func) == "grad":
-        base = scene.quote(outer.func.func).removesuffix("grad")
+    made = transformation(scene, outer) if outer is not None else None
+    if made is not None and called(made) == "grad":
+        base = scene.quote(made.func).removesuffix("grad")
         fixes.append(
             scene.fix(
                 _("Go forward, which needs no memory of the turns: good for few inputs."),
-                scene.source.replace(outer.func.func, f"{base or scene.jax + '.'}jacfwd"),
+                scene.source.replace(made.func, f"{base or scene.jax + '.'}jacfwd"),
             )
         )
     text = "lax.while_loop" if call is None else spot.quote(call.func)

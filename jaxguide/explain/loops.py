@@ -4,11 +4,12 @@ import ast
 import re
 
 from jaxguide.explain import phrases
-from jaxguide.explain.carries import BODY, LOOPS, forgotten_return
+from jaxguide.explain.carries import BODY, LOOPS
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.loop_results import forgotten_return
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
-from jaxguide.explain.transformed import function_behind, returned
+from jaxguide.explain.transformed import function_behind, parameters, returned
 from jaxguide.text import _
 
 _SCAN = f"{phrases.API}/jax.lax.scan.html"
@@ -134,15 +135,18 @@ def body_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if place is None or node is None:
         return None
     source, function = place
-    if called(call) != "fori_loop" or len(function.args.args) != 1:
+    own = parameters(function)
+    if called(call) != "fori_loop" or len(own) != 1:
         return None
-    first = function.args.args[0]
+    bound = len(function.args.args) - len(own)  # Python counts the `self` of a method
     return scene.explanation(
         "loop_body_arguments",
         title=_("A loop body takes another number of arguments"),
-        what=_("`{name}` takes {takes} and is given {given}.").format(name=found[1], takes=found[2], given=found[3]),
+        what=_("`{name}` takes {takes} and is given {given}.").format(
+            name=found[1], takes=int(found[2]) - bound, given=int(found[3]) - bound
+        ),
         variable=found[1],
         why=_("`lax.fori_loop` gives its body the number of the turn and the carry."),
-        fixes=[scene.fix(_("Take the number of the turn first."), source.insert_before(first, "i, "))],
+        fixes=[scene.fix(_("Take the number of the turn first."), source.insert_before(own[0], "i, "))],
         link=f"{phrases.API}/jax.lax.fori_loop.html",
     )

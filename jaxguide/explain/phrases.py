@@ -73,6 +73,10 @@ DYNAMIC_SLICE = _phrase(IndexError, r"Slice entries must be static integers|slic
 SHAPE = _phrase(TypeError, r"Shapes must be 1D sequences of concrete values of integer type")
 PARAMETER = _phrase(TypeError, r"In a call to primitive (\w+), the value of parameter (\w+) was not hashable")
 SIZE = re.compile(r"The size argument of jnp\.nonzero|first argument of jnp\.unique|jnp\.(?:nonzero|unique|argwhere)")
+# NumPy's, of `np.zeros(n)` and `np.random.normal(size=n)`; 0.10 writes the tracer otherwise.
+NUMPY_SIZE = _phrase(TypeError, r"expected a sequence of integers or a single integer, got '\w*Tracer")
+# What stands in a shape: `(3.0, 2)`, or `(Array(3., dtype=float32),)`.
+SHAPE_ENTRIES = re.compile(r"got \((.*)\)\.")
 UNHASHABLE_TRACER = _phrase(TypeError, r"unhashable type: '(?:\w+\.)*\w*Tracer'")
 
 SET_ITEM = _phrase(TypeError, r"immutable and do not support in-place item assignment")
@@ -186,6 +190,8 @@ KEY_SHAPE = _phrase(TypeError, r"expected key_data\.shape to end with \((\d+),\)
 KEY_TYPE = _phrase(TypeError, r"unexpected PRNG key type <class '(\w+)'>")
 KEY_BATCH = _phrase(ValueError, r"(\w+) accepts a single key, but was given a key array of shape")
 KEY_ARITHMETIC = _phrase(TypeError, r"^(\w+) does not accept dtypes? .*?key<")
+KEY_DTYPES = re.compile(r"(key<\w+>|\w+\d+|bool)(?=[,.]|$)")
+KEY_STREAM_NEXT = _phrase(TypeError, r"^'KeyStream' object is not an iterator$")
 KEY_SEED = _phrase(TypeError, r"PRNG key seed must be an integer")
 KEY_OF_KEY = _phrase(TypeError, r"key accepts a scalar seed, but was given a PRNG key")
 KEY_SEEDS = _phrase(TypeError, r"(\w+) accepts a scalar seed, but was given an array of shape")
@@ -202,8 +208,11 @@ CONCATENATE_SCALARS = _phrase(ValueError, r"Zero-dimensional arrays cannot be co
 CONCATENATE_RANKS = _phrase(TypeError, r"Cannot concatenate arrays with different numbers of dimensions")
 CONCATENATE_SHAPES = _phrase(TypeError, r"Cannot concatenate arrays with shapes that differ in dimensions other than")
 CONCATENATE_CALL = _phrase(TypeError, r"Only integer scalar arrays can be converted to a scalar index")
+# `range` of a float array of shape () has the words of `jnp.concatenate(x, y)`.
+INTEGER_SCALAR = _phrase(TypeError, CONCATENATE_CALL.text.pattern)
 CONCATENATE_DTYPE = _phrase(ValueError, r"Passing an array as a dtype argument is no longer supported")
 CONCATENATE_AXIS = _phrase(TypeError, r"concatenate\(\) got multiple values for argument 'axis'")
+SHAPES_SAID = re.compile(r"\(\d*(?:, ?\d+)*,?\)")
 STACK_SHAPES = _phrase(ValueError, r"All input arrays must have the same shape\. Got")
 RESHAPE = _phrase(TypeError, r"cannot reshape array of shape (\([^)]*\)) \(size (\d+)\) into shape (\([^)]*\))")
 AXIS = _phrase(ValueError, r"axis (-?\d+) is out of bounds for array of dimension (\d+)", shared=True)

@@ -10,7 +10,7 @@ from jaxguide.arguments import describe
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, argument_of
+from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.spot import MISSING, is_array
 from jaxguide.text import _
 
@@ -101,11 +101,14 @@ def key_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
         parts = [node.left, node.right]
     elif isinstance(node, ast.Call) and len(node.args) == 2:
         parts = list(node.args)
-    keys = [p for p in parts if _is_key(scene.spot.value(p))]
-    if len(keys) != 1:
+    # The message has the dtypes in the order of the operands: `key<fry>, int32`.
+    kinds = phrases.KEY_DTYPES.findall(scene.message)
+    keys = [p for p, kind in zip(parts, kinds, strict=False) if kind.startswith("key<")]
+    if len(keys) != 1 or len(kinds) != len(parts):
         return None
     key, other = keys[0], next(p for p in parts if p is not keys[0])
     text = scene.quote(key)
+    whole = isinstance(scene.spot.value(other), int) or not kinds[parts.index(other)].startswith("float")
     return scene.explanation(
         "key_arithmetic",
         title=_("Arithmetic on a key"),
@@ -116,8 +119,13 @@ def key_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
             scene.fix(
                 _("Make another key of it and a number."),
                 scene.source.replace(node, f"{scene.random}.fold_in({text}, {scene.quote(other)})"),
+            )
+            if whole
+            else None,
+            scene.fix(
+                _("Split it."),
+                code=f"{text if text.isidentifier() else 'key'}, other = {scene.random}.split({text})",
             ),
-            scene.fix(_("Split it."), code=f"{text}, other = {scene.random}.split({text})"),
         ],
         link=_PAGE,
     )
@@ -225,3 +233,26 @@ def _with_key(scene: Scene, name: str, call: ast.Call) -> str | None:
 
 def _is_key(value: object) -> bool:
     return isinstance(value, jax.Array) and bool(jnp.issubdtype(value.dtype, jax.dtypes.prng_key))
+
+
+@explains(phrases.KEY_STREAM_NEXT)
+def next_of_a_key_stream(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `next(stream)` of a `KeyStream`."""
+    call = scene.node
+    if not isinstance(call, ast.Call) or called(call) != "next" or len(call.args) != 1:
+        return None
+    text = scene.quote(call.args[0])
+    return scene.explanation(
+        "next_of_key_stream",
+        title=_("A `KeyStream` is no iterator"),
+        what=_("`{name}` is a KeyStream here.").format(name=text),
+        variable=text,
+        why=_("Python's `next` wants an iterator, which has an end; a stream of keys has none."),
+        fixes=[
+            scene.fix(
+                _("Ask the stream itself for its next key."),
+                scene.source.replace(call, f"{scene.atom(call.args[0])}.next()"),
+            )
+        ],
+        link=_PAGE,
+    )

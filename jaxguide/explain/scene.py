@@ -1,11 +1,8 @@
 """Show the place at which an error happened: frames, expressions, the values of names, and ways to word a fix."""
 
 import ast
-import io
 import re
 import sys
-import textwrap
-import tokenize
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,6 +12,7 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.arguments import array_type, describe
 from jaxguide.explain import phrases
+from jaxguide.explain.changes import changed_lines
 from jaxguide.explain.explanation import Edit, Explanation, Fix, apply_edits
 from jaxguide.explain.source import Source, arguments_of, dotted, source_of
 from jaxguide.explain.spot import MISSING, Spot, is_tracer, spots_of
@@ -26,6 +24,7 @@ from jaxguide.text import _
 _IMPORTS = {
     "jax": "import jax",
     "jnp": "import jax.numpy as jnp",
+    "np": "import numpy as np",
     "lax": "from jax import lax",
     "host_function": "from jaxguide.callbacks import host_function",
     "checkify": "from jax.experimental import checkify",
@@ -84,7 +83,7 @@ class Scene:
 
     def name_of(self, module: str) -> str:
         """Return the name under which the student's code knows a module of JAX, such as `jnp`."""
-        short = {"jax.numpy": "jnp", "jax.lax": "lax", "jax": "jax"}.get(module, module.split(".")[-1])
+        short = {"jax.numpy": "jnp", "jax.lax": "lax", "jax": "jax", "numpy": "np"}.get(module, module.split(".")[-1])
         found = sys.modules.get(module)
         names = self.spot.frame.f_globals
         if found is not None:
@@ -94,12 +93,17 @@ class Scene:
                 if value is found and not name.startswith("_"):
                     return name
         # `jax.random` rather than a name of its own, but everybody writes `jnp`.
-        return short if module in ("jax", "jax.numpy") else f"{self.name_of('jax')}.{short}"
+        return short if module in ("jax", "jax.numpy", "numpy") else f"{self.name_of('jax')}.{short}"
 
     @property
     def jnp(self) -> str:
         """The student's name of `jax.numpy`."""
         return self.name_of("jax.numpy")
+
+    @property
+    def np(self) -> str:
+        """The student's name of `numpy`."""
+        return self.name_of("numpy")
 
     @property
     def lax(self) -> str:
@@ -173,7 +177,7 @@ class Scene:
                 ast.parse(apply_edits(source.text, own))
             except (SyntaxError, ValueError):
                 return None
-            lines += _changed_lines(source, own)
+            lines += changed_lines(source, own)
         return Fix(sentence, code or "\n".join(lines), tuple(made))
 
     def advice(self, sentence: str) -> Fix:
@@ -257,41 +261,3 @@ def _names(text: str) -> Iterator[ast.Name]:
 
     for word in re.findall(r"(?<![\w.\"'])[A-Za-z_]\w*(?=\.|\()", text):
         yield ast.Name(word)
-
-
-def _changed_lines(source: Source, edits: list[Edit]) -> list[str]:
-    """Return the lines that edits change, as they will read, without common indentation."""
-
-    groups: list[list[Edit]] = []
-    for edit in sorted(edits):
-        if groups and edit.first[0] <= max(e.last[0] for e in groups[-1]):
-            groups[-1].append(edit)
-        else:
-            groups.append([edit])
-    lines: list[str] = []
-    for group in groups:
-        first, last = group[0].first[0], max(edit.last[0] for edit in group)
-        kept = "\n".join(source.lines[first - 1 : last])
-        moved = [
-            Edit(e.file, (e.first[0] - first + 1, e.first[1]), (e.last[0] - first + 1, e.last[1]), e.text)
-            for e in group
-        ]
-        text = textwrap.dedent(apply_edits(kept, moved)).strip("\n")
-        removed_line = len(group) == 1 and not group[0].text and group[0].last[1] == 0
-        inserted_lines = len(group) == 1 and group[0].text.endswith("\n") and group[0].last[1] == 0
-        if inserted_lines:
-            text = textwrap.dedent(group[0].text).strip("\n")
-        if not removed_line:
-            lines += [line for line in text.split("\n") if line.strip()]
-    return [_without_comment(line) for line in lines]
-
-
-def _without_comment(line: str) -> str:
-
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(line).readline):
-            if token.type == tokenize.COMMENT:
-                return line[: token.start[1]].rstrip()
-    except (tokenize.TokenError, SyntaxError, IndentationError):
-        pass
-    return line.rstrip()

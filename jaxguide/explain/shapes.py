@@ -9,7 +9,7 @@ from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import MISSING, Spot, is_array
-from jaxguide.text import _
+from jaxguide.text import _, plural
 
 _BROADCASTING = "https://numpy.org/doc/stable/user/basics.broadcasting.html"
 
@@ -195,7 +195,13 @@ def reshaped(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return scene.explanation(
         "reshape_size",
         title=_("A reshape to another number of entries"),
-        what=_("`{name}` has shape {shape}: {size} entries.").format(name=name, shape=found[1], size=size),
+        what=plural(
+            "`{name}` has shape {shape}: {count} entry.",
+            "`{name}` has shape {shape}: {count} entries.",
+            size,
+            name=name,
+            shape=found[1],
+        ),
         variable=name,
         why=_("Reshaping keeps every entry, and {shape} has room for another number of them.").format(shape=found[3]),
         fixes=fixes[:2] or [scene.advice(_("Choose sizes whose product is {size}.").format(size=size))],
@@ -222,8 +228,11 @@ def axis_out_of_bounds(scene: Scene, found: re.Match[str]) -> Explanation | None
         title=_("An axis that is not there"),
         what=scene.what(name, part[1]) if part is not None else "",
         variable=name,
-        why=_("Axes are counted from 0: {rank} axes end at {last}. Axis -1 is the last one.").format(
-            rank=found[2], last=int(found[2]) - 1
+        why=plural(
+            "Axes are counted from 0, and there is {count}: its number is 0. Axis -1 is the last one.",
+            "Axes are counted from 0: {count} axes end at {last}. Axis -1 is the last one.",
+            int(found[2]),
+            last=int(found[2]) - 1,
         ),
         fixes=[
             scene.fix(

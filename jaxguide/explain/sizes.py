@@ -9,7 +9,9 @@ from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
-from jaxguide.explain.spot import is_tracer
+from jaxguide.explain.source import dotted
+from jaxguide.explain.spot import is_array, is_tracer
+from jaxguide.explain.transformed import makers
 from jaxguide.text import _
 
 # Functions whose result is as long as the values say -> how to give its length.
@@ -24,6 +26,9 @@ def traced_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     if called(call) in _SIZED:
         return _as_long_as_its_values(scene, call)
+    whole = _transformed_itself(scene, call)
+    if whole is not None:
+        return whole
     traced = _traced_number(scene, call)
     if called(call) == "bincount":
         return _bincount(scene, call)
@@ -150,6 +155,31 @@ def _as_long_as_its_values(scene: Scene, call: ast.Call) -> Explanation | None:
         why=_("How long the result is depends on the values, and JAX must know every shape while it records."),
         fixes=fixes,
         link=f"{phrases.API}/jax.numpy.{called(call)}.html",
+    )
+
+
+def _transformed_itself(scene: Scene, outer: ast.Call) -> Explanation | None:
+    """Explain `jax.jit(jnp.unique)(x)`, whose size cannot be given where it is called."""
+    made = next((m for m in makers(scene, outer) if m.args and not isinstance(m.args[0], ast.Call)), None)
+    name = dotted(made.args[0]).split(".")[-1] if made is not None else ""
+    if made is None or name not in ("nonzero", "flatnonzero", "argwhere", "unique") or not outer.args:
+        return None
+    variable, function = scene.quote(outer.args[0]), scene.quote(made.args[0])
+    fill = ", fill_value=0" if name == "unique" else ""
+    value = scene.spot.value(outer.args[0])
+    return scene.explanation(
+        "size_of_result",
+        title=_("`{function}` has a result whose size is not known").format(function=function),
+        what=scene.what(variable, value) if is_array(value) else "",
+        variable=variable,
+        why=_("How long the result is depends on the values, and JAX must know every shape while it records."),
+        fixes=[
+            scene.fix(
+                _("Give a size that is always enough; what is not needed is filled up (`fill_value=` says with what)."),
+                scene.source.replace(made.args[0], f"lambda a: {function}(a, size=a.size{fill})"),
+            )
+        ],
+        link=f"{phrases.API}/jax.numpy.{name}.html",
     )
 
 

@@ -1,11 +1,12 @@
 """Find what a call of a transformed function is made of: the transformation, and the student's own function."""
 
 import ast
+import inspect
 from collections.abc import Iterator
 
-from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.source import FunctionNode, Source, source_of
-from jaxguide.explain.spot import Spot
+from jaxguide.explain.spot import MISSING, Spot
 
 TRANSFORMS = ("grad", "value_and_grad", "jacfwd", "jacrev", "jacobian", "hessian")
 
@@ -15,10 +16,24 @@ def function_behind(spot: Spot, node: ast.expr | None) -> tuple[Source, Function
     if isinstance(node, ast.Lambda) and spot.source is not None:
         return spot.source, node
     value = spot.value(node)
+    if value is MISSING and isinstance(node, ast.Attribute):
+        value = _method(spot.value(node.value), node.attr)
     code = getattr(getattr(value, "__wrapped__", value), "__code__", None)
     source = source_of(code.co_filename) if code is not None else None
     function = source.function_at(code.co_name, code.co_firstlineno) if source and code else None
     return (source, function) if source is not None and function is not None else None
+
+
+def _method(owner: object, name: str) -> object:
+    """Return the function behind `model.step`, looked up without running anything of the student's."""
+    found = inspect.getattr_static(type(owner), name, MISSING) if owner is not MISSING else MISSING
+    return found.__func__ if isinstance(found, staticmethod | classmethod) else found
+
+
+def parameters(function: FunctionNode) -> list[ast.arg]:
+    """Return the positional arguments that a caller gives: without the `self` of a method."""
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    return arguments[1:] if arguments and arguments[0].arg in ("self", "cls") else arguments
 
 
 def returned(function: FunctionNode) -> ast.expr | None:
@@ -39,31 +54,33 @@ def own_nodes(function: FunctionNode) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
-def transformation(scene: Scene, outer: ast.Call) -> ast.Call | None:
-    """Return the call of `jax.grad` or its like behind `jax.grad(f)(x)`, `g = jax.grad(f); g(x)` or a decorator."""
-    if isinstance(outer.func, ast.Call) and called(outer.func) in TRANSFORMS:
-        return outer.func
+def makers(scene: Scene, outer: ast.Call) -> Iterator[ast.Call]:
+    """Yield the calls that made what is called, from the outside in: `jax.jit(jax.grad(f))`, then `jax.grad(f)`.
+
+    They are written on the spot, or kept under a name: `g = jax.jit(jax.grad(f))`.
+    """
+    found: list[ast.expr] = [outer.func]
     if isinstance(outer.func, ast.Name):
         for node in ast.walk(scene.source.tree):
-            if (
-                isinstance(node, ast.Assign)
-                and isinstance(node.targets[0], ast.Name)
-                and node.targets[0].id == outer.func.id
-            ):
-                value: ast.expr = node.value
-                while isinstance(value, ast.Call):
-                    if called(value) in TRANSFORMS:
-                        return value
-                    value = value.args[0] if value.args else ast.Constant(None)
-    return None
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and target.id == outer.func.id:
+                found.append(node.value)
+    for made in found:
+        while isinstance(made, ast.Call):
+            yield made
+            made = made.args[0] if made.args else ast.Constant(None)
 
 
-def argnums(made: ast.Call) -> int:
-    for keyword in made.keywords:
-        if keyword.arg == "argnums":
-            values = [n.value for n in ast.walk(keyword.value) if isinstance(n, ast.Constant)]
-            return int(values[0]) if values else 0  # type: ignore[arg-type]
-    return 0
+def transformation(scene: Scene, outer: ast.Call) -> ast.Call | None:
+    """Return the call of `jax.grad` or its like behind `jax.grad(f)(x)`, `jax.jit(jax.grad(f))(x)` or `g(x)`."""
+    return next((made for made in makers(scene, outer) if called(made) in TRANSFORMS), None)
+
+
+def argnums(made: ast.Call | None) -> list[int]:
+    """Return the numbers of the arguments with respect to which a call of `jax.grad` or its like differentiates."""
+    given = argument_of(made, 1, "argnums") if made is not None else None
+    values = [n.value for n in ast.walk(given) if isinstance(n, ast.Constant)] if given is not None else []
+    return [value for value in values if isinstance(value, int)] or [0]
 
 
 def definition_of(scene: Scene, node: ast.expr) -> tuple[Source, ast.expr] | None:

@@ -6,10 +6,11 @@ import re
 from jaxguide.explain import phrases
 from jaxguide.explain.branching import operator_sign
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.indexing import kept_places, sliced_axis
+from jaxguide.explain.masks import kept_places, sliced_axis
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
+from jaxguide.explain.swaps import several_changes
 from jaxguide.text import _
 
 _METHODS: dict[type[ast.operator], str] = {
@@ -89,12 +90,13 @@ def assigned_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
             )
     else:
         fixes.append(
-            scene.fix(_("Make a new array with the change in it."), code=f"{name} = {name}.at[{index}].set(...)")
+            several_changes(scene, statement)
+            or scene.fix(_("Make a new array with the change in it."), code=f"{name} = {name}.at[{index}].set(value)")
         )
     value = scene.spot.value(array)
     in_loop = statement is not None and isinstance(scene.source.parents.get(statement), ast.For | ast.While)
     if value is not MISSING and not is_tracer(value) and in_loop:
-        fixes.append(scene.fix(numpy_too, code=f"{name} = numpy.array({name})"))
+        fixes.append(scene.fix(numpy_too, code=f"{name} = {scene.np}.array({name})"))
     return _explained(scene, "item_assignment", _("An array cannot be changed in place"), name, array, _why(), *fixes)
 
 
@@ -185,7 +187,7 @@ def list_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
         "extend": f"{scene.jnp}.append({name}, {scene.jnp}.array({given}))",
         "insert": f"{scene.jnp}.insert({name}, {given})",
         "fill": f"{scene.jnp}.full_like({name}, {given})",
-        "numpy": f"numpy.asarray({name})",
+        "numpy": f"{scene.np}.asarray({name})",
         "cpu": name,
         "detach": f"{scene.lax}.stop_gradient({name})",
         "size": f"{scene.atom(array)}.size",

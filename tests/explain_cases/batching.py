@@ -123,4 +123,29 @@ result = jax.vmap(f)(jnp.ones(3))
         result="result",
         after_fix=[[0.0, 0.0, 0.0]],
     ),
+    Case(
+        name="vmap_one_axis_for_a_number_too",
+        kind="vmap_in_axes",
+        variable="in_axes",
+        source="""
+def f(x, y):
+    return x * y
+result = jax.vmap(f, in_axes=(0,))(jnp.ones(3), 2.0)  # <--
+""",
+        result="result",
+        after_fix=[[2.0, 2.0, 2.0]],
+    ),
+    Case(
+        name="vmap_one_axis_for_parameters_too",
+        kind="vmap_in_axes",
+        variable="in_axes",
+        source="""
+def f(x, y, w):
+    return x * y @ w["w"]
+xs, ys, weights = jnp.ones((3, 2)), jnp.ones(3), {"w": jnp.ones(2)}
+result = jax.vmap(f, in_axes=(0,))(xs, ys, weights)  # <--
+""",
+        result="result",
+        after_fix=[[2.0, 2.0, 2.0]],
+    ),
 ]

@@ -196,4 +196,19 @@ result = lax.fori_loop(0, 2, body, (jnp.int32(0), jnp.int32(1)))  # <--
         result="result",
         after_fix=[(1.0, 2.0)],
     ),
+    Case(
+        name="carry_of_a_method",
+        kind="carry_type",
+        variable="c",
+        source="""
+class Model:
+    def turn(self, i, c):
+        return c + jnp.ones(2)
+    def run(self):
+        return lax.fori_loop(0, 3, self.turn, 1.0)  # <--
+result = Model().run()
+""",
+        result="result",
+        after_fix=[[4.0, 4.0]],
+    ),
 ]

@@ -1,6 +1,6 @@
 """Derivatives that do not exist as asked."""
 
-from explain_cases.case import Case
+from explain_cases.case import Case, no_code
 
 CASES = [
     Case(
@@ -122,5 +122,93 @@ result = jax.jacfwd(lambda x: x ** 2)(jnp.arange(3))  # <--
 """,
         result="result",
         after_fix=[[[0.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 4.0]]],
+    ),
+    Case(
+        name="grad_integer_leaf",
+        kind="gradient_of_integers",
+        variable="params['n']",
+        source="""
+def loss(p):
+    return p["w"] ** 2 * p["n"]
+params = {"w": 1.0, "n": 3}
+result = jax.grad(loss)(params)  # <--
+""",
+        result="result['w'], result['n']",
+        after_fix=[(6.0, 1.0), no_code],
+    ),
+    Case(
+        name="grad_integer_leaf_of_a_tree",
+        kind="gradient_of_integers",
+        variable="params['layer']['b']",
+        source="""
+def loss(p, x):
+    return (p["layer"]["w"] * p["layer"]["b"]).sum() * x
+def start():
+    return {"layer": {"w": jnp.ones(2), "b": jnp.array([1, 2])}}
+params = start()
+step = jax.jit(jax.grad(loss))
+result = step(params, 2.0)["layer"]  # <--
+""",
+        result="result['w'], result['b']",
+        after_fix=[([2.0, 4.0], [2.0, 2.0]), no_code],
+    ),
+    Case(
+        name="grad_integer_array_in_a_dict",
+        kind="gradient_of_integers",
+        variable='{"w": jnp.arange(3)}',
+        source="""
+def loss(p):
+    return (p["w"] ** 2).sum()
+result = jax.grad(loss)({"w": jnp.arange(3)})  # <--
+""",
+        result="result['w']",
+        after_fix=[[0.0, 2.0, 4.0]],
+    ),
+    Case(
+        name="grad_integer_by_the_second_argnum",
+        kind="gradient_of_integers",
+        variable="n",
+        source="""
+n = 3
+result = jax.grad(lambda x, y: x * y, (0, 1))(2.0, n)  # <--
+""",
+        result="result",
+        after_fix=[(3.0, 2.0)],
+    ),
+    Case(
+        name="jit_of_grad_of_many",
+        kind="gradient_of_many",
+        variable="f",
+        source="""
+def f(x):
+    return x ** 2
+result = jax.jit(jax.grad(f))(jnp.arange(3.0))  # <--
+""",
+        result="result",
+        after_fix=[[0.0, 2.0, 4.0], [[0.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 4.0]], [0.0, 2.0, 4.0]],
+    ),
+    Case(
+        name="grad_at_a_complex_number",
+        kind="gradient_complex",
+        variable="f",
+        source="""
+def f(z):
+    return z ** 2
+result = jax.grad(f)(1j)  # <--
+""",
+        result="result",
+        after_fix=[-2j, 2j],
+    ),
+    Case(
+        name="grad_at_a_complex_sum",
+        kind="gradient_complex",
+        variable="f",
+        source="""
+def f(z):
+    return z ** 2
+result = jax.grad(f)(1.0 + 2j)  # <--
+""",
+        result="result",
+        after_fix=[2 - 4j, 2 + 4j],
     ),
 ]

@@ -100,4 +100,71 @@ result = jnp.arange(10).reshape(3, 3)  # <--
         result="result",
         after_fix=[no_code],
     ),
+    Case(
+        name="concatenate_ranks_of_a_call",
+        kind="joined_shapes",
+        variable="jnp.sum(x, axis=0)",
+        source="""
+x = jnp.ones((2, 3))
+result = jnp.concatenate([x, jnp.sum(x, axis=0)])  # <--
+""",
+        result="result",
+        after_fix=[[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]],
+    ),
+    Case(
+        name="concatenate_ranks_in_columns",
+        kind="joined_shapes",
+        variable="y",
+        source="""
+x, y = jnp.ones((2, 3)), jnp.zeros(2)
+result = jnp.concatenate([x, y], axis=1)  # <--
+""",
+        result="result",
+        after_fix=[[[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0]]],
+    ),
+    Case(
+        name="concatenate_ranks_along_the_wrong_axis",
+        kind="joined_shapes",
+        variable="y",
+        source="""
+x, y = jnp.ones((2, 3)), jnp.zeros(2)
+result = jnp.concatenate([x, y])  # <--
+""",
+        result="result",
+        after_fix=[[[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0]]],
+    ),
+    Case(
+        name="concatenate_a_number",
+        kind="joined_shapes",
+        variable="0.0",
+        source="""
+x = jnp.ones(2)
+result = jnp.concatenate([x, 0.0])  # <--
+""",
+        result="result",
+        after_fix=[[1.0, 1.0, 0.0]],
+    ),
+    Case(
+        name="concatenate_ranks_under_a_name",
+        kind="joined_shapes",
+        variable="rows[1]",
+        source="""
+x = jnp.ones((2, 3))
+rows = [x, x[0]]
+result = jnp.concatenate(rows).shape  # <--
+""",
+        result="result",
+        after_fix=[(3, 3)],
+    ),
+    Case(
+        name="hstack_ranks",
+        kind="joined_shapes",
+        variable="jnp.zeros(2)",
+        source="""
+x = jnp.ones((2, 1))
+result = jnp.hstack([x, jnp.zeros(2)])  # <--
+""",
+        result="result",
+        after_fix=[[[1.0, 0.0], [1.0, 0.0]]],
+    ),
 ]

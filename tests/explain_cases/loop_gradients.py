@@ -40,4 +40,40 @@ result = jax.grad(jax.jit(power))(2.0, 3)
         result="result",
         after_fix=[12.0, 12.0],
     ),
+    Case(
+        name="jit_of_grad_through_fori",
+        kind="reverse_through_while",
+        variable="n",
+        source="""
+def f(x, n):
+    return lax.fori_loop(0, n, lambda i, c: c * x, 1.0)  # <--
+result = jax.jit(jax.grad(f))(2.0, 3)
+""",
+        result="result",
+        after_fix=[12.0, 12.0],
+    ),
+    Case(
+        name="jit_of_value_and_grad_through_fori",
+        kind="reverse_through_while",
+        variable="n",
+        source="""
+def f(x, n):
+    return lax.fori_loop(0, n, lambda i, c: c * x, 1.0)  # <--
+g = jax.jit(jax.value_and_grad(f))
+result = g(2.0, 3)
+""",
+        result="result",
+        after_fix=[(8.0, 12.0)],
+    ),
+    Case(
+        name="jit_of_grad_of_a_lambda_through_fori",
+        kind="reverse_through_while",
+        variable="n",
+        source="""
+g = jax.jit(jax.grad(lambda x, n: lax.fori_loop(0, n, lambda i, c: c * x, 1.0)))  # <--
+result = g(2.0, 3)
+""",
+        result="result",
+        after_fix=[12.0, 12.0],
+    ),
 ]

@@ -110,4 +110,52 @@ result = lax.scan(step, 0.0, jnp.ones(3))  # <--
         result="result",
         after_fix=[([3.0, 3.0, 3.0], None)],
     ),
+    Case(
+        name="scan_of_a_method",
+        kind="scan_pair",
+        variable="self.step",
+        source="""
+class Filter:
+    def step(self, c, x):
+        return c + x
+    def run(self, xs):
+        return lax.scan(self.step, 0.0, xs)  # <--
+result = Filter().run(jnp.ones(3))
+""",
+        result="result",
+        after_fix=[(3.0, None), (3.0, [1.0, 2.0, 3.0])],
+    ),
+    Case(
+        name="while_of_a_method",
+        kind="while_condition",
+        variable="c < jnp.ones(1)",
+        source="""
+class Search:
+    @staticmethod
+    def go_on(c):
+        return c < jnp.ones(1)
+    def turn(self, c):
+        return c + 1.0
+    def run(self):
+        return lax.while_loop(self.go_on, self.turn, 0.0)  # <--
+result = Search().run()
+""",
+        result="result",
+        after_fix=[1.0],
+    ),
+    Case(
+        name="fori_of_a_method_without_the_turn",
+        kind="loop_body_arguments",
+        variable="turn",
+        source="""
+class Model:
+    w = 2.0
+    def turn(self, c):
+        return c * self.w
+model = Model()
+result = lax.fori_loop(0, 3, model.turn, 1.0)  # <--
+""",
+        result="result",
+        after_fix=[8.0],
+    ),
 ]

@@ -151,4 +151,37 @@ result = jnp.random.normal(size=(2, 3))  # <--
         result="result.shape",
         after_fix=[(2, 3)],
     ),
+    Case(
+        name="key_made_and_added_to",
+        kind="key_arithmetic",
+        variable="jax.random.key(0)",
+        source="""
+result = jax.random.normal(jax.random.key(0) + 1, (3,)).shape  # <--
+""",
+        result="result",
+        after_fix=[(3,), no_edits],
+    ),
+    Case(
+        name="key_of_a_list_added_to",
+        kind="key_arithmetic",
+        variable="keys[0]",
+        source="""
+keys = jax.random.split(jax.random.key(0), 2)
+result = jax.random.normal(keys[0] + 1, (3,)).shape  # <--
+""",
+        result="result",
+        after_fix=[(3,), no_edits],
+    ),
+    Case(
+        name="next_of_a_key_stream",
+        kind="next_of_key_stream",
+        variable="stream",
+        source="""
+from jaxguide.keys import KeyStream
+stream = KeyStream(0)
+result = jax.random.normal(next(stream), (2,)).shape  # <--
+""",
+        result="result",
+        after_fix=[(2,)],
+    ),
 ]

@@ -108,45 +108,6 @@ result = f(1.0, 3)
         after_fix=[(8.0, None), no_edits],
     ),
     Case(
-        name="nonzero",
-        kind="size_of_result",
-        variable="x",
-        source="""
-@jax.jit
-def f(x):
-    return jnp.nonzero(x)[0]  # <--
-result = f(jnp.array([0, 5, 7]))
-""",
-        result="result",
-        after_fix=[[1, 2, 0], no_edits],
-    ),
-    Case(
-        name="unique",
-        kind="size_of_result",
-        variable="x",
-        source="""
-@jax.jit
-def f(x):
-    return jnp.unique(x)  # <--
-result = f(jnp.array([3, 1, 3]))
-""",
-        result="result",
-        after_fix=[[1, 3, 0]],
-    ),
-    Case(
-        name="where",
-        kind="size_of_result",
-        variable="x",
-        source="""
-@jax.jit
-def f(x):
-    return jnp.where(x > 0)[0]  # <--
-result = f(jnp.array([-1, 5, 7]))
-""",
-        result="result",
-        after_fix=[[1, 2, 0], no_edits],
-    ),
-    Case(
         name="repeat",
         kind="shape_of_tracer",
         variable="n",

@@ -179,4 +179,51 @@ result = f(jnp.ones(3), 2)
         result="result",
         after_fix=[[0.0, 0.0, 1.0]],
     ),
+    Case(
+        name="swap",
+        kind="item_assignment",
+        variable="x",
+        source="""
+x = jnp.arange(3.0)
+x[0], x[1] = x[1], x[0]  # <--
+""",
+        result="x",
+        after_fix=[[1.0, 0.0, 2.0]],
+    ),
+    Case(
+        name="swap_under_jit",
+        kind="item_assignment",
+        variable="x",
+        source="""
+@jax.jit
+def f(x, i, j):
+    x[i], x[j] = x[j], x[i]  # <--
+    return x
+result = f(jnp.arange(3.0), 0, 2)
+""",
+        result="result",
+        after_fix=[[2.0, 1.0, 0.0]],
+    ),
+    Case(
+        name="two_items_of_a_call",
+        kind="item_assignment",
+        variable="x",
+        source="""
+x = jnp.zeros(3)
+x[0], x[1] = divmod(7, 2)  # <--
+""",
+        result="x",
+        after_fix=[[3.0, 1.0, 0.0]],
+    ),
+    Case(
+        name="two_items_at_once",
+        kind="item_assignment",
+        variable="x",
+        source="""
+x = jnp.zeros(3)
+x[0] = x[2] = 1.0  # <--
+""",
+        result="x",
+        after_fix=[[1.0, 0.0, 1.0]],
+    ),
 ]

@@ -1,0 +1,81 @@
+"""Explain texts made of arrays and of traced values: `+` with a text, `%`, f-strings."""
+
+import ast
+import re
+
+from jaxguide.explain import phrases
+from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.printing import debug_print
+from jaxguide.explain.rules import explains
+from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.spot import is_array, is_tracer
+from jaxguide.text import _
+
+
+@explains(phrases.STRING_PLUS)
+def text_and_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `"x is " + x`."""
+    node = scene.node
+    if not isinstance(node, ast.BinOp):
+        return None
+    text, value = scene.quote(node.right), scene.spot.value(node.right)
+    if is_tracer(value):
+        fix = scene.fix(
+            _("Print the value when the program runs."),
+            code=f'{scene.jax}.debug.print("{{}}", {text})',
+        )
+    else:
+        fix = scene.fix(_("Put the value into the text."), scene.source.replace(node.right, f"str({text})"))
+    return scene.explanation(
+        "text_and_array",
+        title=_("A text and an array cannot be added"),
+        what=scene.what(text, value) if is_array(value) else "",
+        variable=text,
+        why=_("`+` joins two texts or adds two arrays."),
+        fixes=[fix],
+        link=f"{phrases.API}/jax.debug.print.html",
+    )
+
+
+@explains(phrases.FORMAT)
+def formatted(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `f"{x:.2f}"` with a tracer or an array of several numbers."""
+    part = scene.spot.first(scene.node, is_array) or scene.spot.first(scene.spot.statement, is_array)
+    if part is None:
+        return None
+    text, value = scene.quote(part[0]), part[1]
+    statement = scene.spot.statement
+    fixes: list[Fix | None] = []
+    if is_tracer(value):
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(call, ast.Call) and called(call) == "print" and len(call.args) == 1:
+            line = debug_print(scene, call)
+            if line is not None:
+                fixes.append(scene.fix(_("Print it when the program runs."), scene.source.replace(call, line)))
+        if not fixes:
+            code = f'{scene.jax}.debug.print("{{}}", {text})'
+            fixes.append(scene.fix(_("Print it when the program runs."), code=code))
+        fixes.append(scene.fix(_("Format the result, outside."), code='f"{result:.2f}"'))
+        why = _("A text is made now, while JAX records the program, and the value comes later.")
+        kind = "format_of_tracer"
+    else:
+        joined = scene.source.around(part[0], ast.FormattedValue)
+        if joined is not None:
+            inside = scene.quote(joined)
+            spec = inside.rpartition(":")[2].rstrip("}") if ":" in inside else ".2f"
+            new = f"{{{scene.np}.array2string({scene.np}.asarray({text}), precision=2)}}"
+            fixes.append(
+                scene.fix(_("Let NumPy write the whole array (`precision=` says how fine)."), code=f'f"{new}"')
+            )
+            fixes.append(scene.fix(_("One number of it."), code=f'f"{{{scene.atom(part[0])}[0]:{spec}}}"'))
+        why = _("A format such as `.2f` is for one number.")
+        kind = "format_of_array"
+    return scene.explanation(
+        kind,
+        title=_("A text is made of a value that is still traced") if is_tracer(value) else _("A format for one number"),
+        what=scene.what(text, value),
+        variable=text,
+        why=why,
+        fixes=fixes,
+        link=f"{phrases.API}/jax.debug.print.html",
+    )
