@@ -65,24 +65,31 @@ def argument_behind(scene: Scene, tracer: Any) -> str | None:
 def static_edits(scene: Scene, source: Source, function: FunctionNode, *names: str) -> list[Edit]:
     """Return the edits that add names to `static_argnames` where a function is jitted; none where none is found."""
     if isinstance(function, ast.FunctionDef):
-        for decorator in function.decorator_list:
-            if is_jit(decorator):
-                return [source.insert_after(decorator, f"({static_keyword(names)})")]
-            if isinstance(decorator, ast.Call) and _is_jit_call(decorator):
-                return _with_keyword(source, decorator, names)
-        # `self.step = jax.jit(self.step)` and the like name it at the end
-        wanted = function.name
-        calls = [c for s in _sources(scene, source) for c in s.calls() if is_jit(c.func) and c.args]
-        for call in calls:
-            if dotted(_differentiated(call.args[0])).split(".")[-1] == wanted:
-                home = next(s for s in _sources(scene, source) if call in s.parents)
-                return _with_keyword(home, call, names)
-    else:
-        around = source.parents.get(function)
-        while isinstance(around, ast.Call) and _differentiated(around) is function:
-            around = source.parents.get(around)
-        if isinstance(around, ast.Call) and is_jit(around.func):
-            return _with_keyword(source, around, names)
+        jitted = _decorator_edits(source, function, names)
+        for home in _sources(scene, source):
+            for call in home.calls():
+                if not is_jit(call.func) or not call.args:
+                    continue
+                inner = _differentiated(call.args[0])
+                # `self.step = jax.jit(self.step)` and the like name it at the end; a function that is jitted already is
+                # jitted once more by `jax.jit(jax.grad(step))`
+                if dotted(inner).split(".")[-1] == function.name and not (jitted and inner is call.args[0]):
+                    return jitted + _with_keyword(home, call, names)
+        return jitted
+    around = source.parents.get(function)
+    while isinstance(around, ast.Call) and _differentiated(around) is function:
+        around = source.parents.get(around)
+    if isinstance(around, ast.Call) and is_jit(around.func):
+        return _with_keyword(source, around, names)
+    return []
+
+
+def _decorator_edits(source: Source, function: ast.FunctionDef, names: Sequence[str]) -> list[Edit]:
+    for decorator in function.decorator_list:
+        if is_jit(decorator):
+            return [source.insert_after(decorator, f"({static_keyword(names)})")]
+        if isinstance(decorator, ast.Call) and _is_jit_call(decorator):
+            return _with_keyword(source, decorator, names)
     return []
 
 

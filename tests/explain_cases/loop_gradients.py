@@ -76,4 +76,17 @@ result = g(2.0, 3)
         result="result",
         after_fix=[12.0, 12.0],
     ),
+    Case(
+        name="jitted_again_around_grad",
+        kind="reverse_through_while",
+        variable="n",
+        source="""
+@jax.jit
+def f(x, n):
+    return lax.fori_loop(0, n, lambda i, c: c * x, 1.0)  # <--
+result = jax.jit(jax.grad(f))(2.0, 3)
+""",
+        result="result",
+        after_fix=[12.0, 12.0],
+    ),
 ]
