@@ -6,7 +6,6 @@ import json
 import os
 import queue
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
 from jaxguide.grading import wire
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.programs import Programs
+from jaxguide.grading.scratch import remove_scratch
 from jaxguide.grading.usage import TOKEN_VARIABLE, Limits, ProcessTree
 from jaxguide.text import _
 
@@ -261,9 +261,7 @@ class WorkerProcess:
 
     def _clean(self) -> None:
         self._output.close()
-        with contextlib.suppress(OSError):
-            self._scratch.chmod(0o700)
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        remove_scratch(self._scratch)
 
 
 def out_of_memory(limits: Limits) -> AnswerGone:

@@ -139,8 +139,11 @@ def snapshot(folders: Sequence[Path]) -> dict[str, str]:
             # Trusted code fills the cache of compiled programs; what stands there once, nobody else changes.
             if ".cache" in path.parts or "__pycache__" in path.parts:
                 continue
-            is_file = path.is_file() and not path.is_symlink()
-            found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest() if is_file else ""
+            try:
+                is_file = path.is_file() and not path.is_symlink()
+                found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest() if is_file else ""
+            except OSError as error:
+                found[str(path)[:300]] = f"{error.strerror}"
     return found
 
 
