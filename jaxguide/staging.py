@@ -16,11 +16,13 @@ class Staged:
         jaxpr: the closed jaxpr, as `jax.make_jaxpr` returns it.
         arguments: the flat values of its inputs, in order.
         result: what the function returns, with `jax.ShapeDtypeStruct` in place of arrays.
+        needs_values: whether arguments that could be traced were kept as values.
     """
 
     jaxpr: Any
     arguments: tuple[Any, ...]
     result: Any = None
+    needs_values: bool = False
 
 
 def is_traced_argument(leaf: Any) -> bool:
@@ -63,4 +65,4 @@ def stage(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *
 
     arguments = tuple(leaves[i] for i in traced)
     jaxpr, result = jax.make_jaxpr(call, return_shape=True)(*arguments)
-    return Staged(jaxpr, arguments, result)
+    return Staged(jaxpr, arguments, result, needs_values=concrete)

@@ -15,7 +15,7 @@ from hlo import normalised_hlo
 from jax import lax, random
 from kernel import run_in_kernel
 
-from jaxguide.keys import KeyReuseError, check_keys, key_use, no_key_reuse
+from jaxguide.keys import KeyReuseError, KeyStream, check_keys, key_use, no_key_reuse
 
 
 def the_problem(fn, *args, **kwargs):
@@ -645,3 +645,37 @@ def test_the_fixture_of_the_same_name_works_in_a_run_of_pytest(tmp_path):
     )
     assert "1 failed, 1 passed" in done.stdout
     assert "KeyReuseError: The key `key` was drawn from twice (both in test_noise.py, line 8: `return" in done.stdout
+
+
+def test_a_stream_that_is_not_returned_is_told_by_its_name():
+    def step(x, s):
+        return x + jax.random.normal(s.next(), x.shape)
+
+    @jax.jit
+    def train(x, s):
+        copies = [jax.tree.map(lambda leaf: leaf, s) for _ in range(2)]
+        x = step(x, copies[0])
+        return step(x, copies[1])
+
+    (problem,) = check_keys(train, jnp.ones(3), KeyStream(0))
+    assert problem.kind == "fold_twice_same_data"
+    assert problem.message.startswith("The stream `s` gave the same key twice (")
+    assert "did not return it" in problem.message
+
+
+def test_a_key_used_beside_the_stream_that_has_it_is_told():
+    def both(key):
+        stream = KeyStream(key)
+        return jax.random.normal(stream.next()) + jax.random.normal(key)
+
+    (problem,) = check_keys(both, jax.random.key(0))
+    assert problem.message.startswith("The key `key` was given to a `KeyStream` and is used besides (")
+
+
+def test_what_a_cell_shows_is_the_sentences():
+    def noise(key):
+        return [jax.random.normal(key) for _ in range(3)]
+
+    (problem,) = problems = check_keys(noise, jax.random.key(0))
+    assert repr(problems) == f"[{problem.message}]"
+    assert problem.message.startswith("The key `key` was drawn from more than once (in each round of ")

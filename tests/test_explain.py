@@ -16,8 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from explain_cases import CASES
-from explain_cases.case import HEADER, MARK, Case, no_edits
+from explain_cases.case import HEADER, MARK, Case, no_code, no_edits
 
+from jaxguide import tracing
 from jaxguide.explain import Explanation, Fix, explain
 from jaxguide.explain.rules import RULES
 
@@ -91,9 +92,9 @@ def test_the_line_and_the_variable_are_right_and_every_fix_runs_when_applied(cas
     assert len(explanation.fixes) == len(case.after_fix)
     for number, (fix, expected) in enumerate(zip(explanation.fixes, case.after_fix, strict=True)):
         assert fix.sentence
-        if expected is no_edits:
+        if expected is no_edits or expected is no_code:
             assert fix.edits == ()
-            assert fix.code
+            assert bool(fix.code) == (expected is no_edits)
             continue
         mended = fix.apply(case.program)
         assert mended != case.program
@@ -262,6 +263,17 @@ def test_without_an_argument_the_last_error_shown_is_explained(monkeypatch: pyte
     assert explanation.kind == "if_on_tracer"
 
 
+def test_without_an_argument_an_unknown_error_is_said_to_be_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    error = KeyError("a")
+    try:
+        raise error
+    except KeyError:
+        assert explain() is None
+    assert capsys.readouterr().out.startswith("No explanation for this KeyError: it is no JAX error")
+    assert explain(error) is None
+    assert capsys.readouterr().out == ""
+
+
 def test_without_any_error_yet_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("last_exc", "last_value"):
         monkeypatch.delattr(sys, name, raising=False)
@@ -352,6 +364,43 @@ def test_in_a_plain_python_it_prints_and_the_traceback_is_shown_as_ever(tmp_path
     assert "→" not in done.stderr
 
 
+def test_random_numbers_of_numpy_are_explained_at_the_students_line(tmp_path: Path) -> None:
+    source = """
+    @jax.jit
+    def f(w):
+        return w + np.random.normal(w)  # <--
+    f(jnp.zeros(3))
+    """
+    explanation = explained(program(source), tmp_path / "student.py")
+    assert (explanation.line.number, explanation.variable) == (6, "w")
+    assert explanation.fixes[0].code == "jax.random.normal(key, w.shape)"
+
+
+def test_a_text_made_with_percent_is_explained(tmp_path: Path) -> None:
+    source = """
+    @jax.jit
+    def f(x):
+        print('loss: %.3f' % x)
+        return x
+    f(1.0)
+    """
+    explanation = explained(program(source), tmp_path / "student.py")
+    assert (explanation.kind, explanation.variable) == ("format_of_tracer", "x")
+    assert explanation.fixes[0].code == 'jax.debug.print("{}", x)'
+
+
+def test_the_text_of_a_raised_error_is_kept(tmp_path: Path) -> None:
+    source = """
+    @jax.jit
+    def f(x):
+        if x < 0:
+            raise ValueError('bad')
+        return x
+    f(1.0)
+    """
+    assert explained(program(source), tmp_path / "student.py").fixes[0].code == "checkify.check(~(x < 0), 'bad')"
+
+
 IN_THE_SHELL = {
     "f = jax.jit(lambda x: x if x > 0 else -x); f(1.0)": ("truth_of_tracer", "x"),
     "f = jax.jit(lambda n: jnp.zeros(n)); f(3)": ("shape_of_tracer", "n"),
@@ -392,3 +441,15 @@ def test_switching_the_cards_on_loads_neither_jax_nor_the_rules() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["1 1 False False", "0 0"]
+
+
+def test_a_function_that_a_helper_traces_is_not_said_to_be_inside_anything() -> None:
+    def positive(x: jax.Array) -> jax.Array:
+        twice = 2 * x
+        return twice if twice > 0 else -twice
+
+    with pytest.raises(jax.errors.TracerBoolConversionError) as caught:
+        tracing.program(positive, jnp.float32(1.0))
+    said = str(explain(caught.value))
+    assert "`twice` is a traced float32[] here.\n" in said
+    assert "jax.jit" not in said.partition("→")[0]

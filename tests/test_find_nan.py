@@ -100,7 +100,7 @@ def test_a_masked_value_is_harmless_forward_and_dangerous_for_the_gradient():
     text = str(report)
     assert text.startswith("✗ The result is finite, but its gradient holds a NaN or an infinity.")
     assert "harmless forward, dangerous for the gradient" in text
-    assert "Make the input safe before the risky function" in text
+    assert "Make the input safe before the risky operation" in text
     # It is true: JAX's own gradient is not finite there, and the repaired function's is.
     x = jnp.array([1.0, 0.0, 2.0])
     assert not np.isfinite(jax.grad(lambda x: safe_log(x).sum())(x)).all()
@@ -203,3 +203,24 @@ def test_bad_arguments_are_one_sentence():
         find_nan(safe_log, 1.0, 2.0)
     with pytest.raises(ZeroDivisionError):
         find_nan(lambda x: x * (1 // 0), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("fn", "args", "sentence"),
+    [
+        (lambda x: jnp.exp(x) / jnp.exp(x).sum(), (jnp.array([1.0, 1000.0]),), "subtract the largest value first"),
+        (lambda x: jnp.log(x), (jnp.array([1.0, 0.0]),), "The logarithm of 0 is minus infinity"),
+        (lambda x: jnp.sqrt(x), (jnp.array([1.0, -2.0]),), "`sqrt` of a negative number"),
+        (lambda x, y: x / y, (1.0, 0.0), "It divides by 0"),
+        (lambda x: jnp.sqrt(jnp.sum(x**2)), (jnp.zeros(2),), "slope of the square root is infinite at 0"),
+        (lambda x, y: jnp.where(y == 0, 0.0, x / y), (1.0, 0.0), "x / jnp.where(ok, y, 1.0)"),
+    ],
+    ids=["softmax", "log of 0", "negative", "division", "norm", "masked division"],
+)
+def test_what_to_do_about_it_is_said(fn, args, sentence):
+    assert sentence in str(find_nan(fn, *args))
+
+
+def test_nothing_is_called_harmless_beside_what_spoils_the_result():
+    report = find_nan(lambda x: jnp.exp(x) / jnp.exp(x).sum(), jnp.array([1.0, 1000.0]))
+    assert "harmless" not in str(report)

@@ -544,3 +544,30 @@ class TestCompiledProgram:
         for transform in (jax.grad, lambda f: jax.vmap(jax.grad(f))):
             x = X if transform is not jax.grad else X[0]
             assert normalised_hlo(transform(lambda x: sin(x)), x) == normalised_hlo(transform(lambda x: raw(x)), x)
+
+
+def test_a_derivative_of_the_wrong_arity_is_named_where_a_call_shows_the_number_of_arguments():
+    norm = host_function(
+        np.linalg.norm, out=lambda x: jax.ShapeDtypeStruct((), x.dtype), derivative=lambda x: x / jnp.linalg.norm(x)
+    )
+    message = r"`derivative` of `norm` for `x` will be called with \(tangent, out, x\), and takes \(x\)\."
+    with pytest.raises(TypeError, match=message):
+        jax.grad(norm)(jnp.array([3.0, 4.0]))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: host_function(np.convolve, out=lambda a, v: a)(jnp.ones(3), jnp.ones(2), mode="same"),
+            r"functools\.partial\(convolve, mode='same'\)",
+        ),
+        (lambda: host_function(np.sum, out=float)(jnp.ones(3)), r"ShapeDtypeStruct\(shape, 'float32'\)"),
+        (lambda: host_function(math.sin, elementwise=True)(jnp.ones(3)), r"`np\.vectorize`"),
+        (lambda: host_function(lambda x: x.sort(), out=lambda x: x)(jnp.ones(3)), r"`\.copy\(\)`"),
+    ],
+    ids=["an option", "a dtype", "one number at a time", "in place"],
+)
+def test_the_message_says_what_to_do(call, message):
+    with pytest.raises((TypeError, HostFunctionError), match=message):
+        call()

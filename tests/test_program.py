@@ -17,6 +17,7 @@ from jaxguide.tracing import (
     assert_avoids,
     assert_max_equations,
     assert_uses,
+    draw_program,
     program,
 )
 
@@ -351,3 +352,19 @@ def test_an_observer_hears_each_equation_with_its_values():
     run(staged.jaxpr, staged.arguments, Hearing())
     assert [(name, iteration) for name, iteration, _ in heard if name == "sin"] == [("sin", 0), ("sin", 1)]
     assert heard[-1][0] in ("while", "scan")
+
+
+def test_an_argument_whose_value_is_needed_is_no_constant():
+    weights, x = jnp.ones((3, 2)), jnp.ones((4, 3))
+    seen = program(lambda x, scale: (x @ weights) * 2 if scale > 1 else x @ weights, x, 1.0)
+    assert [constant.shape for constant in seen.constants] == [(3, 2)]
+
+
+def test_a_program_for_given_values_says_so():
+    def relu(x):
+        return x if x > 0 else 0.0
+
+    assert "program for the values given" in str(program(relu, 1.0))
+    assert "(Python needs their values: jax.jit fails)" in str(draw_program(relu, 1.0))
+    assert "values" not in str(program(jnp.sin, 1.0))
+    assert "values" not in str(draw_program(jnp.sin, 1.0))

@@ -61,6 +61,18 @@ CASES = {
         "argument `x` was a Python float (weakly typed float32[]) and is now float32[]",
         "`jnp.asarray(x, dtype=jnp.float32)`",
     ),
+    "float after int": (
+        ((0,), {}),
+        ((-0.1,), {}),
+        "argument `x` was a Python int (weakly typed int32[]) and is now a Python float (weakly typed float32[])",
+        "`jnp.asarray(x, dtype=jnp.float32)`",  # the int's dtype would lose the fraction
+    ),
+    "axes": (
+        ((X3,), {}),
+        ((X3[None],), {}),
+        "argument `x` was float32[3] and is now float32[1,3]",
+        "one number of axes",
+    ),
     "static value": (((X3, 1), {}), ((X3, 2), {}), "static argument `n` was 1 and is now 2", "static_argnames"),
     "static string": (
         ((X3,), {"mode": "sum"}),
@@ -168,7 +180,9 @@ def test_the_report_names_function_line_and_reason():
     assert str(traces) == (
         "`step`: 2 traces, 2 compiles\n"
         f"  `step` was traced again at test_watch_traces.py, line {line}: "
-        "argument `x` was float32[3] and is now float32[4]."
+        "argument `x` was float32[3] and is now float32[4].\n"
+        "    What to do: call it with arrays of one shape: pad `x` with `jnp.pad` to the largest and mask "
+        "what was added."
     )
     with watch_traces() as quiet:
         step(X3)

@@ -43,7 +43,16 @@ class HostCall:
         bound = self.parameters.bind(args, kwargs)
         for i, arg in enumerate(bound):
             for leaf in [arg] if self.elementwise else jax.tree.leaves(arg):
-                require_array(self.name, self.parameters.name_of(i).strip("`"), leaf)
+                argument = self.parameters.name_of(i).strip("`")
+                if isinstance(leaf, str):
+                    raise TypeError(
+                        _(
+                            "`{name}` needs an array or a number as `{argument}` and got the str {value!r}: only "
+                            "arrays go to the host, so fix it before, as in "
+                            "`host_function(functools.partial({name}, {argument}={value!r}), ...)`."
+                        ).format(name=self.name, argument=argument, value=leaf)
+                    )
+                require_array(self.name, argument, leaf)
                 if isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
                     raise TypeError(
                         _(

@@ -138,7 +138,17 @@ def call_on_host(fn: Callable[..., Any], name: str, args: Sequence[Any]) -> Any:
                 place=f" ({lines[-1]})" if lines else "",
                 types=", ".join(map(array_type, jax.tree.leaves(args))) or _("no arguments"),
             )
+            + _advice(message)
         ) from error
+
+
+def _advice(message: str) -> str:
+    """Return what to do about NumPy's commonest complaints, as a sentence after a space; empty for others."""
+    if "read-only" in message:
+        return " " + _("It gets JAX's own memory: change a copy, made with `.copy()`.")
+    if "can be converted to Python scalars" in message:
+        return " " + _("It takes one number at a time: `np.vectorize` makes it take arrays.")
+    return ""
 
 
 def _described(result: Any) -> str:

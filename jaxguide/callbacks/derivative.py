@@ -62,6 +62,7 @@ class Derivatives:
                     "`host_function(..., derivative=...)`, or hold the argument constant with `jax.lax.stop_gradient`."
                 ).format(name=self.parameters.function, argument=argument)
             )
+        _require_arity(self.parameters, index, rule, self.elementwise, len(primals))
         where = _("The derivative of `{name}` with respect to {argument}").format(
             name=self.parameters.function, argument=argument
         )
@@ -163,9 +164,12 @@ def _require_rule(parameters: Parameters, index: int, rule: Any, elementwise: bo
                 "values: give a `jax.numpy` function, or `host_function({rule}, elementwise=True)`."
             ).format(rule=rule.__name__, **words)
         )
-    if parameters.most != parameters.least:
-        return
-    own = list(parameters.names) or [f"x{i + 1}" for i in range(parameters.least)]
+    if parameters.most == parameters.least:  # otherwise each call says how many there are
+        _require_arity(parameters, index, rule, elementwise, parameters.least)
+
+
+def _require_arity(parameters: Parameters, index: int, rule: Any, elementwise: bool, count: int) -> None:
+    own = list(parameters.names[:count]) or [f"x{i + 1}" for i in range(count)]
     expected = own if elementwise else ["tangent", "out", *own]
     try:
         signature = inspect.signature(rule)
@@ -177,7 +181,12 @@ def _require_rule(parameters: Parameters, index: int, rule: Any, elementwise: bo
         raise TypeError(
             _(
                 "`derivative` of `{name}` for {argument} will be called with ({expected}), and takes {signature}."
-            ).format(expected=", ".join(expected), signature=signature, **words)
+            ).format(
+                name=parameters.function,
+                argument=parameters.name_of(index),
+                expected=", ".join(expected),
+                signature=signature,
+            )
         ) from None
 
 

@@ -91,7 +91,7 @@ def _struct(name: str, leaf: Any, shape: tuple[int, ...] | None) -> jax.ShapeDty
             _(
                 "`out` of `{name}` gives a dtype without a shape, which is enough only for elementwise host functions: "
                 "write `jax.ShapeDtypeStruct(shape, {dtype!r})`, or a function of the arguments such as `lambda x: x`."
-            ).format(name=name, dtype=np.dtype(leaf).name)
+            ).format(name=name, dtype=jnp.result_type(leaf).name)
         )
     elif hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         dtype, shape = np.dtype(leaf.dtype), tuple(leaf.shape)

@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from html import escape
 
+from jaxguide.debug.nan_advice import advice, safe_input
 from jaxguide.lines import Line
 from jaxguide.render.prose import prose_html
 from jaxguide.render.theme import CODE, frame
@@ -147,16 +148,18 @@ class NanReport:
         masked = [bad for bad in self.found if bad.masked and not bad.backward]
         backward = [bad for bad in self.found if bad.backward]
         if forward:
-            paragraphs.append(forward[0].sentences())
+            # What was masked beside it may still have a share in it, as the lower inf of inf / inf has.
+            paragraphs.append([*forward[0].sentences(), *advice(forward[0])])
+            masked = []
         places = {(bad.primitive, bad.line): bad for bad in reversed(masked)}
         paragraphs += [[*bad.sentences(), self._on_masked(bad)] for bad in reversed(places.values())]
         if backward:
-            paragraphs.append(backward[0].sentences())
-        more = max(len(forward) - 1, 0) + len(masked) - len(places) + max(len(backward) - 1, 0)
+            paragraphs.append([*backward[0].sentences(), *([] if masked else advice(backward[0]))])
+        more = len(self.found) - bool(forward) - len(places) - bool(backward)
         if more:
             paragraphs.append([_("and {count} more, in `.found`").format(count=more)])
         if masked and backward:
-            paragraphs.append([_safe_input()])
+            paragraphs.append([safe_input(masked[0])])
         if self.gradient_is_finite is None and self.gradient_note not in ("", "no_floats"):
             paragraphs.append([_("The gradient was not checked: {note}").format(note=self.gradient_note)])
         return self._head(), paragraphs
@@ -181,13 +184,6 @@ class NanReport:
         if self.gradient_is_finite:
             return _("{where}: harmless forward, and the gradient is finite too.").format(where=where)
         return _("{where}: harmless forward; the gradient was not checked.").format(where=where)
-
-
-def _safe_input() -> str:
-    return _(
-        "`jnp.where` picks the right branch, yet the other one still sends 0 * inf back. Make the input safe before "
-        "the risky function: `jnp.where(ok, risky(jnp.where(ok, x, 1.0)), other)`."
-    )
 
 
 def _html(line: str) -> str:

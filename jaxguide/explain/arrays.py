@@ -9,6 +9,8 @@ from jaxguide.arguments import array_type, describe
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation, Fix
 from jaxguide.explain.jitted import static_fix
+from jaxguide.explain.logic import condition
+from jaxguide.explain.printing import debug_print
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
@@ -236,7 +238,7 @@ def formatted(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if is_tracer(value):
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(call, ast.Call) and called(call) == "print" and len(call.args) == 1:
-            line = _debug_print(scene, call.args[0])
+            line = debug_print(scene, call)
             if line is not None:
                 fixes.append(scene.fix(_("Print it when the program runs."), scene.source.replace(call, line)))
         if not fixes:
@@ -276,24 +278,50 @@ def several_truths(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if part is None:
         return None
     text = scene.quote(part[0])
-    inner: ast.AST = node
-    if isinstance(node, ast.Compare | ast.Name | ast.Attribute):
-        inner = node
-    test = scene.quote(inner)
-    if not isinstance(inner, ast.Compare | ast.Name):
+    logic = _logic_around(scene, node)
+    inner = logic if logic is not None else node
+    if not isinstance(inner, ast.Compare | ast.Name | ast.BoolOp | ast.UnaryOp):
         return None
+    test = condition(scene, inner)
+    outer = scene.source.parents.get(inner)
+    if logic is not None and not (
+        isinstance(outer, ast.If | ast.IfExp | ast.While | ast.Assert) and outer.test is inner
+    ):
+        fixes = [
+            scene.fix(
+                _("Combine elementwise, with parentheses: `&`, `|`, `~` are `and`, `or`, `not` for arrays."),
+                scene.source.replace(inner, test),
+            )
+        ]
+    else:
+        fixes = [
+            scene.fix(_("All of them?"), scene.source.replace(inner, f"{scene.jnp}.all({test})")),
+            scene.fix(_("Any of them?"), scene.source.replace(inner, f"{scene.jnp}.any({test})")),
+        ]
     return scene.explanation(
         "several_truth_values",
         title=_("More than one truth value"),
         what=scene.what(text, part[1]),
         variable=text,
-        why=_("`{test}` has one answer for each entry, and Python asks for one in all.").format(test=test),
-        fixes=[
-            scene.fix(_("All of them?"), scene.source.replace(inner, f"{scene.jnp}.all({test})")),
-            scene.fix(_("Any of them?"), scene.source.replace(inner, f"{scene.jnp}.any({test})")),
-        ],
+        why=_("`{test}` has one answer for each entry, and Python asks for one in all.").format(
+            test=scene.quote(inner)
+        ),
+        fixes=fixes,
         link=f"{phrases.API}/jax.numpy.all.html",
     )
+
+
+def _logic_around(scene: Scene, node: ast.AST) -> ast.expr | None:
+    """Return the outermost `and`, `or`, `not` or `0 < x < 1` that a node is part of."""
+    found: ast.expr | None = None
+    here: ast.AST | None = node
+    while isinstance(here, ast.BoolOp | ast.Compare | ast.Name) or (
+        isinstance(here, ast.UnaryOp) and isinstance(here.op, ast.Not)
+    ):
+        if not isinstance(here, ast.Name) and (not isinstance(here, ast.Compare) or len(here.ops) > 1):
+            found = here
+        here = scene.source.parents.get(here)
+    return found
 
 
 @explains(phrases.SCALAR_ITERATION)
@@ -356,21 +384,3 @@ def _from_a_function(scene: Scene, node: ast.expr) -> list[Fix | None]:
                     )
                 ]
     return [scene.fix(_("Find where `{name}` became None.").format(name=node.id), code=f"assert {node.id} is not None")]
-
-
-def _debug_print(scene: Scene, node: ast.expr) -> str | None:
-    """Return `jax.debug.print(...)` for the f-string that `print` was given."""
-    if not isinstance(node, ast.JoinedStr):
-        return None
-    text, values = "", []
-    for part in node.values:
-        if isinstance(part, ast.Constant):
-            text += str(part.value).replace("{", "{{").replace("}", "}}")
-        elif isinstance(part, ast.FormattedValue):
-            spec = ""
-            if isinstance(part.format_spec, ast.JoinedStr):
-                spec = "".join(str(p.value) for p in part.format_spec.values if isinstance(p, ast.Constant))
-            text += "{" + (f":{spec}" if spec else "") + "}"
-            values.append(ast.unparse(part.value))
-    quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-    return f"{scene.jax}.debug.print({', '.join([quoted, *values])})"

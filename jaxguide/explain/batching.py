@@ -8,6 +8,7 @@ from typing import Any
 from jaxguide.arguments import describe
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.pytrees import as_pytree
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import MISSING, is_array
@@ -124,6 +125,13 @@ def axis_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if ndim is not None and axes[i] == str(axis) and ndim == rank:
             position = i
             break
+    values = [scene.spot.value(argument) for argument in outer.args]
+    numbers = [i for i, v in enumerate(values) if isinstance(v, list | tuple) and axes[i] == str(axis) and _plain(v)]
+    if rank == 0 and len(numbers) == 1:
+        return _list_given(scene, outer.args[numbers[0]])
+    alone = [i for i, given in enumerate(axes) if given == str(axis)]
+    if position is None and len(alone) == 1:
+        position = alone[0]
     if position is None:
         return None
     text, value = scene.quote(outer.args[position]), scene.spot.value(outer.args[position])
@@ -138,7 +146,7 @@ def axis_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes.append(
             scene.fix(
                 _("One number needs no `vmap`: call the function itself."),
-                scene.source.replace(made, scene.quote(made.args[0])) if made.args else None,
+                scene.source.replace(made, scene.atom(made.args[0])) if made.args else None,
             )
         )
     return scene.explanation(
@@ -152,6 +160,24 @@ def axis_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
             axis=axis, rank=rank
         ),
         fixes=fixes,
+        link=_VMAP,
+    )
+
+
+def _plain(value: list[Any] | tuple[Any, ...]) -> bool:
+    return bool(value) and all(isinstance(entry, int | float | complex) for entry in value)
+
+
+def _list_given(scene: Scene, node: ast.expr) -> Explanation | None:
+    """Explain `jax.vmap(f)([1.0, 2.0])`."""
+    text = scene.quote(node)
+    return scene.explanation(
+        "vmap_of_a_list",
+        title=_("`jax.vmap` was given a list of numbers"),
+        what=scene.what(text, scene.spot.value(node)),
+        variable=text,
+        why=_("A list is a pytree of numbers for JAX, and `jax.vmap` looks for an axis in each of them."),
+        fixes=[scene.fix(_("Make one array of it."), scene.source.replace(node, f"{scene.jnp}.array({text})"))],
         link=_VMAP,
     )
 
@@ -283,6 +309,9 @@ def not_an_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
     ):
         return None
     made = outer.func
+    name = found[2].split(".")[-1]
+    if "." in found[2] and any(isinstance(n, ast.ClassDef) and n.name == name for n in ast.walk(scene.source.tree)):
+        return _object_given(scene, outer, made, name)
     position = _first(
         scene, outer, lambda value: not isinstance(value, bool | int | float | complex) and not is_array(value)
     )
@@ -314,6 +343,25 @@ def not_an_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
             else None,
         ],
         link=_VMAP if called(made) == "vmap" else f"{phrases.API}/jax.grad.html",
+    )
+
+
+def _object_given(scene: Scene, outer: ast.Call, made: ast.Call, name: str) -> Explanation | None:
+    """Explain an object of a class of the student's own that is no pytree."""
+    given = next((a for a in outer.args if type(scene.spot.value(a)).__name__ == name), None)
+    given = given or next((a for a in outer.args if isinstance(a, ast.Call) and called(a) == name), None)
+    text = scene.quote(given) if given is not None else name
+    return scene.explanation(
+        "object_no_pytree",
+        title=_("`{name}` was given something that is no array").format(name=scene.quote(made.func)),
+        what=_("`{text}` is an object of type `{name}` here.").format(text=text, name=name),
+        variable=text,
+        why=_("JAX looks for arrays in an argument, and into a class only where it is registered as a pytree."),
+        fixes=[
+            as_pytree(scene, name)
+            or scene.advice(_("Pass its arrays in a tuple or a dict, or register its class as a pytree."))
+        ],
+        link=f"{phrases.API}/jax.tree_util.register_dataclass.html",
     )
 
 

@@ -9,6 +9,7 @@ from jaxguide.explain.branching import expression_of_if, loop_of_while
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import argument_behind, static_fix
 from jaxguide.explain.logic import REDUCERS, as_array, condition, is_comparison, leaves, logical
+from jaxguide.explain.printing import debug_print
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import MISSING, is_tracer
@@ -80,16 +81,30 @@ class _Place:
     def if_statement(self, node: ast.If) -> Explanation | None:
         """Explain `if`: a switch that a Python value should be, or a choice that must go into the program."""
         scene = self.scene
+        if self._is_recursive():
+            return self._recursion()
+        if _only_prints(node):
+            return self._printing(node)
         edits = expression_of_if(scene, node)
         where = scene.fix(_("Choose with `jnp.where`: both sides are computed, one is taken."), *edits.where)
         cond = scene.fix(_("With `lax.cond`, for one scalar choice: only one side runs."), *edits.cond)
         if where is None and isinstance(node.body[-1], ast.Break):
-            loop = f"{scene.lax}.while_loop(lambda carry: ~({condition(scene, node.test)}), turn, start)"
-            where = scene.fix(_("Let the program loop, and say in its condition when it ends."), code=loop)
+            where = scene.advice(
+                _(
+                    "Let the program loop: `lax.while_loop`, which carries what the loop changes and goes on while "
+                    "`{test}` is false."
+                ).format(test=scene.quote(node.test))
+            )
+        elif where is None and isinstance(node.body[-1], ast.Continue):
+            where = scene.advice(
+                _("Compute the turn all the same, and keep the old values with `jnp.where` where `{test}`.").format(
+                    test=scene.quote(node.test)
+                )
+            )
         elif where is None and isinstance(node.body[0], ast.Raise):
             where = scene.fix(
                 _("Check at run time with `checkify`, in place of `raise`."),
-                code=f'checkify.check(~({condition(scene, node.test)}), "message")',
+                code=f"checkify.check(~({condition(scene, node.test)}), {_message(node.body[0])})",
             )
         elif where is None:
             body = ast.unparse(node.body[0]).split("\n")[0]
@@ -106,6 +121,8 @@ class _Place:
     def if_expression(self, node: ast.IfExp) -> Explanation | None:
         """Explain `a if test else b`."""
         scene = self.scene
+        if self._is_recursive():
+            return self._recursion()
         test, yes, no = condition(scene, node.test), scene.quote(node.body), scene.quote(node.orelse)
         where = scene.fix(
             _("Choose with `jnp.where`: both sides are computed, one is taken."),
@@ -324,6 +341,46 @@ class _Place:
             link=phrases.STATIC_LINK,
         )
 
+    def _is_recursive(self) -> bool:
+        """Tell whether the function at this place calls itself."""
+        function = self.scene.spot.function
+        return isinstance(function, ast.FunctionDef) and any(
+            isinstance(node, ast.Call) and called(node) == function.name for node in ast.walk(function)
+        )
+
+    def _recursion(self) -> Explanation | None:
+        """Explain a test in a function that calls itself: both sides would be recorded, and so without an end."""
+        return self.said(
+            "if_on_tracer",
+            _("`if` needs a value that is still traced"),
+            _("Python's `if` must choose now, while JAX records the program, and the value comes later."),
+            self._static_if_plain(),
+            self.scene.advice(
+                _(
+                    "Write the recursion as a loop, such as `lax.fori_loop`: `jnp.where` and `lax.cond` record both "
+                    "sides, so a function that calls itself would never end."
+                )
+            ),
+        )
+
+    def _printing(self, node: ast.If) -> Explanation | None:
+        """Explain `if x > 0: print(...)`."""
+        scene, lines = self.scene, ["None", "None"]
+        for place, block in enumerate((node.body, node.orelse)):
+            if block and (line := debug_print(scene, block[0].value)) is not None:  # type: ignore[attr-defined]
+                lines[place] = line
+        test = condition(scene, node.test)
+        known = (lines[0] != "None") and (bool(node.orelse) == (lines[1] != "None"))
+        text = f"{scene.lax}.cond({test}, lambda: {lines[0]}, lambda: {lines[1]})"
+        sentence = _("Print when the program runs, and let `lax.cond` choose: `jax.debug.print`.")
+        return self.said(
+            "if_on_tracer",
+            _("`if` needs a value that is still traced"),
+            _("Python's `if` must choose now, while JAX records the program, and the value comes later."),
+            scene.fix(sentence, scene.source.replace(node, text)) if known else scene.advice(sentence),
+            link=f"{phrases.API}/jax.debug.print.html",
+        )
+
     def _is_switch(self, test: ast.expr) -> bool:
         """Tell whether a test is of a bare argument, which most often is an option such as `train`."""
         plain = test.operand if isinstance(test, ast.UnaryOp) else test
@@ -334,6 +391,21 @@ class _Place:
         plain = getattr(self.tracer, "weak_type", False) or self.tracer.dtype == bool
         integer = self.tracer.dtype.kind in "iub" and self.tracer.ndim == 0
         return self.static if plain and integer and argument_behind(self.scene, self.tracer) else None
+
+
+def _only_prints(node: ast.If) -> bool:
+    """Tell whether each branch of an `if` is one `print`."""
+    blocks = [block for block in (node.body, node.orelse) if block]
+    return all(len(b) == 1 and isinstance(b[0], ast.Expr) and called(b[0].value) == "print" for b in blocks)
+
+
+def _message(node: ast.Raise) -> str:
+    """Return the text that an error is raised with, as `checkify.check` takes it."""
+    given = node.exc.args[0] if isinstance(node.exc, ast.Call) and node.exc.args else None
+    text = given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
+    if text is None:
+        text = ast.unparse(node.exc.func if isinstance(node.exc, ast.Call) else node.exc) if node.exc else "error"
+    return repr(text.replace("{", "{{").replace("}", "}}"))
 
 
 def _filter_around(scene: Scene, node: ast.AST) -> tuple[ast.comprehension, ast.expr] | None:

@@ -38,12 +38,14 @@ def explain(error: BaseException | None = None) -> "Explanation | None":
         error: the exception; by default the one being handled, else the last that Python showed.
 
     Returns:
-        the explanation, which prints as text and shows as a card in a notebook; None for an error that is not known.
+        the explanation, which prints as text and shows as a card in a notebook; None for an error that is not known,
+        which is also printed where no `error` was given.
 
     Raises:
         TypeError: `error` is no exception.
         ValueError: there was no exception yet.
     """
+    asked = error is None
     if error is None:
         error = sys.exception() or getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
         if error is None:
@@ -60,11 +62,14 @@ def explain(error: BaseException | None = None) -> "Explanation | None":
     # The rules are loaded with the first error, so that importing this costs next to nothing.
     from jaxguide.explain.knowledge import explain_one
 
-    seen: set[int] = set()
+    first, seen = error, set[int]()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         explanation = explain_one(error)
         if explanation is not None:
             return explanation
         error = error.__cause__  # `raise MyError(...) from error` says that the cause is the point
+    if asked:  # someone waits for an answer, and None shows nothing
+        name = type(first).__name__
+        print(_("No explanation for this {error}: it is no JAX error that jaxguide knows.").format(error=name))
     return None

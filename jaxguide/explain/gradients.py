@@ -26,6 +26,8 @@ def gradient_of_integers(scene: Scene, found: re.Match[str]) -> Explanation | No
         return None
     node = outer.args[position]
     text, value = scene.quote(node), scene.spot.value(node)
+    if isinstance(node, ast.List | ast.Tuple) and isinstance(value, list | tuple):
+        return _integers_in_a_list(scene, node, text)
     if isinstance(value, bool) or (value is not MISSING and not isinstance(value, int) and not is_array(value)):
         return None
     if isinstance(node, ast.Constant):
@@ -54,6 +56,24 @@ def gradient_of_integers(scene: Scene, found: re.Match[str]) -> Explanation | No
         variable=text,
         why=_("A derivative asks what a small change does, and an integer cannot change by a little."),
         fixes=fixes,
+        link=_GRAD,
+    )
+
+
+def _integers_in_a_list(scene: Scene, node: ast.List | ast.Tuple, text: str) -> Explanation | None:
+    """Explain `jax.grad(f)([1, 2.0])`."""
+    whole = [e for e in node.elts if isinstance(e, ast.Constant) and type(e.value) is int]
+    return scene.explanation(
+        "gradient_of_integers",
+        title=_("A derivative with respect to integers"),
+        what=_("`{name}` holds the integer {value}.").format(name=text, value=scene.quote(whole[0])) if whole else "",
+        variable=text,
+        why=_("A derivative asks what a small change does, and an integer cannot change by a little."),
+        fixes=[
+            scene.fix(_("Give floats."), *(scene.source.replace(e, f"{scene.quote(e)}.0") for e in whole))
+            if whole
+            else scene.advice(_("Give floats."))
+        ],
         link=_GRAD,
     )
 

@@ -44,9 +44,10 @@ def no_derivative(scene: Scene, found: re.Match[str]) -> Explanation | None:
     traced = scene.tracer(ast.Tuple(call.args[2:], ast.Load())) if call.args[2:] else None
     variable = scene.quote(traced[0]) if traced is not None else host
     arguments = ", ".join(scene.quote(a) for a in call.args[2:])
+    elementwise = ", elementwise=True" if isinstance(scene.spot.value(call.args[0]), np.ufunc) else ""
     own_rule = scene.fix(
         _("Give the derivative yourself: `jaxguide.callbacks.host_function`, or `jax.custom_jvp` by hand."),
-        code=f"host_function({host}, derivative=DERIVATIVE)({arguments})",
+        code=f"host_function({host}, derivative=DERIVATIVE{elementwise})({arguments})",
     )
     treat = (
         scene.fix(_("Treat what it returns as a constant: its derivative is then zero."), *constant)

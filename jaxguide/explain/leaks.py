@@ -33,9 +33,10 @@ def leaked_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     else:
         return None
     place = f" ({Line(made[1], int(made[2]))})" if made else ""
-    what = _("`{name}` is what is left of a traced value of `{function}`{place}.").format(
-        name=variable, function=function_name, place=place
-    )
+    left = _("`{name}` is what is left of a traced value of `{function}`{place}.")
+    if keeper is not None and traced is None and keeper.method is not None:
+        left = _("`{name}` holds what is left of a traced value of `{function}`{place}.")
+    what = left.format(name=variable, function=function_name, place=place)
     fixes: list[Fix | None] = []
     if keeper is not None and source is not None and isinstance(function, ast.FunctionDef):
         fixes.append(_return_it(scene, source, function, keeper))

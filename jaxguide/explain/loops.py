@@ -1,9 +1,10 @@
-"""Explain `lax.scan`, `lax.while_loop`, `lax.fori_loop`: carries that change, bodies of another form, gradients."""
+"""Explain `lax.scan`, `lax.while_loop`, `lax.fori_loop`: bodies and conditions of another form, lengths."""
 
 import ast
 import re
 
 from jaxguide.explain import phrases
+from jaxguide.explain.carries import BODY, LOOPS, forgotten_return
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
@@ -11,111 +12,6 @@ from jaxguide.explain.transformed import function_behind, returned
 from jaxguide.text import _
 
 _SCAN = f"{phrases.API}/jax.lax.scan.html"
-_LOOPS = ("scan", "while_loop", "fori_loop")
-# Which argument of each is the function of one turn, by position and name, and which the start.
-_BODY = {"scan": (0, "f"), "while_loop": (1, "body_fun"), "fori_loop": (2, "body_fun")}
-_START = {"scan": (1, "init"), "while_loop": (2, "init_val"), "fori_loop": (3, "init_val")}
-
-
-@explains(phrases.CARRY_TYPE)
-def carry_changes_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a loop whose carry comes out with another dtype or shape."""
-    call = scene.call()
-    if call is None or called(call) not in _LOOPS:
-        return None
-    types = phrases.CARRY_TYPES.search(scene.message)
-    start = argument_of(call, *_START[called(call)])
-    if types is None or start is None:
-        return None
-    name, dtype, shape, new_dtype, new_shape = types.groups()
-    text = scene.quote(start)
-    fixes: list[Fix | None] = []
-    single = "[" not in name and "." not in name and not isinstance(start, ast.Tuple | ast.List | ast.Dict)
-    if shape == new_shape and single:
-        title = _("A carry that changes its dtype")
-        fixes.append(
-            scene.fix(
-                _("Start with the dtype that a turn gives."),
-                scene.source.replace(start, f"{scene.jnp}.asarray({text}, {scene.jnp}.{new_dtype})"),
-            )
-        )
-        fixes.append(_cast_result(scene, call, dtype))
-    else:
-        title = _("A carry that changes its shape")
-        fixes.append(_collect(scene, call))
-        if single and shape in ("", "1") and new_shape and not any(fixes):
-            size = f"({new_shape},)" if "," not in new_shape else f"({new_shape})"
-            fixes.append(
-                scene.fix(
-                    _("Start with the shape that a turn gives."),
-                    scene.source.replace(
-                        start, f"{scene.jnp}.broadcast_to({scene.jnp}.asarray({text}, {scene.jnp}.{new_dtype}), {size})"
-                    ),
-                )
-            )
-        if not any(fixes):
-            fixes.append(
-                scene.fix(
-                    _("Start at full size, and fill in one place in each turn."),
-                    code=f"{name} = {name}.at[i].set(value)",
-                )
-            )
-    return scene.explanation(
-        "carry_type",
-        title=title,
-        what=_("`{name}` goes in as {old} and comes out as {new}.").format(
-            name=name, old=f"{dtype}[{shape}]", new=f"{new_dtype}[{new_shape}]"
-        ),
-        variable=name,
-        why=_("One turn is compiled once and used for all, so what comes out must fit what goes in."),
-        fixes=fixes,
-        link=_SCAN,
-    )
-
-
-@explains(phrases.CARRY_STRUCTURE)
-def carry_changes_structure(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a loop whose carry comes out with more or fewer parts."""
-    call = scene.call()
-    if call is None or called(call) not in _LOOPS:
-        return None
-    body = argument_of(call, *_BODY[called(call)])
-    place = function_behind(scene.spot, body)
-    if place is None or body is None:
-        return None
-    source, function = place
-    result = returned(function)
-    names = [a.arg for a in function.args.args]
-    carry = names[1] if called(call) == "fori_loop" and len(names) > 1 else names[0]
-    out = result.elts[0] if called(call) == "scan" and isinstance(result, ast.Tuple) and result.elts else result
-    fixes: list[Fix | None] = []
-    if called(call) == "scan" and isinstance(result, ast.Tuple) and isinstance(out, ast.Tuple | ast.List) and out.elts:
-        extra = ", ".join(source.quote(e) for e in out.elts[1:])
-        given = extra if len(out.elts) == 2 else f"({extra})"
-        fixes.append(
-            scene.fix(
-                _("Keep the carry as it came, and give the rest as the output of the turn."),
-                source.replace(result, f"{source.quote(out.elts[0])}, {given}"),
-            )
-        )
-    start = argument_of(call, *_START[called(call)])
-    if not any(fixes) and start is not None:
-        fixes.append(
-            scene.fix(
-                _("Give the start the same parts as what a turn returns."), code=f"{scene.quote(start)} -> {carry}"
-            )
-        )
-    return scene.explanation(
-        "carry_structure",
-        title=_("A carry that changes its parts"),
-        what=_("`{name}` goes in with other parts than `{text}`, which comes out.").format(
-            name=carry, text=source.quote(out) if out is not None else "..."
-        ),
-        variable=carry,
-        why=_("What one turn returns as carry is what the next one takes, so both have the same parts."),
-        fixes=fixes,
-        link=_SCAN,
-    )
 
 
 @explains(phrases.SCAN_PAIR)
@@ -124,12 +20,12 @@ def scan_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | None:
     call = scene.call()
     body = argument_of(call, 0, "f") if call is not None else None
     place = function_behind(scene.spot, body)
-    if place is None or body is None:
+    if call is None or place is None or body is None:
         return None
     source, function = place
     result = returned(function)
     if result is None:
-        return None
+        return forgotten_return(scene, call, body, source, function)
     text = source.quote(result)
     lambda_body = isinstance(function, ast.Lambda)
     return scene.explanation(
@@ -231,9 +127,9 @@ def while_condition(scene: Scene, found: re.Match[str]) -> Explanation | None:
 def body_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a loop body that takes another number of arguments than the loop gives."""
     call = scene.call()
-    if call is None or called(call) not in _LOOPS:
+    if call is None or called(call) not in LOOPS:
         return None
-    node = argument_of(call, *_BODY[called(call)])
+    node = argument_of(call, *BODY[called(call)])
     place = function_behind(scene.spot, node)
     if place is None or node is None:
         return None
@@ -249,34 +145,4 @@ def body_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
         why=_("`lax.fori_loop` gives its body the number of the turn and the carry."),
         fixes=[scene.fix(_("Take the number of the turn first."), source.insert_before(first, "i, "))],
         link=f"{phrases.API}/jax.lax.fori_loop.html",
-    )
-
-
-def _cast_result(scene: Scene, call: ast.Call, dtype: str) -> Fix | None:
-    """Return the fix that gives a turn's result the dtype that it came with."""
-    place = function_behind(scene.spot, argument_of(call, *_BODY[called(call)]))
-    result = returned(place[1]) if place is not None else None
-    if place is None or result is None:
-        return None
-    out = result.elts[0] if called(call) == "scan" and isinstance(result, ast.Tuple) and result.elts else result
-    return scene.fix(
-        _("Give the result the dtype that went in."),
-        place[0].replace(out, f"{place[0].atom(out)}.astype({scene.jnp}.{dtype})"),
-    )
-
-
-def _collect(scene: Scene, call: ast.Call) -> Fix | None:
-    """Return the fix for a carry that grows by `append` or `concatenate`: let scan stack the outputs."""
-    place = function_behind(scene.spot, argument_of(call, *_BODY[called(call)]))
-    result = returned(place[1]) if place is not None else None
-    if called(call) != "scan" or place is None or not isinstance(result, ast.Tuple) or len(result.elts) != 2:
-        return None
-    grown, output = result.elts
-    if not isinstance(grown, ast.Call) or called(grown) != "append" or len(grown.args) != 2:
-        return None
-    if not (isinstance(output, ast.Constant) and output.value is None):
-        return None
-    return scene.fix(
-        _("Do not grow it: give the new entry as the turn's output, and `lax.scan` stacks the outputs."),
-        place[0].replace(result, f"{place[0].quote(grown.args[0])}, {place[0].quote(grown.args[1])}"),
     )

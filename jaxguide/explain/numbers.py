@@ -9,11 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.explain import phrases
+from jaxguide.explain.arrays import formatted
 from jaxguide.explain.branching import assigned_names, body_lines, leaves_early, operator_sign
 from jaxguide.explain.explanation import Edit, Explanation, Fix
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
+from jaxguide.explain.scipy_calls import random_on_tracer, scipy_home, scipy_on_tracer
 from jaxguide.explain.source import dotted, names_in
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
 from jaxguide.text import _
@@ -24,8 +26,12 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `float(x)`, `int(x)`, `complex(x)`, `x.item()`, `x.tolist()` and `math.sin(x)`."""
     node, source = scene.node, scene.source
     call = node if isinstance(node, ast.Call) else None
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):  # Python 3.12 places what is in it at the whole
+        inside = [c for c in ast.walk(node) if isinstance(c, ast.Call) and called(c) in ("float", "int", "complex")]
+        return _number_of_element(scene, inside[0]) if len(inside) == 1 else None
     if call is None:
-        return None
+        text = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and scene.spot.value(node.left)
+        return formatted(scene, found) if isinstance(text, str) else None
     name = called(call)
     if name in ("item", "tolist") and isinstance(call.func, ast.Attribute) and not call.args:
         traced = scene.tracer(call.func.value)
@@ -49,7 +55,7 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         )
     traced = scene.tracer(call)
     if traced is None:
-        return None
+        return _number_of_element(scene, call)
     variable, tracer = scene.quote(traced[0]), traced[1]
     if name in ("float", "int", "complex") and isinstance(call.func, ast.Name) and len(call.args) == 1:
         keep = scene.fix(
@@ -86,7 +92,8 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
             ],
             link=f"{phrases.API}/jax.numpy.{function}.html",
         )
-    return None
+    home = scipy_home(scene, call.func)
+    return scipy_on_tracer(scene, call, home, variable, tracer) if home is not None else None
 
 
 @explains(phrases.INTEGER)
@@ -124,21 +131,23 @@ def python_integer(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 _("Let the program choose one of the functions: `lax.switch`."),
                 source.replace(call, f"{scene.lax}.switch({index}, {items}{given})"),
             )
+        elif value is not MISSING and not all(
+            is_array(i) or isinstance(i, int | float | complex | list) for i in value
+        ):
+            choose = scene.advice(
+                _(
+                    "Let the program choose what is done for each entry: `lax.switch({index}, [...])`, with one "
+                    "function for each."
+                ).format(index=index)
+            )
+            return _list_index(scene, variable, what, static, choose)
         else:
             stack = "stack" if any(is_array(item) and item.ndim for item in kinds) else "array"
             choose = scene.fix(
                 _("Make one array of the list: an array can be indexed by a traced number."),
                 source.replace(node, f"{scene.jnp}.{stack}({items})[{index}]") if not functions else None,
             )
-        return scene.explanation(
-            "list_index_of_tracer",
-            title=_("A list needs an index that is still traced"),
-            what=what,
-            variable=variable,
-            why=_("A Python list is looked up now, while JAX records the program, and the index comes later."),
-            fixes=[choose, static],
-            link=phrases.ERRORS_PAGE,
-        )
+        return _list_index(scene, variable, what, choose, static)
     if isinstance(node, ast.Call):
         return needs_static(scene, variable, tracer, static, scene.quote(node.func))
     return None
@@ -202,6 +211,10 @@ def numpy_on_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     variable, tracer = scene.quote(traced[0]), traced[1]
     fixes: list[Fix | None] = []
+    if call is not None and (home := scipy_home(scene, call.func)) is not None:
+        return scipy_on_tracer(scene, call, home, variable, tracer)
+    if call is not None and dotted(call.func).split(".")[-2:-1] == ["random"] and _is_numpy(scene, call.func):
+        return random_on_tracer(scene, call, variable, tracer)
     if call is not None:
         module, _dot, function = dotted(call.func).rpartition(".")
         root = module.split(".")[0]
@@ -232,6 +245,22 @@ def numpy_on_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+def _is_numpy(scene: Scene, function: ast.expr) -> bool:
+    return scene.spot.value(ast.Name(dotted(function).split(".")[0], ast.Load())) is np
+
+
+def _list_index(scene: Scene, variable: str, what: str, *fixes: Fix | None) -> Explanation | None:
+    return scene.explanation(
+        "list_index_of_tracer",
+        title=_("A list needs an index that is still traced"),
+        what=what,
+        variable=variable,
+        why=_("A Python list is looked up now, while JAX records the program, and the index comes later."),
+        fixes=fixes,
+        link=phrases.ERRORS_PAGE,
+    )
+
+
 def needs_static(scene: Scene, variable: str, tracer: Any, static: Fix | None, function: str) -> Explanation | None:
     """Explain an argument of a function that must be known while JAX traces."""
     return scene.explanation(
@@ -244,6 +273,28 @@ def needs_static(scene: Scene, variable: str, tracer: Any, static: Fix | None, f
         ),
         fixes=[static],
         link=phrases.STATIC_LINK,
+    )
+
+
+def _number_of_element(scene: Scene, call: ast.Call) -> Explanation | None:
+    """Explain `[float(v) for v in x]`, where `v` is gone by the time the error arrives."""
+    if called(call) not in ("float", "int", "complex") or len(call.args) != 1 or not isinstance(call.args[0], ast.Name):
+        return None
+    name, text = called(call), scene.quote(call.args[0])
+    return scene.explanation(
+        "number_of_tracer",
+        title=_("`{name}(...)` needs a value that is still traced").format(name=name),
+        variable=text,
+        why=_("`{name}` makes a Python number now, while JAX records the program, and the value comes later.").format(
+            name=name
+        ),
+        fixes=[
+            scene.fix(
+                _("Change the dtype and keep it an array, which goes into the program."),
+                scene.source.replace(call, f"{text}.astype({name})"),
+            )
+        ],
+        link=phrases.ERRORS_PAGE,
     )
 
 

@@ -76,6 +76,7 @@ SIZE = re.compile(r"The size argument of jnp\.nonzero|first argument of jnp\.uni
 UNHASHABLE_TRACER = _phrase(TypeError, r"unhashable type: '(?:\w+\.)*\w*Tracer'")
 
 SET_ITEM = _phrase(TypeError, r"immutable and do not support in-place item assignment")
+SET_NUMPY_ITEM = _phrase(ValueError, r"^setting an array element with a sequence\.$")
 DELETE_ITEM = _phrase(AttributeError, r"__delitem__", shared=True)
 SET_SHAPE = _phrase(AttributeError, r"property 'shape' of '\w+' object has no setter|can't set attribute 'shape'")
 NO_METHOD = _phrase(
@@ -129,7 +130,7 @@ VMAP_OUT_NONE = _phrase(
     r"at vmap out_axes, got axis spec None but output was batched|vmap has mapped output.* but out_axes is None",
 )
 VMAP_PREFIX = _phrase(ValueError, r"vmap in_axes specification must be a tree prefix")
-NOT_JAX_TYPE = _phrase(TypeError, r"Argument '(.*)' of type <class '(\w+)'> is not a valid JAX type")
+NOT_JAX_TYPE = _phrase(TypeError, r"Argument '(.*)' of type <class '([\w.]+)'> is not a valid JAX type")
 UNBOUND_AXIS = _phrase(NameError, r"unbound axis name: (\w+)")
 
 CALLBACK_JVP = _phrase(ValueError, r"Pure callbacks do not support JVP")
@@ -149,7 +150,10 @@ CARRY_TYPE = _phrase(
     r"(?:body|body_fun|scan body) ?function carry input and carry output must have equal types|"
     r"carry input and carry output must have equal types",
 )
-CARRY_TYPES = re.compile(r"input carry (\S+) has type (\w+)\[([\d,]*)\].*?component has type (\w+)\[([\d,]*)\]")
+CARRY_TYPES = re.compile(
+    r"input carry (?:component )?(\S+) has type (\w+)\[([\d,]*)\].*?component has type (\w+)\[([\d,]*)\]"
+)
+CARRY_KEYS = re.compile(r"symmetric difference of key sets: \{(.*?)\}")
 CARRY_STRUCTURE = _phrase(TypeError, r"carry input and carry output must have the same pytree structure")
 SCAN_PAIR = _phrase(TypeError, r"scan body output must be a pair, got")
 SCAN_LENGTH = _phrase(ValueError, r"scan got `length` argument of (\d+) which disagrees with leading axis sizes")
@@ -198,6 +202,8 @@ CONCATENATE_SCALARS = _phrase(ValueError, r"Zero-dimensional arrays cannot be co
 CONCATENATE_RANKS = _phrase(TypeError, r"Cannot concatenate arrays with different numbers of dimensions")
 CONCATENATE_SHAPES = _phrase(TypeError, r"Cannot concatenate arrays with shapes that differ in dimensions other than")
 CONCATENATE_CALL = _phrase(TypeError, r"Only integer scalar arrays can be converted to a scalar index")
+CONCATENATE_DTYPE = _phrase(ValueError, r"Passing an array as a dtype argument is no longer supported")
+CONCATENATE_AXIS = _phrase(TypeError, r"concatenate\(\) got multiple values for argument 'axis'")
 STACK_SHAPES = _phrase(ValueError, r"All input arrays must have the same shape\. Got")
 RESHAPE = _phrase(TypeError, r"cannot reshape array of shape (\([^)]*\)) \(size (\d+)\) into shape (\([^)]*\))")
 AXIS = _phrase(ValueError, r"axis (-?\d+) is out of bounds for array of dimension (\d+)", shared=True)

@@ -18,6 +18,7 @@ from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation, Fix, apply_edits
 from jaxguide.explain.source import Source, arguments_of, dotted, source_of
 from jaxguide.explain.spot import MISSING, Spot, is_tracer, spots_of
+from jaxguide.frames import is_own
 from jaxguide.lines import Line
 from jaxguide.text import _
 
@@ -26,6 +27,7 @@ _IMPORTS = {
     "jax": "import jax",
     "jnp": "import jax.numpy as jnp",
     "lax": "from jax import lax",
+    "host_function": "from jaxguide.callbacks import host_function",
     "checkify": "from jax.experimental import checkify",
 }
 
@@ -137,6 +139,8 @@ class Scene:
     def inside(self, tracer: Any) -> str:
         """Say which transformation of which function traces a value: `, inside `jax.jit` of `f``."""
         by = compat.traced_by(tracer)
+        if by.file is not None and is_own(by.file):  # a helper traces the function, by no transformation of theirs
+            return ""
         transformation = phrases.TRANSFORMATIONS.get(by.transformation or "")
         if transformation is None:
             return ""
@@ -171,6 +175,10 @@ class Scene:
                 return None
             lines += _changed_lines(source, own)
         return Fix(sentence, code or "\n".join(lines), tuple(made))
+
+    def advice(self, sentence: str) -> Fix:
+        """Return a fix in words alone, where the right code cannot be derived surely."""
+        return Fix(sentence, "")
 
     def fixes(self, *fixes: Fix | None) -> tuple[Fix, ...]:
         """Return the fixes that could be made, three at most."""

@@ -1,12 +1,13 @@
-"""Explain shapes that do not fit: broadcasting, products, joining, reshaping, axes."""
+"""Explain shapes that do not fit: broadcasting, products, reshaping, axes."""
 
 import ast
 import re
+from types import ModuleType
 
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, argument_of, called
+from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import MISSING, Spot, is_array
 from jaxguide.text import _
 
@@ -101,8 +102,7 @@ def _broadcast_fixes(
     if len(one) == len(other) == 2 and one[::-1] == other:
         fixes.append(scene.fix(_("Swap the axes of one."), source.replace(right, f"{scene.atom(right)}.T")))
     if not fixes:
-        code = f"{scene.atom(right)}.reshape(...)"
-        fixes.append(scene.fix(_("Bring one to the other's shape, where you know which axis is which."), code=code))
+        fixes.append(scene.advice(_("Bring one to the other's shape, where you know which axis is which.")))
     return fixes
 
 
@@ -115,6 +115,8 @@ def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
     left, right = operands
     values = [scene.spot.value(o) for o in operands]
     shapes = [tuple(v.shape) if is_array(v) else None for v in values]
+    if None in shapes and (written := [_made_with(scene, o) for o in operands]) and None not in written:
+        shapes = written
     texts = [scene.quote(left), scene.quote(right)]
     fixes: list[Fix | None] = []
     one, other = shapes
@@ -136,17 +138,16 @@ def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
         swapped = f"{scene.atom(right)} @ {scene.atom(left)}"
         fixes.append(scene.fix(_("Multiply in the other order."), scene.source.replace(scene.node, swapped)))
     if not fixes:
-        fixes.append(
-            scene.fix(
-                _("Name the axes, so that it can be seen which one is summed."),
-                code=f'{scene.jnp}.einsum("ij,j->i", {texts[0]}, {texts[1]})',
-            )
-        )
+        fixes.append(scene.advice(_("Look at both shapes, and bring the axes that are to be summed to one length.")))
     return scene.explanation(
         "product_of_shapes",
         title=_("A product of shapes that do not meet"),
         what=_("`{left}` has shape {one}, `{right}` has shape {other}.").format(
-            left=texts[0], one=one or found[1], right=texts[1], other=other or found[2]
+            left=texts[0], one=one, right=texts[1], other=other
+        )
+        if one is not None and other is not None
+        else _("In `{text}`, the axes that are summed over have the lengths {one} and {other}.").format(
+            text=scene.quote(scene.node), one=found[1].strip("(,)"), other=found[2].strip("(,)")
         ),
         variable=texts[0],
         why=_("A matrix product sums over the last axis of the left and the last but one (or only) axis of the right."),
@@ -155,113 +156,13 @@ def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.CONCATENATE_SCALARS)
-def joined_scalars(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jnp.concatenate` of numbers."""
-    call = scene.call()
-    if call is None or not call.args:
+def _made_with(scene: Scene, node: ast.expr) -> tuple[int, ...] | None:
+    """Return the shape with which `jnp.ones((3, 4))` and its like, written on the spot, make an array."""
+    if not isinstance(node, ast.Call) or called(node) not in ("ones", "zeros", "empty", "full") or not node.args:
         return None
-    text = scene.quote(call.args[0])
-    return scene.explanation(
-        "concatenate_scalars",
-        title=_("Numbers have no axis to be joined along"),
-        what=_("`{text}` holds numbers of shape ().").format(text=text),
-        variable=text,
-        why=_("`concatenate` joins along an axis that is there; `stack` makes a new one."),
-        fixes=[
-            scene.fix(
-                _("Stack them."),
-                scene.source.replace(call, f"{scene.jnp}.stack({scene.jnp}.asarray({text}))")
-                if not isinstance(call.args[0], ast.List | ast.Tuple)
-                else scene.source.replace(call, f"{scene.jnp}.array({text})"),
-            )
-        ],
-        link=f"{phrases.API}/jax.numpy.stack.html",
-    )
-
-
-@explains(phrases.CONCATENATE_CALL)
-def joined_without_list(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jnp.concatenate(x, y)`, whose second argument is the axis."""
-    call = scene.call()
-    if call is None or called(call) not in ("concatenate", "stack", "hstack", "vstack") or len(call.args) < 2:
-        return None
-    arrays = [scene.quote(a) for a in call.args]
-    rest = "".join(f", {k.arg}={scene.quote(k.value)}" for k in call.keywords)
-    new = f"{scene.quote(call.func)}([{', '.join(arrays)}]{rest})"
-    values = [scene.spot.value(a) for a in call.args]
-    if not rest and all(is_array(v) and v.ndim == 2 for v in values):
-        (rows, columns), (more_rows, more_columns) = values[0].shape, values[1].shape
-        if rows == more_rows and columns != more_columns:
-            new = f"{scene.quote(call.func)}([{', '.join(arrays)}], axis=1)"
-    return scene.explanation(
-        "concatenate_without_list",
-        title=_("`{name}` takes its arrays in one list").format(name=called(call)),
-        what=_("`{name}` stands where the axis belongs.").format(name=arrays[1]),
-        variable=arrays[1],
-        why=_("The first argument is the list of arrays, the second is the axis."),
-        fixes=[scene.fix(_("Put them into a list."), scene.source.replace(call, new))],
-        link=f"{phrases.API}/jax.numpy.{called(call)}.html",
-    )
-
-
-@explains(phrases.CONCATENATE_RANKS, phrases.CONCATENATE_SHAPES, phrases.STACK_SHAPES)
-def joined_shapes(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain arrays whose shapes cannot be joined."""
-    call = scene.call()
-    if call is None or not call.args or not isinstance(call.args[0], ast.List | ast.Tuple):
-        return None
-    if called(call) == "array":
-        return ragged(scene, found)
-    parts = call.args[0].elts
-    values = [scene.spot.value(p) for p in parts]
-    if not all(is_array(v) for v in values) or len(values) < 2:
-        return None
-    texts, shapes = [scene.quote(p) for p in parts], [tuple(v.shape) for v in values]
-    ranks = {len(shape) for shape in shapes}
-    wrong = 1
-    fixes: list[Fix | None] = []
-    if len(ranks) > 1:
-        wrong = min(range(len(shapes)), key=lambda i: len(shapes[i]))
-        fixes.append(
-            scene.fix(
-                _("Give `{name}` the axis that it lacks.").format(name=texts[wrong]),
-                scene.source.replace(parts[wrong], f"{scene.atom(parts[wrong])}[None]"),
-            )
-        )
-    elif len(shapes[0]) > 1:
-        axes = [a for a in range(len(shapes[0])) if len({s[:a] + s[a + 1 :] for s in shapes}) == 1]
-        old = argument_of(call, 1, "axis")
-        if axes and called(call) == "concatenate":
-            fixes.append(
-                scene.fix(
-                    _("Join along the axis in which they differ."),
-                    scene.source.insert_after(call.args[0], f", axis={axes[0]}")
-                    if old is None
-                    else scene.source.replace(old, str(axes[0])),
-                )
-            )
-        elif axes:
-            new = f"{scene.jnp}.concatenate({scene.quote(call.args[0])}, axis={axes[0]})"
-            fixes.append(scene.fix(_("Join them along an axis that is there."), scene.source.replace(call, new)))
-    if not fixes:
-        fixes.append(scene.fix(_("Look at the shapes first."), code=", ".join(f"{t}.shape" for t in texts)))
-    return scene.explanation(
-        "joined_shapes",
-        title=_("Arrays that cannot be joined"),
-        what=_("The shapes are {shapes}.").format(
-            shapes=", ".join(f"`{t}` {s}" for t, s in zip(texts, shapes, strict=True))
-        ),
-        variable=texts[wrong],
-        why=_(
-            "Joined arrays agree in the number of axes, and in all sizes but that of the axis along which they are "
-            "joined."
-        )
-        if called(call) == "concatenate"
-        else _("Stacked arrays all have the same shape."),
-        fixes=fixes,
-        link=f"{phrases.API}/jax.numpy.{called(call)}.html",
-    )
+    shape = scene.spot.value(node.args[0])
+    shape = (shape,) if isinstance(shape, int) else shape
+    return shape if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape) else None
 
 
 @explains(phrases.RESHAPE)
@@ -271,7 +172,9 @@ def reshaped(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if call is None or called(call) != "reshape":
         return None
     size, wanted = int(found[2]), _shape(found[3])
-    method = isinstance(call.func, ast.Attribute) and is_array(scene.spot.value(call.func.value))
+    method = isinstance(call.func, ast.Attribute) and not isinstance(scene.spot.value(call.func.value), ModuleType)
+    if not method and not call.args:
+        return None
     array = call.func.value if method and isinstance(call.func, ast.Attribute) else call.args[0]
     numbers = [
         n for a in (call.args if method else call.args[1:]) for n in (a.elts if isinstance(a, ast.Tuple) else [a])
@@ -295,12 +198,7 @@ def reshaped(scene: Scene, found: re.Match[str]) -> Explanation | None:
         what=_("`{name}` has shape {shape}: {size} entries.").format(name=name, shape=found[1], size=size),
         variable=name,
         why=_("Reshaping keeps every entry, and {shape} has room for another number of them.").format(shape=found[3]),
-        fixes=fixes[:2]
-        or [
-            scene.fix(
-                _("Choose sizes whose product is {size}.").format(size=size), code=f"{scene.atom(array)}.reshape(-1)"
-            )
-        ],
+        fixes=fixes[:2] or [scene.advice(_("Choose sizes whose product is {size}.").format(size=size))],
         link=f"{phrases.API}/jax.numpy.reshape.html",
     )
 
@@ -334,39 +232,4 @@ def axis_out_of_bounds(scene: Scene, found: re.Match[str]) -> Explanation | None
             )
         ],
         link=_BROADCASTING,
-    )
-
-
-@explains(phrases.RAGGED)
-def ragged(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jnp.array([[1, 2], [3]])`."""
-    call = scene.call()
-    if call is None or not call.args:
-        return None
-    rows = call.args[0]
-    text, value = scene.quote(rows), scene.spot.value(rows)
-    lengths = [len(row) for row in value if isinstance(row, list | tuple)] if isinstance(value, list | tuple) else []
-    fixes: list[Fix | None] = []
-    if lengths and len(lengths) == len(value) and len(set(lengths)) > 1:
-        longest = max(lengths)
-        padded = f"[[*row, *[0] * ({longest} - len(row))] for row in {text}]"
-        fixes.append(
-            scene.fix(_("Fill up the short rows, and keep the lengths beside."), scene.source.replace(rows, padded))
-        )
-    fixes.append(
-        scene.fix(
-            _("Keep a list of arrays: most of JAX takes lists as pytrees."),
-            scene.source.replace(call, f"[{scene.jnp}.array(row) for row in {text}]"),
-        )
-    )
-    return scene.explanation(
-        "ragged_list",
-        title=_("Rows of different lengths"),
-        what=_("`{text}` has rows of {lengths} entries.").format(text=text, lengths=", ".join(map(str, lengths)))
-        if lengths
-        else "",
-        variable=text,
-        why=_("An array is a full block: every row has the same length."),
-        fixes=fixes,
-        link=f"{phrases.API}/jax.numpy.array.html",
     )

@@ -111,7 +111,7 @@ def _repeat_fix(scene: Scene, call: ast.Call) -> Fix | None:
 
 def _bound_fix(scene: Scene, call: ast.Call, variable: str) -> Fix | None:
     """Say how to work at a fixed size with a mask."""
-    if called(call) == "reshape":
+    if called(call) == "reshape" or scene.quote(call.func).split(".")[-2:-1] == ["random"]:
         return None
     return scene.fix(
         _("Choose a largest size, compute at that, and mask what is too much."),

@@ -114,7 +114,8 @@ def spots_of(traceback: TracebackType | None) -> tuple[list[Spot], bool]:
     spots, last_is_user = [], False
     while traceback is not None:
         frame = traceback.tb_frame
-        last_is_user = not is_library(frame.f_code.co_filename)
+        file = frame.f_code.co_filename
+        last_is_user = not is_library(file) and not file.endswith(".pyx")  # Cython names its files without a folder
         if last_is_user:
             line = Line(frame.f_code.co_filename, traceback.tb_lineno)
             spots.append(Spot(frame, line, traceback.tb_lasti))

@@ -3,12 +3,14 @@
 import ast
 import difflib
 import re
+from typing import Any
 
 from jaxguide.arguments import describe
 from jaxguide.explain import phrases
 from jaxguide.explain.arrays import no_array
 from jaxguide.explain.explanation import Edit, Explanation, Fix
-from jaxguide.explain.jitted import is_jit, jit_call_of, static_edits, static_keyword
+from jaxguide.explain.jitted import is_jit, jit_call_of, static_edits, static_fix, static_keyword
+from jaxguide.explain.pytrees import as_pytree
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.source import Source, arguments_of, dotted, source_of
@@ -37,25 +39,29 @@ def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
     if top not in names:
         return None
     position = names.index(top)
-    method = isinstance(call.func, ast.Attribute) and names[:1] == ["self"]
+    bound = isinstance(call.func, ast.Attribute)
+    method = names[:1] == ["self"] and (bound or function.name == "__call__")  # type: ignore[union-attr]
     given = next((k.value for k in call.keywords if k.arg == top), None)
     place = position - (1 if method else 0)
     if given is None and 0 <= place < len(call.args):
         given = call.args[place]
     if given is None and method and position == 0 and isinstance(call.func, ast.Attribute):
         given = call.func.value
+    if given is None and method and position == 0:
+        given = call.func
     value = scene.spot.value(given)
     kind = found[1].split(".")[-1]
+    pytree = as_pytree(scene, kind)
     fixes = [
         scene.fix(
             _("Make `{name}` static: JAX then compiles once for each value of it.").format(name=top),
             *static_edits(scene, source, function, top),
-            code=f'@{scene.jax}.jit(static_argnames="{top}")',
+            code="" if isinstance(function, ast.Lambda) else f'@{scene.jax}.jit(static_argnames="{top}")',
         )
     ]
     if isinstance(value, str) and path == top:
         kinds = "string_argument"
-    elif callable(value) and path == top:
+    elif callable(value) and path == top and top != "self":
         kinds = "function_argument"
         if isinstance(given, ast.Name | ast.Attribute) and isinstance(function, ast.FunctionDef):
             fixes.append(
@@ -68,12 +74,16 @@ def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
         kinds = "object_argument"
         if path != top:
             fixes = []
-        fixes.append(
-            scene.fix(
-                _("Pass its arrays in a tuple or a dict, or register its class as a pytree."),
-                code=f"{scene.jax}.tree_util.register_dataclass({kind})",
+        if pytree is not None:
+            fixes = [pytree]
+        else:
+            fixes.append(
+                scene.advice(
+                    _("Pass its arrays in a tuple or a dict, or register its class `{kind}` as a pytree.").format(
+                        kind=kind
+                    )
+                )
             )
-        )
     said = "self" if top == "self" else scene.quote(given) if given is not None else path
     what = _("`{name}` is {what} here, and `{function}` is compiled by `jax.jit`.").format(
         name=said,
@@ -97,6 +107,9 @@ def unhashable_static(scene: Scene, found: re.Match[str]) -> Explanation | None:
     call = scene.call()
     if call is None:
         return None
+    mapped = isinstance(call.func, ast.Call) and called(call.func) == "vmap" and bool(call.func.args)
+    if mapped and isinstance(call.func, ast.Call):
+        call = ast.Call(call.func.args[0], call.args, call.keywords)
     jitted = _jitted(scene, call)
     if jitted is None:
         return None
@@ -112,6 +125,9 @@ def unhashable_static(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if name not in static or (value is not MISSING and _hashable(value)):
             continue
         text = scene.quote(node)
+        traced = scene.tracer(node)
+        if mapped or traced is not None:
+            return _traced_static(scene, name, _name(function), node, traced[1] if traced is not None else None)
         array = is_array(value) or (value is MISSING and isinstance(node, ast.Call))
         fixes: list[Fix | None] = []
         if isinstance(node, ast.List) or isinstance(value, list):
@@ -146,6 +162,26 @@ def unhashable_static(scene: Scene, found: re.Match[str]) -> Explanation | None:
             link=phrases.STATIC_LINK,
         )
     return None
+
+
+def _traced_static(scene: Scene, name: str, function: str, node: ast.expr, tracer: Any) -> Explanation | None:
+    """Explain a traced value given for a static argument, inside another `jax.jit` or under `jax.vmap`."""
+    text = scene.quote(node)
+    fix = static_fix(scene, tracer) if tracer is not None else None
+    words = _("Give a Python value: a number that is known while JAX records, and the same for every row.")
+    return scene.explanation(
+        "traced_for_static",
+        title=_("A static argument was given a value that is still traced"),
+        what=_("`{text}` is given for the static argument `{name}` of `{function}`.").format(
+            text=text, name=name, function=function
+        ),
+        variable=text,
+        why=_("`{function}` is compiled for each value of `{name}`, and a traced value comes only later.").format(
+            function=function, name=name
+        ),
+        fixes=[fix or scene.advice(words)],
+        link=phrases.STATIC_LINK,
+    )
 
 
 @explains(phrases.NOT_JAX_RESULT)
@@ -284,11 +320,17 @@ def called_too_early(scene: Scene, found: re.Match[str]) -> Explanation | None:
 def _jitted(scene: Scene, call: ast.Call) -> tuple[Source, ast.FunctionDef | ast.Lambda] | None:
     """Return the source and the definition of the student's jitted function that a call calls."""
     value = scene.spot.value(call.func)
+    if isinstance(call.func, ast.Call) and is_jit(call.func.func) and isinstance(call.func.args[0], ast.Lambda):
+        return scene.source, call.func.args[0]
     if value is MISSING and isinstance(call.func, ast.Attribute):
         name = call.func.attr
         found = [f for f in scene.source.functions(name) if any(_jits(d) for d in f.decorator_list)]
         return (scene.source, found[0]) if found else None
     inner = getattr(value, "__wrapped__", None)
+    if inner is None:
+        made = scene.spot.value(call.func.func) if isinstance(call.func, ast.Call) else None
+        kind = made if isinstance(made, type) else type(value)
+        inner = getattr(vars(kind).get("__call__"), "__wrapped__", None)
     code = getattr(getattr(inner, "__func__", inner), "__code__", None)
     if code is None or not _is_users(scene.spot, code.co_filename):
         return None

@@ -1,6 +1,7 @@
 """Find what a call of a transformed function is made of: the transformation, and the student's own function."""
 
 import ast
+from collections.abc import Iterator
 
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.source import FunctionNode, Source, source_of
@@ -24,8 +25,18 @@ def returned(function: FunctionNode) -> ast.expr | None:
     """Return the one expression that a function returns."""
     if isinstance(function, ast.Lambda):
         return function.body
-    found = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
+    found = [node for node in own_nodes(function) if isinstance(node, ast.Return) and node.value is not None]
     return found[0].value if len(found) == 1 else None
+
+
+def own_nodes(function: FunctionNode) -> Iterator[ast.AST]:
+    """Yield the nodes of a function's body, without those of the functions inside it."""
+    waiting: list[ast.AST] = list(function.body) if isinstance(function.body, list) else [function.body]
+    while waiting:
+        node = waiting.pop(0)
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)
 
 
 def transformation(scene: Scene, outer: ast.Call) -> ast.Call | None:

@@ -98,6 +98,34 @@ def assigned_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return _explained(scene, "item_assignment", _("An array cannot be changed in place"), name, array, _why(), *fixes)
 
 
+@explains(phrases.SET_NUMPY_ITEM)
+def numpy_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `a[0] = x` with an array of NumPy's and a traced value."""
+    statement = scene.spot.statement
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Subscript):
+        return None
+    target, traced = statement.targets[0], scene.tracer(statement.value)
+    if traced is None or len(statement.targets) > 1 or not isinstance(target.value, ast.Name):
+        return None
+    name, variable = target.value.id, scene.quote(traced[0])
+    text = f"{name} = {scene.jnp}.asarray({name}).at[{scene.quote(target.slice)}].set({scene.quote(statement.value)})"
+    return scene.explanation(
+        "numpy_item_of_tracer",
+        title=_("A NumPy array cannot hold a value that is still traced"),
+        what=scene.traced_what(variable, traced[1]),
+        variable=variable,
+        why=_("`{name}` holds numbers now, while JAX records the program, and the value comes later.").format(
+            name=name
+        ),
+        fixes=[
+            scene.fix(
+                _("Make it JAX's array, and a new one with the change in it."), scene.source.replace(statement, text)
+            )
+        ],
+        link=phrases.AT_LINK,
+    )
+
+
 @explains(phrases.DELETE_ITEM)
 def deleted_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `del x[0]`."""

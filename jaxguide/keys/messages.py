@@ -1,5 +1,6 @@
 """Write one plain sentence on a mistake with a key."""
 
+import re
 from collections.abc import Sequence
 
 from jaxguide.keys.events import Event
@@ -16,9 +17,11 @@ def describe(kind: str, first: Event, second: Event) -> KeyProblem:
     one, two = _place(first, depth), _place(second, depth_of_second)
     names = [_name(first, depth), _name(second, depth_of_second)]
     name = names[0] or names[1]
+    where = _where(kind, one, two)
     return KeyProblem(
         kind,
-        _sentence(kind, first, names, _where(kind, one, two), again=one is not None and one == two),
+        _of_a_stream(kind, first, second, name, where)
+        or _sentence(kind, first, names, where, again=one is not None and one == two),
         one.line.number if one else None,
         two.line.number if two else None,
         statement_text(one) if one else None,
@@ -78,6 +81,25 @@ def _sentence(kind: str, first: Event, names: list[str | None], where: str, *, a
     return text[0].upper() + text[1:]
 
 
+def _of_a_stream(kind: str, first: Event, second: Event, name: str | None, where: str) -> str | None:
+    """Return the sentence where a `KeyStream`, not the user, folds into the key."""
+    source = " ".join(statement_text(event.places[0]) or "" for event in (first, second) if event.places)
+    if kind == "fold_twice_same_data" and name is None and (found := _STREAM_USED.search(source)):
+        return _(
+            "The stream `{stream}` gave the same key twice ({where}), because a function that it was passed to did not "
+            "return it: return it, and go on with what comes back, as in `y, {stream} = f(x, {stream})`."
+        ).format(stream=found[1], where=where)
+    if kind == "parent_used_after_fold" and name and "KeyStream(" in source:
+        return _(
+            "The key `{name}` was given to a `KeyStream` and is used besides ({where}): take every key from the "
+            "stream, as in `stream.next()`."
+        ).format(name=name, where=where)
+    return None
+
+
+_STREAM_USED = re.compile(r"([\w.]+)\.(?:next|take|fork)\(")
+
+
 # Functions, so that the reader's language is looked up when a sentence is written.
 _SENTENCES = {
     "drawn_twice": lambda: _(
@@ -115,13 +137,17 @@ _SENTENCES = {
 # For one call that ran several times: in a loop, in `scan` or in a helper that is called over and over.
 _AGAIN = {
     "drawn_twice": lambda: _(
-        "{key} was drawn from twice ({where}), and each time it gives the same random bits: use a new key for each "
-        "round, from `split` or `fold_in`, or, if the rounds are meant to share, draw once outside of the loop or "
+        "{key} was drawn from more than once ({where}), and each time it gives the same random bits: use a new key for "
+        "each round, from `split` or `fold_in`, or, if the rounds are meant to share, draw once outside of the loop or "
         "`scan` or mark each use with `jax.random.clone({name})`."
     ),
     "split_twice": lambda: _(
-        "{key} was split twice ({where}), and each time the split returns the same keys: carry one of the keys that it "
-        "returned to the next round."
+        "{key} was split more than once ({where}), and each time the split returns the same keys: carry one of the "
+        "keys that it returned to the next round, and return it from a function that does the splitting."
+    ),
+    "fold_twice_same_data": lambda: _(
+        "The same number was folded into {key} more than once ({where}), which gives the same key each time: fold in "
+        "another number each time."
     ),
 }
 

@@ -9,6 +9,7 @@ from jaxguide.keys.forest import Key, descendants
 from jaxguide.keys.record import KeyProblem
 from jaxguide.keys.twigs import Twig, fold
 from jaxguide.render import Drawing, Picture
+from jaxguide.render.prose import prose_html
 from jaxguide.render.svg import text_width
 from jaxguide.render.theme import CODE, frame
 from jaxguide.text import _, plural
@@ -135,7 +136,7 @@ def _draw(title: str, description: str, rows: Sequence[_Row]) -> Drawing:
 
 
 def _html(summary: str, drawing: Drawing, tree: str, messages: Sequence[str]) -> str:
-    marks = "".join(f'<li style="margin:0.2em 0">✗ {escape(message)}</li>' for message in messages)
+    marks = "".join(f'<li style="margin:0.2em 0">✗ {prose_html(message)}</li>' for message in messages)
     listed = f'<ul style="list-style:none;padding:0;margin:0.3em 0">{marks}</ul>' if marks else ""
     as_text = (
         f'<details><summary>{escape(_("As text"))}</summary><pre style="{CODE};white-space:pre;overflow-x:auto">'

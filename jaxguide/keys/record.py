@@ -38,7 +38,7 @@ class Use:
         return cls(**{**plain, "bits": tuple(plain["bits"])})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KeyProblem:
     """One mistake with a key, and the two lines that make it.
 
@@ -64,6 +64,9 @@ class KeyProblem:
 
     def __str__(self) -> str:
         return self.message
+
+    def __repr__(self) -> str:
+        return self.message  # what a cell shows that ends with `check_keys(...)`
 
     def to_plain(self) -> dict[str, Any]:
         """Return this as dict, str, int and None only."""

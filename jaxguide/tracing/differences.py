@@ -165,14 +165,31 @@ def _layout(argument: Argument) -> str:
 
 
 def _of_leaves(place: str, old: Leaf, new: Leaf) -> Difference:
-    if old.type.partition("[")[2] != new.type.partition("[")[2]:
+    old_shape, new_shape = (leaf.type.partition("[")[2].removesuffix("]") for leaf in (old, new))
+    dtype = _common_dtype(old, new)
+    if old_shape.count(",") != new_shape.count(",") or bool(old_shape) != bool(new_shape):
+        remedy = _("call it with arrays of one number of axes: give `{place}` the same axes in every call")
+    elif old_shape != new_shape:
         remedy = _(
             "call it with arrays of one shape: pad `{place}` with `jnp.pad` to the largest and mask what was added"
         )
+    elif dtype is None:
+        remedy = _("make `{place}` of one kind in every call")
     else:
         remedy = _("convert `{place}` before each call: `jnp.asarray({place}, dtype=jnp.{dtype})`")
-    dtype = (new if old.weak and not new.weak else old).type.partition("[")[0]
-    if not dtype.isidentifier():  # a key
-        remedy = _("make `{place}` of one kind in every call")
     text = _("argument `{place}` was {old} and is now {new}").format(place=place, old=old, new=new)
     return Difference(text, remedy.format(place=place, dtype=dtype))
+
+
+def _common_dtype(old: Leaf, new: Leaf) -> str | None:
+    """Return the dtype that can hold both without loss, as JAX promotes them; None of what is no number."""
+    import jax.numpy as jnp
+
+    try:
+        types = [jnp.dtype(leaf.type.partition("[")[0]) for leaf in (old, new)]
+        if old.weak == new.weak:
+            return jnp.promote_types(*types).name
+        weak, strong = types if old.weak else reversed(types)
+        return jnp.result_type({"b": bool, "i": int, "u": int, "f": float, "c": complex}[weak.kind], strong).name
+    except (TypeError, KeyError):  # a key
+        return None

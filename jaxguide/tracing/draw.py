@@ -43,7 +43,8 @@ def draw_program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Picture:
 
     Args:
         fn: any function that can be traced.
-        args, kwargs: its arguments, as for `program`: arrays, keys and floats are traced, the rest stay static.
+        args, kwargs: its arguments, as for `program`: arrays, keys and floats are traced, the rest stay static. Where
+            Python needs the value of one that is traced, the program is that for the values given, and says so.
 
     Returns:
         A picture: `print` gives the text, a notebook shows the drawing, `.svg` is the drawing as a file's text.
@@ -62,6 +63,8 @@ def draw_program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Picture:
     equations = sum(row.primitives.total() for row in rows)
     rows = folded(rows, _MOST_ROWS)
     title = _title(fn, equations, statics)
+    if found.needs_values:
+        title = _("{title} (Python needs their values: jax.jit fails)").format(title=title)
     places = list(_places(rows))
     text = _as_text(title, rows, places)
     drawing = _as_drawing(title, text, rows, places)

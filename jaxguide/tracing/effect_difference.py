@@ -59,7 +59,8 @@ def _differences(one: Any, two: Any) -> Iterator[tuple[Line | None, str, str]]:
 
 
 def _constant(atom: Any, values: dict[Any, Any]) -> Any:
-    return atom.val if is_literal(atom) else values.get(atom)
+    # JAX 0.12 keeps a Python number as a `TypedFloat` or `TypedInt`, which no reader has heard of.
+    return np.asarray(atom.val, atom.aval.dtype) if is_literal(atom) else values.get(atom)
 
 
 def _is_plain(value: Any) -> bool:

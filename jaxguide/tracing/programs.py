@@ -57,6 +57,8 @@ class Program:
             it runs, so that with any of them the flops are those of one pass.
         constants: the arrays that the program holds.
         lines: the user's lines, in the order of the program, each with the primitives that it became.
+        needs_values: whether the function could not be traced, because Python needs the value of an argument: the
+            program is that for the values given, and `jax.jit` of the function fails.
         name: the function's name.
     """
 
@@ -70,6 +72,7 @@ class Program:
     constants: list[Constant] = field(default_factory=list)
     # Two functions with one program are equal wherever they stand.
     lines: list[LineUse] = field(default_factory=list, compare=False)
+    needs_values: bool = field(default=False, compare=False)
     name: str = field(default="", compare=False)
 
     def to_plain(self) -> dict[str, Any]:
@@ -98,6 +101,9 @@ class Program:
     def __str__(self) -> str:
         equations = plural("{count} equation", "{count} equations", self.equations)
         rows = [_("`{name}`: {equations}").format(name=self.name, equations=equations)]
+        if self.needs_values:
+            words = _("Python needs an argument's value: this is the program for the values given, and `jax.jit` fails")
+            rows.append(f"  {words}")
         for use in self.lines:
             place = use.line or _("library code on its own")
             rows.append(f"  {place}: {counted(use.primitives)}")
@@ -157,20 +163,23 @@ def program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Program:
     Args:
         fn: any function that can be traced.
         args, kwargs: its arguments. Arrays, keys and floats are traced; Python integers, strings, booleans and None
-            stay as they are.
+            stay as they are. Where Python needs the value of one that is traced, as `if x > 0` does, the program is
+            that for the values given, and says so.
 
     Raises:
         TypeError: if `fn` is no function, or does not take these arguments.
         Exception: whatever `fn` raises while it is traced.
     """
     require_call("program", fn, args, kwargs)
-    jaxpr = staged(fn, args, kwargs).jaxpr
+    found = staged(fn, args, kwargs)
+    jaxpr = found.jaxpr
     plain, _consts = compat.jaxpr_parts(jaxpr)
     lines: dict[Line | None, Counter[str]] = {}
     for eqn, line in _equations(jaxpr):
         lines.setdefault(line, Counter())[eqn.primitive.name] += 1
     primitives = sum(lines.values(), Counter())
-    constants = [_constant(value) for value in _constants(jaxpr)]
+    given = {id(leaf) for leaf in jax.tree.leaves((args, kwargs))}  # never constants of `fn`
+    constants = [_constant(value) for value in _constants(jaxpr) if id(value) not in given]
     return Program(
         primitives=dict(primitives),
         equations=primitives.total(),
@@ -181,6 +190,7 @@ def program(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Program:
         open_loops=_open_loops(jaxpr),
         constants=constants,
         lines=[LineUse(line, dict(uses)) for line, uses in lines.items()],
+        needs_values=found.needs_values,
         name=function_name(fn),
     )
 

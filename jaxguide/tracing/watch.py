@@ -75,9 +75,10 @@ class FunctionTraces:
         counted = [plural("{count} trace", "{count} traces", self.traces)]
         counted.append(plural("{count} compile", "{count} compiles", self.compiles))
         lines = [_capital(f"{self.name}: {', '.join(counted)}")]
-        said = Counter(str(retrace) for retrace in self.retraces)
-        for sentence, count in list(said.items())[:_SHOWN]:
+        said = Counter((str(retrace), retrace.remedy) for retrace in self.retraces)
+        for (sentence, remedy), count in list(said.items())[:_SHOWN]:
             lines.append(f"  {sentence}" if count == 1 else f"  {sentence} " + _("({count} times)").format(count=count))
+            lines.append("    " + _("What to do: {remedy}.").format(remedy=remedy))
         more = sum(list(said.values())[_SHOWN:])
         if more:
             lines.append("  " + plural("... and {count} more retrace", "... and {count} more retraces", more))
@@ -148,8 +149,9 @@ def watch_traces() -> Iterator[Traces]:
     >>> print(traces)
     The lambda of ..., line 1: 2 traces, 2 compiles
       The lambda of ..., line 1 was traced again at ..., line 3: argument `x` was float32[3] and is now float32[4].
-    >>> traces.traces, traces.retraces[0].remedy
-    (2, 'call it with arrays of one shape: pad `x` with `jnp.pad` to the largest and mask what was added')
+        What to do: call it with arrays of one shape: pad `x` with `jnp.pad` to the largest and mask what was added.
+    >>> traces.traces
+    2
 
     Counted is what this thread does in the block, also of jitted functions inside others, and under `vmap` and
     `grad`, which share one trace. A function that was traced before the block is not traced again for a call that

@@ -9,6 +9,8 @@ MARK = "# <--"
 
 # In `after_fix`: this fix says what to decide, and cannot be applied by a program.
 no_edits = object()
+# And this one is a sentence alone: the right code cannot be derived surely.
+no_code = object()
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def f(key, n):
 result = f(jax.random.key(0), 3)
 """,
         result="result.shape",
-        after_fix=[(3,), no_edits],
+        after_fix=[(3,)],
     ),
     Case(
         name="split_n",
@@ -92,7 +92,7 @@ def f(key, n):
 result = f(jax.random.key(0), 3)
 """,
         result="result.shape",
-        after_fix=[(3,), no_edits],
+        after_fix=[(3,)],
     ),
     Case(
         name="scan_dynlen",

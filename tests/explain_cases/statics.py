@@ -1,6 +1,6 @@
 """What `jax.jit` cannot take or hand back."""
 
-from explain_cases.case import Case, no_edits
+from explain_cases.case import Case, no_code, no_edits
 
 CASES = [
     Case(
@@ -81,7 +81,7 @@ def f(cfg, x):
 result = f(Cfg(), 1.0)  # <--
 """,
         result="result",
-        after_fix=[0.10000000149011612, no_edits],
+        after_fix=[0.10000000149011612, no_code],
     ),
     Case(
         name="self_jit",
@@ -96,7 +96,7 @@ class M:
 result = M().f(1.0)  # <--
 """,
         result="result",
-        after_fix=[2.0, no_edits],
+        after_fix=[2.0, no_code],
     ),
     Case(
         name="ret_str",
