@@ -72,9 +72,18 @@ def _start_jax() -> None:
     """Start JAX's backend and compile once, so that its threads and address space are there before the limits."""
     import jax
 
-    import jaxguide.course.evaluate  # noqa: F401  (before the limits, with all that it imports)
+    from jaxguide.course.evaluate import Printed  # before the limits, with all that it imports
 
+    Printed.spill = _spill
     jax.block_until_ready(jax.jit(lambda key: jax.random.normal(key, (2,)))(jax.random.key(0)))
+
+
+def _spill(text: str) -> None:
+    """Write what is printed and not kept where native output goes, whose size the grader watches."""
+    rest = memoryview(text.encode("utf-8", "replace"))
+    with contextlib.suppress(OSError):  # more than a file may hold, or closed by the submission
+        while rest:
+            rest = rest[os.write(2, rest) :]
 
 
 def _versions() -> dict[str, str]:

@@ -142,7 +142,7 @@ except BaseException: pass
     Case(
         "keeps-hidden-inputs-for-later",
         "steals",
-        f"# %%\nseen = []\ndef double(x):\n    seen.append(x.tolist())\n    return 2 * x\n\n# %%\n"
+        "# %%\nseen = []\ndef double(x):\n    seen.append(x.tolist())\n    return 2 * x\n\n# %%\n"
         "def total(x):\n    print(seen)\n    return x.sum()\n",
         PASSED,
     ),
