@@ -3,6 +3,7 @@
 from hostile.case import DOUBLE, TOTAL, Case, at_start, in_call
 
 EXITED, DIED, ERROR, LATE, MEMORY = ("exited",), ("died",), ("error",), ("out of time",), ("out of memory",)
+TOO_MUCH, MISSING = ("too much output",), ("no such function",)
 HARMLESS = ("passed",)
 # A refused or failing call raises in the student's code; what was used up meanwhile may decide first.
 BOUNDED = ("error", "out of memory", "out of time", "too much output", "died")
@@ -10,9 +11,10 @@ BOUNDED = ("error", "out of memory", "out of time", "too much output", "died")
 _CALLBACK = "jax.pure_callback({}, jax.ShapeDtypeStruct((), 'float32')).block_until_ready()"
 
 ENDS = [
-    Case("os-exit-zero", "ends the process", in_call("os._exit(0)"), EXITED, quick=True),
+    Case("os-exit-zero", "ends the process", in_call("os._exit(0)"), EXITED, quick=True, says="(exit code 0)"),
     Case("os-exit-in-a-cell", "ends the process", at_start("os._exit(3)", "os._exit(3)\n" + DOUBLE), EXITED),
-    Case("sys-exit", "ends the process", in_call("sys.exit(0)"), ERROR, says="sys.exit()"),
+    Case("sys-exit", "ends the process", in_call("sys.exit(0)"), EXITED, says="sys.exit() (exit code 0)"),
+    Case("sys-exit-in-a-cell", "ends the process", at_start("", "sys.exit('enough')\n" + DOUBLE), EXITED),
     Case("exit-of-a-subclass", "ends the process", in_call("raise type('Quit', (SystemExit,), {})(0)"), ERROR),
     Case("keyboard-interrupt", "ends the process", in_call("raise KeyboardInterrupt"), ERROR),
     Case(
@@ -83,14 +85,51 @@ EXHAUSTS = [
             for number in range(600):
                 with open(f'f{number}', 'wb') as file: file.write(b'x' * 2**20)
         """),
-        BOUNDED,
+        TOO_MUCH,
+        says="files hold more than 64 MB",
+        quick=True,
+    ),
+    Case(
+        "nameless-files",
+        "exhausts disk",
+        in_call("""
+            files = []
+            for number in range(100):
+                files.append(open('f', 'wb', 0)); os.unlink('f'); files[-1].write(b'x' * 2**20)
+            ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+        """),
+        TOO_MUCH,
+    ),
+    Case(
+        "locked-files",
+        "exhausts disk",
+        in_call("""
+            for number in range(100):
+                os.mkdir(f'd{number}'); open(f'd{number}/f', 'wb', 0).write(b'x' * 2**20); os.chmod(f'd{number}', 0)
+        """),
+        TOO_MUCH,
+    ),
+    Case(
+        "folders-turned-into-links",
+        "exhausts disk",
+        at_start("""
+            def swap():
+                while True:
+                    try: os.mkdir('a', 0)
+                    except OSError: pass
+                    try: os.rmdir('a'); os.symlink({home!r}.rpartition('/')[0], 'a'); os.unlink('a')
+                    except OSError: pass
+            threading.Thread(target=swap, daemon=True).start()
+        """),
+        ("passed", "out of time"),
+        ("passed", "out of time"),
     ),
     Case("sparse-file", "exhausts disk", in_call("open('big', 'wb').truncate(10**12)"), ERROR),
     Case(
         "many-files",
         "exhausts disk",
         in_call("for number in range(20_000): open(f'f{number}', 'w').close()"),
-        (*BOUNDED, "passed"),
+        TOO_MUCH,
     ),
     Case(
         "deep-folders",
@@ -99,8 +138,7 @@ EXHAUSTS = [
             for number in range(3_000):
                 os.mkdir('d'); os.chdir('d')
         """),
-        (*BOUNDED, "passed"),
-        quick=True,
+        ("too much output", "passed"),
     ),
     Case(
         "locked-folders",
@@ -132,14 +170,17 @@ EXHAUSTS = [
         "prints-200-mb",
         "exhausts output",
         in_call("for _ in range(200): print('x' * 10**6)"),
-        ("passed", "too much output"),
+        TOO_MUCH,
+        says="printing more than 8 MB",
+        quick=True,
     ),
-    Case("prints-for-ever", "exhausts output", in_call("while True: print('spam' * 1000)"), (*LATE, "too much output")),
+    Case("prints-for-ever", "exhausts output", in_call("while True: print('spam' * 1000)"), TOO_MUCH),
+    Case("prints-in-cells", "exhausts output", at_start("while True: sys.stderr.write('spam' * 1000)"), HARMLESS),
     Case(
         "native-output",
         "exhausts output",
         in_call("for _ in range(200): os.write(1, b'x' * 2**20); os.write(2, b'y' * 2**20)"),
-        ("error", "too much output"),
+        TOO_MUCH,
     ),
     Case("returns-too-much", "exhausts output", in_call("return [0] * 10**6"), ERROR, says="too large"),
     Case("long-message", "exhausts output", in_call("raise ValueError('x' * 10**8)"), ERROR),
@@ -156,6 +197,14 @@ CRASHES = [
         in_call("threading.Thread(target=ctypes.string_at, args=(0,)).start()\ntime.sleep(60)"),
         DIED,
     ),
+]
+
+MISSING_FUNCTIONS = [
+    Case("renamed", "has no function", f"# %%\n{DOUBLE.replace('double', 'doubel')}\n# %%\n{TOTAL}", MISSING),
+    Case("value-for-a-function", "has no function", f"# %%\ndouble = 2\n\n# %%\n{TOTAL}", MISSING),
+    Case("deleted", "has no function", f"# %%\nstart('attacked')\n\n# %%\n{TOTAL}", MISSING),
+    Case("never-begun", "has no function", f"# %%\n{TOTAL}", ("not attempted",)),
+    Case("deletes-itself", "has no function", at_start("", DOUBLE + "del double\n"), ("passed", "not attempted")),
 ]
 
 LINGERS = [
@@ -185,4 +234,3 @@ LINGERS = [
         HARMLESS,
     ),
 ]
-__all__ = ["CRASHES", "DOUBLE", "ENDS", "EXHAUSTS", "LINGERS", "NEVER_ENDS", "TOTAL"]

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -18,9 +18,13 @@ from hostile.case import HONEST, Case
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.reports import read_results
 from jaxguide.grading.result import SubmissionResult
+from jaxguide.grading.scratch import remove_scratch
 from jaxguide.grading.usage import TOKEN_VARIABLE
 
-LIMITS = "cpu=2,idle=2,memory=1GB"
+LIMITS = "cpu=2,idle=2,memory=1GB,output=8MB,scratch=64MB"
+# Of an archive the file's name, not its members'.
+STUDENT = r"^(?P<student>h-[^./]+)[./]"
+_CASES_FOR_AN_HONEST = 4
 _GONE_WITHIN_S = 1.0
 _LOOK_EVERY_S = 0.2
 _GIVE_UP_S = 3000
@@ -50,8 +54,11 @@ class Run:
 
     def of(self, student: str) -> SubmissionResult:
         """Return a student's only row."""
-        (row,) = [one for one in self.batch.submissions if one.student == student]
-        return row
+        rows = [one for one in self.batch.submissions if one.student == student]
+        if len(rows) != 1:
+            said = [f"{row.path.name}: {row.state.value}" for row in rows]
+            raise LookupError(f"{student} has {len(rows)} rows: {said}")
+        return rows[0]
 
     def feedback(self) -> dict[str, str]:
         """Return what students may read: file name -> text."""
@@ -63,19 +70,28 @@ class Run:
         return {"terminal": self.said, **{p.name: p.read_text("utf-8") for p in reports}, **self.feedback()}
 
 
-def honest_name(case: Case) -> str:
-    """Return the honest student whose file is graded after this case."""
-    return f"h-{case.name}~honest"
+def honest_names(cases: Sequence[Case]) -> list[str]:
+    """Return for each case the honest student whose file is graded next to it."""
+    return [f"h-{cases[number - number % _CASES_FOR_AN_HONEST].name}~honest" for number in range(len(cases))]
 
 
-def grade(cases: Iterable[Case], folder: Path, tier: str) -> Run:
-    """Grade cases, an honest submission after each, with a home, a temporary folder and a working folder of their own.
+def grade(cases: Sequence[Case], folder: Path, tier: str) -> Run:
+    """Grade cases, honest submissions among them, with a home, a temporary folder and a working folder of their own.
 
     Args:
         cases: any number.
-        folder: an empty one.
+        folder: an empty one; what submissions left there is removed.
         tier: which isolation to ask for.
     """
+    try:
+        return _grade(cases, folder, tier)
+    finally:
+        # Folders too deep or locked for whoever removes `folder` later.
+        for place in ("tmp", "cwd"):
+            remove_scratch(folder / place)
+
+
+def _grade(cases: Sequence[Case], folder: Path, tier: str) -> Run:
     course.write_course(folder / "course")
     home, submissions = folder / "home", folder / "class"
     # Short: a path below becomes a Unix socket's name, which has 107 bytes.
@@ -89,8 +105,8 @@ def grade(cases: Iterable[Case], folder: Path, tier: str) -> Run:
         "{results!r}": places["results"],
         "{cache!r}": home / ".cache",
     }
-    for case in cases:
-        neighbour = submissions / f"{honest_name(case)}.py"
+    for case, honest in zip(cases, honest_names(cases), strict=True):
+        neighbour = submissions / f"{honest}.py"
         neighbour.write_text(f"# %%\n# {course.OTHERS_SECRET}\n{HONEST}")
         content = case.content if isinstance(case.content, str) else case.content()
         if isinstance(content, str):
@@ -103,6 +119,7 @@ def grade(cases: Iterable[Case], folder: Path, tier: str) -> Run:
     shared = shared_folders()
     command = [sys.executable, "-m", "jaxguide", "grade", str(submissions), "--out", str(places["results"])]
     command += ["--course", str(folder / "course"), "--isolation", tier, "--limits", LIMITS, "--jobs", "2"]
+    command += ["--student-from", STUDENT]
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("COV_", "XDG_"))},
         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]),
@@ -111,7 +128,6 @@ def grade(cases: Iterable[Case], folder: Path, tier: str) -> Run:
         "GRADER_TOKEN": course.ENVIRONMENT_SECRET,
         "COLUMNS": "200",
     }
-    # A name's pattern is the student's: 'h-x.py' and 'h-x.zip' are both by 'h-x'.
     with open(folder / "said.txt", "wb") as said:
         process = subprocess.Popen(command, cwd=places["cwd"], env=environment, stdout=said, stderr=subprocess.STDOUT)
         with Watcher(process.pid) as watcher:
@@ -119,6 +135,7 @@ def grade(cases: Iterable[Case], folder: Path, tier: str) -> Run:
                 status = process.wait(timeout=_GIVE_UP_S)
             finally:
                 process.kill()
+                process.wait()
     changed = [*differences(before, snapshot(watched)), *sorted(shared_folders() - shared)]
     return Run(
         places["results"],

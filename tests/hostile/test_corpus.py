@@ -8,7 +8,7 @@ import pytest
 from hostile import course
 from hostile.case import Case
 from hostile.corpus import CASES
-from hostile.runner import Run, grade, honest_name
+from hostile.runner import Run, grade, honest_names
 from jaxguide.grading.isolation import IsolationError, find_tier
 from jaxguide.grading.result import State
 
@@ -53,25 +53,34 @@ def test_known_holes(case: Case, tier: str, tmp_path: Path) -> None:
 
 def check(cases: list[Case], run: Run) -> None:
     """Collect whatever is wrong, so that one case does not hide the others."""
+    wrong = problems(cases, run)
+    assert not wrong, "\n".join(wrong)
+
+
+def problems(cases: list[Case], run: Run) -> list[str]:
+    """Return all verdicts that are not right, and all invariants that are broken."""
     wrong = [problem for case in cases if not case.hole for problem in wrong_verdicts(case, run)]
-    for case in cases:
-        honest = run.of(honest_name(case))
+    for name in dict.fromkeys(honest_names(cases)):
+        honest = run.of(name)
         if (honest.state, honest.score) != (State.GRADED, 2.0):
-            wrong.append(f"{case.name}: the honest submission beside it got {honest.score}: {honest.not_graded}")
+            wrong.append(f"{name}: the honest submission got {honest.score}: {honest.not_graded}")
     wrong += [f"a process stayed: {stray}" for stray in run.strays]
     wrong += [f"a file changed: {path}" for path in run.changed]
     wrong += unbounded(run)
     wrong += leaks(cases, run)
     wrong += [f"{name}: {problem}" for name, text in run.all_texts().items() for problem in unclean(name, text)]
     # 1: some files have no marks; 3 and others would be the grader's own end.
-    if run.status != 1:
+    if run.status != int(any(not one.is_complete for one in run.batch.submissions)):
         wrong.append(f"the grader ended with {run.status}: {run.said[-2000:]}")
-    assert not wrong, "\n".join(wrong)
+    return wrong
 
 
 def wrong_verdicts(case: Case, run: Run) -> list[str]:
     """Return what is not as the table says."""
-    row = run.of(case.student)
+    try:
+        row = run.of(case.student)
+    except LookupError as problem:
+        return [f"{case.name}: {problem}"]
     if not case.double:
         is_refused = row.state is State.UNREADABLE and row.unreadable and case.says in row.unreadable
         return [] if is_refused else [f"{case.name}: {row.state.value}, not unreadable: {row.unreadable}"]
@@ -103,7 +112,7 @@ def unbounded(run: Run) -> list[str]:
 def leaks(cases: list[Case], run: Run) -> list[str]:
     """Return each secret in a text whose readers must not have it."""
     wrong = [f"{name}: holds {s}" for name, text in run.all_texts().items() for s in _SECRETS if s in text]
-    students = {case.student for case in cases} | {honest_name(case) for case in cases}
+    students = {case.student for case in cases} | set(honest_names(cases))
     for name, text in run.feedback().items():
         wrong += [f"{name}: holds hidden {digits}" for digits in course.HIDDEN_DIGITS if digits in text]
         named = {found for found in re.findall(r"h-[a-z0-9-]+(?:~honest)?", text) if found in students}
@@ -118,6 +127,6 @@ def unclean(name: str, text: str) -> list[str]:
         # The progress bar and the table of the grader's own; what a submission says is never in colour.
         text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", text)
     found = _CONTROL.search(text)
-    wrong = [f"control character {found.group()!r} at {text[max(0, found.start() - 60):][:100]!r}"] if found else []
+    wrong = [f"control character {found.group()!r} at {text[max(0, found.start() - 60) :][:100]!r}"] if found else []
     markup = _MARKUP.search(text) if name.endswith((".html", ".xml")) else None
-    return wrong + ([f"markup at {text[max(0, markup.start() - 60):][:100]!r}"] if markup else [])
+    return wrong + ([f"markup at {text[max(0, markup.start() - 60) :][:100]!r}"] if markup else [])
