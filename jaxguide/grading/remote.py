@@ -28,6 +28,8 @@ from jaxguide.grading.usage import TOKEN_VARIABLE, Limits, ProcessTree
 from jaxguide.text import _
 
 _START_LIMIT_S = 300.0
+# On a busy machine a process takes its time to end, after it has closed the line.
+_END_LIMIT_S = 30.0
 _FIRST_POLL_S, _LAST_POLL_S = 0.02, 0.2
 _CPU_BACKSTOP_FACTOR = 100
 _BOOT = (
@@ -255,9 +257,9 @@ class WorkerProcess:
     def _ended(self) -> AnswerGone:
         """Say how the process ended."""
         try:
-            code = self._process.wait(timeout=2)
+            code = self._process.wait(timeout=_END_LIMIT_S)
         except subprocess.TimeoutExpired:
-            return AnswerGone(Verdict.DIED, _("Your code closed the line to the grader."))
+            return AnswerGone(Verdict.BROKEN_REPLY, _("Your code closed the line to the grader."))
         said = self._last_output().lower()
         if code < 0:
             if any(words in said for words in ("bad_alloc", "resource_exhausted", "out of memory", "cannot allocate")):
