@@ -32,6 +32,8 @@ _START_LIMIT_S = 300.0
 _END_LIMIT_S = 30.0
 _FIRST_POLL_S, _LAST_POLL_S = 0.02, 0.2
 _CPU_BACKSTOP_FACTOR = 100
+# What native code, JAX and Python say last. Where nothing is left to say it with, the worker ends in a traceback.
+_MEMORY_WORDS = ("bad_alloc", "resource_exhausted", "out of memory", "cannot allocate", "memoryerror")
 _BOOT = (
     "import json, sys; places = json.loads(sys.argv[1]);"
     "sys.path[:0] = [p for p in places[:1] if p not in sys.path];"
@@ -261,9 +263,9 @@ class WorkerProcess:
         except subprocess.TimeoutExpired:
             return AnswerGone(Verdict.BROKEN_REPLY, _("Your code closed the line to the grader."))
         said = self._last_output().lower()
+        if code != 0 and any(words in said for words in _MEMORY_WORDS):
+            return out_of_memory(self.limits)
         if code < 0:
-            if any(words in said for words in ("bad_alloc", "resource_exhausted", "out of memory", "cannot allocate")):
-                return out_of_memory(self.limits)
             name = signal.Signals(-code).name if -code in list(signal.Signals) else str(-code)
             message = _("Your code made the Python process crash (signal {name}).")
             if name == "SIGKILL":

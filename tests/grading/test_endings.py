@@ -86,6 +86,7 @@ def test_native_output_is_counted_for_each_exercise_alone(course: Course, tmp_pa
     assert verdicts == ["passed", "passed", "too much output", "not attempted"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tier", ["strong", "medium"])
 def test_files_are_bounded_together(course: Course, tmp_path: Path, tier: str) -> None:
     try:
@@ -109,6 +110,7 @@ def test_files_are_bounded_together(course: Course, tmp_path: Path, tier: str) -
     assert found["quintuple"]["verdict"] == "passed"
 
 
+@pytest.mark.long
 def test_a_submission_is_stopped_after_its_time_in_all(course: Course, tmp_path: Path) -> None:
     endless = [f"def {name}(x):\n    while True: pass" for name in ("double", "triple", "quadruple")]
     found = graded(course, tmp_path, "cpu=2,total-cpu=3", *endless, ANSWERS["slope"])

@@ -29,7 +29,6 @@ class Case:
         suffix: of the file.
         quick: in the small selection.
         says: what the exercise's first failure, or why the file was not read, tells.
-        hole: why the verdict is not right yet.
     """
 
     name: str
@@ -40,7 +39,6 @@ class Case:
     suffix: str = ".py"
     quick: bool = False
     says: str = ""
-    hole: str = ""
 
     @property
     def student(self) -> str:

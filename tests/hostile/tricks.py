@@ -226,7 +226,8 @@ print('{"verdict": "passed", "score": 100}')
     ),
     Case("lying-number", "tampers", in_call("return type('I', (int,), {'__eq__': lambda a, b: True})(3)"), NOT_RIGHT),
     evil_pytree("pytree-that-raises", "raise SystemExit(0)", NOT_RIGHT),
-    evil_pytree("pytree-without-end", "return (Evil(),), None", (*NOT_RIGHT, "out of memory")),
+    # JAX's own recursion ends the interpreter, one way or another.
+    evil_pytree("pytree-without-end", "return (Evil(),), None", ("exited", "died", "error", "out of memory")),
     evil_pytree("pytree-that-lies", "return ((np.zeros(3), 'x', None, object()), object())", NOT_RIGHT),
     Case(
         "replaced-evaluator",
@@ -265,7 +266,7 @@ print('{"verdict": "passed", "score": 100}')
         """),
         ("broken reply",),
     ),
-    Case("closes-the-line", "tampers", in_call("os.closerange(3, 300)"), ("died", "exited", "broken reply")),
+    Case("closes-the-line", "tampers", in_call("os.closerange(3, 300)"), ("exited", "broken reply")),
     Case(
         "forged-results",
         "tampers",
