@@ -94,9 +94,9 @@ EXHAUSTS = [
         "exhausts disk",
         in_call("""
             files = []
+            ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
             for number in range(100):
                 files.append(open('f', 'wb', 0)); os.unlink('f'); files[-1].write(b'x' * 2**20)
-            ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
         """),
         TOO_MUCH,
     ),
