@@ -56,7 +56,9 @@ class Jaxguide:
             (folder / "submissions" / f"{_stem(kind)}.ipynb").write_text(notebook(kind, "jaxguide"))
         command = [sys.executable, "-m", "jaxguide", "grade", "submissions", "--course", str(HERE / "course")]
         environment = {"PYTHONPATH": str(HERE.parents[1])}
-        used = measured([*command, "--out", "results", "--jobs", "1"], folder, environment, limit_s)
+        used = measured(
+            [*command, "--out", "results", "--jobs", "1", "--limits", "cpu=10"], folder, environment, limit_s
+        )
         file = folder / "results" / "results.json"
         scores: dict[str, float | None] = {}
         for row in json.loads(file.read_text())["submissions"] if file.exists() else ():

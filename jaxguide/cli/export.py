@@ -102,7 +102,12 @@ def _write_gradebook(results: Path, out: Path, make: "Callable[[BatchResult], st
     help="When students see their marks and hidden checks.",
 )
 @click.option("--trust-submissions", is_flag=True, help="Grade even where nothing keeps a submission off the key.")
-@click.option("--limits", "limits_text", metavar="LIMITS", help="What an exercise may use: cpu=10,memory=1.5GB.")
+@click.option(
+    "--limits",
+    "limits_text",
+    metavar="LIMITS",
+    help="What code may use: cpu=10,memory=1.5GB. See `jaxguide grade --help`.",
+)
 @click.option("--requirement", help="What pip installs as jaxguide: a wheel's path, or a requirement.")
 @_out("autograder.zip")
 @course_option

@@ -12,6 +12,13 @@ from jaxguide.text import _
 ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130
 
 
+LIMITS_HELP = _(
+    "What code may use, as cpu=10,memory=1.5GB. One exercise: cpu=30 (s, which decides), idle=60 (s of waiting), "
+    "memory=2GB, output=16MB (printed), scratch=256MB (files together), file=64MB (one file); the whole submission: "
+    "total-cpu=600; wall-factor=10: after so many times cpu on the clock, the machine is too busy to grade."
+)
+
+
 @click.command(short_help="Grade notebooks, .py files and folders.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
 @click.option(
@@ -22,7 +29,7 @@ ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130
     help="Folder for the results. Run again with the same folder to go on after an interruption.",
 )
 @click.option("--jobs", type=click.IntRange(1), help="How many submissions at a time; by default one for each core.")
-@click.option("--limits", "limits_text", metavar="LIMITS", help="What one exercise may use, as cpu=30,memory=2GB.")
+@click.option("--limits", "limits_text", metavar="LIMITS", help=LIMITS_HELP)
 @click.option(
     "--seed",
     "asked_seed",

@@ -4,7 +4,7 @@ from jaxguide.course import verdict
 from jaxguide.course.answer import Answer
 from jaxguide.course.draw import DEFAULT_SEED, Draw
 from jaxguide.course.exercise import Check, Exercise
-from jaxguide.course.run_check import error_sentence, run_check
+from jaxguide.course.run_check import error_sentence, error_verdict, run_check
 from jaxguide.course.values import ArrayData, Data, Unsupported, describe_type, show, to_data
 from jaxguide.course.verdict import STAGES, AnswerGone, CheckResult, ExerciseResult, Kind, StudentError, Verdict
 from jaxguide.text import _
@@ -207,7 +207,7 @@ def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResul
     try:
         guess = answer()
     except StudentError as failure:
-        outcome.verdict, outcome.note = Verdict.ERROR, error_sentence(failure)
+        outcome.verdict, outcome.note = error_verdict(failure), error_sentence(failure)
         return outcome
     except AnswerGone as gone:
         outcome.verdict, outcome.note = gone.verdict, gone.note

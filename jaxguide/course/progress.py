@@ -87,7 +87,7 @@ class Progress:
             result: the outcome.
             attempt: what tells this piece of code from another.
         """
-        if result.verdict is Verdict.NOT_ATTEMPTED:
+        if result.verdict in (Verdict.NOT_ATTEMPTED, Verdict.NO_SUCH_FUNCTION):
             return
         done, passed = self.of(result.name), result.verdict is Verdict.PASSED
         now_s = round(time.time())

@@ -1,6 +1,7 @@
 """Run one check on one answer and write down what came of it."""
 
 import inspect
+import re
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +35,7 @@ def run_check(
         result.message, result.got, result.expected = failure.message, failure.got, failure.expected
         _name_misconceptions(result, check, exercise, failure.misconception)
     except StudentError as failure:
-        result.verdict = Verdict.ERROR
+        result.verdict = error_verdict(failure)
         is_stopped = failure.info.type_name == "KeyboardInterrupt"
         result.error = failure.info
         result.message = error_sentence(failure)
@@ -85,10 +86,19 @@ def _call(function: Callable[..., None], given: dict[str, Any]) -> None:
     function(**{name: given[name] for name in inspect.signature(function).parameters})
 
 
+def error_verdict(failure: StudentError) -> Verdict:
+    """Return what an exception of a student's code counts as."""
+    return Verdict.EXITED if failure.info.type_name == "SystemExit" else Verdict.ERROR
+
+
 def error_sentence(failure: StudentError) -> str:
     """Say what a student's code raised."""
     if failure.info.type_name == "SystemExit":
-        return _("Your code called sys.exit(), which ends the program. Return the value instead.")
+        # As Python does: what sys.exit() was given is the exit code if it is a number; nothing is 0, a text 1.
+        said = failure.info.message
+        code = "0" if said in ("", "None") else said if re.fullmatch(r"-?\d{1,10}", said) else "1"
+        message = _("Your code called sys.exit() (exit code {code}), which ends the program. Return the value instead.")
+        return message.format(code=code)
     if failure.info.type_name == "KeyboardInterrupt":
         return _("The check was stopped while your code ran.")
     if failure.info.type_name == "NotImplementedError" and not failure.info.message:

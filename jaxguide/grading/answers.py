@@ -12,7 +12,6 @@ from jaxguide.course.evaluate import Request, Step
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError
 from jaxguide.grading.remote import broken_reply
 from jaxguide.keys import KeyUse
-from jaxguide.text import _
 from jaxguide.tracing import Program
 
 Ask = Callable[[str, Request], dict[str, Any]]
@@ -38,10 +37,7 @@ class RemoteAnswer(Answer):
         if not isinstance(printed, str) or ("value" in reply) == ("error" in reply):
             raise broken_reply()
         if "error" in reply:
-            info = _checked(ErrorInfo, lambda: ErrorInfo.from_plain(reply["error"]))
-            if info.type_name == "SystemExit":
-                message = _("Your code called sys.exit(), which ends the program. Return the value instead.")
-                reply["error"] = dataclasses.replace(info, message=message).to_plain()
+            _checked(ErrorInfo, lambda: ErrorInfo.from_plain(reply["error"]))
         return reply
 
     def program(self, *args: Any, **kwargs: Any) -> Program:

@@ -1,5 +1,6 @@
 """Find the submissions in zip archives, as learning-management systems export them and as students pack them."""
 
+import collections
 import dataclasses
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -120,7 +121,23 @@ class _Listing:
             return [_Found(ArchivedEntry(self.path, self.path, self.owner, str(problem)))]
         if not found:
             found = [self._empty(self.path, self.owner)]
-        return found
+        return self._without_floods(found)
+
+    def _without_floods(self, found: list[_Found]) -> list[_Found]:
+        """Put one row in the place of all of one student's, where those are more than anybody hands in."""
+        counts = collections.Counter(row.entry.student for row in found if row.entry.student)
+        message = _("The archive holds {count} files of one student; at most {limit} are read.")
+        kept: list[_Found] = []
+        told: set[str] = set()
+        for row in found:
+            student = row.entry.student or ""
+            if counts[student] <= _OWN_FILES_LIMIT:
+                kept.append(row)
+            elif student not in told:
+                told.add(student)
+                problem = message.format(count=counts[student], limit=_OWN_FILES_LIMIT)
+                kept.append(_Found(ArchivedEntry(self.path, self.path, student, problem), row.id))
+        return kept
 
     def _empty(self, place: Path, student: str | None) -> _Found:
         problem = _("The archive holds no notebook (.ipynb) and no Python file (.py).")

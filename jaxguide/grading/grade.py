@@ -46,7 +46,7 @@ class GradeSettings:
 
     Args:
         seed: what every input derives from.
-        limits: what one exercise may use.
+        limits: what one exercise, and a submission in all, may use.
         all_or_nothing: no partial marks.
         hidden: whether hidden checks run.
         only: names of exercises; the others are left out.
@@ -225,19 +225,21 @@ class Grader:
         result.lessons = lessons_of(submission, self.course)
         if not result.lessons:
             raise UnreadableSubmission(_no_exercise(submission))
+        spent_s = 0.0
         for topic in result.lessons:
-            self._grade_lesson(submission, self.course.books[topic], result)
+            spent_s = self._grade_lesson(submission, self.course.books[topic], result, spent_s)
         result.repairs = list(dict.fromkeys(result.repairs))
         result.score = round(sum(one.score for one in result.results), 4)
         result.points = sum(one.points for one in result.results)
 
-    def _grade_lesson(self, submission: Submission, book: Book, result: SubmissionResult) -> None:
+    def _grade_lesson(self, submission: Submission, book: Book, result: SubmissionResult, spent_s: float) -> float:
+        """Grade one lesson of a submission that has spent so much on others; return what it has spent then."""
         only = self.settings.only
         judgings = [self._judging(e) for e in book.exercises if only is None or e.name in only]
         not_graded: dict[str, str] = {}
         around = dataclasses.replace(self._surroundings, programs=self._programs(book.topic))
         plan = make_plan(submission, book, self.course)
-        with Session(plan, [one.exercise.name for one in judgings], around) as session:
+        with Session(plan, [one.exercise.name for one in judgings], around, spent_s) as session:
             try:
                 session.define()
             except NotGraded as why:
@@ -270,6 +272,7 @@ class Grader:
             outcome = self._judging(judging.exercise).end()
             result.results.append(dataclasses.replace(outcome, verdict=Verdict.NOT_CHECKED, note=why_not))
         result.not_graded.update(not_graded)
+        return session.spent_s
 
     def _judging(self, exercise: Exercise) -> Judging:
         reference = None

@@ -1,4 +1,4 @@
-"""Read limits from the text that an instructor writes: 'cpu=10,memory=1.5GB'."""
+"""Read limits from the text that an instructor writes, 'cpu=10,memory=1.5GB', and write them so."""
 
 import dataclasses
 import re
@@ -19,7 +19,7 @@ class LimitsError(ValueError):
 def parse_limits(text: str) -> Limits:
     """Return the limits that a text names; those that it does not name are as always.
 
-    The names are those of the fields of `Limits` without their units.
+    The names are those of the fields of `Limits` without their units, with hyphens.
 
     Args:
         text: such as 'cpu=10, idle=20s, memory=1.5GB'. Times are in seconds or `min`, sizes in bytes, KB, MB or GB.
@@ -31,10 +31,11 @@ def parse_limits(text: str) -> Limits:
     >>> limits.cpu_s, limits.memory_bytes // 2**20, limits.idle_s == Limits().idle_s
     (10.0, 1536, True)
     """
-    fields = {_short(field.name): field.name for field in dataclasses.fields(Limits)}
+    fields = {_name(field.name): field.name for field in dataclasses.fields(Limits)}
     found: dict[str, float] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _equals, value = (half.strip() for half in part.partition("="))
+        name = name.replace("_", "-")
         if name not in fields:
             said = _("There is no limit `{name}`.").format(name=name) + did_you_mean(name, list(fields))
             hint = _("Limits are written as `cpu=10,memory=1.5GB`; there are {names}.")
@@ -43,8 +44,22 @@ def parse_limits(text: str) -> Limits:
     return Limits(**found)  # type: ignore[arg-type]
 
 
-def _short(field: str) -> str:
-    return field.removesuffix("_s").removesuffix("_bytes")
+def write_limits(limits: Limits) -> str:
+    """Write limits as `parse_limits` reads them, '' where they are as always.
+
+    >>> write_limits(Limits(cpu_s=2.5, memory_bytes=2**30))
+    'cpu=2.5,memory=1073741824'
+    """
+    said = []
+    for field in dataclasses.fields(Limits):
+        value = getattr(limits, field.name)
+        if value != field.default:
+            said.append(f"{_name(field.name)}={value:.12g}")
+    return ",".join(said)
+
+
+def _name(field: str) -> str:
+    return field.removesuffix("_s").removesuffix("_bytes").replace("_", "-")
 
 
 def _value(name: str, text: str, field: str) -> float:

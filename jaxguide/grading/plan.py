@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import difflib
 from collections.abc import Iterable
 
 from jaxguide.course.book import Book
@@ -12,6 +13,8 @@ from jaxguide.course.slices import bound_names, global_names
 from jaxguide.course.verdict import AnswerGone, StudentError, Verdict
 from jaxguide.grading.submission import Submission, SubmittedCell
 from jaxguide.text import _
+
+_CLOSE = 0.8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Plan:
     Args:
         setup: the book's code that runs first.
         cells: what runs then, in the file's order.
-        broken: what asking for an exercise ends in whose definition is no Python or was rejected.
+        broken: what asking for an exercise ends in whose definition is no Python, was rejected or is missing.
         repairs: what was left out or mended, for the report.
     """
 
@@ -75,9 +78,30 @@ def make_plan(submission: Submission, book: Book, course: Course) -> Plan:
         elif cell.tree is not None and cell.tree.body and _essence(cell.source) not in printed:
             plan.cells.append(PlannedCell(cell, frozenset(_starters(cell.tree, exercises))))
             reads |= _reads(cell.source)
+    for name, sentence in _missing(submission, book).items():
+        plan.broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, sentence)
     # Functions that checks send by name are among the book's names.
     plan.setup = book.setup_source({*reads, *book.exercise_setup_names()})
     return plan
+
+
+def _missing(submission: Submission, book: Book) -> dict[str, str]:
+    """Say of each exercise whose function is nowhere, but was meant to be there: it was renamed, or its cell is gone.
+
+    A file that answers some exercises and is not the lesson's own has not attempted the others.
+    """
+    defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
+    is_lesson = book.topic in submission.topics()
+    missing = {}
+    for name in sorted(book.exercise_names - defined):
+        close = difflib.get_close_matches(name, sorted(defined - book.exercise_names), n=1, cutoff=_CLOSE)
+        if close:
+            message = _("There is no function `{name}` in your file, but `{other}`. Give it the exercise's name.")
+            missing[name] = message.format(name=name, other=close[0])
+        elif is_lesson:
+            message = _("There is no function `{name}` in your file. Was its cell deleted, or the function renamed?")
+            missing[name] = message.format(name=name)
+    return missing
 
 
 def _reads(source: str) -> frozenset[str]:

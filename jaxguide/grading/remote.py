@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import queue
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -18,15 +17,23 @@ import psutil
 
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
 from jaxguide.grading import wire
+from jaxguide.grading.endings import all_spent, scratch_full, too_much_output
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
+from jaxguide.grading.isolation.tier import MOUNT_NAMESPACE
 from jaxguide.grading.programs import Programs
+from jaxguide.grading.scratch import remove_scratch
+from jaxguide.grading.scratch_watch import ScratchWatch
 from jaxguide.grading.usage import Limits, ProcessTree
 from jaxguide.grading.zygote import Forked, Spawn, default_spawn, new_token
 from jaxguide.text import _
 
 _START_LIMIT_S = 300.0
+# On a busy machine a process takes its time to end, after it has closed the line.
+_END_LIMIT_S = 30.0
 _FIRST_POLL_S, _LAST_POLL_S = 0.02, 0.2
 _CPU_BACKSTOP_FACTOR = 100
+# What native code, JAX and Python say last. Where nothing is left to say it with, the worker ends in a traceback.
+_MEMORY_WORDS = ("bad_alloc", "resource_exhausted", "out of memory", "cannot allocate", "memoryerror")
 
 
 class GraderError(NotJudged):
@@ -68,6 +75,12 @@ class WorkerProcess:
         self.is_alive = True
         self._scratch = Path(tempfile.mkdtemp(prefix="jaxguide-worker-"))
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
+        # A scratch that is a file system of the worker's own is out of sight, and bounded.
+        is_seen = not self.tier.uses(MOUNT_NAMESPACE)
+        output = os.fstat(self._output.fileno()).st_ino
+        self._watch = ScratchWatch(self._scratch, self.limits.scratch_bytes, output) if is_seen else None
+        self._spent_before_s: float | None = None
+        self._started_cpu_s = 0.0
         token = new_token()
         try:
             self._process = (spawn or default_spawn())(self._scratch, token, self._output)
@@ -99,7 +112,9 @@ class WorkerProcess:
             "scratch": str(self._scratch),
             "tier": self.tier.to_plain(),
             "memory_bytes": self.limits.memory_bytes,
-            "file_bytes": self.limits.file_bytes,
+            # Printing too much must be seen as such, not fail before.
+            "file_bytes": max(self.limits.file_bytes, self.limits.output_bytes + 2**20),
+            "scratch_bytes": self.limits.scratch_bytes,
             "cpu_s": int(self.limits.cpu_s * _CPU_BACKSTOP_FACTOR) + 60,
         }
 
@@ -107,6 +122,11 @@ class WorkerProcess:
     def total_cpu_s(self) -> float:
         """Processor time used so far; of a worker that was ended, until its end."""
         return self._tree.total_cpu_s
+
+    @property
+    def spent_s(self) -> float:
+        """Processor time used so far since `start_submission`."""
+        return 0.0 if self._spent_before_s is None else self._tree.total_cpu_s - self._started_cpu_s
 
     @property
     def peak_bytes(self) -> int:
@@ -118,9 +138,17 @@ class WorkerProcess:
         """What runs of it now, the supervisor first."""
         return self._tree.processes()
 
+    def start_submission(self, spent_s: float) -> None:
+        """Count the limit of a submission from now, of which so much is spent."""
+        self._tree.start()
+        self._spent_before_s, self._started_cpu_s = spent_s, self._tree.total_cpu_s
+
     def start_exercise(self) -> None:
         """Count the limits from now."""
         self._tree.start()
+        # The worker's place in the file is this one's.
+        os.lseek(self._output.fileno(), 0, os.SEEK_SET)
+        os.ftruncate(self._output.fileno(), 0)
 
     def request(self, operation: str, **fields: Any) -> dict[str, Any]:
         """Send one request and return the reply.
@@ -137,6 +165,7 @@ class WorkerProcess:
             reply = self._wait(None)
             if reply.get("id") != self._count:
                 raise wire.WireError("the reply is to another request")
+            self._check_written(at_once=True)
         except wire.WireError:
             self.kill()
             raise broken_reply() from None
@@ -200,14 +229,23 @@ class WorkerProcess:
         if used.cpu_s > limits.cpu_s:
             message = _("Your code was stopped after {limit:g} seconds of computing. Is there a loop that never ends?")
             raise AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.cpu_s))
+        if self._spent_before_s is not None and self._spent_before_s + self.spent_s > limits.total_cpu_s:
+            raise all_spent(limits)
         if used.idle_s > limits.idle_s:
             message = _("Your code was stopped after {limit:g} seconds of waiting. Does it sleep, or wait for input?")
             raise AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.idle_s))
         if used.memory_bytes > limits.memory_bytes:
             raise out_of_memory(limits)
+        self._check_written()
         if used.wall_s > limits.wall_s:
             message = _("Not graded: the machine is too busy; code had to wait for {wall:.0f} s.")
             raise NotGraded(message.format(wall=used.wall_s))
+
+    def _check_written(self, at_once: bool = False) -> None:
+        if os.fstat(self._output.fileno()).st_size > self.limits.output_bytes:
+            raise too_much_output(self.limits)
+        if self._watch is not None and self._watch.is_full(self._tree.pids(), at_once):
+            raise scratch_full(self.limits)
 
     def _ended(self) -> AnswerGone:
         """Say how the process ended.
@@ -217,22 +255,22 @@ class WorkerProcess:
         """
         code = None
         with contextlib.suppress(subprocess.TimeoutExpired):
-            code = self._process.wait(timeout=2)
+            code = self._process.wait(timeout=_END_LIMIT_S)
         if isinstance(self._process, Forked) and not self._process.zygote.is_alive:
             raise NotGraded(_("Not graded: the process that starts workers has ended."))
         if code is None:
-            return AnswerGone(Verdict.DIED, _("Your code closed the line to the grader."))
+            return AnswerGone(Verdict.BROKEN_REPLY, _("Your code closed the line to the grader."))
         said = self._last_output().lower()
+        if code != 0 and any(words in said for words in _MEMORY_WORDS):
+            return out_of_memory(self.limits)
         if code < 0:
-            if any(words in said for words in ("bad_alloc", "resource_exhausted", "out of memory", "cannot allocate")):
-                return out_of_memory(self.limits)
             name = signal.Signals(-code).name if -code in list(signal.Signals) else str(-code)
             message = _("Your code made the Python process crash (signal {name}).")
             if name == "SIGKILL":
                 message = _("Your code's Python process was killed (signal {name}).")
             return AnswerGone(Verdict.DIED, message.format(name=name))
         message = _("Your code ended the Python process (exit code {code}), so no result came back.")
-        return AnswerGone(Verdict.DIED, message.format(code=code))
+        return AnswerGone(Verdict.EXITED, message.format(code=code))
 
     def _last_output(self) -> str:
         with contextlib.suppress(OSError, ValueError):
@@ -259,9 +297,7 @@ class WorkerProcess:
 
     def _clean(self) -> None:
         self._output.close()
-        with contextlib.suppress(OSError):
-            self._scratch.chmod(0o700)
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        remove_scratch(self._scratch)
 
 
 def out_of_memory(limits: Limits) -> AnswerGone:
@@ -273,7 +309,7 @@ def out_of_memory(limits: Limits) -> AnswerGone:
 def broken_reply() -> AnswerGone:
     """Return the end of code that disturbed the line to the grader."""
     message = _("Your code wrote to the grader's own line, so that the reply could not be read.")
-    return AnswerGone(Verdict.DIED, message)
+    return AnswerGone(Verdict.BROKEN_REPLY, message)
 
 
 def _read(pipe: IO[bytes], size: int) -> bytes:

@@ -1,6 +1,7 @@
 """One submission in its workers: define its cells, answer questions, and start again when a worker is gone."""
 
 import dataclasses
+import errno
 import functools
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from jaxguide.course.answer import Answer
 from jaxguide.course.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.answers import BrokenAnswer, RemoteAnswer
+from jaxguide.grading.endings import all_spent, scratch_full
 from jaxguide.grading.isolation import Tier
 from jaxguide.grading.plan import Plan, PlannedCell
 from jaxguide.grading.programs import Programs
@@ -47,7 +49,8 @@ class Session:
     has the cells that define each exercise, of which the last counts.
     """
 
-    def __init__(self, plan: Plan, names: Sequence[str], surroundings: Surroundings):
+    def __init__(self, plan: Plan, names: Sequence[str], surroundings: Surroundings, spent_s: float = 0.0):
+        self._spent_before_s = spent_s
         self.plan = plan
         self.names = list(names)
         self.limits = surroundings.limits
@@ -61,6 +64,7 @@ class Session:
         self.lost: dict[int, AnswerGone] = {}
         self.raised: dict[int, ErrorInfo] = {}
         self.definitions: dict[str, list[PlannedCell]] = {}
+        self._values: dict[str, str] = {}
 
     def __enter__(self) -> "Session":
         return self
@@ -73,6 +77,11 @@ class Session:
     def cpu_s(self) -> float:
         """Processor time of all workers so far."""
         return sum(worker.total_cpu_s for worker in self._workers)
+
+    @property
+    def spent_s(self) -> float:
+        """Processor time of the submission's own code so far, in lessons before this one too."""
+        return self._spent_before_s + sum(worker.spent_s for worker in self._workers)
 
     @property
     def peak_bytes(self) -> int:
@@ -101,6 +110,8 @@ class Session:
     def answer(self, name: str) -> Answer | None:
         """Return the answer that counts for an exercise, or None where it was not attempted."""
         if name in self.definitions:
+            if self._is_spent:
+                return BrokenAnswer(name, all_spent(self.limits))
             if self._worker is None or not self._worker.is_alive:
                 self._run_cells()
             self._gone = None
@@ -120,7 +131,11 @@ class Session:
                     return BrokenAnswer(name, StudentError(self.raised[cell.number]))
         if name in self.plan.broken:
             return BrokenAnswer(name, self.plan.broken[name])
-        return None
+        return BrokenAnswer(name, _no_function(name, self._values[name])) if name in self._values else None
+
+    @property
+    def _is_spent(self) -> bool:
+        return self.spent_s > self.limits.total_cpu_s
 
     def _run_cells(self) -> None:
         """Run all cells in a new worker, and again in another without the one that ended it."""
@@ -135,6 +150,9 @@ class Session:
                 except AnswerGone as gone:
                     worker.kill()
                     self._lose(planned, gone)
+                    if self._is_spent:
+                        self._lose_after(planned, all_spent(self.limits))
+                        return
                     break
             else:
                 return
@@ -144,13 +162,17 @@ class Session:
         if len(self.lost) < _LOST_CELLS_LIMIT:
             return
         note = _("Not run, since {count} cells before it ended the process.").format(count=_LOST_CELLS_LIMIT)
+        self._lose_after(planned, AnswerGone(Verdict.DIED, note))
+
+    def _lose_after(self, planned: PlannedCell, gone: AnswerGone) -> None:
         for later in self.plan.cells:
             if later.cell.number > planned.cell.number:
-                self.lost.setdefault(later.cell.number, AnswerGone(Verdict.DIED, note))
+                self.lost.setdefault(later.cell.number, gone)
 
     def _start(self) -> WorkerProcess:
         around = self._surroundings
         start = functools.partial(WorkerProcess, around.hidden, around.limits, around.tier, around.programs)
+        spent_s = self.spent_s
         self._worker = worker = around.running.start(start)
         self._workers.append(worker)
         self.tier, self.versions = worker.tier, worker.versions
@@ -162,6 +184,7 @@ class Session:
             worker.kill()
             what = f"{failed['type_name']}: {failed['message']}"
             raise NotGraded(_("The lesson's own setup failed in a worker: {what}").format(what=what))
+        worker.start_submission(spent_s)
         return worker
 
     def _run_cell(self, worker: WorkerProcess, planned: PlannedCell) -> None:
@@ -181,6 +204,8 @@ class Session:
             if name in self.names and name not in planned.starters:
                 self.definitions.setdefault(name, []).append(planned)
         for name in values:
+            if name in self.names:
+                self._values[name] = cell.label
             message = _("{label}: sets `{name}` to a value, not a function; the function before it counts.")
             self._note(message.format(label=cell.label, name=name[:100]))
 
@@ -201,11 +226,26 @@ class Session:
             self._worker.kill()
             self._gone = out_of_memory(self.limits)
             raise self._gone
+        if _is_out_of_space(reply):
+            self._worker.kill()
+            self._gone = scratch_full(self.limits)
+            raise self._gone
         return reply
+
+
+def _no_function(name: str, label: str) -> AnswerGone:
+    message = _("`{name}` is no function: {label} sets it to a value. Define it with `def {name}(...)`.")
+    return AnswerGone(Verdict.NO_SUCH_FUNCTION, message.format(name=name, label=label))
 
 
 def _are_names(value: Any) -> bool:
     return type(value) is list and all(isinstance(name, str) for name in value)
+
+
+def _is_out_of_space(reply: dict[str, Any]) -> bool:
+    error = reply.get("error")
+    said = error.get("message") if isinstance(error, dict) else None
+    return isinstance(said, str) and said.startswith(f"[Errno {errno.ENOSPC}]")
 
 
 def _is_out_of_memory(reply: dict[str, Any]) -> bool:

@@ -17,19 +17,25 @@ _LINUX = sys.platform.startswith("linux")
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What one exercise may use.
+    """What one exercise may use, and a submission in all.
 
     Args:
         cpu_s: processor time; it decides.
+        total_cpu_s: processor time of all that a submission's own code does.
         idle_s: time in which the code neither computes nor wants to, only waits.
         memory_bytes: beyond what JAX itself needs.
-        file_bytes: the largest file, and the most of native output.
+        output_bytes: what may be printed, by Python or past it.
+        scratch_bytes: what the files may hold together that it writes.
+        file_bytes: the largest of these files.
         wall_factor: after so many times `cpu_s` on the clock the machine counts as too busy to grade, nobody as slow.
     """
 
     cpu_s: float = 30.0
     idle_s: float = 60.0
+    total_cpu_s: float = 600.0
     memory_bytes: int = 2 * 2**30
+    output_bytes: int = 16 * 2**20
+    scratch_bytes: int = 256 * 2**20
     file_bytes: int = 64 * 2**20
     wall_factor: float = 10.0
 
@@ -90,6 +96,10 @@ class ProcessTree:
         self._cpu_last, self._wall_last = max(cpu_s, self._cpu_last), now
         more = max(0, memory - self._memory_start)
         return Usage(max(0.0, cpu_s - self._cpu_start), self._idle_s, now - self._wall_start, more)
+
+    def pids(self) -> list[int]:
+        """Return the numbers of the processes that there are now."""
+        return [process.pid for process in self.processes()]
 
     def processes(self) -> list[psutil.Process]:
         """Return the root and all below it, none where the root has ended."""

@@ -85,8 +85,9 @@ def _start_jax() -> None:
     import jax
     import numpy
 
-    import jaxguide.course.evaluate  # noqa: F401  (before the limits, with all that it imports)
+    from jaxguide.course.evaluate import Printed  # before the limits, with all that it imports
 
+    Printed.spill = _spill
     jax.block_until_ready(jax.jit(lambda x: x + x)(numpy.float32(1)))
 
 
@@ -96,6 +97,14 @@ def _later_threads_bytes() -> int:
     To start them here would cost each worker 0.13 s. On 2 cores they are 4 of 11 MB (jaxlib 0.10.2 to 0.12.0.1).
     """
     return 32 * 2**20 * (os.cpu_count() or 1)
+
+
+def _spill(text: str) -> None:
+    """Write what is printed and not kept where native output goes, whose size the grader watches."""
+    rest = memoryview(text.encode("utf-8", "replace"))
+    with contextlib.suppress(OSError):  # more than a file may hold, or closed by the submission
+        while rest:
+            rest = rest[os.write(2, rest) :]
 
 
 def _versions() -> dict[str, str]:

@@ -76,11 +76,12 @@ def test_an_exception_is_told_with_the_students_line(double: Exercise) -> None:
     assert "AttributeError" in failure.message
 
 
-def test_sys_exit_is_the_students_error_not_the_end(double: Exercise) -> None:
-    result = _judge(double, lambda x: (_ for _ in ()).throw(SystemExit(0)))
-    assert result.verdict is Verdict.ERROR
+@pytest.mark.parametrize(("given", "code"), [((), "0"), ((3,), "3"), ((None,), "0"), (("no more",), "1")])
+def test_sys_exit_ends_the_check_and_not_the_program(double: Exercise, given: tuple[Any, ...], code: str) -> None:
+    result = _judge(double, lambda x: (_ for _ in ()).throw(SystemExit(*given)))
+    assert result.verdict is Verdict.EXITED
     assert result.first_failure is not None
-    assert "sys.exit()" in result.first_failure.message
+    assert f"sys.exit() (exit code {code})" in result.first_failure.message
 
 
 def test_warnings_and_stderr_never_change_a_mark(double: Exercise) -> None:

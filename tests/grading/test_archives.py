@@ -238,6 +238,15 @@ def test_one_students_thousand_files_are_one_row_and_cost_no_other(tmp_path: Pat
     assert good.read() == CODE
 
 
+def test_one_students_own_archive_of_many_files_is_one_row_too(tmp_path: Path) -> None:
+    (tmp_path / "ada.zip").write_bytes(zip_bytes((f"{n}.py", b"x") for n in range(201)))
+    (tmp_path / "bob.zip").write_bytes(zip_bytes((f"{n}.py", CODE) for n in range(200)))
+    bad, *good = expand(find_archives([tmp_path]))
+    assert why_not(bad) == "The archive holds 201 files of one student; at most 200 are read."
+    assert (bad.student, bad.path.name) == ("ada", "ada.zip")
+    assert [row.student for row in good] == ["bob"] * 200
+
+
 def test_an_archive_of_too_many_files_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zipped, "MEMBERS_LIMIT", 10)
     row = only(expanded(tmp_path, *((f"{n}.py", b"x") for n in range(11))))

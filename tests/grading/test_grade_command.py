@@ -17,8 +17,9 @@ from small_course import ANSWERS
 from jaxguide.cli import main
 from jaxguide.course.library import Course
 from jaxguide.grading import zygote
-from jaxguide.grading.limits_text import LimitsError, parse_limits
+from jaxguide.grading.limits_text import LimitsError, parse_limits, write_limits
 from jaxguide.grading.store import Store
+from jaxguide.grading.usage import Limits
 
 RIGHT, WRONG = ANSWERS["double"], "def double(x):\n    return x\n"
 
@@ -227,8 +228,21 @@ def test_a_terminal_shows_progress_and_a_pipe_does_not(arguments: Callable[..., 
     assert b"1 failed" in shown
 
 
+def test_every_limit_stands_in_the_help() -> None:
+    said = CliRunner().invoke(main, ["grade", "--help"]).stdout
+    names = [one.split("=")[0] for one in write_limits(Limits(*range(1, 9))).split(",")]
+    assert len(names) == 8
+    assert [name for name in names if f"{name}=" not in said] == []
+
+
 def test_limits_are_read_with_their_units() -> None:
     limits = parse_limits("cpu=90s, idle=2min ,memory=512MB")
     assert (limits.cpu_s, limits.idle_s, limits.memory_bytes) == (90, 120, 512 * 2**20)
+    limits = parse_limits("output=1MB, scratch=2GB, total-cpu=5min, wall_factor=3")
+    assert (limits.output_bytes, limits.scratch_bytes, limits.total_cpu_s, limits.wall_factor) == (
+        *(2**20, 2**31, 300, 3),
+    )
+    with pytest.raises(LimitsError, match=r"There is no limit `cpus`.*there are cpu, idle, total-cpu, memory, output"):
+        parse_limits("cpus=2")
     with pytest.raises(LimitsError, match=r"a number above 0 with one of the units s, min; this is `2GB`"):
         parse_limits("cpu=2GB")

@@ -80,12 +80,12 @@ def test_four_that_end_everything_leave_the_fifth_its_mark(course: Course, noteb
     double, triple, quadruple, quintuple, slope, _pair = result.results
     assert double.verdict == "out of time"
     assert "2 seconds of computing" in double.checks[0].message
-    assert triple.verdict == "died"
+    assert triple.verdict == "exited"
     assert "exit code 0" in triple.checks[0].message
-    assert quadruple.verdict == "error"
+    assert quadruple.verdict == "exited"
     assert quadruple.checks[0].error is not None
     assert quadruple.checks[0].error.type_name == "SystemExit"
-    assert "sys.exit()" in quadruple.checks[0].message
+    assert "sys.exit() (exit code 0)" in quadruple.checks[0].message
     assert quintuple.verdict == "out of memory"
     assert "2 GB" in quintuple.checks[0].message
     assert slope.verdict == "passed"
@@ -108,7 +108,7 @@ def test_cells_that_end_the_process_are_left_out(course: Course, notebook: Noteb
         *without("double", "triple"),
     )
     result = one(course, path, quick)
-    assert [r.verdict.value for r in result.results] == ["passed", "died", *["passed"] * 4]
+    assert [r.verdict.value for r in result.results] == ["passed", "exited", *["passed"] * 4]
     said = "\n".join(result.repairs)
     assert "code cell 2: left out. Your code was stopped after 2 seconds of computing." in said
     assert "code cell 3: left out. Your code ended the Python process (exit code 3)" in said
@@ -136,12 +136,12 @@ ENDS = {
         ("os.kill(os.getpid(), 9)", "died", "SIGKILL"),
         ("ctypes.string_at(0)", "died", "SIGSEGV"),
         ("os.abort()", "died", "SIGABRT"),
-        ("while True: print('spam' * 1000)", "out of time", "of computing"),
+        ("while True: print('spam' * 1000)", "too much output", "more than 16 MB"),
     ],
     "descriptors": [
-        ("os.closerange(3, 300)", "died", ""),
-        ("write_everywhere(b'garbage' * 10)", "died", "own line"),
-        ("write_everywhere(b'JGW1' + b'\\xff' * 40)", "died", "own line"),
+        ("os.closerange(3, 300)", "exited", ""),
+        ("write_everywhere(b'garbage' * 10)", "broken reply", "own line"),
+        ("write_everywhere(b'JGW1' + b'\\xff' * 40)", "broken reply", "own line"),
         ("def f(n): return f(n + 1)\nf(0)", "error", "recursion"),
     ],
     "errors": [
@@ -239,7 +239,7 @@ def double(x): return 2 * x
 def triple(x): return 3 * x
 """
     (result,) = grade([notebook(forge)], course, limits=quick, only={"double", "triple"})
-    assert [r.verdict.value for r in result.results] == ["failed", "died"]
+    assert [r.verdict.value for r in result.results] == ["failed", "broken reply"]
 
 
 def test_values_of_another_form_than_a_check_expects_are_a_failure(course: Course, notebook: Notebook) -> None:

@@ -141,6 +141,10 @@ def outlive_its_parent(_bait: Bait) -> None:
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, 0)
 
 
+def hide_what_it_holds_open(_bait: Bait) -> None:
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+
+
 def keep_a_key(_bait: Bait) -> None:
     syscalls.call("add_key", b"user", b"jaxguide", b"x", 1, -3)
 
@@ -260,7 +264,7 @@ MUST_FAIL: dict[str, tuple[Callable[[Bait], None], ...]] = {
         *(fork, start_a_program, open_a_socket, open_a_local_socket, connect_on_the_machine, trace_a_process),
         *(read_a_process, signal_the_prober, signal_its_group, limit_the_prober, be_told_by_signal),
         *(outlive_its_parent, keep_a_key, set_up_io_uring, load_bpf, watch_page_faults, watch_performance),
-        *(make_memory_files, make_a_namespace, enter_a_namespace, ask_for_mounts),
+        *(hide_what_it_holds_open, make_memory_files, make_a_namespace, enter_a_namespace, ask_for_mounts),
     ),
 }
 

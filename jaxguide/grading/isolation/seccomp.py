@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from jaxguide.grading.isolation.syscalls import (
     NUMBERS,
+    PR_SET_DUMPABLE,
     PR_SET_NO_NEW_PRIVS,
     PR_SET_PDEATHSIG,
     call,
@@ -126,8 +127,8 @@ def _rules(own_pid: int) -> dict[str, list[bytes]]:
         "sendto": nobody_named,
         "fcntl": _if_argument(1, (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX), allowed=False),
         "ioctl": _if_argument(1, (_FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX), allowed=False),
-        # Who takes this off outlives the grader.
-        "prctl": _if_argument(0, (PR_SET_PDEATHSIG,), allowed=False),
+        # Who takes the first off outlives the grader, and the second hides open files from it.
+        "prctl": _if_argument(0, (PR_SET_PDEATHSIG, PR_SET_DUMPABLE), allowed=False),
     }
 
 

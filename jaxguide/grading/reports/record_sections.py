@@ -1,6 +1,5 @@
 """The part of the instructor's report that is for the record: names, how far to trust it, how to run it again."""
 
-import dataclasses
 import shlex
 from collections.abc import Iterable, Iterator
 
@@ -8,13 +7,13 @@ from jaxguide.course.card import clean
 from jaxguide.course.verdict import Kind
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.isolation.tier import MEDIUM, PROCESS, STRONG
+from jaxguide.grading.limits_text import write_limits
 from jaxguide.grading.reports.document import feedback_stems
 from jaxguide.grading.reports.insight import checks_of
 from jaxguide.grading.reports.marks import Row, columns_of
 from jaxguide.grading.reports.page import prose, table, text
 from jaxguide.grading.reports.sheet import file_names, points_cell
 from jaxguide.grading.result import State, SubmissionResult
-from jaxguide.grading.usage import Limits
 from jaxguide.text import _, plural
 
 # What becomes of a cell with nothing to tell of it.
@@ -223,22 +222,8 @@ def reproduce(batch: BatchResult, one: SubmissionResult | None = None) -> str:
     failed = next((r.name for r in one.results if r.first_failure), "") if one else "EXERCISE"
     words += ["--only", clean(failed, 100)] if failed else []
     words += ["--all-or-nothing"] if batch.all_or_nothing else []
-    words += ["--limits", limits] if (limits := limits_option(batch.limits)) else []
+    words += ["--limits", limits] if (limits := write_limits(batch.limits)) else []
     return shlex.join([*words, "--out", "again"])
-
-
-def limits_option(limits: Limits) -> str:
-    """Write limits as `--limits` takes them, '' where they are as always.
-
-    >>> limits_option(Limits(cpu_s=2.5, memory_bytes=2**30))
-    'cpu=2.5,memory=1073741824'
-    """
-    said = []
-    for field in dataclasses.fields(Limits):
-        value = getattr(limits, field.name)
-        if value != field.default:
-            said.append(f"{field.name.removesuffix('_s').removesuffix('_bytes')}={value:.12g}")
-    return ",".join(said)
 
 
 def count_line(batch: BatchResult, rows: list[Row]) -> str:

@@ -65,6 +65,7 @@ GAPS = [
     (("seccomp",), "open_a_socket"),
     (("seccomp",), "make_memory_files"),
     (("seccomp",), "outlive_its_parent"),
+    (("seccomp",), "hide_what_it_holds_open"),
     (("rlimits",), "open_many_files"),
     (("rlimits",), "take_much_memory"),
     (("rlimits", "mount namespace"), "fill_the_scratch"),

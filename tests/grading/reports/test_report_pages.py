@@ -9,14 +9,14 @@ from made_class import EVIL, EXERCISES, SECRET, exercise, made_class
 
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch import BatchResult
-from jaxguide.grading.limits_text import parse_limits
+from jaxguide.grading.limits_text import parse_limits, write_limits
 from jaxguide.grading.reports.feedback import feedback_html, feedback_text
 from jaxguide.grading.reports.insight import Group, distribution_of, rates_of
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.reports.misconceptions import misconceptions_of
 from jaxguide.grading.reports.overview import report_html
 from jaxguide.grading.reports.page import COLOURS
-from jaxguide.grading.reports.record_sections import limits_option, reproduce
+from jaxguide.grading.reports.record_sections import reproduce
 from jaxguide.grading.result import State
 from jaxguide.grading.usage import Limits
 
@@ -266,10 +266,10 @@ def test_the_report_says_how_to_run_one_submission_again() -> None:
 
 
 def test_the_command_asks_for_the_limits_that_were_set() -> None:
-    limits = Limits(cpu_s=0.5, idle_s=90, memory_bytes=3 * 2**29)
-    assert parse_limits(limits_option(limits)) == limits
+    limits = Limits(cpu_s=0.5, idle_s=90, total_cpu_s=7, memory_bytes=3 * 2**29, scratch_bytes=9)
+    assert parse_limits(write_limits(limits)) == limits
     batch = dataclasses.replace(made_class(), limits=limits)
-    assert f"--limits {limits_option(limits)}" in reproduce(batch)
+    assert f"--limits {write_limits(limits)}" in reproduce(batch)
     assert "--limits" not in reproduce(made_class())
 
 

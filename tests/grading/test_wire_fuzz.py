@@ -1,0 +1,153 @@
+"""Whatever becomes of a frame on its way, reading it gives data that can be written again, or a `WireError`."""
+
+import contextlib
+import copy
+import json
+import random
+from typing import Any
+
+import jax
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jaxguide.course.evaluate import Request, Step
+from jaxguide.course.values import ArrayData, FunctionName, NodeData, Unsupported, to_data
+from jaxguide.grading import wire
+from jaxguide.grading.wire import WireError, decode, encode
+
+QUICK, ALL = 2_000, 100_000
+_BYTES = b'[]",{}0123456789truefalsn-x.'
+_WORDS = [
+    *("i", "f", "c", "t", "l", "d", "D", "a", "k", "n", "F", "u", "S", "R", "", "Z", "\ud800", "x" * 300),
+    *("0x0", "-0x1", "0xffffffffffff", "0x" + "f" * 4000, "0x1p+0", "0x1p99999", "nan", "-inf", "1e5", "0x_1"),
+    *("float32", "bool", "object", "int4", "bfloat16", "float8_e4m3fn", "jax", "numpy", "threefry2x32", "rbg"),
+    *(None, True, False, 3, -1.5, 10**30, [], {}, {"a": []}, [[]]),
+]
+
+
+@pytest.fixture(scope="module")
+def samples() -> list[bytes]:
+    """Return frames that hold everything that may cross."""
+    key = to_data(jax.random.key(1))
+    arrays = [ArrayData(np.ones((2, 3), dtype), weak_type=False) for dtype in wire.DTYPES.values()]
+    request = Request((Step("grad", (("argnums", (0, 1)),)), Step("jit")), "value", (((1, key), {"x": 2.5}),))
+    values: list[Any] = [
+        {"id": 3, "value": (1, 2.5, 1j, [None, True, "text"], {1: "a", "b": 2, None: 3.0})},
+        {"id": 4, "op": "ask", "request": request},
+        {"value": key, "node": NodeData("Point", {"x": arrays[0], "y": None}, ("static", 3))},
+        {"values": arrays},
+        [np.dtype(ml_dtypes.bfloat16), FunctionName("loss"), Unsupported("set", "of 3"), -(10**40), float("nan")],
+    ]
+    return [encode(value) for value in values]
+
+
+def check(frame: bytes) -> bool:
+    """Read a frame, and write again what was read; return whether it could be read."""
+    try:
+        data = decode(frame)
+    except WireError:
+        return False
+    with contextlib.suppress(WireError):
+        encode(data)
+    return True
+
+
+def parts_of(frame: bytes) -> tuple[bytes, bytes]:
+    start = wire.PREFIX.size
+    size = wire.PREFIX.unpack(frame[:start])[1]
+    return frame[start : start + size], frame[start + size :]
+
+
+def framed(header: bytes, payload: bytes) -> bytes:
+    return wire.PREFIX.pack(wire.MAGIC, len(header), len(payload)) + header + payload
+
+
+def with_other_bytes(frame: bytes, chance: random.Random) -> bytes:
+    """Change, drop or add up to four bytes anywhere, or cut the frame off."""
+    changed = bytearray(frame)
+    for _change in range(chance.randint(1, 4)):
+        place = chance.randrange(len(changed))
+        action = chance.randrange(5)
+        if action == 0:
+            changed[place] = chance.randrange(256)
+        elif action == 1:
+            changed[place] = chance.choice(_BYTES)
+        elif action == 2 and len(changed) > 1:
+            del changed[place]
+        elif action == 3:
+            changed.insert(place, chance.randrange(256))
+        elif chance.random() < 0.1:
+            del changed[max(1, place) :]
+    return bytes(changed)
+
+
+def with_other_text(frame: bytes, chance: random.Random) -> bytes:
+    """Change bytes of the header, and announce its new size, so that reading comes further than to the size."""
+    header, payload = parts_of(frame)
+    header = with_other_bytes(header, chance)
+    return framed(header, payload if chance.random() < 0.9 else payload[: chance.randrange(len(payload) + 1)])
+
+
+def with_other_parts(frame: bytes, chance: random.Random) -> bytes:
+    """Replace, drop, double or exchange parts of the header's tree, which stays JSON."""
+    header, payload = parts_of(frame)
+    tree = json.loads(header)
+    for _change in range(chance.randint(1, 3)):
+        lists = [tree, *_lists_in(tree)]
+        inside = chance.choice(lists)
+        if not inside:
+            inside.append(chance.choice(_WORDS))
+            continue
+        place, action = chance.randrange(len(inside)), chance.randrange(5)
+        if action == 0:
+            inside[place] = copy.deepcopy(chance.choice(_WORDS))
+        elif action == 1:
+            del inside[place]
+        elif action == 2:
+            inside.insert(place, copy.deepcopy(inside[place]))
+        elif action == 3:
+            inside[place] = copy.deepcopy(chance.choice(lists))
+        else:
+            chance.shuffle(inside)
+    return framed(json.dumps(tree, ensure_ascii=True).encode("ascii"), payload)
+
+
+def _lists_in(tree: list[Any]) -> list[list[Any]]:
+    found = [child for child in tree if isinstance(child, list)]
+    return found + [below for child in found for below in _lists_in(child)]
+
+
+WAYS = (with_other_bytes, with_other_text, with_other_parts)
+
+
+@pytest.mark.parametrize("count", [QUICK, pytest.param(ALL, marks=pytest.mark.long)])
+def test_changed_frames_are_data_or_wire_errors(samples: list[bytes], count: int) -> None:
+    chance = random.Random(count)
+    read = [0] * len(WAYS)
+    for number in range(count):
+        way = number % len(WAYS)
+        read[way] += check(WAYS[way](chance.choice(samples), chance))
+    # Some of each sort are still messages: what is changed goes through the whole of the reader.
+    assert min(read) > count / 1000, read
+    assert max(read) < count / len(WAYS), read
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=200), st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1))
+def test_any_bytes_after_a_beginning_are_a_wire_error(rest: bytes, header_bytes: int, payload_bytes: int) -> None:
+    frame = wire.PREFIX.pack(wire.MAGIC, header_bytes, payload_bytes) + rest
+    # The empty message alone is too short to hold any value.
+    assert not check(frame) or len(rest) == header_bytes + payload_bytes
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_any_change_that_hypothesis_finds_gives_data_or_a_wire_error(samples: list[bytes], data: st.DataObject) -> None:
+    frame = bytearray(data.draw(st.sampled_from(samples)))
+    for _change in range(data.draw(st.integers(1, 5))):
+        start = data.draw(st.integers(0, len(frame)))
+        frame[start : start + data.draw(st.integers(0, 8))] = data.draw(st.binary(max_size=8))
+    check(bytes(frame))

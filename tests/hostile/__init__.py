@@ -1,0 +1,1 @@
+"""Submissions that mean harm, and what grading makes of them."""

@@ -1,0 +1,10 @@
+"""The table of hostile submissions: name, kind, file, and the verdicts that are right."""
+
+from hostile import ends, files, tricks
+from hostile.case import Case
+
+CASES: list[Case] = [
+    *(*ends.ENDS, *ends.NEVER_ENDS, *ends.EXHAUSTS, *ends.CRASHES, *ends.LINGERS, *ends.MISSING_FUNCTIONS),
+    *(*tricks.STEALS, *tricks.TAMPERS, *tricks.NETWORK),
+    *(*files.ARCHIVES, *files.NOTEBOOKS, *files.BREAKS_OUT),
+]

@@ -1,0 +1,236 @@
+"""Submissions that end their process, never end, exhaust something, crash or linger."""
+
+from hostile.case import DOUBLE, TOTAL, Case, at_start, in_call
+
+EXITED, DIED, ERROR, LATE, MEMORY = ("exited",), ("died",), ("error",), ("out of time",), ("out of memory",)
+TOO_MUCH, MISSING = ("too much output",), ("no such function",)
+HARMLESS = ("passed",)
+# A refused or failing call raises in the student's code; what was used up meanwhile may decide first.
+BOUNDED = ("error", "out of memory", "out of time", "too much output", "died")
+
+_CALLBACK = "jax.pure_callback({}, jax.ShapeDtypeStruct((), 'float32')).block_until_ready()"
+
+ENDS = [
+    Case("os-exit-zero", "ends the process", in_call("os._exit(0)"), EXITED, quick=True, says="(exit code 0)"),
+    Case("os-exit-in-a-cell", "ends the process", at_start("os._exit(3)", "os._exit(3)\n" + DOUBLE), EXITED),
+    Case("sys-exit", "ends the process", in_call("sys.exit(0)"), EXITED, says="sys.exit() (exit code 0)"),
+    Case("sys-exit-in-a-cell", "ends the process", at_start("", "sys.exit('enough')\n" + DOUBLE), EXITED),
+    Case("exit-of-a-subclass", "ends the process", in_call("raise type('Quit', (SystemExit,), {})(0)"), ERROR),
+    Case("keyboard-interrupt", "ends the process", in_call("raise KeyboardInterrupt"), ERROR),
+    Case(
+        "exit-in-a-thread",
+        "ends the process",
+        in_call("threading.Thread(target=os._exit, args=(0,)).start()\ntime.sleep(60)"),
+        EXITED,
+    ),
+    Case("exit-in-a-callback", "ends the process", in_call(_CALLBACK.format("lambda: os._exit(0)")), EXITED),
+    Case("another-program", "ends the process", in_call("os.execv('/bin/true', ['true'])"), ERROR),
+]
+
+NEVER_ENDS = [
+    Case("python-loop", "never ends", in_call("while True: pass"), LATE, quick=True, says="2 seconds of computing"),
+    Case("xla-while", "never ends", in_call("jax.lax.while_loop(lambda c: c > -1, lambda c: c * 0, 0)"), LATE),
+    Case("native-sleep-with-gil", "never ends", in_call("ctypes.PyDLL(None).sleep(1000)"), LATE, says="of waiting"),
+    Case(
+        "deadlock-in-a-callback",
+        "never ends",
+        in_call(f"lock = threading.Lock()\nlock.acquire()\n{_CALLBACK.format('lambda: lock.acquire() and 1.0')}"),
+        LATE,
+        says="of waiting",
+    ),
+    Case(
+        "ignored-signals",
+        "never ends",
+        in_call("""
+            for number in signal.valid_signals():
+                try: signal.signal(number, signal.SIG_IGN)
+                except OSError: pass
+            while True: pass
+        """),
+        LATE,
+    ),
+    Case(
+        "everything-caught",
+        "never ends",
+        in_call("""
+            while True:
+                try:
+                    while True: pass
+                except BaseException: pass
+        """),
+        LATE,
+    ),
+    Case("slow-pattern", "never ends", in_call("re.match('(a+)+$', 'a' * 60 + 'b')"), LATE),
+    Case("stopped", "never ends", in_call("os.kill(os.getpid(), signal.SIGSTOP)"), LATE),
+    Case("sleeps-in-bits", "never ends", in_call("while True: time.sleep(0.001)"), LATE),
+    Case("loop-in-a-cell", "never ends", at_start("while True: pass"), HARMLESS),
+]
+
+EXHAUSTS = [
+    Case("python-memory", "exhausts memory", in_call("a = []\nwhile True: a.append(bytearray(10**7))"), MEMORY),
+    Case("numpy-memory", "exhausts memory", in_call("np.ones(3 * 2**30, np.uint8)"), MEMORY, quick=True),
+    Case("xla-memory", "exhausts memory", in_call("jnp.ones(3 * 2**30, jnp.int8).at[0].set(3).sum()"), MEMORY),
+    Case("huge-integer", "exhausts memory", in_call("1 << 10**11"), MEMORY),
+    Case("mapped-memory", "exhausts memory", in_call("mmap.mmap(-1, 2**33)"), ("error", "out of memory")),
+    Case(
+        "endless-recursion",
+        "exhausts memory",
+        in_call("sys.setrecursionlimit(10**9)\nf = lambda n: f(n + 1) + 1\nf(0)"),
+        BOUNDED,
+    ),
+    Case(
+        "fills-the-disk",
+        "exhausts disk",
+        in_call("""
+            for number in range(600):
+                with open(f'f{number}', 'wb') as file: file.write(b'x' * 2**20)
+        """),
+        TOO_MUCH,
+        says="files hold more than 64 MB",
+        quick=True,
+    ),
+    Case(
+        "nameless-files",
+        "exhausts disk",
+        in_call("""
+            files = []
+            ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+            for number in range(100):
+                files.append(open('f', 'wb', 0)); os.unlink('f'); files[-1].write(b'x' * 2**20)
+        """),
+        TOO_MUCH,
+    ),
+    Case(
+        "locked-files",
+        "exhausts disk",
+        in_call("""
+            for number in range(100):
+                os.mkdir(f'd{number}'); open(f'd{number}/f', 'wb', 0).write(b'x' * 2**20); os.chmod(f'd{number}', 0)
+        """),
+        TOO_MUCH,
+    ),
+    Case(
+        "folders-turned-into-links",
+        "exhausts disk",
+        at_start("""
+            def swap():
+                while True:
+                    try: os.mkdir('a', 0)
+                    except OSError: pass
+                    try: os.rmdir('a'); os.symlink({home!r}.rpartition('/')[0], 'a'); os.unlink('a')
+                    except OSError: pass
+            threading.Thread(target=swap, daemon=True).start()
+        """),
+        ("passed", "out of time"),
+        ("passed", "out of time"),
+    ),
+    Case("sparse-file", "exhausts disk", in_call("open('big', 'wb').truncate(10**12)"), ERROR),
+    Case(
+        "many-files",
+        "exhausts disk",
+        in_call("for number in range(20_000): open(f'f{number}', 'w').close()"),
+        TOO_MUCH,
+    ),
+    Case(
+        "deep-folders",
+        "exhausts disk",
+        in_call("""
+            for number in range(3_000):
+                os.mkdir('d'); os.chdir('d')
+        """),
+        ("too much output", "passed"),
+    ),
+    Case(
+        "locked-folders",
+        "exhausts disk",
+        in_call("""
+            if not os.path.exists('a'):
+                os.makedirs('a/b/c'); open('a/b/c/f', 'w').close()
+                os.chmod('a/b/c', 0); os.chmod('a/b', 0); os.chmod('a', 0)
+        """),
+        ("passed", "error"),
+    ),
+    Case("opens-everything", "exhausts descriptors", in_call("a = [open('/dev/null') for _ in range(10**6)]"), ERROR),
+    Case("pipes", "exhausts descriptors", in_call("a = [os.pipe() for _ in range(10**6)]"), ERROR),
+    Case("fork-bomb", "exhausts processes", in_call("while True: os.fork()"), ERROR, quick=True),
+    Case(
+        "thread-bomb",
+        "exhausts processes",
+        in_call("for _ in range(10**5): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()"),
+        BOUNDED,
+    ),
+    Case("shell", "exhausts processes", in_call("subprocess.run('sleep 1000 & sleep 1000', shell=True)"), ERROR),
+    Case(
+        "process-pool",
+        "exhausts processes",
+        in_call("import multiprocessing\nmultiprocessing.get_context('fork').Process(target=print).start()"),
+        ERROR,
+    ),
+    Case(
+        "prints-200-mb",
+        "exhausts output",
+        in_call("for _ in range(200): print('x' * 10**6)"),
+        TOO_MUCH,
+        says="printing more than 8 MB",
+        quick=True,
+    ),
+    Case("prints-for-ever", "exhausts output", in_call("while True: print('spam' * 1000)"), TOO_MUCH),
+    Case("prints-in-cells", "exhausts output", at_start("while True: sys.stderr.write('spam' * 1000)"), HARMLESS),
+    Case(
+        "native-output",
+        "exhausts output",
+        in_call("for _ in range(200): os.write(1, b'x' * 2**20); os.write(2, b'y' * 2**20)"),
+        TOO_MUCH,
+    ),
+    Case("returns-too-much", "exhausts output", in_call("return [0] * 10**6"), ERROR, says="too large"),
+    Case("long-message", "exhausts output", in_call("raise ValueError('x' * 10**8)"), ERROR),
+]
+
+CRASHES = [
+    Case("null-pointer", "crashes natively", in_call("ctypes.string_at(0)"), DIED, says="SIGSEGV"),
+    Case("abort", "crashes natively", in_call("os.abort()"), DIED, says="SIGABRT", quick=True),
+    Case("kills-itself", "crashes natively", in_call("os.kill(os.getpid(), 9)"), DIED, says="SIGKILL"),
+    Case("crash-in-a-cell", "crashes natively", at_start("ctypes.string_at(0)"), HARMLESS),
+    Case(
+        "crash-in-a-thread",
+        "crashes natively",
+        in_call("threading.Thread(target=ctypes.string_at, args=(0,)).start()\ntime.sleep(60)"),
+        DIED,
+    ),
+]
+
+MISSING_FUNCTIONS = [
+    Case("renamed", "has no function", f"# %%\n{DOUBLE.replace('double', 'doubel')}\n# %%\n{TOTAL}", MISSING),
+    Case("value-for-a-function", "has no function", f"# %%\ndouble = 2\n\n# %%\n{TOTAL}", MISSING),
+    Case("deleted", "has no function", f"# %%\nstart('attacked')\n\n# %%\n{TOTAL}", MISSING),
+    Case("never-begun", "has no function", f"# %%\n{TOTAL}", ("not attempted",)),
+    Case("deletes-itself", "has no function", at_start("", DOUBLE + "del double\n"), ("passed", "not attempted")),
+]
+
+LINGERS = [
+    Case("daemon", "lingers", in_call("if os.fork() == 0:\n    os.setsid()\n    time.sleep(1000)"), ERROR),
+    Case(
+        "thread-that-stays",
+        "lingers",
+        in_call("""
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            atexit.register(time.sleep, 1000)
+            threading.Thread(target=time.sleep, args=(1000,)).start()
+        """),
+        HARMLESS,
+        quick=True,
+    ),
+    Case(
+        "thread-that-computes",
+        "lingers",
+        at_start("def spin():\n    while True: pass\nthreading.Thread(target=spin, daemon=True).start()"),
+        ("passed", "out of time"),
+        ("passed", "out of time"),
+    ),
+    Case(
+        "leaves-its-parent",
+        "lingers",
+        in_call("ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)\nctypes.CDLL(None).setsid()"),
+        HARMLESS,
+    ),
+]
