@@ -170,7 +170,7 @@ def test_ends_are_told_apart(course: Course, notebook: Notebook, quick: Limits, 
 
 
 HARMLESS = [
-    "print('x' * 50_000_000)\nos.write(1, b'y' * 10_000_000)\nos.write(2, b'z' * 10_000_000)",
+    "print('x' * 500_000)\nos.write(1, b'y' * 200_000)\nos.write(2, b'z' * 200_000)",
     "for d in range(3, 100):\n    try: os.write(d, b'garbage')\n    except OSError: pass",
     "import threading\nthreading.Thread(target=time.sleep, args=(100,), daemon=True).start()",
     "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nimport atexit\natexit.register(time.sleep, 100)",
