@@ -72,6 +72,7 @@ def names(got):
 import contextlib
 import io
 import re
+import sys
 import tempfile
 import time
 import types
@@ -479,8 +480,10 @@ class Session:
 
     def type_in(self, text):
         """Run a cell of this text in the session, and return the lines that it prints."""
+        last_error = getattr(sys, "last_value", None)
         with contextlib.redirect_stdout(io.StringIO()) as out:
             self.shell.run_cell(text)
+        sys.last_value = last_error  # an error in there is none of your notebook's
         plain = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
         return [line for line in plain.splitlines() if line.strip()]
 
@@ -1136,10 +1139,10 @@ jnp.convolve(jnp.array([1, 2, 1]), jnp.ones(10))
 # `lax.conv_general_dilated` takes arrays with three axes: (signals, channels, length). The padding says how many zeros
 # stand before and after. Both arrays need the same type.
 #
-# The drawing shows how `jnp.convolve` calls it. Look for the row `rev`.
+# This is what `jnp.convolve` becomes. Besides the convolution, the axes come and go, and there is a `rev`.
 
 # %%
-draw_program(convolve, jnp.ones(3), jnp.ones(10))
+print(program(convolve, jnp.ones(3), jnp.ones(10)))
 
 # %% [markdown]
 # The next function is the document's own code. For the document's input, both ways agree. Are they the same? Let
@@ -1224,6 +1227,29 @@ def both_ways_agree_for_all_vectors(answer, draw):
             message = f"The {way} result is no convolution: is `y` reversed before it slides?"
             expect_that(close, message, part, f"{np.round(wanted, 4)}")
 
+
+# %% [markdown]
+# A picture of it: the first vector is a single one among zeros. A convolution puts the second vector there as it is.
+# Without reversing, it comes out backwards. A vector of ones looks the same in both ways, so the document's example
+# could not show it.
+
+
+# %%
+def plot_both_slides():
+    """Draw a convolution and what `lax.conv_general_dilated` does with the same two vectors."""
+    import matplotlib.pyplot as plt
+
+    x, y = jnp.array([0.0, 0.0, 1.0, 0.0, 0.0]), jnp.array([3.0, 2.0, 1.0])
+    unreversed = lax.conv_general_dilated(x[None, None], y[None, None], window_strides=(1,), padding=[(2, 2)])[0, 0]
+    _, axes = plt.subplots(1, 2, figsize=(8, 2), sharey=True, layout="constrained")
+    titles = ("jnp.convolve", "lax.conv_general_dilated")
+    for place, title, numbers in zip(axes, titles, (jnp.convolve(x, y), unreversed), strict=True):
+        place.stem(numbers)
+        place.set_title(title)
+    plt.show()
+
+
+plot_both_slides()
 
 # %% [markdown]
 # ### Many signals in one call
