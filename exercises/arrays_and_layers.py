@@ -76,6 +76,7 @@ import sys
 import tempfile
 import time
 import types
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -454,7 +455,10 @@ def numpy_array_is_changed(answer):
 @visible(change_first, idea="A JAX array cannot be changed, and says so by a TypeError.", reproduces=["S1-08"])
 def jax_array_refuses(answer):
     """A JAX array raises TypeError: JAX arrays are immutable."""
-    expect_documented("S1-08", answer.observe_error(jnp.arange(10), 10))
+    seen = answer.observe_error(jnp.arange(10), 10)
+    message = "For a JAX array no error came back: was the array copied, or the error caught?"
+    expect_that(seen.error is not None, message, seen.value, "TypeError: JAX arrays are immutable ...")
+    expect_documented("S1-08", seen)
 
 
 # %% [markdown]
@@ -669,7 +673,8 @@ def peaks_are_capped(answer, draw):
     """Elements above the limit become the limit, and all others stay."""
     for n, limit in ((4, 0.5), (6, -0.25)):
         x = jnp.concatenate([jnp.array([3.0, -3.0]), draw.floats(n)])
-        expect_close(answer(x, limit), jnp.minimum(x, limit))
+        message = "Only elements above the limit change, and they become the limit."
+        expect_close(answer(x, limit), jnp.minimum(x, limit), message)
 
 
 @visible(
@@ -1008,7 +1013,10 @@ def an_explicit_type_is_enough(answer):
 @visible(strict_add, idea="`jax.lax` does not promote: it raises TypeError.", reproduces=["S1-12"])
 def mixed_types_are_refused(answer):
     """1 and 1.0 raise TypeError: `lax.add` requires the same dtypes."""
-    expect_documented("S1-12", answer.observe_error(1, 1.0))
+    seen = answer.observe_error(1, 1.0)
+    message = "1 is an integer and 1.0 a float, and they were added all the same: something promoted them."
+    expect_that(seen.error is not None, message, seen.value, "TypeError: lax.add requires ... the same dtypes")
+    expect_documented("S1-12", seen)
 
 
 @visible(strict_add, idea="Every one of the sums must be strict.")
@@ -1016,7 +1024,10 @@ def three_are_added_as_strictly(answer, draw):
     """Three arrays of one type are added, and a third of another type is refused."""
     a, b, c = draw.floats(3), draw.floats(3), draw.floats(3)
     expect_close(answer(a, b, c), a + b + c)
-    expect_raises(answer.observe_error(a, b, jnp.arange(3)), "TypeError")
+    seen = answer.observe_error(a, b, jnp.arange(3))
+    message = "The third array has another type, and it was added all the same: `+` promotes."
+    expect_that(seen.error is not None, message, seen.value, "TypeError")
+    expect_raises(seen, "TypeError")
 
 
 # %% [markdown]
@@ -1123,8 +1134,8 @@ def equal_types_need_no_conversion(answer):
     expect_that(found == ["add"], "For two float32 arrays there is nothing to convert.", found, "['add']")
 
 
-# Hidden checks ask for these two as well.
-OTHERS = ("squared_length", "turn_and_scale")
+# The lesson's own, whatever a notebook has made of them; hidden checks ask for the last two.
+SENT = (add_numbers, convolve, choose, sine_of_a_sum, squared_length, turn_and_scale)
 
 # %% [markdown]
 # ### A convolution, two ways
@@ -1229,7 +1240,7 @@ def both_ways_agree_for_all_vectors(answer, draw):
 
 
 # %% [markdown]
-# A picture of it: the first vector is a single one among zeros. A convolution puts the second vector there as it is.
+# A picture of it: the first vector is a single 1 among zeros. A convolution puts the second vector there as it is.
 # Without reversing, it comes out backwards. A vector of ones looks the same in both ways, so the document's example
 # could not show it.
 
@@ -1240,7 +1251,7 @@ def plot_both_slides():
     import matplotlib.pyplot as plt
 
     x, y = jnp.array([0.0, 0.0, 1.0, 0.0, 0.0]), jnp.array([3.0, 2.0, 1.0])
-    unreversed = lax.conv_general_dilated(x[None, None], y[None, None], window_strides=(1,), padding=[(2, 2)])[0, 0]
+    unreversed = lax.conv_general_dilated(x[None, None], y[None, None], (1,), [(2, 2)])[0, 0]
     _, axes = plt.subplots(1, 2, figsize=(8, 2), sharey=True, layout="constrained")
     titles = ("jnp.convolve", "lax.conv_general_dilated")
     for place, title, numbers in zip(axes, titles, (jnp.convolve(x, y), unreversed), strict=True):
@@ -1310,8 +1321,12 @@ def rows_are_convolved_and_thinned_out(answer, draw):
     """Row i is `jnp.convolve(rows[i], kernel)[::2]`."""
     for b, n, m in ((2, 5, 3), (3, 6, 4)):
         rows, kernel = draw.floats(b, n), draw.floats(m)
+        got = answer(rows, kernel)
+        message = "The kernel slides without being reversed: that is a correlation."
+        backwards = np.allclose(np.asarray(got), filtered(rows, kernel[::-1]), rtol=1e-4, atol=1e-4)
+        expect_that(not backwards, message, got, filtered(rows, kernel), misconception="correlates")
         message = "The numbers are not those of `jnp.convolve(rows[i], kernel)[::2]`."
-        expect_close(answer(rows, kernel), filtered(rows, kernel), message, rtol=1e-4, atol=1e-4)
+        expect_close(got, filtered(rows, kernel), message, rtol=1e-4, atol=1e-4)
 
 
 @visible(filter_rows, stage="jit")
@@ -1424,7 +1439,7 @@ class Result:
 
 
 class Machine:
-    """A make-believe computer: `run()` starts a job and returns at once, `clock()` tells the time in seconds."""
+    """A make-believe computer: `run()` starts a job and returns at once, `clock()` tells the seconds."""
 
     def __init__(self, compile_s, dispatch_s, work_s):
         self.compile_s, self.dispatch_s, self.work_s = compile_s, dispatch_s, work_s
@@ -1486,14 +1501,11 @@ def seconds_per_run(start_machine):
 
 
 # %% check
-# What each machine really takes from the call to the result, and what it needs besides.
-TIMES = {"small_machine": (30.0, 1.0, 8.0), "big_machine": (500.0, 2.0, 64.0)}
-
-
-def expect_honest(answer, name):
+def expect_honest(answer, start_machine):
     """Expect the honest time of a machine, and name the part that is missing or too much."""
-    compile_s, dispatch_s, work_s = TIMES[name]
-    got = answer(given(name))
+    machine = start_machine()
+    compile_s, dispatch_s, work_s = machine.compile_s, machine.dispatch_s, machine.work_s
+    got = answer(given(start_machine.__name__))
     seconds = number(got)
     wanted = f"{dispatch_s + work_s} s"
     message = "Only the call was measured: it comes back before the work is done. Wait for the result."
@@ -1509,7 +1521,11 @@ def expect_honest(answer, name):
 @visible(seconds_per_run, idea="A call returns before its work is done, and the first call compiles.")
 def the_time_is_honest(answer):
     """For the small machine, one run takes 9 s: 1 s to start the job, and 8 s for the job."""
-    expect_honest(answer, "small_machine")
+    expect_honest(answer, small_machine)
+
+
+# The hidden check's machine.
+OTHER_MACHINE = big_machine
 
 
 # %% [markdown]
@@ -1541,7 +1557,8 @@ def plot_waiting(sizes=(32, 64, 128, 256, 512)):
     for size in sizes:
         m = jnp.ones((size, size))
         product(m).block_until_ready()
-        ratios.append(median_seconds(lambda m=m: product(m), True) / median_seconds(lambda m=m: product(m), False))
+        call = partial(product, m)
+        ratios.append(median_seconds(call, wait=True) / median_seconds(call, wait=False))
     _, axes = plt.subplots(figsize=(5, 2.4), layout="constrained")
     axes.plot(sizes, ratios, "o-")
     axes.axhline(1, color="grey", linewidth=1)
@@ -1559,7 +1576,7 @@ plot_waiting()
 #
 # - `jnp` mirrors `np`, in float32. NumPy and JAX arrays mix; `isinstance(x, jax.Array)` tells them apart.
 # - A JAX array is never changed: `x.at[i].set(v)` returns a changed copy. One update takes all indices.
-# - Python numbers are weak and give way; NumPy's and JAX's numbers are strong.
+# - Python numbers are weak and give way; `np.float32(1)` and `jnp.float32(1)` are strong.
 # - `jax.numpy` promotes; `jax.lax` refuses to guess. All of `jnp` is written with `lax`, and all of `lax` becomes
 #   operations of XLA.
 # - `lax.conv_general_dilated` does not reverse its kernel.

@@ -34,6 +34,7 @@ import sys
 import tempfile
 import time
 import types
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -620,7 +621,7 @@ def convolve_two_ways(x, y):
 check(convolve_two_ways)
 
 # %% [markdown]
-# A picture of it: the first vector is a single one among zeros. A convolution puts the second vector there as it is.
+# A picture of it: the first vector is a single 1 among zeros. A convolution puts the second vector there as it is.
 # Without reversing, it comes out backwards. A vector of ones looks the same in both ways, so the document's example
 # could not show it.
 
@@ -630,7 +631,7 @@ def plot_both_slides():
     import matplotlib.pyplot as plt
 
     x, y = jnp.array([0.0, 0.0, 1.0, 0.0, 0.0]), jnp.array([3.0, 2.0, 1.0])
-    unreversed = lax.conv_general_dilated(x[None, None], y[None, None], window_strides=(1,), padding=[(2, 2)])[0, 0]
+    unreversed = lax.conv_general_dilated(x[None, None], y[None, None], (1,), [(2, 2)])[0, 0]
     _, axes = plt.subplots(1, 2, figsize=(8, 2), sharey=True, layout="constrained")
     titles = ("jnp.convolve", "lax.conv_general_dilated")
     for place, title, numbers in zip(axes, titles, (jnp.convolve(x, y), unreversed), strict=True):
@@ -723,7 +724,7 @@ class Result:
 
 
 class Machine:
-    """A make-believe computer: `run()` starts a job and returns at once, `clock()` tells the time in seconds."""
+    """A make-believe computer: `run()` starts a job and returns at once, `clock()` tells the seconds."""
 
     def __init__(self, compile_s, dispatch_s, work_s):
         self.compile_s, self.dispatch_s, self.work_s = compile_s, dispatch_s, work_s
@@ -803,7 +804,8 @@ def plot_waiting(sizes=(32, 64, 128, 256, 512)):
     for size in sizes:
         m = jnp.ones((size, size))
         product(m).block_until_ready()
-        ratios.append(median_seconds(lambda m=m: product(m), True) / median_seconds(lambda m=m: product(m), False))
+        call = partial(product, m)
+        ratios.append(median_seconds(call, wait=True) / median_seconds(call, wait=False))
     _, axes = plt.subplots(figsize=(5, 2.4), layout="constrained")
     axes.plot(sizes, ratios, "o-")
     axes.axhline(1, color="grey", linewidth=1)
@@ -821,7 +823,7 @@ plot_waiting()
 #
 # - `jnp` mirrors `np`, in float32. NumPy and JAX arrays mix; `isinstance(x, jax.Array)` tells them apart.
 # - A JAX array is never changed: `x.at[i].set(v)` returns a changed copy. One update takes all indices.
-# - Python numbers are weak and give way; NumPy's and JAX's numbers are strong.
+# - Python numbers are weak and give way; `np.float32(1)` and `jnp.float32(1)` are strong.
 # - `jax.numpy` promotes; `jax.lax` refuses to guess. All of `jnp` is written with `lax`, and all of `lax` becomes
 #   operations of XLA.
 # - `lax.conv_general_dilated` does not reverse its kernel.

@@ -1034,4 +1034,4 @@ def hides_the_compiler_in_a_mean(start_machine):
 @hidden(idea="Any machine.")
 def another_machine_is_measured_as_honestly(answer):
     """For another machine the time is honest, too."""
-    expect_honest(answer, "big_machine")
+    expect_honest(answer, big_machine)
