@@ -1186,7 +1186,7 @@ def convolve_two_ways(x, y):
         A tuple `(by_numpy, by_lax)`, float32[n+m-1] each.
     """
     by_numpy = jnp.convolve(x, y)
-    by_lax = lax.conv_general_dilated(
+    by_lax = jax.lax.conv_general_dilated(
         x.reshape(1, 1, -1).astype(float),
         y.reshape(1, 1, -1),
         window_strides=(1,),
