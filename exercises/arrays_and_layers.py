@@ -352,7 +352,7 @@ def is_jax_array(x):
     Under `jax.jit`, where x is a tracer, the answer is True as well.
 
     Args:
-        x: anything: a JAX array, a NumPy array, a Python number, a list.
+        x: anything: a JAX array, a NumPy array, a Python number, a list, a function.
 
     Returns:
         True or False.
@@ -370,10 +370,10 @@ def arrays_of_both_kinds_are_told_apart(answer, draw):
         expect_that(bool(number(got)) == wanted, f"The argument was {kind}.", got, str(wanted))
 
 
-@visible(is_jax_array, idea="Numbers and lists of Python are no arrays.")
-def numbers_and_lists_are_not(answer):
-    """A Python number or list is no JAX array."""
-    for value in (1.0, 2, [1.0, 2.0]):
+@visible(is_jax_array, idea="Not everything that comes from JAX, or holds numbers, is an array.")
+def numbers_and_functions_are_not(answer):
+    """A Python number, a list, or a compiled function such as `show_type` is no JAX array."""
+    for value in (1.0, 2, [1.0, 2.0], given(show_type.__name__)):
         got = answer(value)
         expect_that(not number(got), "The argument was no array at all.", got, "False")
 
@@ -399,7 +399,7 @@ x[0] = 10
 print(x)
 
 # %% [markdown]
-# A JAX array cannot. Run this and read the last lines of the message: it says what to write instead.
+# A JAX array cannot. Run this and read the message: it says what to write instead.
 
 # %%
 x = jnp.arange(10)
@@ -1360,7 +1360,7 @@ def the_program_does_not_grow_with_the_rows(answer, draw):
 print(jax.jit(sine_of_a_sum).lower(jnp.ones(3), jnp.ones(3)).as_text())
 
 # %% [markdown]
-# Nearly each `lax` operation is one of these, under the same name or another: that is what "thin wrapper" means. And
+# Nearly every `lax` operation is one of these, under the same name or another: that is what "thin wrapper" means. And
 # because *everything* ends up here, whole functions can be compiled at once.
 
 

@@ -165,7 +165,7 @@ def is_jax_array(x):
     Under `jax.jit`, where x is a tracer, the answer is True as well.
 
     Args:
-        x: anything: a JAX array, a NumPy array, a Python number, a list.
+        x: anything: a JAX array, a NumPy array, a Python number, a list, a function.
 
     Returns:
         True or False.
@@ -186,7 +186,7 @@ x[0] = 10
 print(x)
 
 # %% [markdown]
-# A JAX array cannot. Run this and read the last lines of the message: it says what to write instead.
+# A JAX array cannot. Run this and read the message: it says what to write instead.
 
 # %%
 x = jnp.arange(10)
@@ -677,7 +677,7 @@ check(filter_rows)
 print(jax.jit(sine_of_a_sum).lower(jnp.ones(3), jnp.ones(3)).as_text())
 
 # %% [markdown]
-# Nearly each `lax` operation is one of these, under the same name or another: that is what "thin wrapper" means. And
+# Nearly every `lax` operation is one of these, under the same name or another: that is what "thin wrapper" means. And
 # because *everything* ends up here, whole functions can be compiled at once.
 
 # %%

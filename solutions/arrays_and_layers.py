@@ -185,9 +185,14 @@ def compares_the_class(x):
     return type(x).__name__ == "ArrayImpl"
 
 
-@wrong(rejected_by="numbers_and_lists_are_not", says="What is no NumPy array is taken for JAX's.")
+@wrong(rejected_by="numbers_and_functions_are_not", says="What is no NumPy array is taken for JAX's.")
 def whatever_is_not_numpys(x):
     return not isinstance(x, np.ndarray | np.generic)
+
+
+@wrong(rejected_by="numbers_and_functions_are_not", says="Other things of JAX have `jax` in their type's name, too.")
+def looks_for_jax_in_the_name(x):
+    return "jax" in str(type(x))
 
 
 @hidden(idea="Any dtype, any shape.")
