@@ -61,6 +61,9 @@ def names(got):
 #
 # You need NumPy; you need no JAX yet. The lesson takes about an hour and a half. It has four parts, and you can stop
 # after each.
+#
+# It follows a page of JAX's documentation, "How to think in JAX", which it calls *the document*. Where today's JAX does
+# something else than an older copy of that page says, you will see both.
 
 # %% [markdown]
 # Run the cells from top to bottom. A cell with a function to write or to repair is an **exercise**: `check(...)` tells

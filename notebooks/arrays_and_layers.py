@@ -14,6 +14,9 @@
 #
 # You need NumPy; you need no JAX yet. The lesson takes about an hour and a half. It has four parts, and you can stop
 # after each.
+#
+# It follows a page of JAX's documentation, "How to think in JAX", which it calls *the document*. Where today's JAX does
+# something else than an older copy of that page says, you will see both.
 
 # %%
 from jaxguide.lesson import check, hint, solution, start
