@@ -1,0 +1,842 @@
+# %% [markdown]
+# # Arrays and layers
+#
+# JAX looks like NumPy, and it is not NumPy. This lesson shows where the two agree, where they differ, and what lies
+# below.
+#
+# After this lesson you can
+#
+# - move NumPy code to `jax.numpy`, and say what changes on the way,
+# - update arrays that cannot be changed in place, also many places at once,
+# - predict the dtype that comes out when types are mixed,
+# - look below `jax.numpy`: at `jax.lax`, and at the operations of the compiler XLA,
+# - measure the time of JAX code honestly.
+#
+# You need NumPy; you need no JAX yet. The lesson takes about an hour and a half. It has four parts, and you can stop
+# after each.
+#
+# It follows a page of JAX's documentation, "How to think in JAX", which it calls *the document*. Where today's JAX does
+# something else than an older copy of that page says, you will see both.
+
+# %%
+from jaxguide.lesson import check, hint, solution, start
+
+start("arrays_and_layers")
+
+# %% [markdown]
+# Run the cells from top to bottom. A cell with a function to write or to repair is an **exercise**: `check(...)` tells
+# you what is right. If you are stuck, `hint(name_of_the_function)` gives a small hint, and a second call a bigger one.
+# In a **prediction** you guess first; then the real answer is computed before your eyes. You get the point for
+# guessing, right or wrong.
+
+# %%
+import contextlib
+import io
+import re
+import sys
+import tempfile
+import time
+import types
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxguide.tracing import draw_program, program
+
+# %% [markdown]
+# ## Part 1. JAX beside NumPy
+#
+# `jax.numpy` has the functions of `numpy`, under the same names. By convention it is imported as `jnp`. Often it is
+# enough to write `jnp` for `np`. Here is a curve in NumPy.
+
+# %%
+x_np = np.linspace(0, 10, 1000)
+y_np = 2 * np.sin(x_np) * np.cos(x_np)
+print(y_np[:5], y_np.dtype)
+
+# %% [markdown]
+# In the next cell the JAX array goes straight into matplotlib, which has never heard of JAX.
+
+# %%
+def plot_curves():
+    """Draw the curve that NumPy computes and the one that JAX computes."""
+    import matplotlib.pyplot as plt
+
+    x_jnp = jnp.linspace(0, 10, 1000)
+    y_jnp = 2 * jnp.sin(x_jnp) * jnp.cos(x_jnp)
+    _, (left, right) = plt.subplots(1, 2, figsize=(8, 2.2), sharey=True, layout="constrained")
+    left.plot(x_np, y_np)
+    left.set_title("NumPy")
+    right.plot(x_jnp, y_jnp, color="tab:orange")
+    right.set_title("JAX")
+    plt.show()
+
+
+plot_curves()
+
+# %%
+# Exercise: One curve, twice (2 points)
+def curve_both_ways(n):
+    """Compute 2 sin(x) cos(x) at n points from 0 to 10, both ends included: once with NumPy, once with JAX.
+
+    Args:
+        n: int, how many points; 2 or more.
+
+    Returns:
+        A tuple `(in_numpy, in_jax)`: the curve as a NumPy array, float64[n], and as a JAX array, float32[n].
+    """
+    ...
+
+
+check(curve_both_ways)
+
+# %% [markdown]
+# ### Two types of array
+#
+# The arrays look alike, but they are different types. This helper gives a type's full name.
+
+# %%
+def type_name(value):
+    """Return the full name of a value's type, such as `builtins.int`."""
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+print(type_name(np.ones(3)))
+print(type_name(jnp.ones(3)))
+
+# %% [markdown]
+# Older texts show `jaxlib.xla_extension.ArrayImpl` for the second. Since JAX 0.6.1 it is `jaxlib._jax.ArrayImpl`: the
+# class lives in a private module, and private names move. You will soon see the test that does not break.
+#
+# First a guess. What happens if you mix the two?
+
+# %%
+# Predict: a mixed sum (1 point)
+def predict_mixed_sum():
+    """Which kind of array is `np.ones(3) + jnp.ones(3)`?
+
+    Returns:
+        `"numpy"` or `"jax"`.
+    """
+    ...
+
+
+check(predict_mixed_sum)
+
+# %%
+# Exercise: Who answers? (2 points)
+def duck_typing(a, b):
+    """Mix a NumPy array and a JAX array in all ways, and tell which type comes out.
+
+    Args:
+        a: a NumPy array, float32[n].
+        b: a JAX array, float32[n].
+
+    Returns:
+        A tuple `(values, types)`. The five values: `a`; `b`; NumPy's sine of `b`; JAX's sine of `a`; and the sum of `a`
+        and `b`, written with `+`. The types: a list of the full names of their five types, as `type_name` gives them.
+    """
+    ...
+
+
+check(duck_typing)
+
+# %% [markdown]
+# ### The test that does not break
+#
+# A JAX array is **not** an `np.ndarray`, and its own class may move or change. `jax.Array` is the public name for "any
+# JAX array". It also covers the stand-ins, called *tracers*, that your function gets while `jax.jit` looks at it.
+
+# %%
+@jax.jit
+def show_type(x):
+    """Print the type that the function sees under `jax.jit`."""
+    print(type(x).__name__)
+    return x
+
+
+_ = show_type(jnp.ones(3))
+
+# %%
+# Exercise: Is it a JAX array? (1 point)
+def is_jax_array(x):
+    """Tell whether a value is a JAX array.
+
+    Under `jax.jit`, where x is a tracer, the answer is True as well.
+
+    Args:
+        x: anything: a JAX array, a NumPy array, a Python number, a list, a function.
+
+    Returns:
+        True or False.
+    """
+    ...
+
+
+check(is_jax_array)
+
+# %% [markdown]
+# ## Part 2. Arrays that never change
+#
+# A NumPy array can be changed in place.
+
+# %%
+x = np.arange(10)
+x[0] = 10
+print(x)
+
+# %% [markdown]
+# A JAX array cannot. Run this and read the message: it says what to write instead.
+
+# %%
+x = jnp.arange(10)
+try:
+    x[0] = 10
+except TypeError as error:
+    print(f"TypeError: {error}")
+
+# %% [markdown]
+# Up to JAX 0.4.34 the message began with `'<class 'jaxlib.xla_extension.ArrayImpl'>' object does not support item
+# assignment`. The type of the error and the advice have stayed.
+#
+# Why so strict? A compiler may reorder and merge operations only if nobody changes an array behind its back.
+
+# %%
+# Exercise: The same line, two answers (1 point)
+def change_first(x, value):
+    """Set element 0 of an array in place, with NumPy's syntax, and return the array.
+
+    Where the array refuses, its error reaches the caller: do not catch it, and do not go around it.
+
+    Args:
+        x: int[n], a NumPy array or a JAX array.
+        value: int.
+
+    Returns:
+        The changed NumPy array; for a JAX array the call raises TypeError.
+    """
+    ...
+
+
+check(change_first)
+
+# %% [markdown]
+# ### Shorter error messages
+#
+# JAX's tracebacks can be long. IPython, which runs the cells of this notebook, can shorten them: `%xmode minimal` shows
+# the last line only. To try it without changing your own notebook, here is a small IPython session of its own.
+
+# %%
+class Session:
+    """A small IPython session beside yours: without colours, and forgotten afterwards."""
+
+    def __init__(self):
+        from IPython.core.interactiveshell import InteractiveShell
+        from traitlets.config import Config
+
+        settings = Config()
+        settings.HistoryManager.enabled = False
+        with tempfile.TemporaryDirectory() as folder:
+            module = types.ModuleType("small_session")
+            self.shell = InteractiveShell(config=settings, ipython_dir=folder, user_module=module)
+
+    def type_in(self, text):
+        """Run a cell of this text in the session, and return the lines that it prints."""
+        last_error = getattr(sys, "last_value", None)
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.shell.run_cell(text)
+        sys.last_value = last_error  # an error in there is none of your notebook's
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
+        return [line for line in plain.splitlines() if line.strip()]
+
+
+session = Session()
+print(session.type_in("print(1 + 1)"))
+print(len(session.type_in("import jax.numpy as jnp\nx = jnp.arange(10)\nx[0] = 10")), "lines of traceback")
+
+# %%
+# Exercise: A short error report (2 points)
+def minimal_report(code):
+    """Run code in a new session whose tracebacks are set to `minimal`.
+
+    Args:
+        code: str, lines of Python.
+
+    Returns:
+        A tuple `(said, report)` of two lists of lines: what the session prints when you set the mode with the magic
+        command `%xmode`, and what it prints when it then runs the code.
+    """
+    ...
+
+
+check(minimal_report)
+
+# %% [markdown]
+# ### A changed copy
+#
+# `x.at[0].set(10)` returns a **new** array with the change. The old one stays as it is, so keep what comes back.
+
+# %%
+x = jnp.arange(5)
+y = x.at[2].set(100)
+print(x)
+print(y)
+
+# %% [markdown]
+# Other methods: `.add`, `.multiply`, `.min`, `.max`, `.get`. For the index you may write whatever NumPy takes: slices,
+# arrays of indices, masks.
+
+# %%
+print(x.at[1:3].add(10))
+print(x.at[jnp.array([0, 4])].multiply(-1))
+print(x.at[x % 2 == 0].set(7))
+
+# %%
+# Exercise: Old and new (1 point)
+def old_and_new(x, value):
+    """Return an array as it is, and a copy of it with another element 0.
+
+    It must also work under `jax.jit`.
+
+    Args:
+        x: a JAX array of shape [n], n at least 1, of any dtype.
+        value: a number.
+
+    Returns:
+        A tuple `(x, y)` of two JAX arrays of the shape and dtype of x.
+    """
+    ...
+
+
+check(old_and_new)
+
+# %% [markdown]
+# ### From NumPy to JAX
+#
+# `jax.jit(f)` is `f`, compiled. It runs your Python code once, with stand-ins that have a shape and a dtype but no
+# numbers. So the shape of every array must be known before any number is. A mask as an index, `x[x > 0]`, selects *how
+# many*? Nobody knows yet.
+
+# %%
+try:
+    jax.jit(lambda x: x[x > 0])(jnp.arange(3.0))
+except jax.errors.NonConcreteBooleanIndexError as error:
+    print(str(error).splitlines()[0])
+
+# %% [markdown]
+# The next function was written for NumPy. It fails on JAX arrays. Repair it so that it also works under `jax.jit`.
+
+# %%
+# Exercise: Repair: cap the peaks (2 points)
+def cap_peaks(x, limit):
+    """Replace every element above the limit by the limit.
+
+    It works for JAX arrays, and under `jax.jit`.
+
+    Args:
+        x: a JAX array, float32[n].
+        limit: float.
+
+    Returns:
+        float32[n], a JAX array.
+    """
+    x[x > limit] = limit
+    return x
+
+
+check(cap_peaks)
+
+# %% [markdown]
+# ### The same place, three times
+#
+# In NumPy, `counts[[0, 0, 0]] += 1` reads the three places, adds 1, and writes three times the same number.
+
+# %%
+counts = np.zeros(3, dtype=np.int32)
+counts[[0, 0, 0]] += 1
+print(counts)
+
+# %%
+# Predict: three votes for one place (1 point)
+def predict_three_votes():
+    """What is element 0 of `jnp.zeros(3, dtype=jnp.int32).at[jnp.array([0, 0, 0])].add(1)`?
+
+    Returns:
+        An int.
+    """
+    ...
+
+
+check(predict_three_votes)
+
+# %% [markdown]
+# JAX applies every update, so that `.add` counts. And it does so in one operation, which matters: a Python loop writes
+# one operation for each vote into the program. The drawing shows a loop over three votes.
+
+# %%
+def count_in_a_loop(votes):
+    """Count votes for four places, one vote after the other."""
+    counts = jnp.zeros(4, dtype=jnp.int32)
+    for vote in votes:
+        counts = counts.at[vote].add(1)
+    return counts
+
+
+draw_program(count_in_a_loop, jnp.array([0, 2, 2]))
+
+# %%
+# Exercise: Make it fast: count the votes (3 points)
+def add_votes(counts, votes):
+    """Add votes to counts. This version is right, and slow: make its program independent of the number of votes.
+
+    It must also work under `jax.jit`.
+
+    Args:
+        counts: int32[k], the votes counted so far.
+        votes: int32[m], each vote the number of a place, from 0 to k - 1.
+
+    Returns:
+        int32[k]: each place of `counts` plus the number of votes for it.
+    """
+    for vote in votes:
+        counts = counts.at[vote].add(1)
+    return counts
+
+
+check(add_votes)
+
+# %% [markdown]
+# ## Part 3. When types meet
+#
+# `jnp.add` takes mixed types and finds a common one. That is called *promotion*.
+
+# %%
+jnp.add(1, 1.0)
+
+# %% [markdown]
+# Look at `weak_type=True`. A Python number has no exact type: it is *weak* and gives way. Two weak numbers give a weak
+# result. When a weak number meets an array of the same kind or a higher one, the array's type wins.
+
+# %%
+for a, b in ((1, 1.0), (jnp.int32(1), 1), (jnp.float32(1), 1.0), (jnp.float16(1), 1.0), (jnp.int32(1), 1.0)):
+    total = jnp.add(a, b)
+    print(f"{a!r:>28} + {b!r:<4} {total.dtype.name:>8} {'weak' if total.weak_type else ''}")
+
+# %% [markdown]
+# The last line is the surprise: an integer array cannot hold 1.0, so the result is a float of no exact type, and weak.
+
+# %%
+# Exercise: A sum, and how sure its type is (2 points)
+def add_and_tell(a, b):
+    """Add two numbers or arrays as `jax.numpy` does, and tell whether the result's type is weak.
+
+    Args:
+        a, b: Python numbers, NumPy arrays or JAX arrays.
+
+    Returns:
+        A tuple `(total, is_weak)`: the sum, a JAX array of the promoted type, and True or False.
+    """
+    ...
+
+
+check(add_and_tell)
+
+# %% [markdown]
+# Why does it matter? Half precision, `float16` or `bfloat16`, saves memory and time. One strong `float32` number in the
+# code, and everything after it is `float32` again. A NumPy number is strong.
+
+# %%
+x = jnp.ones(3, dtype=jnp.float16)
+print((x * 0.5).dtype, (x * np.float32(0.5)).dtype, (x * jnp.ones(())).dtype)
+
+# %%
+# Exercise: Repair: keep half precision (2 points)
+def half_and_shift(x):
+    """Compute 0.5 x + 0.25 in the type that x has. This version does not keep it.
+
+    Args:
+        x: float16[n], bfloat16[n] or float32[n].
+
+    Returns:
+        An array of the same shape and dtype as x.
+    """
+    scale = np.float32(0.5)
+    shift = np.float64(0.25)
+    return x * scale + shift
+
+
+check(half_and_shift)
+
+# %% [markdown]
+# ### `jax.lax`: no guessing
+#
+# Below `jax.numpy` lies `jax.lax`. It is strict: it promotes nothing.
+
+# %%
+try:
+    lax.add(1, 1.0)
+except TypeError as error:
+    print(f"TypeError: {error}")
+
+# %% [markdown]
+# In older texts this is a `ValueError: Cannot lower jaxpr with verifier errors`, with thirty lines about the compiler.
+# Since JAX 0.4.38 the types are compared before anything is compiled: a `TypeError`, and a tip.
+#
+# A Python number of the right kind still gives way, so one explicit type is enough.
+
+# %%
+lax.add(jnp.float32(1), 1.0)
+
+# %%
+# Exercise: Add, and refuse to guess (2 points)
+def strict_add(a, b, c=None):
+    """Add two numbers or arrays, or three, without any promotion.
+
+    Where two types differ, the error of `jax.lax` reaches the caller. So it does where shapes differ: `jax.lax` does
+    not repeat a row for a whole matrix either.
+
+    Args:
+        a, b: Python numbers or JAX arrays.
+        c: None, or another one.
+
+    Returns:
+        a + b, or a + b + c: a JAX array.
+    """
+    ...
+
+
+check(strict_add)
+
+# %% [markdown]
+# ## Part 4. Three layers
+#
+# Every function of `jax.numpy` is written with operations of `jax.lax`. `program` lists them: how often each occurs in
+# what a function becomes. `draw_program` draws them.
+
+# %%
+def sine_of_a_sum(x, y):
+    """Add, then take the sine."""
+    return jnp.sin(x + y)
+
+
+print(program(sine_of_a_sum, jnp.ones(3), jnp.ones(3)).primitives)
+draw_program(sine_of_a_sum, jnp.ones(3), jnp.ones(3))
+
+# %% [markdown]
+# Here are three functions of `jax.numpy`, and two more. JAX itself can show the program with `jax.make_jaxpr`. There
+# the outer line is often a call, named `jit`, and the operations are inside it.
+
+# %%
+def add_numbers(a, b):
+    """Add with promotion."""
+    return jnp.add(a, b)
+
+
+def convolve(x, y):
+    """Convolve two vectors."""
+    return jnp.convolve(x, y)
+
+
+def choose(condition, a, b):
+    """Choose element by element."""
+    return jnp.where(condition, a, b)
+
+
+def squared_length(x):
+    """Sum the squares."""
+    return jnp.sum(x * x)
+
+
+def turn_and_scale(x):
+    """Reverse a vector and scale it."""
+    return jnp.exp(x[::-1])
+
+
+jax.make_jaxpr(choose)(jnp.array([True, False]), jnp.ones(2), jnp.zeros(2))
+
+# %%
+# Exercise: What lies below (2 points)
+def lax_operations(function, *args):
+    """List the `jax.lax` operations that a function becomes for given arguments, those inside of calls included.
+
+    Args:
+        function: a function of arrays.
+        args: its arguments.
+
+    Returns:
+        A list of names, each once, such as `["add", "sin"]`. A call is no operation.
+    """
+    ...
+
+
+check(lax_operations)
+
+# %% [markdown]
+# ### A convolution, two ways
+#
+# `jax.lax` is strict, and it can do more. One function, `lax.conv_general_dilated`, does every convolution that neural
+# networks need: for many signals, channels and dimensions. `jnp.convolve` is written with it.
+
+# %%
+jnp.convolve(jnp.array([1, 2, 1]), jnp.ones(10))
+
+# %% [markdown]
+# `lax.conv_general_dilated` takes arrays with three axes: (signals, channels, length). The padding says how many zeros
+# stand before and after. Both arrays need the same type.
+#
+# This is what `jnp.convolve` becomes. Besides the convolution, the axes come and go, and there is a `rev`.
+
+# %%
+print(program(convolve, jnp.ones(3), jnp.ones(10)))
+
+# %% [markdown]
+# The next function is the document's own code. For the document's input, both ways agree. Are they the same? Let
+# `check` find out. A convolution slides the *reversed* second vector over the first: `[a, b]` with `[c, d]` is
+# `[a c, a d + b c, b d]`.
+
+# %%
+# Exercise: Repair: the document's convolution (3 points)
+def convolve_two_ways(x, y):
+    """Convolve two vectors with `jnp.convolve`, and with `lax.conv_general_dilated`: the same numbers for all inputs.
+
+    The second way is the document's, and not always right.
+
+    Args:
+        x: int32[n] or float32[n].
+        y: float32[m].
+
+    Returns:
+        A tuple `(by_numpy, by_lax)`, float32[n+m-1] each.
+    """
+    by_numpy = jnp.convolve(x, y)
+    by_lax = jax.lax.conv_general_dilated(
+        x.reshape(1, 1, -1).astype(float),
+        y.reshape(1, 1, -1),
+        window_strides=(1,),
+        padding=[(len(y) - 1, len(y) - 1)],
+    )
+    return by_numpy, by_lax[0, 0]
+
+
+check(convolve_two_ways)
+
+# %% [markdown]
+# A picture of it: the first vector is a single 1 among zeros. A convolution puts the second vector there as it is.
+# Without reversing, it comes out backwards. A vector of ones looks the same in both ways, so the document's example
+# could not show it.
+
+# %%
+def plot_both_slides():
+    """Draw a convolution and what `lax.conv_general_dilated` does with the same two vectors."""
+    import matplotlib.pyplot as plt
+
+    x, y = jnp.array([0.0, 0.0, 1.0, 0.0, 0.0]), jnp.array([3.0, 2.0, 1.0])
+    unreversed = lax.conv_general_dilated(x[None, None], y[None, None], (1,), [(2, 2)])[0, 0]
+    _, axes = plt.subplots(1, 2, figsize=(8, 2), sharey=True, layout="constrained")
+    titles = ("jnp.convolve", "lax.conv_general_dilated")
+    for place, title, numbers in zip(axes, titles, (jnp.convolve(x, y), unreversed), strict=True):
+        place.stem(numbers)
+        place.set_title(title)
+    plt.show()
+
+
+plot_both_slides()
+
+# %% [markdown]
+# ### Many signals in one call
+#
+# What is the extra work good for? The axis of signals: many signals, one operation. And the stride: compute only every
+# second number, instead of computing all and throwing half away.
+
+# %%
+# Exercise: Transfer: filter and thin out (3 points)
+def filter_rows(rows, kernel):
+    """Convolve each row with a kernel in full length, and keep every second number: those at 0, 2, 4, ...
+
+    The program must not grow with the number of rows: no Python loop. It must also work under `jax.jit`.
+
+    Args:
+        rows: float32[b,n].
+        kernel: float32[m].
+
+    Returns:
+        float32[b,k], k = (n + m) // 2: row i is `jnp.convolve(rows[i], kernel)[::2]`.
+    """
+    ...
+
+
+check(filter_rows)
+
+# %% [markdown]
+# ### XLA: the last layer that you can read
+#
+# XLA is the compiler. `jax.jit(f).lower(...)` gives it the program, and `as_text()` shows what it gets: operations of a
+# language called StableHLO. Each operation's name follows `stablehlo.` in the text.
+
+# %%
+print(jax.jit(sine_of_a_sum).lower(jnp.ones(3), jnp.ones(3)).as_text())
+
+# %% [markdown]
+# Nearly every `lax` operation is one of these, under the same name or another: that is what "thin wrapper" means. And
+# because *everything* ends up here, whole functions can be compiled at once.
+
+# %%
+# Exercise: What XLA gets (2 points)
+def xla_operations(function, *args):
+    """List the StableHLO operations that XLA gets for a function and its arguments.
+
+    Args:
+        function: a function of arrays.
+        args: its arguments.
+
+    Returns:
+        A list of names without `stablehlo.`, each once, such as `["add", "sine"]`.
+    """
+    ...
+
+
+check(xla_operations)
+
+# %% [markdown]
+# ### What does a call cost?
+#
+# JAX does not wait. A call puts the work in a queue and returns at once: *asynchronous dispatch*. And the first call of
+# a jitted function compiles it. Both make it easy to measure the wrong thing.
+#
+# Real clocks depend on luck. So here is a machine with a clock of its own, which behaves like JAX and gives the same
+# times on every computer.
+
+# %%
+class Result:
+    """A result that may still be in the making."""
+
+    def __init__(self, machine, ready_at):
+        self.machine, self.ready_at = machine, ready_at
+
+    def block_until_ready(self):
+        """Wait until the result is there."""
+        self.machine.now = max(self.machine.now, self.ready_at)
+        return self
+
+    def __array__(self, dtype=None, copy=None):
+        self.block_until_ready()
+        return np.zeros(2, dtype)
+
+
+class Machine:
+    """A make-believe computer: `run()` starts a job and returns at once, `clock()` tells the seconds."""
+
+    def __init__(self, compile_s, dispatch_s, work_s):
+        self.compile_s, self.dispatch_s, self.work_s = compile_s, dispatch_s, work_s
+        self.now = self.free_at = 0.0
+        self.is_compiled = False
+
+    def clock(self):
+        """Return the time in seconds."""
+        return self.now
+
+    def run(self):
+        """Start the job; the first time, compile it before."""
+        self.now += self.dispatch_s + (0.0 if self.is_compiled else self.compile_s)
+        self.is_compiled = True
+        self.free_at = max(self.now, self.free_at) + self.work_s
+        return Result(self, self.free_at)
+
+
+def small_machine():
+    """Start a machine: 30 s to compile, 1 s to start a job, 8 s for the job."""
+    return Machine(30.0, 1.0, 8.0)
+
+
+def big_machine():
+    """Start a machine: 500 s to compile, 2 s to start a job, 64 s for the job."""
+    return Machine(500.0, 2.0, 64.0)
+
+
+machine = small_machine()
+machine.run()
+print("the call came back after", machine.clock(), "s, and its result is not there yet")
+
+# %%
+# Exercise: An honest stopwatch (3 points)
+def seconds_per_run(start_machine):
+    """Measure how long one run takes: from the call until its result is there, without compiling.
+
+    Use only `run()` and `clock()` of the machine, and `block_until_ready()` of a result. You may run as often as you
+    like; if you take the mean of several runs, wait for each.
+
+    Args:
+        start_machine: a function without arguments that starts a new machine, such as `small_machine`.
+
+    Returns:
+        The seconds, a float.
+    """
+    ...
+
+
+check(seconds_per_run)
+
+# %% [markdown]
+# Now the real clock. For growing arrays: how long until the call of a compiled function is back, and how long until
+# the result is there? The plot shows the ratio of the two. It looks different on every computer. (On a CPU, JAX may do
+# small jobs at once: then the ratio is near 1.)
+
+# %%
+def median_seconds(call, wait, repeats=9):
+    """Return the median time of a call; with `wait`, until the result is there."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        out = call()
+        if wait:
+            out.block_until_ready()
+        times.append(time.perf_counter() - start)
+        out.block_until_ready()
+    return float(np.median(times))
+
+
+def plot_waiting(sizes=(32, 64, 128, 256, 512)):
+    """Plot how much longer the result takes than the call, over the size of a matrix product."""
+    import matplotlib.pyplot as plt
+
+    product = jax.jit(lambda m: m @ m)
+    ratios = []
+    for size in sizes:
+        m = jnp.ones((size, size))
+        product(m).block_until_ready()
+        call = partial(product, m)
+        ratios.append(median_seconds(call, wait=True) / median_seconds(call, wait=False))
+    _, axes = plt.subplots(figsize=(5, 2.4), layout="constrained")
+    axes.plot(sizes, ratios, "o-")
+    axes.axhline(1, color="grey", linewidth=1)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlabel("rows and columns of the matrix")
+    axes.set_ylabel("time to result / time of call")
+    plt.show()
+
+
+plot_waiting()
+
+# %% [markdown]
+# ## What to remember
+#
+# - `jnp` mirrors `np`, in float32. NumPy and JAX arrays mix; `isinstance(x, jax.Array)` tells them apart.
+# - A JAX array is never changed: `x.at[i].set(v)` returns a changed copy. One update takes all indices.
+# - Python numbers are weak and give way; `np.float32(1)` and `jnp.float32(1)` are strong.
+# - `jax.numpy` promotes; `jax.lax` refuses to guess. All of `jnp` is written with `lax`, and all of `lax` becomes
+#   operations of XLA.
+# - `lax.conv_general_dilated` does not reverse its kernel.
+# - To measure time: run once before, then wait for the result with `block_until_ready()`.
+
+# %% [markdown]
+# ## What to read next
+#
+# - [How to think in JAX](https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html), the page behind this lesson
+# - [Indexed updates](https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html): modes, bounds, all methods
+# - [Type promotion](https://docs.jax.dev/en/latest/type_promotion.html): the whole lattice
+# - [Convolutions in JAX](https://docs.jax.dev/en/latest/notebooks/convolutions.html)
+# - [Asynchronous dispatch](https://docs.jax.dev/en/latest/async_dispatch.html)
