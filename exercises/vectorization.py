@@ -332,7 +332,7 @@ print(norms(jnp.array([[3.0, 4.0], [6.0, 8.0], [0.0, 1.0]])))
 
 # %% exercise
 @exercise(
-    title="Vectorised by `vmap`",
+    title="Vectorised by vmap",
     points=1,
     reproduces=["S2-06"],
     hints=[
@@ -499,6 +499,10 @@ def vmap_runs_again_and_jit_does_not(answer):
 print(program(slide, x, w).primitives)
 
 
+# %% [markdown]
+# Here is the loop over the rows again. How many dot products are in its program, for a batch of 2 rows, of 8, of 20?
+
+
 # %%
 def slide_in_a_loop(xs, ws):
     """Slide a batch row by row, with a Python loop."""
@@ -571,7 +575,10 @@ def plot_ratios(batches):
     _, axes = plt.subplots(figsize=(6, 2.8), layout="constrained")
     for name, ratio in zip(ways, ratios.T, strict=True):
         axes.plot(batches, ratio, "o-", label=name)
-    axes.set(xscale="log", yscale="log", xlabel="rows in the batch", ylabel="time / time of jit(vmap)")
+    axes.loglog()
+    axes.set(xlabel="rows in the batch", ylabel="time / time of jit(vmap)")
+    axes.set_xticks(batches, batches)
+    axes.set_xticks([], minor=True)
     axes.legend()
     plt.show()
 
@@ -591,6 +598,10 @@ table = jnp.arange(6.0).reshape(2, 3)
 print(table)
 print("rows:   ", jax.vmap(jnp.sum)(table))
 print("columns:", jax.vmap(jnp.sum, in_axes=1)(table))
+
+
+# %% [markdown]
+# Now a batch that lies the other way: every **column** is an example, in the inputs and in the result.
 
 
 # %% exercise
@@ -639,6 +650,10 @@ def columns_go_together(answer, draw):
     xst, wst = draw.floats(6, 4), draw.floats(3, 4)
     columns = [np.correlate(x, w, "valid") for x, w in zip(np.asarray(xst).T, np.asarray(wst).T, strict=True)]
     expect_close(answer(xst, wst), np.stack(columns, axis=1), "Column j should be made of column j of both batches.")
+
+
+# %% [markdown]
+# Next, all rows share one set of weights. It has no batch axis.
 
 
 # %% exercise
@@ -756,7 +771,7 @@ def the_rules_for_in_axes_hold(answer):
 
 # %% exercise
 @exercise(
-    title="Repair: `jit` around `vmap`, and the other way",
+    title="Repair: jit around vmap, and the other way",
     points=2,
     reproduces=["S2-11", "S2-12"],
     hints=[
@@ -797,6 +812,18 @@ def jit_inside_gives_the_same_rows(answer):
     """With `jit` inside, the rows are the same."""
     xs, ws = jnp.stack([jnp.arange(5)] * 2), jnp.stack([jnp.array([2.0, 3.0, 4.0])] * 2)
     expect_documented("S2-12", pair(answer(xs, ws))[1], message="The second array should have two rows [11 20 29].")
+
+
+@visible(
+    jit_and_vmap,
+    stage="traces",
+    idea="`vmap` alone compiles nothing. Each of the two needs a `jit`: one around `vmap`, one around `slide`.",
+)
+def both_are_compiled(answer, draw):
+    """In a first call, two jitted functions are traced."""
+    traces = answer.observe(draw.floats(4, 6), draw.floats(4, 3)).traces
+    message = "Too few jitted functions were traced: in one of the two, or in both, `jit` is missing."
+    expect_that(traces >= 2, message, f"{traces}", "2")
 
 
 @visible(jit_and_vmap, idea="The order of `jit` and `vmap` does not change the result.")
@@ -1148,7 +1175,7 @@ def every_row_has_its_distance(answer, draw):
 # ### A `cond` that stays a `cond`
 #
 # `jax.lax.cond` runs one of two branches. Under `vmap`, rows may choose differently. So JAX runs **both** branches
-# for all rows, and then selects: see `select_n`.
+# for all rows, and then selects: in the program there is no `cond` any more, and a `select_n` is the last row.
 
 
 # %%

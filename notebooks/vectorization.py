@@ -161,7 +161,7 @@ norms = jax.vmap(jnp.linalg.norm)
 print(norms(jnp.array([[3.0, 4.0], [6.0, 8.0], [0.0, 1.0]])))
 
 # %%
-# Exercise: Vectorised by `vmap` (1 point)
+# Exercise: Vectorised by vmap (1 point)
 def vectorised_by_vmap(xs, ws):
     """Slide a batch: float32[b,n-2] of xs[b,n] and ws[b,3]; row i is `slide(xs[i], ws[i])`. Do not touch `slide`."""
     ...
@@ -232,6 +232,9 @@ check(look_inside)
 # %%
 print(program(slide, x, w).primitives)
 
+# %% [markdown]
+# Here is the loop over the rows again. How many dot products are in its program, for a batch of 2 rows, of 8, of 20?
+
 # %%
 def slide_in_a_loop(xs, ws):
     """Slide a batch row by row, with a Python loop."""
@@ -280,7 +283,10 @@ def plot_ratios(batches):
     _, axes = plt.subplots(figsize=(6, 2.8), layout="constrained")
     for name, ratio in zip(ways, ratios.T, strict=True):
         axes.plot(batches, ratio, "o-", label=name)
-    axes.set(xscale="log", yscale="log", xlabel="rows in the batch", ylabel="time / time of jit(vmap)")
+    axes.loglog()
+    axes.set(xlabel="rows in the batch", ylabel="time / time of jit(vmap)")
+    axes.set_xticks(batches, batches)
+    axes.set_xticks([], minor=True)
     axes.legend()
     plt.show()
 
@@ -301,6 +307,9 @@ print(table)
 print("rows:   ", jax.vmap(jnp.sum)(table))
 print("columns:", jax.vmap(jnp.sum, in_axes=1)(table))
 
+# %% [markdown]
+# Now a batch that lies the other way: every **column** is an example, in the inputs and in the result.
+
 # %%
 # Exercise: A batch in columns (1 point)
 def slide_columns(xst, wst):
@@ -317,6 +326,9 @@ def slide_columns(xst, wst):
 
 
 check(slide_columns)
+
+# %% [markdown]
+# Next, all rows share one set of weights. It has no batch axis.
 
 # %%
 # Exercise: One set of weights for all (1 point)
@@ -356,7 +368,7 @@ check(try_axes)
 # The order of `jit` and `vmap` does not change the result. But where the call goes is easy to get wrong.
 
 # %%
-# Exercise: Repair: `jit` around `vmap`, and the other way (2 points)
+# Exercise: Repair: jit around vmap, and the other way (2 points)
 def jit_and_vmap(xs, ws):
     """Slide a batch with `jit` around `vmap`, and with `vmap` around `jit`. Both lines are wrong: repair them.
 
@@ -531,7 +543,7 @@ check(distance_from_batch_mean)
 # ### A `cond` that stays a `cond`
 #
 # `jax.lax.cond` runs one of two branches. Under `vmap`, rows may choose differently. So JAX runs **both** branches
-# for all rows, and then selects: see `select_n`.
+# for all rows, and then selects: in the program there is no `cond` any more, and a `select_n` is the last row.
 
 # %%
 def costly(x):

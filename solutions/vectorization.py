@@ -586,6 +586,16 @@ def jit_on_both_sides(xs, ws):
     return [mapped(xs, ws), mapped(xs, ws)]
 
 
+@wrong(rejected_by="both_are_compiled", says="`vmap` is believed to compile.")
+def vmap_alone(xs, ws):
+    return jax.vmap(slide)(xs, ws), jax.vmap(slide)(xs, ws)
+
+
+@wrong(rejected_by="both_are_compiled", says="The inner `jit` is left out, since the numbers are right.")
+def forgets_the_inner_jit(xs, ws):
+    return jax.jit(jax.vmap(slide))(xs, ws), jax.vmap(slide)(xs, ws)
+
+
 @wrong(rejected_by="jit_outside_gives_the_documented_rows", says="`jit` is put around the result of a call.")
 def jits_the_result(xs, ws):
     return jax.jit(jax.vmap(slide)(xs, ws)), jax.vmap(jax.jit(slide))(xs, ws)
