@@ -168,7 +168,8 @@ def correlation_and_convolution(x, w):
         w: float32[3].
 
     Returns:
-        A tuple of two arrays float32[n-2]: the correlation, and the convolution, only where all weights fit.
+        A tuple of two arrays float32[n-2]: the correlation, and the convolution; only where all
+        weights fit.
     """
     ...
 
@@ -221,8 +222,8 @@ def loop_over_batch(vectors, weights):
         weights: a list of b arrays float32[3].
 
     Returns:
-        A tuple `(xs, ws, slid)`: the stacked vectors [b,n] with their dtype, the stacked weights float32[b,3], and
-        float32[b,n-2], where row i is `slide(xs[i], ws[i])`.
+        A tuple `(xs, ws, slid)`: the stacked vectors [b,n] with their dtype, the stacked weights
+        float32[b,3], and float32[b,n-2], where row i is `slide(xs[i], ws[i])`.
     """
     ...
 
@@ -343,7 +344,15 @@ print(norms(jnp.array([[3.0, 4.0], [6.0, 8.0], [0.0, 1.0]])))
     ],
 )
 def vectorised_by_vmap(xs, ws):
-    """Slide a batch: float32[b,n-2] of xs[b,n] and ws[b,3]; row i is `slide(xs[i], ws[i])`. Do not touch `slide`."""
+    """Slide a batch, with `slide` as it is.
+
+    Args:
+        xs: [b,n].
+        ws: float32[b,3].
+
+    Returns:
+        float32[b,n-2]: row i is `slide(xs[i], ws[i])`.
+    """
     ...
 
 
@@ -435,9 +444,10 @@ def the_shape_inside():
     ],
 )
 def look_inside(xs, ws, calls):
-    """Map `slide` over the batches, call the mapped function several times, and note what is seen inside.
+    """Map `slide` over the batches, call the mapped function several times, and note what it sees.
 
-    Make the mapped function once, then call it `calls` times: first `jax.vmap(f)`, then `jax.jit(jax.vmap(f))`.
+    Make the mapped function once, then call it `calls` times: first `jax.vmap(f)`, then
+    `jax.jit(jax.vmap(f))`. Here `f` is `slide` with a line added that notes the shapes.
 
     Args:
         xs: [b,n].
@@ -445,8 +455,8 @@ def look_inside(xs, ws, calls):
         calls: int, how often to call each.
 
     Returns:
-        A dict with two lists, "vmap" and "jit of vmap": the pair `(x.shape, w.shape)` for each time that Python ran
-        the inner function.
+        A dict with two lists, "vmap" and "jit of vmap": the pair `(x.shape, w.shape)` for each time
+        that Python ran `f`.
     """
     ...
 
@@ -579,7 +589,7 @@ def plot_ratios(batches):
     axes.set(xlabel="rows in the batch", ylabel="time / time of jit(vmap)")
     axes.set_xticks(batches, batches)
     axes.set_xticks([], minor=True)
-    axes.legend()
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     plt.show()
 
 
@@ -591,7 +601,8 @@ plot_ratios([2, 8, 32])
 # ## Part 3. Which axis is the batch?
 #
 # `in_axes` says, for each argument, which axis is the batch; `out_axes` says where it goes in the result. One integer
-# counts for all. `None` means: this argument has no batch axis, every row gets the whole of it.
+# counts for all arguments, a tuple has an entry for each. The entry `None` means: this argument has no batch axis,
+# every row gets the whole of it.
 
 # %%
 table = jnp.arange(6.0).reshape(2, 3)
@@ -632,7 +643,7 @@ def slide_columns(xst, wst):
 # %% check
 @visible(slide_columns, stage="shape", idea="`out_axes` says where the batch axis goes; without it, it comes first.")
 def columns_come_out(answer, draw):
-    """For xst[6,4] and wst[3,4] the result is [4,4], for xst[5,2] and wst[3,2] it is [3,2]."""
+    """For xst[5,2] and wst[3,2] the result is [3,2]."""
     message = "The examples should be columns in the result too: see `out_axes`."
     expect_shape(answer(draw.floats(5, 2), draw.floats(3, 2)), (3, 2), message)
 
@@ -724,7 +735,8 @@ def try_axes(in_axes, out_axes, a, b):
         a, b: the two arguments of the mapped function.
 
     Returns:
-        What the mapped function returns; or, when that raises ValueError, the text "ValueError: " and its message.
+        What the mapped function returns. When that raises ValueError: the text "ValueError: "
+        followed by the message.
     """
     ...
 
@@ -783,7 +795,9 @@ def the_rules_for_in_axes_hold(answer):
     ],
 )
 def jit_and_vmap(xs, ws):
-    """Slide a batch with `jit` around `vmap`, and with `vmap` around `jit`. Both lines are wrong: repair them.
+    """Slide a batch with `jit` around `vmap`, and with `vmap` around `jit`.
+
+    Both lines are wrong: repair them.
 
     Args:
         xs: [b,n].
@@ -1062,7 +1076,9 @@ def no_loop_over_the_examples(answer, draw):
     ],
 )
 def means_of_padded_rows(xs, lengths):
-    """Give the mean of the first `lengths[i]` numbers of each row i. The slice below cannot work: repair it.
+    """Give the mean of the first `lengths[i]` numbers of each row i.
+
+    The slice below cannot work: repair it.
 
     Args:
         xs: float32[b,n]; the padding at the end of a row may be anything, also NaN.
@@ -1133,7 +1149,9 @@ print(jax.vmap(share, axis_name="batch")(jnp.array([1.0, 2.0, 5.0])))
     ],
 )
 def distance_from_batch_mean(xs):
-    """Give each row's Euclidean distance from the mean row. The body below takes another mean: repair it.
+    """Give each row's Euclidean distance from the mean row.
+
+    The body below takes another mean: repair it.
 
     Args:
         xs: float32[b,d].
@@ -1204,14 +1222,16 @@ draw_program(jax.vmap(choose), jnp.array([True, False]), jnp.ones((2, 3)))
     ],
 )
 def one_switch_for_all(flag, xs):
-    """Apply `choose` to all rows with one flag. The body below is right, but always pays for both branches.
+    """Apply `choose` to all rows with one flag.
+
+    The body below gives the right rows, but always pays for both branches.
 
     Args:
         flag: bool[].
         xs: float32[b,d].
 
     Returns:
-        float32[b,d]: row i is `choose(flag, xs[i])`. In the program there is a `cond`, and no `select_n`.
+        float32[b,d]: row i is `choose(flag, xs[i])`. The program has a `cond`, and no `select_n`.
     """
     return jax.vmap(choose)(jnp.full(len(xs), flag), xs)
 
