@@ -1,20 +1,16 @@
 # %%
-from functools import partial, reduce
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.course.author import (
     alternative,
-    alternative_value,
     answer,
     expect_close,
     expect_that,
     given,
     hidden,
     wrong,
-    wrong_value,
 )
 
 
@@ -107,18 +103,6 @@ def slope_of_the_sum(f, xs):
 
 
 @alternative
-def point_by_point(f, xs):
-    columns = []
-    for x in xs:
-        g, column = f, []
-        for _ in range(5):
-            column.append(g(x))
-            g = jax.grad(g)
-        columns.append(jnp.stack(column))
-    return jnp.stack(columns, axis=1)
-
-
-@alternative
 def pushed_forward(f, xs):
     def slope(g):
         return lambda x: jax.jvp(g, (x,), (jnp.ones_like(x),))[1]
@@ -148,13 +132,15 @@ def starts_with_the_slope(f, xs):
     return jnp.stack(rows)
 
 
-@wrong(rejected_by="any_function_can_be_tabulated", says="The formulas of the cubic are written down for every function.")
+@wrong(
+    rejected_by="any_function_can_be_tabulated", says="The formulas of the cubic are written down for every function."
+)
 def formulas_of_the_cubic(f, xs):
     one = jnp.ones_like(xs)
     return jnp.stack([f(xs), 3 * xs**2 + 4 * xs - 3, 6 * xs + 4, 6 * one, 0 * one])
 
 
-@wrong(rejected_by="the_documented_column", says="Every row is the slope once more, without going on.")
+@wrong(rejected_by="the_documented_derivatives", says="Every row is the slope once more, without going on.")
 def the_slope_four_times(f, xs):
     return jnp.stack([jax.vmap(f)(xs)] + [jax.vmap(jax.grad(f))(xs)] * 4)
 
@@ -163,8 +149,7 @@ def the_slope_four_times(f, xs):
 def any_points(answer, draw, reference):
     """For other points and functions it gives what the key gives."""
     xs = draw.floats(9)
-    for name in ("cubic", "wave"):
-        expect_close(answer(given(name), xs), reference(given(name), xs), rtol=1e-4, atol=1e-4)
+    expect_close(answer(given("wave"), xs), reference(given("wave"), xs), rtol=1e-4, atol=1e-4)
 
 
 # %% what_grad_refuses
@@ -265,7 +250,9 @@ def only_makes_it_an_array(f):
     return lambda x: jax.grad(f)(jnp.asarray(x))
 
 
-@wrong(rejected_by="slopes_are_float32", says="The number is made a float inside f, after `jax.grad` has seen the integer.")
+@wrong(
+    rejected_by="slopes_are_float32", says="The number is made a float inside f, after `jax.grad` has seen the integer."
+)
 def converts_inside(f):
     return jax.grad(lambda x: f(jnp.asarray(x, jnp.float32)))
 
@@ -292,52 +279,52 @@ def any_whole_number(answer, draw, reference):
 # %% start_of_regression
 @answer
 def start_of_regression(key):
-    key, W_key, b_key = jax.random.split(key, 3)
-    W = jax.random.normal(W_key, (3,))
+    key, w_key, b_key = jax.random.split(key, 3)
+    w = jax.random.normal(w_key, (3,))
     b = jax.random.normal(b_key, ())
-    return W, b, loss(W, b)
+    return w, b, loss(w, b)
 
 
 @alternative
 def indexes_the_keys(key):
     keys = jax.random.split(key, 3)
-    W, b = jax.random.normal(keys[1], shape=(3,)), jax.random.normal(keys[2])
-    return W, b, loss(W, b)
+    w, b = jax.random.normal(keys[1], shape=(3,)), jax.random.normal(keys[2])
+    return w, b, loss(w, b)
 
 
 @alternative
 @jax.jit
 def jitted(key):
-    _, W_key, b_key = jax.random.split(key, 3)
-    W, b = jax.random.normal(W_key, 3), jax.random.normal(b_key)
-    return W, b, loss(W, b)
+    _, w_key, b_key = jax.random.split(key, 3)
+    w, b = jax.random.normal(w_key, 3), jax.random.normal(b_key)
+    return w, b, loss(w, b)
 
 
 @wrong(rejected_by="the_documented_start", says="The key is split in two, not in three.")
 def splits_in_two(key):
-    W_key, b_key = jax.random.split(key)
-    W, b = jax.random.normal(W_key, (3,)), jax.random.normal(b_key)
-    return W, b, loss(W, b)
+    w_key, b_key = jax.random.split(key)
+    w, b = jax.random.normal(w_key, (3,)), jax.random.normal(b_key)
+    return w, b, loss(w, b)
 
 
-@wrong(rejected_by="the_documented_start", says="W and b are drawn from the first two keys.")
+@wrong(rejected_by="the_documented_start", says="w and b are drawn from the first two keys.")
 def takes_the_first_two(key):
-    W_key, b_key, _ = jax.random.split(key, 3)
-    W, b = jax.random.normal(W_key, (3,)), jax.random.normal(b_key)
-    return W, b, loss(W, b)
+    w_key, b_key, _ = jax.random.split(key, 3)
+    w, b = jax.random.normal(w_key, (3,)), jax.random.normal(b_key)
+    return w, b, loss(w, b)
 
 
 @wrong(rejected_by="the_documented_start", says="One key for both draws.")
 def one_key_for_both(key):
-    W, b = jax.random.normal(key, (3,)), jax.random.normal(key)
-    return W, b, loss(W, b)
+    w, b = jax.random.normal(key, (3,)), jax.random.normal(key)
+    return w, b, loss(w, b)
 
 
 @wrong(rejected_by="the_loss_belongs_to_the_parameters", says="A seed inside is used instead of the argument.")
 def makes_its_own_key(key):
-    _, W_key, b_key = jax.random.split(jax.random.key(0), 3)
-    W, b = jax.random.normal(W_key, (3,)), jax.random.normal(b_key)
-    return W, b, loss(W, b)
+    _, w_key, b_key = jax.random.split(jax.random.key(0), 3)
+    w, b = jax.random.normal(w_key, (3,)), jax.random.normal(b_key)
+    return w, b, loss(w, b)
 
 
 @hidden(idea="The key decides everything.")
@@ -434,7 +421,9 @@ def one_argument_after_the_other(f, args, steps):
     return change
 
 
-@wrong(rejected_by="each_unit_step_gives_a_partial_derivative", says="The true change is taken for that of the tangent.")
+@wrong(
+    rejected_by="each_unit_step_gives_a_partial_derivative", says="The true change is taken for that of the tangent."
+)
 def takes_the_true_change(f, args, steps):
     return f(*(x + step for x, step in zip(args, steps, strict=True))) - f(*args)
 
@@ -534,11 +523,11 @@ def any_parameters(answer, draw, reference):
 # %% gradient_of_model
 @jax.tree_util.register_pytree_node_class
 class Model:
-    def __init__(self, W, b):
-        self.W, self.b = W, b
+    def __init__(self, w, b):
+        self.w, self.b = w, b
 
     def tree_flatten(self):
-        return (self.W, self.b), None
+        return (self.w, self.b), None
 
     @classmethod
     def tree_unflatten(cls, aux, children):
@@ -546,21 +535,21 @@ class Model:
 
 
 @answer
-def gradient_of_model(W, b):
-    return jax.grad(model_loss)(Model(W, b))
+def gradient_of_model(w, b):
+    return jax.grad(model_loss)(Model(w, b))
 
 
 from typing import Any, NamedTuple
 
 
 class ModelTuple(NamedTuple):
-    W: Any
+    w: Any
     b: Any
 
 
 @alternative
-def a_namedtuple(W, b):
-    return jax.grad(model_loss)(ModelTuple(W, b))
+def a_namedtuple(w, b):
+    return jax.grad(model_loss)(ModelTuple(w, b))
 
 
 import dataclasses
@@ -569,82 +558,89 @@ import dataclasses
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass
 class DataModel:
-    W: Any
+    w: Any
     b: Any
 
 
 @alternative
-def a_dataclass(W, b):
-    return jax.grad(model_loss)(DataModel(b=b, W=W))
+def a_dataclass(w, b):
+    return jax.grad(model_loss)(DataModel(b=b, w=w))
 
 
 @jax.tree_util.register_pytree_node_class
 class BiasFirst:
-    def __init__(self, b, W):
-        self.W, self.b = W, b
+    def __init__(self, b, w):
+        self.w, self.b = w, b
 
     def tree_flatten(self):
-        return [self.b, self.W], ()
+        return [self.b, self.w], ()
 
     @classmethod
     def tree_unflatten(cls, aux, children):
-        b, W = children
-        return cls(b, W)
+        b, w = children
+        return cls(b, w)
 
 
 @alternative
-def the_bias_first(W, b):
-    return jax.jit(jax.grad(model_loss))(BiasFirst(b, W))
+def the_bias_first(w, b):
+    return jax.jit(jax.grad(model_loss))(BiasFirst(b, w))
 
 
 @jax.tree_util.register_pytree_node_class
 class StaticBias(Model):
     def tree_flatten(self):
-        return (self.W,), self.b
+        return (self.w,), self.b
 
     @classmethod
     def tree_unflatten(cls, aux, children):
         return cls(*children, aux)
 
 
-@wrong(rejected_by="the_gradient_is_a_model", says="The bias is put into the static part, where nothing is differentiated.")
-def the_bias_is_static(W, b):
-    return jax.grad(model_loss)(StaticBias(W, b))
+@wrong(
+    rejected_by="the_gradient_is_a_model", says="The bias is put into the static part, where nothing is differentiated."
+)
+def the_bias_is_static(w, b):
+    return jax.grad(model_loss)(StaticBias(w, b))
 
 
 @jax.tree_util.register_pytree_node_class
 class Swapped(Model):
     def tree_flatten(self):
-        return (self.b, self.W), None
+        return (self.b, self.w), None
 
 
-@wrong(rejected_by="the_gradient_is_a_model", says="The children are put together in another order than they were given.")
-def the_children_are_swapped(W, b):
-    return jax.grad(model_loss)(Swapped(W, b))
+@wrong(
+    rejected_by="the_gradient_is_a_model", says="The children are put together in another order than they were given."
+)
+def the_children_are_swapped(w, b):
+    return jax.grad(model_loss)(Swapped(w, b))
 
 
 @wrong(rejected_by="the_gradient_is_a_model", says="The parts of the gradient are returned, without the class.")
-def parts_without_the_class(W, b):
-    gradient = jax.grad(model_loss)(Model(W, b))
-    return gradient.W, gradient.b
+def parts_without_the_class(w, b):
+    gradient = jax.grad(model_loss)(Model(w, b))
+    return gradient.w, gradient.b
 
 
 @wrong(rejected_by="the_gradient_is_in_its_place", says="The model itself is returned, not its gradient.")
-def returns_the_model(W, b):
-    return Model(W, b)
+def returns_the_model(w, b):
+    return Model(w, b)
 
 
-@wrong(rejected_by="a_model_passes_every_transformation", says="Numbers are made into NumPy arrays, which no tracer survives.")
-def makes_numpy_arrays(W, b):
-    return jax.grad(model_loss)(Model(np.asarray(W), np.asarray(b)))
+@wrong(
+    rejected_by="a_model_passes_every_transformation",
+    says="Numbers are made into NumPy arrays, which no tracer survives.",
+)
+def makes_numpy_arrays(w, b):
+    return jax.grad(model_loss)(Model(np.asarray(w), np.asarray(b)))
 
 
 @hidden(idea="Any parameters, compiled and mapped.")
 def any_model(answer, draw, reference):
     """For a batch of other parameters it gives the right gradients."""
-    W, b = draw.floats(2, 3), draw.floats(2)
-    wanted = dict(zip(((2, 3), (2,)), jax.vmap(jax.grad(loss, (0, 1)))(W, b), strict=True))
-    for part in children(answer.vmap()(W, b)):
+    w, b = draw.floats(2, 3), draw.floats(2)
+    wanted = dict(zip(((2, 3), (2,)), jax.vmap(jax.grad(loss, (0, 1)))(w, b), strict=True))
+    for part in children(answer.vmap()(w, b)):
         expect_close(part, wanted[np.shape(part)], rtol=1e-4, atol=1e-4)
 
 
@@ -744,7 +740,9 @@ def one_sided(f, args, direction, eps):
     return (f(*ahead) - f(*args)) / eps, jax.jvp(f, args, direction)[1]
 
 
-@wrong(rejected_by="the_difference_is_central", says="The step is eps to each side, but the difference is divided by eps.")
+@wrong(
+    rejected_by="the_difference_is_central", says="The step is eps to each side, but the difference is divided by eps."
+)
 def a_whole_step_to_each_side(f, args, direction, eps):
     ahead, behind = ([x + t * d for x, d in zip(args, direction, strict=True)] for t in (eps, -eps))
     return (f(*ahead) - f(*behind)) / eps, jax.jvp(f, args, direction)[1]
@@ -863,6 +861,7 @@ def by_hand(f, args):
     from jax.flatten_util import ravel_pytree
 
     point, rebuild = ravel_pytree(args)
+    point = np.asarray(point)
 
     def of_vector(v):
         return f(*rebuild(v))
@@ -870,9 +869,9 @@ def by_hand(f, args):
     def agrees(g, v):
         eps = 0.01
         exact = jax.jacrev(g)(v)
-        steps = [jnp.zeros_like(v).at[i].set(eps) for i in range(v.size)]
-        numerical = jnp.stack([(g(v + s) - g(v - s)) / (2 * eps) for s in steps], axis=-1)
-        return bool(jnp.allclose(exact, numerical, rtol=0.01, atol=0.01))
+        steps = eps * np.eye(v.size, dtype=v.dtype)
+        numerical = np.stack([(np.asarray(g(v + s)) - np.asarray(g(v - s))) / (2 * eps) for s in steps], axis=-1)
+        return np.allclose(exact, numerical, rtol=0.01, atol=0.01)
 
     return agrees(of_vector, point) and agrees(jax.grad(of_vector), point)
 
@@ -899,7 +898,9 @@ def first_order_alone(f, args):
     return True
 
 
-@wrong(rejected_by="two_bad_rules_are_found", says="`check_grads` returns None when all is well, and None counts as False.")
+@wrong(
+    rejected_by="two_bad_rules_are_found", says="`check_grads` returns None when all is well, and None counts as False."
+)
 def believes_the_return_value(f, args):
     from jax.test_util import check_grads
 
@@ -927,8 +928,8 @@ def only_looks_for_nan(f, args):
 def other_points_are_judged(answer, draw, reference):
     """At another point the same functions are judged the same."""
     x = jnp.float32(draw.integer(5, 14) / 10)
-    told = [bool(np.asarray(answer(given(name), (x,)))) for name in ("tanh", "frozen_slope", "cubic")]
-    expect_that(told == [True, False, True], "Not all are told right.", told, [True, False, True])
+    told = [bool(np.asarray(answer(given(name), (x,)))) for name in ("frozen_slope", "cubic")]
+    expect_that(told == [False, True], "Not all are told right.", told, [False, True])
 
 
 # %% sine_ratio
@@ -963,7 +964,10 @@ def a_small_number_below(x):
     return jnp.sin(x) / (x + 1e-6)
 
 
-@wrong(rejected_by="the_gradient_is_finite", says="The value is mended after the division; the gradient still goes through it.")
+@wrong(
+    rejected_by="the_gradient_is_finite",
+    says="The value is mended after the division; the gradient still goes through it.",
+)
 def mends_the_value(x):
     return jnp.nan_to_num(jnp.where(x == 0, 1.0, jnp.sin(x) / x), nan=1.0)
 
@@ -975,11 +979,8 @@ def guards_the_lower_part_alone(x):
 
 @wrong(rejected_by="the_ratio_can_be_compiled", says="Python's `if` cannot look at a tracer.")
 def an_if_of_python(x):
-    if jnp.ndim(x) == 0:
-        return jnp.sin(x) / x if x != 0 else jnp.ones_like(x)
-    return jnp.stack([an_if for an_if in (jnp.sin(y) / y if y != 0 else jnp.ones_like(y) for y in x.ravel())]).reshape(
-        x.shape
-    )
+    ratios = [jnp.sin(y) / y if y != 0 else jnp.ones_like(y) for y in jnp.ravel(x)]
+    return jnp.stack(ratios).reshape(jnp.shape(x))
 
 
 @wrong(rejected_by="the_ratio_is_right", says="Negative numbers are pushed away from 0 to the wrong side.")
@@ -1047,7 +1048,7 @@ def freezes_the_rounded_part_alone(x):
 @hidden(stage="value", idea="Any numbers, value and slope.")
 def any_values(answer, draw, reference):
     """Other numbers are rounded right."""
-    x = 5 * draw.floats(2, 2)
+    x = 5 * draw.floats(2, 3)
     expect_close(answer(x), jnp.round(x))
 
 
@@ -1080,8 +1081,8 @@ def from_the_library(x):
 @jax.jit
 def small_and_large_apart(x):
     is_large = x > 15
-    small = jnp.where(is_large, 0.0, x)
-    return jnp.where(is_large, x + jnp.exp(-x), jnp.log1p(jnp.exp(small)))
+    small, large = jnp.where(is_large, 0.0, x), jnp.where(is_large, x, 15.0)
+    return jnp.where(is_large, large + jnp.exp(-large), jnp.log1p(jnp.exp(small)))
 
 
 @wrong(rejected_by="values_from_minus_100_to_100", says="Infinity is replaced by the largest number there is.")
@@ -1122,8 +1123,8 @@ def an_unstable_rule(x):
     return stable(x)
 
 
-@wrong(rejected_by="slopes_from_minus_100_to_100", says="The rule returns the square of the slope's place: sigmoid of 2x.")
-def a_wrong_rule(x):
+@wrong(rejected_by="slopes_from_minus_100_to_100", says="The rule gives the sigmoid of 2x.")
+def half_the_scale(x):
     @jax.custom_jvp
     def stable(x):
         return jnp.logaddexp(x, 0.0)
