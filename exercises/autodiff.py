@@ -41,11 +41,11 @@ def layout(value):
     return f"{value.dtype.name}[{','.join(map(str, value.shape))}]"
 
 
-def start(documented):
+def first_parameters(documented):
     """Return the weights, the bias and a unit direction of the documented regression, then or today."""
     if documented:
         with documented_draws():
-            return start(documented=False)
+            return first_parameters(documented=False)
     key, weights_key, bias_key = jax.random.split(jax.random.key(0), 3)
     weights, bias = jax.random.normal(weights_key, (3,)), jax.random.normal(bias_key)
     vector = jax.random.normal(jax.random.split(key)[1], (3,))
@@ -113,6 +113,18 @@ for x in (-1.5, -0.5, 0.0, 1.0):
     plt.plot(x + step, wave(x) + slope_of_wave(x) * step, color="tab:orange", linewidth=3)
 plt.title("sin(2x) and four tangents")
 plt.show()
+
+# %% [markdown]
+# How does JAX know the slope? It follows your function operation by operation, and has a rule for each: for `sin` the
+# rule is `cos`. Here is the program of `wave`, and then that of its slope.
+
+# %%
+from jaxguide.tracing import draw_program
+
+draw_program(wave, 1.0)
+
+# %%
+draw_program(slope_of_wave, 1.0)
 
 # %% [markdown]
 # The slope is an ordinary JAX function. So it has a slope of its own: `jax.grad(jax.grad(wave))`.
@@ -601,7 +613,7 @@ def gradients_have_the_shapes_of_arguments(answer):
 def the_gradient_by_the_weights(answer):
     """The gradient of the loss by w is the documented one, with `which=0` and without."""
     for part, documented in PARTS:
-        args = start(documented)[:2]
+        args = first_parameters(documented)[:2]
         expect_documented("S2-23", flat(answer(given("loss"), args, 0)), part, START_MESSAGE)
         expect_documented("S2-24", flat(answer(given("loss"), args)), part, START_MESSAGE)
 
@@ -610,7 +622,7 @@ def the_gradient_by_the_weights(answer):
 def the_gradients_by_the_bias_and_by_both(answer):
     """The gradient of the loss by b, and by both, are the documented ones."""
     for part, documented in PARTS:
-        args = start(documented)[:2]
+        args = first_parameters(documented)[:2]
         expect_documented("S2-25", flat(answer(given("loss"), args, 1)), part, START_MESSAGE)
         expect_documented("S2-26", flat(answer(given("loss"), args, (0, 1))), part, START_MESSAGE)
 
@@ -755,7 +767,7 @@ def gradient_step(f, params, rate):
 def the_gradient_of_a_dict_is_a_dict(answer):
     """For a dict of parameters, the gradient is the documented dict."""
     for part, documented in PARTS:
-        w, b, _ = start(documented)
+        w, b, _ = first_parameters(documented)
         gradient, _new = parts(answer(given("dict_loss"), {"w": w, "b": b}, 0.5), 2)
         is_dict = isinstance(gradient, dict) and sorted(gradient) == ["b", "w"]
         expect_that(is_dict, "The gradient is no dict of w and b.", gradient)
@@ -769,7 +781,7 @@ def the_gradient_of_a_dict_is_a_dict(answer):
 )
 def every_container_comes_back(answer):
     """A tuple gives a tuple, and a nested list gives a nested list, for the gradient and for the new parameters."""
-    w, b, _ = start(documented=False)
+    w, b, _ = first_parameters(documented=False)
     both = [
         parts(answer(given("pair_loss"), (w, b), 0.5), 2),
         parts(answer(given("nested_loss"), [w, [b]], 0.5), 2),
@@ -951,7 +963,7 @@ def a_value_and_a_tuple_of_gradients(answer, draw):
 def the_value_is_the_loss(answer):
     """The value is the documented loss, and what f alone gives."""
     for part, documented in PARTS:
-        args = start(documented)[:2]
+        args = first_parameters(documented)[:2]
         value, _gradient = parts(answer(given("loss"), args), 2)
         expect_documented("S2-31", flat([value, loss(*args)]), part, START_MESSAGE)
 
@@ -1056,7 +1068,7 @@ def the_direction_is_taken_as_it_is(answer, draw):
 def the_documented_slope_by_the_bias(answer):
     """Along b, with eps = 1e-4, both are the documented numbers: near each other, and not equal."""
     for part, documented in PARTS:
-        w, b, _ = start(documented)
+        w, b, _ = first_parameters(documented)
         direction = (jnp.zeros(3), jnp.float32(1.0))
         expect_documented("S2-33", flat(answer(given("loss"), (w, b), direction, 1e-4)), part, START_MESSAGE)
 
@@ -1065,7 +1077,7 @@ def the_documented_slope_by_the_bias(answer):
 def the_documented_slope_along_a_direction(answer):
     """Along a unit vector for w, with eps = 1e-4, both are the documented numbers."""
     for part, documented in PARTS:
-        w, b, unit = start(documented)
+        w, b, unit = first_parameters(documented)
         direction = (unit, jnp.float32(0.0))
         expect_documented("S2-34", flat(answer(given("loss"), (w, b), direction, 1e-4)), part, START_MESSAGE)
 
@@ -1102,7 +1114,7 @@ def predict_better_step():
 @reveal(predict_better_step)
 def compare_two_steps():
     """We computed both finite differences at today's start of the regression, and compared them with `jax.grad`."""
-    w, b, _ = start(documented=False)
+    w, b, _ = first_parameters(documented=False)
     exact = jax.grad(loss, 1)(w, b)
     errors = {eps: abs((loss(w, b + eps / 2) - loss(w, b - eps / 2)) / eps - exact) for eps in (0.01, 0.000001)}
     return min(errors, key=errors.get)
@@ -1268,7 +1280,7 @@ def two_bad_rules_are_found(answer):
     """The loss is right; the two bad rules are found."""
     point = (jnp.float32(1.0),)
     told = {
-        "loss": answer(given("loss"), start(documented=True)[:2]),
+        "loss": answer(given("loss"), first_parameters(documented=True)[:2]),
         "wrong_slope": answer(given("wrong_slope"), point),
         "frozen_slope": answer(given("frozen_slope"), point),
     }

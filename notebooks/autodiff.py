@@ -60,6 +60,18 @@ plt.title("sin(2x) and four tangents")
 plt.show()
 
 # %% [markdown]
+# How does JAX know the slope? It follows your function operation by operation, and has a rule for each: for `sin` the
+# rule is `cos`. Here is the program of `wave`, and then that of its slope.
+
+# %%
+from jaxguide.tracing import draw_program
+
+draw_program(wave, 1.0)
+
+# %%
+draw_program(slope_of_wave, 1.0)
+
+# %% [markdown]
 # The slope is an ordinary JAX function. So it has a slope of its own: `jax.grad(jax.grad(wave))`.
 
 # %%
