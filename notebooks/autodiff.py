@@ -541,8 +541,8 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# The valley lies near a third of the digits: for float32, eps is about 0.005 **times the size of x**. In the next
-# exercise `jax.grad` cannot help you: the functions are NumPy code, in float32.
+# The best step lies in between: it gives up about a third of the digits to keep the others. And a step is small, or
+# large, **compared with x**. In the next exercise `jax.grad` cannot help you: the functions are NumPy code, in float32.
 
 # %%
 def cube_in_numpy(x):
@@ -563,7 +563,7 @@ def inverse_in_numpy(x):
 try:
     jax.grad(root_in_numpy)(2.0)
 except jax.errors.TracerArrayConversionError as error:
-    print("TracerArrayConversionError:", str(error).split(".")[0])
+    print("TracerArrayConversionError:", str(error).split("\n")[0])
 
 # %%
 # Exercise: A step that fits (2 points)
@@ -606,7 +606,7 @@ def wrong_slope(x):
 
 
 def frozen_slope(x):
-    """Compute sin(x), with a rule whose value is right, but which is taken for a constant."""
+    """Compute sin(x), with a rule whose value is right, but says that it never changes."""
     return with_rule(jnp.sin, lambda x: jax.lax.stop_gradient(jnp.cos(x)))(x)
 
 
@@ -815,7 +815,7 @@ plt.show()
 # - `jax.grad(f)` is a function. f must return one number; its input must be floats.
 # - `argnums` chooses the arguments, by position from 0. Gradients come back in the same container.
 # - `jax.value_and_grad` gives both for the price of one.
-# - In float32, a finite difference needs a step near 0.005 times the size of x. `check_grads` does the test for you.
+# - In float32, a finite difference needs a step near 0.01 times the size of x. `check_grads` does the test for you.
 # - `where` runs both branches, backward too: make the *input* of the risky function safe.
 # - `stop_gradient` makes a constant; `custom_jvp` takes your word for it, so check it.
 # - A Hessian times a vector is the slope of the gradient along it: no matrix is needed.

@@ -539,32 +539,25 @@ def gradient_of_model(w, b):
     return jax.grad(model_loss)(Model(w, b))
 
 
-from typing import Any, NamedTuple
-
-
-class ModelTuple(NamedTuple):
-    w: Any
-    b: Any
-
-
 @alternative
 def a_namedtuple(w, b):
-    return jax.grad(model_loss)(ModelTuple(w, b))
+    from collections import namedtuple
 
-
-import dataclasses
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass
-class DataModel:
-    w: Any
-    b: Any
+    Model = namedtuple("Model", ["w", "b"])
+    return jax.grad(model_loss)(Model(w, b))
 
 
 @alternative
 def a_dataclass(w, b):
-    return jax.grad(model_loss)(DataModel(b=b, w=w))
+    import dataclasses
+
+    @jax.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Model:
+        w: jax.Array
+        b: jax.Array
+
+    return jax.grad(model_loss)(Model(b=b, w=w))
 
 
 @jax.tree_util.register_pytree_node_class
