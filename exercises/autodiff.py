@@ -640,7 +640,7 @@ def the_order_of_positions_counts(answer, draw):
 
 # %% [markdown]
 # Here is the gradient of the loss at the start, with the numbers of today and with those of the documentation. There
-# it is [-0.16965583, -0.8774644, -1.4901346]: the last digits depend on the version of JAX (they changed in 0.7.0).
+# it is [-0.16965583, -0.8774644, -1.4901346]: the last digits are rounding, and differ between releases of JAX.
 
 # %%
 for name, setting in (("today", True), ("as documented", False)):
