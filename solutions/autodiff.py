@@ -1079,6 +1079,16 @@ def small_and_large_apart(x):
     return jnp.where(is_large, large + jnp.exp(-large), jnp.log1p(jnp.exp(small)))
 
 
+@alternative
+def the_stable_formula(x):
+    return jnp.maximum(x, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(x)))
+
+
+@alternative
+def clipped_before_the_risk(x):
+    return jnp.where(x > 20, x, jnp.log1p(jnp.exp(jnp.minimum(x, 20.0))))
+
+
 @wrong(rejected_by="values_from_minus_100_to_100", says="Infinity is replaced by the largest number there is.")
 def replaces_infinity(x):
     return jnp.nan_to_num(jnp.log(1 + jnp.exp(x)))
