@@ -29,6 +29,12 @@ def flat(value):
     return np.asarray(value, dtype=np.float64).ravel().tolist()
 
 
+def number(value):
+    """Return a scalar of any kind as a Python float."""
+    expect_shape(value, ())
+    return float(np.asarray(value))
+
+
 def layout(value):
     """Write the containers of a result and the types in them: `(float32[3], float32[])`."""
     if isinstance(value, tuple | list):
@@ -685,7 +691,7 @@ def first_order_change(f, args, steps):
         steps: a tuple, for each argument a step of the same shape.
 
     Returns:
-        float32[].
+        One number: float32[] or a float.
     """
     ...
 
@@ -716,7 +722,8 @@ def each_unit_step_gives_a_partial_derivative(answer):
 def all_shares_are_added(answer, draw):
     """For the loss, all shares are added."""
     args, steps = (draw.floats(3), draw.floats()), (draw.floats(3), draw.floats())
-    expect_close(answer(given("loss"), args, steps), jax.jvp(loss, args, steps)[1], rtol=1e-4, atol=1e-4)
+    got, wanted = answer(given("loss"), args, steps), jax.jvp(loss, args, steps)[1]
+    expect_close(number(got), float(wanted), "For the loss, the change is not right.", rtol=1e-4, atol=1e-4)
 
 
 # %% [markdown]
@@ -1075,7 +1082,7 @@ def slope_in_two_ways(f, args, direction, eps):
         eps: float, the step.
 
     Returns:
-        A tuple `(numerical, exact)` of two float32[].
+        A tuple `(numerical, exact)` of two numbers: float32[] or floats.
     """
     ...
 
@@ -1094,17 +1101,18 @@ def the_difference_is_central(answer):
     """For the cubic at 1 and eps = 1, the central difference is 4.25, and the slope is 4."""
     message = "For the cubic at 1, along 1 and with eps = 1, the two numbers are 4.25 and 4."
     one = jnp.float32(1.0)
-    expect_close(parts(answer(given("cubic"), (one,), (one,), 1.0), 2), [4.25, 4.0], message)
+    got = [number(part) for part in parts(answer(given("cubic"), (one,), (one,), 1.0), 2)]
+    expect_close(got, [4.25, 4.0], message, rtol=1e-4)
 
 
 @visible(slope_in_two_ways, idea="The slope along twice the direction is twice the slope.")
 def the_direction_is_taken_as_it_is(answer, draw):
     """For p q² + sin(r), both are near q² dp + 2 p q dq + cos(r) dr."""
     (p, q, r), (dp, dq, dr) = draw.floats(3), draw.floats(3)
-    wanted = q**2 * dp + 2 * p * q * dq + jnp.cos(r) * dr
+    wanted = float(q**2 * dp + 2 * p * q * dq + jnp.cos(r) * dr)
     numerical, exact = parts(answer(given("bend"), (p, q, r), (dp, dq, dr), 0.01), 2)
-    expect_close(exact, wanted, "The exact slope is not right.", rtol=1e-4, atol=1e-4)
-    expect_close(numerical, wanted, "The finite difference is not right.", rtol=5e-3, atol=5e-3)
+    expect_close(number(exact), wanted, "The exact slope is not right.", rtol=1e-4, atol=1e-4)
+    expect_close(number(numerical), wanted, "The finite difference is not right.", rtol=5e-3, atol=5e-3)
 
 
 @visible(slope_in_two_ways, idea="To move b alone, the direction of w is zero.", reproduces=["S2-33"])

@@ -346,7 +346,7 @@ def first_order_change(f, args, steps):
         steps: a tuple, for each argument a step of the same shape.
 
     Returns:
-        float32[].
+        One number: float32[] or a float.
     """
     ...
 
@@ -534,7 +534,7 @@ def slope_in_two_ways(f, args, direction, eps):
         eps: float, the step.
 
     Returns:
-        A tuple `(numerical, exact)` of two float32[].
+        A tuple `(numerical, exact)` of two numbers: float32[] or floats.
     """
     ...
 
