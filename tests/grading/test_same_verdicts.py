@@ -1,4 +1,7 @@
-"""A worker's verdicts are those of the author's own process: of keys, starters and planted wrong answers."""
+"""A worker judges as the author's own process does, check by check: keys, starters and planted wrong answers.
+
+That keys pass in both, and starters count as not attempted, is tested more quickly in `test_the_lesson.py`.
+"""
 
 import ast
 from pathlib import Path
@@ -16,6 +19,8 @@ from jaxguide.course.library import Course, load_course
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.course.verify import run_answer
 from jaxguide.grading.grade import grade
+
+pytestmark = pytest.mark.long
 
 _COURSE = load_course()
 _BOOKS = list(_COURSE.books.values())
@@ -78,7 +83,6 @@ def test_starters_that_were_begun(book: Book, tmp_path: Path) -> None:
     assert differences(book, begun, tmp_path) == []
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("number", range(_MOST_WRONG))
 @pytest.mark.parametrize("book", _BOOKS, ids=lambda book: book.topic)
 def test_the_planted_wrong_answers(book: Book, number: int, tmp_path: Path) -> None:

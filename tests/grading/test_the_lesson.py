@@ -1,4 +1,4 @@
-"""The real lesson graded for real: solved, untouched, wrong in every way, and with answers that break their process."""
+"""Real lessons graded for real: solved, untouched, wrong in every way, and with answers that break their process."""
 
 import json
 import subprocess
@@ -9,6 +9,7 @@ import pytest
 from lesson_files import right_answers, submission, wrong_answers
 
 from jaxguide.course.library import Course, load_course
+from jaxguide.course.places import topics
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.grade import SubmissionResult, grade
 
@@ -23,20 +24,22 @@ def _grade(lesson: Course, path: Path) -> SubmissionResult:
     return result
 
 
-def test_the_solved_lesson_gets_full_marks(lesson: Course, tmp_path: Path) -> None:
-    book = lesson.books["random_numbers"]
+@pytest.mark.parametrize("topic", topics())
+def test_the_solved_lesson_gets_full_marks(lesson: Course, tmp_path: Path, topic: str) -> None:
+    book = lesson.books[topic]
     result = _grade(lesson, submission(book, tmp_path / "ada.ipynb", right_answers(book)))
     assert {e.name: e.verdict for e in result.results if e.verdict is not Verdict.PASSED} == {}
     assert result.score == result.points == sum(e.points for e in book.exercises)
     assert len(result.results) == len(book.exercises)
 
 
+@pytest.mark.parametrize("topic", topics())
 @pytest.mark.parametrize("suffix", [".ipynb", ".py"])
-def test_the_starter_gets_nothing_and_is_not_attempted(lesson: Course, suffix: str) -> None:
-    result = _grade(lesson, lesson.places.notebooks / f"random_numbers{suffix}")
+def test_the_starter_gets_nothing_and_is_not_attempted(lesson: Course, suffix: str, topic: str) -> None:
+    result = _grade(lesson, lesson.places.notebooks / f"{topic}{suffix}")
     assert {e.verdict for e in result.results} == {Verdict.NOT_ATTEMPTED}
     assert result.score == 0
-    assert len(result.results) == len(lesson.books["random_numbers"].exercises)
+    assert len(result.results) == len(lesson.books[topic].exercises)
 
 
 @pytest.mark.parametrize("number", [0, *(pytest.param(n, marks=pytest.mark.long) for n in range(1, 7))])
