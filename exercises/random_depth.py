@@ -75,9 +75,9 @@ for key in jax.random.split(jax.random.key(0), 5):
     reproduces=["S3-09"],
     hints=[
         "How do you draw one number for each key without a Python loop?",
-        "`jax.vmap` maps over the keys; `jnp.unique` sorts and removes what comes twice. "
+        "`jax.vmap` maps over the keys; `np.unique` sorts and removes what comes twice. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.random.randint.html",
-        "draws = jax.vmap(lambda key: ____)(keys)\nreturn jnp.unique(draws)",
+        "draws = jax.vmap(lambda key: ____)(keys)\nreturn np.unique(draws)",
     ],
 )
 def depths_that_occur(keys, low, high):
@@ -239,12 +239,13 @@ def depths_are_equally_likely(answer, draw):
 
 @visible(depth_between, kind="relation", required=True, idea="All randomness comes from the key.")
 def the_same_key_draws_the_same_depth(answer, draw):
-    """The same key gives the same number again; other keys give others."""
-    keys = draw.keys(8)
-    first = [int(answer(key, 0, 10**6)) for key in keys]
-    again = [int(answer(key, 0, 10**6)) for key in keys]
-    expect_that(first == again, "The same key gave another number.", again, first)
-    expect_that(len(set(first)) > 4, "Different keys gave the same number.", first, "different numbers")
+    """The same keys give the same numbers again; other keys give others."""
+    keys, mapped = draw.keys(300), answer.vmap(in_axes=(0, None, None))
+    first = mapped(keys, 0, 10**6)
+    expect_equal(mapped(keys, 0, 10**6), first, "The same keys gave other numbers.")
+    # Fewer than 250 different numbers of 300 out of a million: impossible by chance.
+    different = len(np.unique(np.asarray(first)))
+    expect_that(different > 250, "Different keys gave the same number.", f"{different} different numbers", "about 300")
 
 
 @visible(depth_between, stage="jit", idea="Bounds are values: no shape depends on them.")
@@ -460,8 +461,8 @@ def no_conversion_works(answer):
 
 
 # %% [markdown]
-# So the sentence is half right. It is true of traced **values**. Python may do anything with what is **static**: shapes,
-# dtypes, Python numbers. `show_lines` colours the two kinds.
+# So the sentence is half right. It is true of traced **values**. Python may do anything with what is **static**:
+# shapes, dtypes, Python numbers. `show_lines` colours the two kinds.
 
 
 # %%
@@ -1078,3 +1079,565 @@ draw_program(double_some_rounds, 1, 3)
 
 # %%
 draw_program(double_rounds, 1, 3)
+
+# %% [markdown]
+# ### What do they cost?
+#
+# The masked form runs all rounds for everybody. The counted form runs until the *longest* example of the batch is done.
+# So one long example makes the whole batch slow. Ratios are fair where seconds are not: each bar is a time, divided
+# by that of the masked form.
+
+
+# %%
+def cost_of(run, rounds):
+    """Return the best time of five calls of a compiled, mapped function."""
+    import time
+
+    mapped = jax.jit(jax.vmap(run))
+    start = jnp.ones((len(rounds), 64, 64)) / 64
+    jax.block_until_ready(mapped(start, rounds))
+    times = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        jax.block_until_ready(mapped(start, rounds))
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def masked_rounds(h, n):
+    """Multiply n times of 200, masked."""
+    return jax.lax.fori_loop(0, 200, lambda i, h: jnp.where(i < n, h @ h, h), h)
+
+
+def counted_rounds(h, n):
+    """Multiply n times."""
+    return jax.lax.fori_loop(0, n, lambda i, h: h @ h, h)
+
+
+batches = {"all 10": [10] * 8, "one 200": [10] * 7 + [200], "all 200": [200] * 8}
+ratios = [cost_of(counted_rounds, jnp.array(n)) / cost_of(masked_rounds, jnp.array(n)) for n in batches.values()]
+figure, axes = plt.subplots(figsize=(5, 2.5))
+axes.bar(list(batches), ratios)
+axes.axhline(1.0, color="gray", linestyle="--")
+axes.set(xlabel="rounds of the 8 examples", ylabel="counted / masked", title="Time, as a ratio")
+plt.show()
+
+# %% [markdown]
+# ## Part 4. Gradients
+#
+# Four ways to multiply 1 by w, n times. Two know at most how many rounds there are; two find out as they run.
+# Training needs the **reverse** gradient, `jax.grad`. The **forward** one, `jax.jvp`, pushes a change through the loop.
+
+
+# %%
+def power_masked(w, n):
+    """Mask a scan of 8 rounds."""
+    return jax.lax.scan(lambda p, i: (jnp.where(i < n, p * w, p), None), 1.0, jnp.arange(8))[0]
+
+
+def power_masked_fori(w, n):
+    """Mask a fori_loop of 8 rounds."""
+    return jax.lax.fori_loop(0, 8, lambda i, p: jnp.where(i < n, p * w, p), 1.0)
+
+
+def power_counted(w, n):
+    """Count with a fori_loop of n rounds."""
+    return jax.lax.fori_loop(0, n, lambda i, p: p * w, 1.0)
+
+
+def power_while(w, n):
+    """Go on while there are rounds left."""
+    return jax.lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * w), (0, 1.0))[1]
+
+
+print([float(power(2.0, 3)) for power in (power_masked, power_masked_fori, power_counted, power_while)])
+
+
+# %% exercise
+@exercise(
+    title="Which loop has a gradient?",
+    points=3,
+    reproduces=["S3-16"],
+    hints=[
+        "If n is a Python number, is the bound of the loop still traced? Make sure that it is.",
+        "`jax.grad` is reverse, `jax.jvp` forward. Inside `jax.jit`, n is traced. "
+        "https://docs.jax.dev/en/latest/advanced-autodiff.html",
+        "reverse = jax.jit(jax.grad(power))\nforward = jax.jit(lambda w, n: jax.jvp(____, (w,), (1.0,))[1])\n"
+        "slopes = []\nfor derivative in (reverse, forward):\n    try:\n        slopes.append(float(derivative(w, n)))\n"
+        "    except ValueError:\n        slopes.append(None)\nreturn tuple(slopes)",
+    ],
+)
+def derivatives(power, w, n):
+    """Take the derivative of `power(w, n)` with respect to `w`, in reverse and forward mode, with traced `n`.
+
+    Args:
+        power: a function of a float and a number of rounds.
+        w: float.
+        n: int, the number of rounds; it must be traced.
+
+    Returns:
+        A tuple `(reverse, forward)`: for each, the derivative as a float, or None where JAX raises
+        ValueError.
+    """
+    ...
+
+
+# %% check
+def slopes(got):
+    """Return the two derivatives: a float or None each."""
+    return [None if part is None else float(np.asarray(part)) for part in pair(got)]
+
+
+@visible(derivatives, stage="value", idea="A loop with a known number of rounds can be run backwards.")
+def the_masked_slope_is_right(answer):
+    """For a masked loop both modes give 3 * w**2 for three rounds."""
+    seen = slopes(answer(given("power_masked"), 2.0, 3))
+    expect_that(
+        None not in seen and np.allclose(seen, 12.0), "For w = 2, n = 3 both are 12.", tuple(seen), (12.0, 12.0)
+    )
+
+
+@visible(
+    derivatives,
+    idea="Reverse mode must keep every round's state; a traced number of rounds cannot say how many.",
+    reproduces=["S3-16"],
+)
+def only_static_loops_go_backwards(answer):
+    """Both masked loops have both derivatives; both counted loops have the forward one only."""
+    seen = []
+    for power in ("power_masked", "power_masked_fori", "power_counted", "power_while"):
+        got = slopes(answer(given(power), 1.5, 4))
+        right = [part is not None and bool(np.isclose(part, 4 * 1.5**3)) for part in got]
+        seen.append(
+            ["" if ok else "ValueError" if part is None else "wrong" for ok, part in zip(right, got, strict=True)]
+        )
+    message = "Masked loops have both derivatives. Counted loops have the forward one; reverse raises ValueError."
+    expect_documented("S3-16", seen, message=message)
+
+
+# %% [markdown]
+# JAX says why: "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop
+# values". To go backwards it must store every round's state, in an array; and an array has a static size.
+
+
+# %% exercise
+@exercise(
+    title="Train with random depth",
+    points=3,
+    hints=[
+        "Which of the two repairs can be run backwards?",
+        "Use a loop with a static number of rounds and a mask. "
+        "https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html",
+        "def state(x, depth):\n    step = lambda h, i: (jnp.where(i < ____, block(weights, h, x), h), None)\n"
+        "    return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(____))[0]",
+    ],
+)
+def depth_loss(weights, xs, depths):
+    """Repair this loss: `jax.grad` of it must work, also under `jax.jit`.
+
+    Every example runs `block` as often as its own depth says, from a state of zeros. The loss is the mean of the
+    squares of all last states.
+
+    Args:
+        weights: float32[d,d].
+        xs: float32[b,n,d].
+        depths: int32[b], each from 0 to MAX_DEPTH.
+
+    Returns:
+        float32[].
+    """
+
+    def state(x, depth):
+        return jax.lax.fori_loop(0, depth, lambda i, h: block(weights, h, x), jnp.zeros_like(x))
+
+    return jnp.mean(jax.vmap(state)(xs, depths) ** 2)
+
+
+# %% check
+def loop_loss(weights, xs, depths):
+    """Return the loss by plain loops."""
+    return jnp.mean(jnp.stack([run_loop(weights, x, depth) for x, depth in zip(xs, depths, strict=True)]) ** 2)
+
+
+@visible(depth_loss, stage="shape")
+def the_loss_is_one_number(answer, draw):
+    """The loss is one number."""
+    expect_shape(answer(draw.floats(3, 3), draw.floats(3, 2, 3), DEPTHS), ())
+
+
+@visible(depth_loss, idea="Every example has its own depth.")
+def the_loss_is_that_of_plain_loops(answer, draw):
+    """The loss equals that of plain loops."""
+    weights, xs = draw.floats(3, 3), draw.floats(3, 2, 3)
+    expect_close(answer(weights, xs, DEPTHS), loop_loss(weights, xs, DEPTHS), "This is not the loss.", rtol=1e-4)
+
+
+@visible(depth_loss, stage="gradient", idea="A traced number of rounds has no reverse gradient.")
+def the_gradient_is_that_of_plain_loops(answer, draw):
+    """`jax.grad` gives the gradient of plain loops, plain and compiled."""
+    weights, xs = draw.floats(3, 3), draw.floats(3, 2, 3)
+    wanted = jax.grad(loop_loss)(weights, xs, DEPTHS)
+    for way in (answer.grad(), answer.grad().jit):
+        message = "This is not the gradient of the loss by plain loops."
+        expect_close(way(weights, xs, DEPTHS), wanted, message, rtol=1e-3, atol=1e-4)
+
+
+# %% [markdown]
+# ### The question's second half
+#
+# The question ran k steps without a gradient, and then MAX_DEPTH - k steps with one. `jax.lax.stop_gradient` passes its
+# value on and lets no gradient through.
+
+# %%
+print(jax.value_and_grad(lambda w: w * w)(3.0))
+print(jax.value_and_grad(lambda w: w * jax.lax.stop_gradient(w))(3.0))
+
+
+# %% exercise
+@prediction(
+    title="Predict: does k change the output?",
+    points=1,
+    hints=[
+        "How many steps are there in all, for k = 1 and for k = 4?",
+        "`stop_gradient` does not change values. "
+        "https://docs.jax.dev/en/latest/_autosummary/jax.lax.stop_gradient.html",
+        "# A smaller case: 1 step and 2 more, or 2 steps and 1 more: 3 steps in all.\nreturn ____  # True or False",
+    ],
+)
+def predict_output_depends_on_k():
+    """k steps without a gradient, then 6 - k with one. Is the *output* for k = 1 another one than for k = 4?
+
+    Returns:
+        True or False.
+    """
+    ...
+
+
+# %% check
+@reveal(predict_output_depends_on_k)
+def outputs_for_two_k():
+    """We ran both phases for k = 1 and k = 4 and compared the outputs."""
+    x = jnp.ones((1, 8))
+
+    def both(k):
+        h = jax.lax.stop_gradient(run_loop(WEIGHTS, x, k))
+        for _ in range(MAX_DEPTH - k):
+            h = block(WEIGHTS, h, x)
+        return h
+
+    return not np.allclose(both(1), both(4))
+
+
+# %% exercise
+@exercise(
+    title="Two phases",
+    points=3,
+    reproduces=["S3-10"],
+    hints=[
+        "In which rounds does the gradient pass, and in which does it stop? Does a round know its number?",
+        "`jnp.where` may choose between a state and the same state behind `stop_gradient`. "
+        "https://docs.jax.dev/en/latest/_autosummary/jax.lax.stop_gradient.html",
+        "def step(h, i):\n    h = block(weights, h, x)\n"
+        "    return jnp.where(____, jax.lax.stop_gradient(h), h), None\n\n"
+        "h, _ = jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))\nreturn jnp.mean(h**2)",
+    ],
+)
+def two_phase_loss(weights, x, k):
+    """Run `block` MAX_DEPTH times from zeros; the gradient passes through the last MAX_DEPTH - k steps only.
+
+    k is traced. The first k steps count as constants for `jax.grad`. It must work under `jax.jit` and `jax.vmap`.
+
+    Args:
+        weights: float32[d,d].
+        x: float32[n,d].
+        k: int32[], from 0 to MAX_DEPTH.
+
+    Returns:
+        float32[], the mean of the squares of the last state.
+    """
+    ...
+
+
+# %% check
+def two_phase_loop(weights, x, k):
+    """Return the two-phase loss by plain loops."""
+    h = jax.lax.stop_gradient(run_loop(weights, x, k))
+    for _ in range(MAX_DEPTH - k):
+        h = jnp.tanh(h @ weights + x)
+    return jnp.mean(h**2)
+
+
+@visible(two_phase_loss, stage="shape")
+def the_two_phase_loss_is_one_number(answer, draw):
+    """The loss is one number."""
+    expect_shape(answer(draw.floats(3, 3), draw.floats(2, 3), jnp.int32(2)), ())
+
+
+@visible(two_phase_loss, idea="There are MAX_DEPTH steps in all, whatever k is.")
+def the_value_is_that_of_six_steps(answer, draw):
+    """The loss is that of 6 plain steps."""
+    weights, x = draw.floats(3, 3), draw.floats(2, 3)
+    wanted = jnp.mean(run_loop(weights, x, MAX_DEPTH) ** 2)
+    expect_close(answer(weights, x, jnp.int32(2)), wanted, "This is not the loss of MAX_DEPTH steps.", rtol=1e-3)
+
+
+@visible(
+    two_phase_loss,
+    stage="gradient",
+    idea="`stop_gradient` keeps the value and cuts the gradient: only the gradient depends on k.",
+    reproduces=["S3-10"],
+)
+def only_the_gradient_depends_on_k(answer, draw):
+    """For k = 1 to 5 the losses are equal and the gradients are five different ones: those of plain loops."""
+    weights, x = np.float32(TURN) + np.float32(0.05) * draw.numpy(3, 3), 0.3 * draw.floats(2, 3)
+    ks = np.arange(1, 6, dtype=np.int32)
+    values = np.asarray(answer.vmap(in_axes=(None, None, 0)).jit(weights, x, ks))
+    gradients = np.asarray(answer.grad().vmap(in_axes=(None, None, 0)).jit(weights, x, ks))
+    wanted = np.stack(jax.jit(lambda w: [jax.grad(two_phase_loop)(w, x, int(k)) for k in ks])(weights))
+    alike = int(np.isclose(values, float(two_phase_loop(weights, x, 0)), rtol=1e-4).sum())
+    right = examples_alike(gradients, wanted)
+    message = "The gradients are not those of k steps without a gradient and MAX_DEPTH - k steps with one."
+    expect_documented("S3-10", [alike, right], message=message)
+
+
+# %% [markdown]
+# So the output cannot tell whether k was honoured; the gradient can. Test what depends on the thing that you test.
+#
+# ### A trap: the mask and the gradient
+#
+# A masked entry is not used, but its gradient is still computed. The root has an infinite slope at 0, and 0 * infinity
+# is nan.
+
+# %%
+padded = jnp.array([4.0, 9.0, 0.0, 0.0])
+print(jax.grad(lambda x: jnp.where(jnp.arange(4) < 2, jnp.sqrt(x), 0.0).sum())(padded))
+
+
+# %% exercise
+@exercise(
+    title="A mask without nan",
+    points=3,
+    hints=[
+        "Which numbers does `sqrt` see, although nobody wants their roots?",
+        "Mask twice: give the function a harmless number where it does not count, then mask its result. "
+        "https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where",
+        "used = jnp.arange(x.shape[0]) < n\nsafe = jnp.where(used, x, ____)\n"
+        "return jnp.where(used, jnp.sqrt(safe), 0.0).sum()",
+    ],
+)
+def sum_of_roots(x, n):
+    """Repair this: its gradient must be finite, whatever stands behind the first n entries.
+
+    The result is the sum of the roots of the first n entries. The other entries are padding; their gradient is 0.
+
+    Args:
+        x: float32[m]; the first n entries are positive, the others anything, also 0 or negative.
+        n: int32[], traced, from 0 to m.
+
+    Returns:
+        float32[].
+    """
+    return jnp.where(jnp.arange(x.shape[0]) < n, jnp.sqrt(x), 0.0).sum()
+
+
+# %% check
+@visible(sum_of_roots, stage="shape")
+def the_sum_is_one_number(answer):
+    """The sum is one number."""
+    expect_shape(answer(jnp.ones(4), jnp.int32(2)), ())
+
+
+@visible(sum_of_roots, idea="Only the first n entries count.")
+def only_the_first_roots_count(answer):
+    """For 4, 9, 0, -1 and n = 2 the sum is 5; with n = 0 it is 0."""
+    x = jnp.array([4.0, 9.0, 0.0, -1.0])
+    expect_close(answer(x, jnp.int32(2)), np.float32(5.0), "2 + 3 is 5.")
+    expect_close(answer(x, jnp.int32(0)), np.float32(0.0), "No entry counts: the sum is 0.")
+
+
+@visible(sum_of_roots, stage="gradient", idea="Mask the input too: the function must not see the padding.")
+def the_gradient_is_finite(answer):
+    """The gradient is 1/4, 1/6, and 0 for the padding, plain and compiled."""
+    x = jnp.array([4.0, 9.0, 0.0, -1.0])
+    for way in (answer.grad(), answer.grad().jit):
+        got = way(x, jnp.int32(2))
+        message = "The padding's gradient should be 0, and that of the first two 1/4 and 1/6."
+        if not np.isfinite(np.asarray(got)).all():
+            message = "The gradient holds nan or infinity: `sqrt` saw the padding."
+        expect_close(got, np.array([1 / 4, 1 / 6, 0, 0], np.float32), message)
+
+
+# %% [markdown]
+# ## Part 5. Few compilations, and other sizes
+#
+# Sometimes the size is known outside of `jit`, as the length of a text. Each new length is a new shape, and so a new
+# compilation. **Buckets** help: pad to the next power of two. Then 1000 lengths need 11 programs.
+
+
+# %%
+@jax.jit
+def sum_of_exp(padded, n):
+    """Add up exp of the first n entries: padded[m], n int -> float."""
+    return jnp.where(jnp.arange(padded.shape[0]) < n, jnp.exp(padded), 0.0).sum()
+
+
+print(sum_of_exp(jnp.array([0.0, 1.0, 0.0, 0.0]), 2))
+
+
+# %% exercise
+@exercise(
+    title="Buckets",
+    points=3,
+    hints=[
+        "To which lengths are arrays of length 3, 4 and 5 padded?",
+        "A traced n costs no compilation, a new shape does. "
+        "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.pad.html",
+        "size = 1\nwhile size < ____:\n    size *= 2\nreturn sum_of_exp(np.pad(values, (0, ____)), len(values))",
+    ],
+)
+def sum_in_bucket(values):
+    """Add up exp of all values by `sum_of_exp`, padded to the next power of two: 1, 2, 4, 8, and so on.
+
+    Lengths that pad to the same size must share one compiled program. This function itself runs outside of `jit`.
+
+    Args:
+        values: a NumPy array float32[n], n at least 1.
+
+    Returns:
+        float32[].
+    """
+    ...
+
+
+# %% check
+@visible(sum_in_bucket, stage="shape")
+def the_bucket_sum_is_one_number(answer):
+    """The result is one number."""
+    expect_shape(answer(np.ones(3, np.float32)), ())
+
+
+@visible(sum_in_bucket, idea="exp(0) is 1: padding that is not masked counts.")
+def padding_does_not_count(answer, draw):
+    """For the lengths 1, 4 and 5 the result is the sum of exp of the values."""
+    for n in (1, 4, 5):
+        values = draw.numpy(n)
+        expect_close(answer(values), np.exp(values).sum(), f"With {n} values this is not the sum of their exp.")
+
+
+@visible(sum_in_bucket, stage="traces", idea="A new shape is a new program; a new number n is not.")
+def lengths_of_a_bucket_share_a_program(answer, draw):
+    """For the lengths 5, 6, 7 and 8 there is no compilation after the first call."""
+    seen = answer.observe_calls([(draw.numpy(n),) for n in (5, 6, 7, 8)])
+    later = sum(one.compiles for one in seen[1:])
+    message = "The lengths 6, 7 and 8 were compiled again, after 5: pad them to one size, and pass n as an argument."
+    expect_that(later == 0, message, f"{later} compilations", "0")
+
+
+@visible(sum_in_bucket, stage="cost", idea="A bucket is at most twice as long as what is in it.")
+def a_small_bucket_for_few_values(answer, draw):
+    """Four values are padded to 4, and 9 values are compiled again, as a bucket of 16."""
+    seen = answer.observe_calls([(draw.numpy(4),), (draw.numpy(9),)])
+    message = "9 values shared the program of 4: is everything padded to one large size?"
+    expect_that(seen[1].compiles > 0, message, "no new program", "a program for 16")
+
+
+# %% [markdown]
+# ### Choose k of n
+#
+# The same thought works for other random sizes. "Choose k of n items" gives an array of k items: impossible with traced
+# k. A **mask** of n booleans has a static shape, and says the same.
+
+
+# %% exercise
+@exercise(
+    title="Choose k of n, with traced k",
+    points=3,
+    hints=[
+        "If the n items stand in a random order, which of them do you take?",
+        "A random permutation gives every item a random place; take the places below k. "
+        "https://docs.jax.dev/en/latest/_autosummary/jax.random.permutation.html",
+        "places = jax.random.permutation(key, ____)\nreturn places < ____",
+    ],
+)
+def choose_k(key, items, k):
+    """Choose k of the n items at random: all sets of k items are equally likely.
+
+    It must work under `jax.jit` and `jax.vmap`, with traced k.
+
+    Args:
+        key: key<fry>[].
+        items: float32[n].
+        k: int32[], from 0 to n.
+
+    Returns:
+        bool[n], True for the k chosen items.
+    """
+    ...
+
+
+# %% check
+@visible(choose_k, stage="shape")
+def one_boolean_for_each_item(answer, draw):
+    """There is one boolean for each item."""
+    expect_shape(answer(draw.key(), jnp.zeros(5), jnp.int32(2)), (5,))
+
+
+@visible(choose_k, stage="dtype")
+def the_mask_is_boolean(answer, draw):
+    """The result is an array of booleans."""
+    expect_dtype(answer(draw.key(), jnp.zeros(5), jnp.int32(2)), "bool")
+
+
+@visible(choose_k, kind="relation", required=True, idea="Exactly k are chosen, not k on average.")
+def exactly_k_are_chosen(answer, draw):
+    """For k = 0 to 5 of 5 items, exactly k are chosen, also of equal items."""
+    for k in range(6):
+        got = int(np.asarray(answer(draw.key(), jnp.zeros(5), jnp.int32(k))).sum())
+        expect_that(got == k, f"With k = {k}, {got} items are chosen.", got, k)
+
+
+@visible(choose_k, stage="jit", kind="relation", required=True, idea="A traced k is no size: the mask has n entries.")
+def every_example_has_its_own_k(answer, draw):
+    """Under jit of vmap, with k from 0 to 5, every example has exactly its own k."""
+    ks = np.arange(600, dtype=np.int32) % 6
+    got = np.asarray(answer.vmap(in_axes=(0, None, 0)).jit(draw.keys(600), jnp.zeros(5), ks)).sum(axis=1)
+    expect_that(np.array_equal(got, ks), "Some examples have another number of items.", got[:6], ks[:6].tolist())
+
+
+@visible(choose_k, stage="jit", kind="relation", required=True, idea="Every set of k items has the same chance.")
+def all_pairs_are_equally_likely(answer, draw):
+    """Over 600 keys, each of the 10 pairs of 5 items comes about 60 times."""
+    ks = np.full(600, 2, np.int32)
+    got = np.asarray(answer.vmap(in_axes=(0, None, 0)).jit(draw.keys(600), jnp.arange(5.0), ks))
+    sets, counts = np.unique(got, axis=0, return_counts=True)
+    # The standard deviation of a count is 7.3; the bound is 7 of them: chance 3e-11 for all ten.
+    message = "The pairs of items are not equally likely."
+    seen = sorted(counts.tolist())
+    expect_that(len(sets) == 10 and seen[0] > 8 and seen[-1] < 112, message, seen, "ten counts of about 60")
+
+
+@visible(choose_k, stage="keys", idea="The key is used once.")
+def the_key_chooses_once(answer, draw):
+    """No key is used twice."""
+    expect_no_key_problem(answer.key_use(draw.key(), jnp.zeros(5), jnp.int32(2)))
+
+
+# %% [markdown]
+# ## What to remember
+#
+# - Shapes, lengths and Python numbers are **static**. Values inside `jit` or `vmap` are **traced**, and come too late
+#   for `int()`, `item()`, `range` and `arange`.
+# - `vmap` is no hidden `jit`; both trace.
+# - A size that is random: use the largest size and a **mask** (reverse gradient), or count at run time with `fori_loop`
+#   (no reverse gradient; stops with the longest example).
+# - A mask hides values, not gradients: give the function harmless inputs.
+# - `randint` leaves out its upper bound.
+# - Sizes known outside of `jit`: pad to powers of two, and compile a few times only.
+
+# %% [markdown]
+# ## What to read next
+#
+# - [JAX errors](https://docs.jax.dev/en/latest/errors.html): every error of this lesson, with its way out
+# - [Control flow](https://docs.jax.dev/en/latest/control-flow.html): `scan`, `fori_loop`, `while_loop`, and gradients
+# - [Just-in-time compilation](https://docs.jax.dev/en/latest/jit-compilation.html): static arguments
+# - [Pseudorandom numbers](https://docs.jax.dev/en/latest/random-numbers.html)

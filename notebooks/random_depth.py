@@ -220,8 +220,8 @@ def failure_names(function, *args):
 check(failure_names)
 
 # %% [markdown]
-# So the sentence is half right. It is true of traced **values**. Python may do anything with what is **static**: shapes,
-# dtypes, Python numbers. `show_lines` colours the two kinds.
+# So the sentence is half right. It is true of traced **values**. Python may do anything with what is **static**:
+# shapes, dtypes, Python numbers. `show_lines` colours the two kinds.
 
 # %%
 def rows_and_sum(x):
@@ -480,3 +480,274 @@ draw_program(double_some_rounds, 1, 3)
 
 # %%
 draw_program(double_rounds, 1, 3)
+
+# %% [markdown]
+# ### What do they cost?
+#
+# The masked form runs all rounds for everybody. The counted form runs until the *longest* example of the batch is done.
+# So one long example makes the whole batch slow. Ratios are fair where seconds are not: each bar is a time, divided
+# by that of the masked form.
+
+# %%
+def cost_of(run, rounds):
+    """Return the best time of five calls of a compiled, mapped function."""
+    import time
+
+    mapped = jax.jit(jax.vmap(run))
+    start = jnp.ones((len(rounds), 64, 64)) / 64
+    jax.block_until_ready(mapped(start, rounds))
+    times = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        jax.block_until_ready(mapped(start, rounds))
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def masked_rounds(h, n):
+    """Multiply n times of 200, masked."""
+    return jax.lax.fori_loop(0, 200, lambda i, h: jnp.where(i < n, h @ h, h), h)
+
+
+def counted_rounds(h, n):
+    """Multiply n times."""
+    return jax.lax.fori_loop(0, n, lambda i, h: h @ h, h)
+
+
+batches = {"all 10": [10] * 8, "one 200": [10] * 7 + [200], "all 200": [200] * 8}
+ratios = [cost_of(counted_rounds, jnp.array(n)) / cost_of(masked_rounds, jnp.array(n)) for n in batches.values()]
+figure, axes = plt.subplots(figsize=(5, 2.5))
+axes.bar(list(batches), ratios)
+axes.axhline(1.0, color="gray", linestyle="--")
+axes.set(xlabel="rounds of the 8 examples", ylabel="counted / masked", title="Time, as a ratio")
+plt.show()
+
+# %% [markdown]
+# ## Part 4. Gradients
+#
+# Four ways to multiply 1 by w, n times. Two know at most how many rounds there are; two find out as they run.
+# Training needs the **reverse** gradient, `jax.grad`. The **forward** one, `jax.jvp`, pushes a change through the loop.
+
+# %%
+def power_masked(w, n):
+    """Mask a scan of 8 rounds."""
+    return jax.lax.scan(lambda p, i: (jnp.where(i < n, p * w, p), None), 1.0, jnp.arange(8))[0]
+
+
+def power_masked_fori(w, n):
+    """Mask a fori_loop of 8 rounds."""
+    return jax.lax.fori_loop(0, 8, lambda i, p: jnp.where(i < n, p * w, p), 1.0)
+
+
+def power_counted(w, n):
+    """Count with a fori_loop of n rounds."""
+    return jax.lax.fori_loop(0, n, lambda i, p: p * w, 1.0)
+
+
+def power_while(w, n):
+    """Go on while there are rounds left."""
+    return jax.lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * w), (0, 1.0))[1]
+
+
+print([float(power(2.0, 3)) for power in (power_masked, power_masked_fori, power_counted, power_while)])
+
+# %%
+# Exercise: Which loop has a gradient? (3 points)
+def derivatives(power, w, n):
+    """Take the derivative of `power(w, n)` with respect to `w`, in reverse and forward mode, with traced `n`.
+
+    Args:
+        power: a function of a float and a number of rounds.
+        w: float.
+        n: int, the number of rounds; it must be traced.
+
+    Returns:
+        A tuple `(reverse, forward)`: for each, the derivative as a float, or None where JAX raises
+        ValueError.
+    """
+    ...
+
+
+check(derivatives)
+
+# %% [markdown]
+# JAX says why: "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop
+# values". To go backwards it must store every round's state, in an array; and an array has a static size.
+
+# %%
+# Exercise: Train with random depth (3 points)
+def depth_loss(weights, xs, depths):
+    """Repair this loss: `jax.grad` of it must work, also under `jax.jit`.
+
+    Every example runs `block` as often as its own depth says, from a state of zeros. The loss is the mean of the
+    squares of all last states.
+
+    Args:
+        weights: float32[d,d].
+        xs: float32[b,n,d].
+        depths: int32[b], each from 0 to MAX_DEPTH.
+
+    Returns:
+        float32[].
+    """
+
+    def state(x, depth):
+        return jax.lax.fori_loop(0, depth, lambda i, h: block(weights, h, x), jnp.zeros_like(x))
+
+    return jnp.mean(jax.vmap(state)(xs, depths) ** 2)
+
+
+check(depth_loss)
+
+# %% [markdown]
+# ### The question's second half
+#
+# The question ran k steps without a gradient, and then MAX_DEPTH - k steps with one. `jax.lax.stop_gradient` passes its
+# value on and lets no gradient through.
+
+# %%
+print(jax.value_and_grad(lambda w: w * w)(3.0))
+print(jax.value_and_grad(lambda w: w * jax.lax.stop_gradient(w))(3.0))
+
+# %%
+# Predict: does k change the output? (1 point)
+def predict_output_depends_on_k():
+    """k steps without a gradient, then 6 - k with one. Is the *output* for k = 1 another one than for k = 4?
+
+    Returns:
+        True or False.
+    """
+    ...
+
+
+check(predict_output_depends_on_k)
+
+# %%
+# Exercise: Two phases (3 points)
+def two_phase_loss(weights, x, k):
+    """Run `block` MAX_DEPTH times from zeros; the gradient passes through the last MAX_DEPTH - k steps only.
+
+    k is traced. The first k steps count as constants for `jax.grad`. It must work under `jax.jit` and `jax.vmap`.
+
+    Args:
+        weights: float32[d,d].
+        x: float32[n,d].
+        k: int32[], from 0 to MAX_DEPTH.
+
+    Returns:
+        float32[], the mean of the squares of the last state.
+    """
+    ...
+
+
+check(two_phase_loss)
+
+# %% [markdown]
+# So the output cannot tell whether k was honoured; the gradient can. Test what depends on the thing that you test.
+#
+# ### A trap: the mask and the gradient
+#
+# A masked entry is not used, but its gradient is still computed. The root has an infinite slope at 0, and 0 * infinity
+# is nan.
+
+# %%
+padded = jnp.array([4.0, 9.0, 0.0, 0.0])
+print(jax.grad(lambda x: jnp.where(jnp.arange(4) < 2, jnp.sqrt(x), 0.0).sum())(padded))
+
+# %%
+# Exercise: A mask without nan (3 points)
+def sum_of_roots(x, n):
+    """Repair this: its gradient must be finite, whatever stands behind the first n entries.
+
+    The result is the sum of the roots of the first n entries. The other entries are padding; their gradient is 0.
+
+    Args:
+        x: float32[m]; the first n entries are positive, the others anything, also 0 or negative.
+        n: int32[], traced, from 0 to m.
+
+    Returns:
+        float32[].
+    """
+    return jnp.where(jnp.arange(x.shape[0]) < n, jnp.sqrt(x), 0.0).sum()
+
+
+check(sum_of_roots)
+
+# %% [markdown]
+# ## Part 5. Few compilations, and other sizes
+#
+# Sometimes the size is known outside of `jit`, as the length of a text. Each new length is a new shape, and so a new
+# compilation. **Buckets** help: pad to the next power of two. Then 1000 lengths need 11 programs.
+
+# %%
+@jax.jit
+def sum_of_exp(padded, n):
+    """Add up exp of the first n entries: padded[m], n int -> float."""
+    return jnp.where(jnp.arange(padded.shape[0]) < n, jnp.exp(padded), 0.0).sum()
+
+
+print(sum_of_exp(jnp.array([0.0, 1.0, 0.0, 0.0]), 2))
+
+# %%
+# Exercise: Buckets (3 points)
+def sum_in_bucket(values):
+    """Add up exp of all values by `sum_of_exp`, padded to the next power of two: 1, 2, 4, 8, and so on.
+
+    Lengths that pad to the same size must share one compiled program. This function itself runs outside of `jit`.
+
+    Args:
+        values: a NumPy array float32[n], n at least 1.
+
+    Returns:
+        float32[].
+    """
+    ...
+
+
+check(sum_in_bucket)
+
+# %% [markdown]
+# ### Choose k of n
+#
+# The same thought works for other random sizes. "Choose k of n items" gives an array of k items: impossible with traced
+# k. A **mask** of n booleans has a static shape, and says the same.
+
+# %%
+# Exercise: Choose k of n, with traced k (3 points)
+def choose_k(key, items, k):
+    """Choose k of the n items at random: all sets of k items are equally likely.
+
+    It must work under `jax.jit` and `jax.vmap`, with traced k.
+
+    Args:
+        key: key<fry>[].
+        items: float32[n].
+        k: int32[], from 0 to n.
+
+    Returns:
+        bool[n], True for the k chosen items.
+    """
+    ...
+
+
+check(choose_k)
+
+# %% [markdown]
+# ## What to remember
+#
+# - Shapes, lengths and Python numbers are **static**. Values inside `jit` or `vmap` are **traced**, and come too late
+#   for `int()`, `item()`, `range` and `arange`.
+# - `vmap` is no hidden `jit`; both trace.
+# - A size that is random: use the largest size and a **mask** (reverse gradient), or count at run time with `fori_loop`
+#   (no reverse gradient; stops with the longest example).
+# - A mask hides values, not gradients: give the function harmless inputs.
+# - `randint` leaves out its upper bound.
+# - Sizes known outside of `jit`: pad to powers of two, and compile a few times only.
+
+# %% [markdown]
+# ## What to read next
+#
+# - [JAX errors](https://docs.jax.dev/en/latest/errors.html): every error of this lesson, with its way out
+# - [Control flow](https://docs.jax.dev/en/latest/control-flow.html): `scan`, `fori_loop`, `while_loop`, and gradients
+# - [Just-in-time compilation](https://docs.jax.dev/en/latest/jit-compilation.html): static arguments
+# - [Pseudorandom numbers](https://docs.jax.dev/en/latest/random-numbers.html)

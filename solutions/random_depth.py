@@ -7,7 +7,6 @@ import numpy as np
 
 from jaxguide.course.author import (
     alternative,
-    alternative_value,
     answer,
     expect_close,
     expect_equal,
@@ -22,7 +21,7 @@ from jaxguide.course.author import (
 @answer
 def depths_that_occur(keys, low, high):
     draws = jax.vmap(lambda key: jax.random.randint(key, (), low, high))(keys)
-    return jnp.unique(draws)
+    return np.unique(draws)
 
 
 @alternative
@@ -52,12 +51,12 @@ def the_range_of_the_bounds(keys, low, high):
 @wrong(rejected_by="the_upper_bound_never_comes", says="One key is used for all draws.")
 def one_key_for_all(keys, low, high):
     same = jnp.broadcast_to(keys[0], keys.shape)
-    return jnp.unique(jax.vmap(lambda key: jax.random.randint(key, (), low, high))(same))
+    return np.unique(jax.vmap(lambda key: jax.random.randint(key, (), low, high))(same))
 
 
 @wrong(rejected_by="only_what_was_drawn", says="One call draws all numbers from the first key.")
 def one_call_with_a_shape(keys, low, high):
-    return jnp.unique(jax.random.randint(keys[0], (len(keys),), low, high))
+    return np.unique(jax.random.randint(keys[0], (len(keys),), low, high))
 
 
 @wrong(rejected_by="each_number_is_named_once", says="All draws are returned, with repetitions.")
@@ -96,11 +95,6 @@ def scales_a_uniform_number(key, low, high):
     return (low + jnp.floor(jax.random.uniform(key) * (high - low))).astype(jnp.int32)
 
 
-@alternative
-def an_offset_from_low(key, low, high):
-    return low + jax.random.randint(key, (), 0, high - low)
-
-
 @wrong(rejected_by="all_depths_below_high_occur", says="The upper bound is drawn too.")
 def includes_high(key, low, high):
     return jax.random.randint(key, (), low, high + 1)
@@ -110,11 +104,6 @@ def includes_high(key, low, high):
 def converts_to_python(key, low, high):
     numbers = jnp.arange(int(low), int(high), dtype=jnp.int32)
     return jax.random.choice(key, numbers)
-
-
-@wrong(rejected_by="bounds_may_be_traced", says="`arange` needs to know its length.")
-def chooses_from_a_range(key, low, high):
-    return jax.random.choice(key, jnp.arange(low, high))
 
 
 @wrong(rejected_by="bounds_may_be_traced", says="The bounds are still static.")
@@ -371,7 +360,7 @@ def lists_of_calls(function, batches):
 
 
 @alternative
-def counts_shapes_from_jits_own_counter(function, batches):
+def two_counters_in_a_dict(function, batches):
     runs = {"vmap": 0, "jit": 0}
 
     def counted(name):
@@ -381,7 +370,7 @@ def counts_shapes_from_jits_own_counter(function, batches):
 
         return f
 
-    for name, mapped in (("vmap", jax.vmap(counted("vmap"))), ("jit", jax.jit(jax.vmap(counted("jit"))))):
+    for _name, mapped in (("vmap", jax.vmap(counted("vmap"))), ("jit", jax.jit(jax.vmap(counted("jit"))))):
         for xs in batches:
             mapped(xs)
     return runs["vmap"], runs["jit"]
@@ -580,7 +569,7 @@ def splits_at_line_ends(function, *batches):
         jax.eval_shape(jax.vmap(function, in_axes=0), *batches)
     except Exception as error:
         name = error.__class__.__name__
-        lines = [line for line in str(error).split("\n")[:2]]
+        lines = str(error).split("\n")[:2]
     return name, lines
 
 
@@ -761,7 +750,7 @@ def counts_down(weights, x, depth):
 
 @wrong(rejected_by="any_depth_equals_the_loop", says="The masked form has a largest depth.")
 def masks_six_rounds(weights, x, depth):
-    step = lambda h, i: (jnp.where(i < depth, block(weights, h, x), h), None)  # noqa: E731
+    step = lambda h, i: (jnp.where(i < depth, block(weights, h, x), h), None)
     return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))[0]
 
 
@@ -790,7 +779,7 @@ def int_of_the_depth(weights, x, depth):
 
 @wrong(rejected_by="the_program_counts_at_run_time", says="A largest depth of 64 is believed to be enough.")
 def masks_many_rounds(weights, x, depth):
-    step = lambda h, i: (jnp.where(i < depth, block(weights, h, x), h), None)  # noqa: E731
+    step = lambda h, i: (jnp.where(i < depth, block(weights, h, x), h), None)
     return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(64))[0]
 
 
@@ -801,3 +790,432 @@ def a_large_depth_is_honoured(answer, draw, reference):
     depth = jnp.int32(draw.integer(101, 400))
     wanted = reference.jit(weights, x, depth)
     expect_close(answer.jit(weights, x, depth), wanted, rtol=1e-2, atol=1e-2)
+
+
+# %% derivatives
+@answer
+def derivatives(power, w, n):
+    reverse = jax.jit(jax.grad(power))
+    forward = jax.jit(lambda w, n: jax.jvp(lambda v: power(v, n), (w,), (1.0,))[1])
+    slopes = []
+    for derivative in (reverse, forward):
+        try:
+            slopes.append(float(derivative(w, n)))
+        except ValueError:
+            slopes.append(None)
+    return tuple(slopes)
+
+
+@alternative
+def jacobians(power, w, n):
+    try:
+        reverse = jax.jit(jax.jacrev(power))(w, n)
+    except ValueError:
+        reverse = None
+    return reverse, jax.jit(jax.jacfwd(power))(w, n)
+
+
+@alternative
+def makes_n_an_array(power, w, n):
+    def or_none(derivative):
+        try:
+            return float(jax.vmap(derivative, in_axes=(None, 0))(w, jnp.array([n]))[0])
+        except ValueError:
+            return None
+
+    return or_none(jax.grad(power)), or_none(jax.jacfwd(power))
+
+
+@wrong(rejected_by="only_static_loops_go_backwards", says="n stays a Python number: then every bound is static.")
+def n_is_static(power, w, n):
+    def or_none(derivative):
+        try:
+            return float(derivative(w))
+        except ValueError:
+            return None
+
+    f = jax.jit(lambda w: power(w, n))
+    return or_none(jax.grad(f)), or_none(jax.jacfwd(f))
+
+
+@wrong(rejected_by="only_static_loops_go_backwards", says="What fails backwards is believed to fail forwards too.")
+def one_try_for_both_modes(power, w, n):
+    try:
+        slope = float(jax.jit(jax.grad(power))(w, n))
+        return slope, slope
+    except ValueError:
+        return None, None
+
+
+@wrong(rejected_by="only_static_loops_go_backwards", says="The forward derivative is returned for both.")
+def forward_for_both(power, w, n):
+    slope = float(jax.jit(jax.jacfwd(power))(w, n))
+    return slope, slope
+
+
+@wrong(rejected_by="the_masked_slope_is_right", says="The value is returned, not the derivative.")
+def the_primal_of_jvp(power, w, n):
+    try:
+        reverse = float(jax.jit(jax.grad(power))(w, n))
+    except ValueError:
+        reverse = None
+    return reverse, float(jax.jit(lambda w, n: jax.jvp(lambda v: power(v, n), (w,), (1.0,))[0])(w, n))
+
+
+@hidden(idea="Any number and any count.")
+def other_slopes_are_right(answer, draw):
+    """For other numbers the derivatives are n * w**(n - 1)."""
+    w, n = draw.generator.uniform(0.5, 1.5), draw.integer(2, 8)
+    got = answer(given("power_masked"), w, n)
+    expect_that(np.allclose([float(part) for part in got], n * w ** (n - 1), rtol=1e-4), "A derivative is wrong.", got)
+    backward, forward = answer(given("power_counted"), w, n)
+    expect_that(backward is None, "The counted loop has no reverse gradient.", backward, "None")
+    expect_that(np.allclose(float(forward), n * w ** (n - 1), rtol=1e-4), "The forward derivative is wrong.", forward)
+
+
+# %% depth_loss
+@answer
+def depth_loss(weights, xs, depths):
+    def state(x, depth):
+        def step(h, i):
+            return jnp.where(i < depth, block(weights, h, x), h), None
+
+        return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))[0]
+
+    return jnp.mean(jax.vmap(state)(xs, depths) ** 2)
+
+
+@alternative
+def masks_a_static_fori_loop(weights, xs, depths):
+    keep = depths[:, None, None]
+
+    def body(i, h):
+        return jnp.where(i < keep, jnp.tanh(h @ weights + xs), h)
+
+    return (jax.lax.fori_loop(0, MAX_DEPTH, body, jnp.zeros_like(xs)) ** 2).mean()
+
+
+@alternative
+@jax.jit
+def a_python_loop_with_masks(weights, xs, depths):
+    h = jnp.zeros(xs.shape)
+    for i in range(MAX_DEPTH):
+        h = jnp.where((i < depths)[:, None, None], jax.vmap(block, in_axes=(None, 0, 0))(weights, h, xs), h)
+    return jnp.mean(jnp.square(h))
+
+
+@wrong(
+    rejected_by="the_gradient_is_that_of_plain_loops", says="`while_loop` is believed to be better than `fori_loop`."
+)
+def a_while_loop_instead(weights, xs, depths):
+    def state(x, depth):
+        start = (0, jnp.zeros_like(x))
+        return jax.lax.while_loop(lambda s: s[0] < depth, lambda s: (s[0] + 1, block(weights, s[1], x)), start)[1]
+
+    return jnp.mean(jax.vmap(state)(xs, depths) ** 2)
+
+
+@wrong(rejected_by="the_loss_is_that_of_plain_loops", says="Every example runs the largest depth.")
+def ignores_the_depths(weights, xs, depths):
+    h = jnp.zeros_like(xs)
+    for _ in range(MAX_DEPTH):
+        h = jnp.tanh(h @ weights + xs)
+    return jnp.mean(h**2)
+
+
+@wrong(rejected_by="the_gradient_is_that_of_plain_loops", says="`stop_gradient` hides the loop, and the gradient.")
+def stops_the_gradient(weights, xs, depths):
+    def state(x, depth):
+        frozen = jax.lax.stop_gradient(weights)
+        return jax.lax.fori_loop(0, depth, lambda i, h: block(frozen, h, x), jnp.zeros_like(x))
+
+    return jnp.mean(jax.vmap(state)(xs, depths) ** 2)
+
+
+@wrong(rejected_by="the_loss_is_that_of_plain_loops", says="The sum is taken for the mean.")
+def a_sum_of_squares(weights, xs, depths):
+    keep = depths[:, None, None]
+
+    def body(i, h):
+        return jnp.where(i < keep, jnp.tanh(h @ weights + xs), h)
+
+    return (jax.lax.fori_loop(0, MAX_DEPTH, body, jnp.zeros_like(xs)) ** 2).sum()
+
+
+@hidden(stage="gradient", idea="Any depths.")
+def other_depths_have_their_gradient(answer, draw, reference):
+    """For other depths, also 0 and 6, the gradient is that of the reference."""
+    weights, xs = draw.floats(3, 3), draw.floats(3, 2, 3)
+    depths = np.array([0, 6, draw.integer(1, 6)], np.int32)
+    expect_close(answer.grad()(weights, xs, depths), reference.grad()(weights, xs, depths), rtol=1e-3, atol=1e-4)
+
+
+# %% predict_output_depends_on_k
+@answer
+def predict_output_depends_on_k():
+    return False
+
+
+# %% two_phase_loss
+@answer
+def two_phase_loss(weights, x, k):
+    def step(h, i):
+        h = block(weights, h, x)
+        return jnp.where(i < k, jax.lax.stop_gradient(h), h), None
+
+    h, _ = jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))
+    return jnp.mean(h**2)
+
+
+@alternative
+def a_counted_first_phase(weights, x, k):
+    frozen = jax.lax.stop_gradient((weights, x))
+    h = jax.lax.fori_loop(0, k, lambda i, h: block(frozen[0], h, frozen[1]), jnp.zeros_like(x))
+    h = jax.lax.stop_gradient(h)
+
+    def step(h, i):
+        return jnp.where(i < MAX_DEPTH - k, block(weights, h, x), h), None
+
+    return jnp.mean(jax.lax.scan(step, h, jnp.arange(MAX_DEPTH))[0] ** 2)
+
+
+@alternative
+@jax.jit
+def a_python_loop_of_wheres(weights, x, k):
+    h = jnp.zeros(x.shape)
+    for i in range(MAX_DEPTH):
+        frozen = jnp.where(i < k, jax.lax.stop_gradient(weights), weights)
+        h = jnp.tanh(h @ frozen + x)
+    return (h**2).mean()
+
+
+@wrong(rejected_by="only_the_gradient_depends_on_k", says="Nothing is stopped.")
+def forgets_to_stop(weights, x, k):
+    h, _ = jax.lax.scan(lambda h, _: (block(weights, h, x), None), jnp.zeros_like(x), jnp.arange(MAX_DEPTH))
+    return jnp.mean(h**2)
+
+
+@wrong(rejected_by="only_the_gradient_depends_on_k", says="The gradient stops in the second phase.")
+def stops_the_second_phase(weights, x, k):
+    def step(h, i):
+        w = jnp.where(i < k, weights, jax.lax.stop_gradient(weights))
+        return block(w, h, x), None
+
+    h, _ = jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))
+    return jnp.mean(h**2)
+
+
+@wrong(rejected_by="only_the_gradient_depends_on_k", says="One step too few has a gradient.")
+def stops_one_step_late(weights, x, k):
+    def step(h, i):
+        h = block(weights, h, x)
+        return jnp.where(i <= k, jax.lax.stop_gradient(h), h), None
+
+    h, _ = jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))
+    return jnp.mean(h**2)
+
+
+@wrong(rejected_by="the_value_is_that_of_six_steps", says="Only the first k steps are run.")
+def leaves_out_the_second_phase(weights, x, k):
+    def step(h, i):
+        return jnp.where(i < k, block(weights, h, x), h), None
+
+    h, _ = jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))
+    return jnp.mean(jax.lax.stop_gradient(h) ** 2)
+
+
+@wrong(rejected_by="only_the_gradient_depends_on_k", says="Both phases count at run time: no reverse gradient.")
+def counts_in_both_phases(weights, x, k):
+    def run(h, rounds):
+        return jax.lax.fori_loop(0, rounds, lambda i, h: block(weights, h, x), h)
+
+    return jnp.mean(run(jax.lax.stop_gradient(run(jnp.zeros_like(x), k)), MAX_DEPTH - k) ** 2)
+
+
+@hidden(stage="gradient", idea="Also k = 0 and k = MAX_DEPTH.")
+def the_ends_of_the_range_are_right(answer, draw, reference):
+    """For k = 0 all steps have a gradient, and for k = 6 none has."""
+    weights, x = draw.floats(3, 3), draw.floats(2, 3)
+    for k in (0, 6):
+        got, wanted = (f.grad()(weights, x, jnp.int32(k)) for f in (answer, reference))
+        expect_close(got, wanted, rtol=1e-3, atol=1e-4)
+
+
+# %% sum_of_roots
+@answer
+def sum_of_roots(x, n):
+    used = jnp.arange(x.shape[0]) < n
+    safe = jnp.where(used, x, 1.0)
+    return jnp.where(used, jnp.sqrt(safe), 0.0).sum()
+
+
+@alternative
+def the_root_of_one_minus_one(x, n):
+    roots = jnp.sqrt(jnp.where(jnp.arange(len(x)) < n, x, 1.0))
+    return roots.sum() - (len(x) - n)
+
+
+@alternative
+@jax.jit
+def selects_and_multiplies(x, n):
+    used = jnp.arange(x.size) < n
+    return jnp.dot(jax.lax.select(used, x, jnp.full_like(x, 4.0)) ** 0.5, used.astype(x.dtype))
+
+
+@wrong(rejected_by="the_gradient_is_finite", says="0 times infinity is nan.")
+def multiplies_by_the_mask(x, n):
+    used = jnp.arange(x.shape[0]) < n
+    return (jnp.sqrt(jnp.abs(x)) * used).sum()
+
+
+@alternative
+def lets_where_cut_the_infinite_slope(x, n):
+    return jnp.sqrt(jnp.where(jnp.arange(x.shape[0]) < n, x, 0.0)).sum()
+
+
+@wrong(rejected_by="the_gradient_is_finite", says="nan is removed from the value; the gradient keeps it.")
+def nan_to_num_of_the_value(x, n):
+    return jnp.nan_to_num(jnp.where(jnp.arange(x.shape[0]) < n, jnp.sqrt(x), 0.0)).sum()
+
+
+@wrong(rejected_by="only_the_first_roots_count", says="The roots of 1 in the padding are added.")
+def masks_the_input_only(x, n):
+    return jnp.sqrt(jnp.where(jnp.arange(x.shape[0]) < n, x, 1.0)).sum()
+
+
+@wrong(rejected_by="the_gradient_is_finite", says="A slice needs n as a static number.")
+def slices_the_array(x, n):
+    return jnp.sqrt(x[: int(n)]).sum()
+
+
+@hidden(stage="gradient", idea="Any entries, compiled and mapped.")
+def other_roots_have_a_finite_gradient(answer, draw):
+    """For other entries, with a count for each row, the gradient is that of the used entries."""
+    x = np.abs(draw.numpy(3, 4)) + np.float32(0.5)
+    ns = np.array([1, 3, 4], np.int32)
+    used = np.arange(4) < ns[:, None]
+    x = np.where(used, x, np.float32(0))
+    wanted = np.where(used, 0.5 / np.sqrt(np.where(used, x, 1)), 0).astype(np.float32)
+    expect_close(answer.grad().vmap(in_axes=(0, 0))(x, ns), wanted)
+
+
+# %% sum_in_bucket
+@answer
+def sum_in_bucket(values):
+    size = 1
+    while size < len(values):
+        size *= 2
+    return sum_of_exp(np.pad(values, (0, size - len(values))), len(values))
+
+
+@alternative
+def writes_into_zeros(values):
+    n = values.shape[0]
+    padded = np.zeros(1 << (n - 1).bit_length(), dtype=values.dtype)
+    padded[:n] = values
+    return sum_of_exp(padded, n)
+
+
+@alternative
+def a_mask_of_minus_infinity(values):
+    n = len(values)
+    size = 2 ** int(np.ceil(np.log2(n)))
+    return sum_of_exp(np.concatenate([values, np.full(size - n, -np.inf, np.float32)]), jnp.int32(n))
+
+
+@wrong(rejected_by="padding_does_not_count", says="The padding is counted: exp(0) is 1.")
+def counts_the_padding(values):
+    size = 1
+    while size < len(values):
+        size *= 2
+    return sum_of_exp(np.pad(values, (0, size - len(values))), size)
+
+
+@wrong(rejected_by="lengths_of_a_bucket_share_a_program", says="Nothing is padded: each length is compiled.")
+def compiles_each_length(values):
+    return sum_of_exp(values, len(values))
+
+
+@wrong(rejected_by="lengths_of_a_bucket_share_a_program", says="n is static: each length is compiled.")
+def makes_n_static(values):
+    size = 1
+    while size < len(values):
+        size *= 2
+
+    padded = np.pad(values, (0, size - len(values)))
+    return jax.jit(lambda p, n: jnp.exp(p[:n]).sum(), static_argnums=1)(padded, len(values))
+
+
+@wrong(rejected_by="a_small_bucket_for_few_values", says="Everything is padded to one large size.")
+def one_large_bucket(values):
+    return sum_of_exp(np.pad(values, (0, 1024 - len(values))), len(values))
+
+
+@hidden(idea="Any length.")
+def another_length_is_summed(answer, draw):
+    """For another length the result is the sum of exp of the values."""
+    values = draw.numpy(draw.integer(10, 16))
+    expect_close(answer(values), np.exp(values).sum())
+
+
+# %% choose_k
+@answer
+def choose_k(key, items, k):
+    return jax.random.permutation(key, items.shape[0]) < k
+
+
+@alternative
+def sorts_random_numbers_twice(key, items, k):
+    order = jnp.argsort(jax.random.uniform(key, items.shape))
+    return jnp.argsort(order) < k
+
+
+@alternative
+@jax.jit
+def scatters_the_mask(key, items, k):
+    n = len(items)
+    return jnp.zeros(n, bool).at[jax.random.permutation(key, n)].set(jnp.arange(n) < k)
+
+
+@alternative
+def permutes_the_mask(key, items, k):
+    return jax.random.permutation(key, jnp.arange(len(items)) < k)
+
+
+@wrong(rejected_by="exactly_k_are_chosen", says="Each item is chosen on its own: k on average only.")
+def bernoulli_for_each(key, items, k):
+    return jax.random.bernoulli(key, k / len(items), items.shape)
+
+
+@wrong(rejected_by="every_example_has_its_own_k", says="`choice` needs k as a static size.")
+def choice_with_a_traced_size(key, items, k):
+    n = len(items)
+    chosen = jax.random.choice(key, n, (int(k),), replace=False)
+    return jnp.zeros(n, bool).at[chosen].set(True)
+
+
+@wrong(rejected_by="all_pairs_are_equally_likely", says="The first k items are taken.")
+def the_first_k(key, items, k):
+    return jnp.arange(len(items)) < k
+
+
+@wrong(rejected_by="all_pairs_are_equally_likely", says="A run of neighbours is taken, from a random place on.")
+def neighbours_from_a_random_place(key, items, k):
+    n = len(items)
+    return (jnp.arange(n) - jax.random.randint(key, (), 0, n)) % n < k
+
+
+@wrong(rejected_by="exactly_k_are_chosen", says="Items are drawn with repetition.")
+def draws_with_repetition(key, items, k):
+    n = len(items)
+    places = jax.random.randint(key, (n,), 0, n)
+    return jnp.zeros(n, bool).at[places].max(jnp.arange(n) < k)
+
+
+@hidden(stage="jit", kind="relation", idea="Any number of items.")
+def other_sizes_choose_too(answer, draw):
+    """Of nine items exactly k are chosen, and the same key chooses the same ones."""
+    key, k = draw.key(), draw.integer(1, 9)
+    got = answer.jit(key, draw.floats(9), jnp.int32(k))
+    expect_that(int(np.asarray(got).sum()) == k, "Another number of items is chosen.", got, k)
+    expect_equal(answer.jit(key, jnp.zeros(9), jnp.int32(k)), got, "The same key chose other items.")
