@@ -18,6 +18,7 @@ from jaxguide.lesson import check, hint, solution, start
 start("random_depth")
 
 # %%
+import time
 from functools import partial
 
 import jax
@@ -476,10 +477,10 @@ check(counted_depth)
 # `draw_program` shows what a function became. The static loop is a `scan`; the counted one is a `while`.
 
 # %%
-draw_program(double_some_rounds, 1, 3)
+draw_program(double_some_rounds, 1, jnp.array(3))
 
 # %%
-draw_program(double_rounds, 1, 3)
+draw_program(double_rounds, 1, jnp.array(3))
 
 # %% [markdown]
 # ### What do they cost?
@@ -491,8 +492,6 @@ draw_program(double_rounds, 1, 3)
 # %%
 def cost_of(run, rounds):
     """Return the best time of five calls of a compiled, mapped function."""
-    import time
-
     mapped = jax.jit(jax.vmap(run))
     start = jnp.ones((len(rounds), 64, 64)) / 64
     jax.block_until_ready(mapped(start, rounds))
