@@ -1258,6 +1258,12 @@ def loop_loss(weights, xs, depths):
     return jnp.mean(jnp.stack([run_loop(weights, x, depth) for x, depth in zip(xs, depths, strict=True)]) ** 2)
 
 
+@jax.jit
+def loop_gradient(weights, xs):
+    """Return the gradient by plain loops."""
+    return jax.grad(loop_loss)(weights, xs, DEPTHS)
+
+
 @visible(depth_loss, stage="shape")
 def the_loss_is_one_number(answer, draw):
     """The loss is one number."""
@@ -1275,7 +1281,7 @@ def the_loss_is_that_of_plain_loops(answer, draw):
 def the_gradient_is_that_of_plain_loops(answer, draw):
     """`jax.grad` gives the gradient of plain loops, also compiled."""
     weights, xs = draw.floats(3, 3), draw.floats(3, 2, 3)
-    wanted = jax.jit(jax.grad(lambda w: loop_loss(w, xs, DEPTHS)))(weights)
+    wanted = loop_gradient(weights, xs)
     message = "This is not the gradient of the loss by plain loops."
     expect_close(answer.grad().jit(weights, xs, DEPTHS), wanted, message, rtol=1e-3, atol=1e-4)
 
@@ -1365,6 +1371,12 @@ def two_phase_loop(weights, x, k):
     return jnp.mean(h**2)
 
 
+@jax.jit
+def two_phase_gradients(weights, x):
+    """Return the gradients by plain loops for k = 1 to 5."""
+    return jnp.stack([jax.grad(two_phase_loop)(weights, x, k) for k in range(1, MAX_DEPTH)])
+
+
 @visible(two_phase_loss, stage="shape")
 def the_two_phase_loss_is_one_number(answer, draw):
     """The loss is one number."""
@@ -1391,7 +1403,7 @@ def only_the_gradient_depends_on_k(answer, draw):
     ks = np.arange(1, 6, dtype=np.int32)
     values = np.asarray(answer.vmap(in_axes=(None, None, 0)).jit(weights, x, ks))
     gradients = np.asarray(answer.grad().vmap(in_axes=(None, None, 0)).jit(weights, x, ks))
-    wanted = np.stack(jax.jit(lambda w: [jax.grad(two_phase_loop)(w, x, int(k)) for k in ks])(weights))
+    wanted = np.asarray(two_phase_gradients(weights, x))
     alike = int(np.isclose(values, float(two_phase_loop(weights, x, 0)), rtol=1e-4).sum())
     right = examples_alike(gradients, wanted)
     message = "The gradients are not those of k steps without a gradient and MAX_DEPTH - k steps with one."

@@ -124,12 +124,12 @@ def rounds_to_a_float(key, low, high):
     return jnp.floor(jax.random.uniform(key, (), minval=low, maxval=high))
 
 
-@hidden(stage="jit", kind="relation", idea="The bounds may be arrays.")
-def bounds_may_be_arrays(answer, draw):
-    """Bounds given as int32 arrays give numbers within them."""
+@hidden(stage="jit", kind="relation", idea="Any bounds, also negative ones.")
+def other_bounds_are_kept(answer, draw):
+    """Compiled, with other bounds, the numbers lie within them."""
     for _ in range(3):
         low = draw.integer(-20, 20)
-        got = int(np.asarray(answer.jit(draw.key(), jnp.int32(low), jnp.int32(low + 2))))
+        got = int(np.asarray(answer.jit(draw.key(), low, low + 2)))
         expect_that(low <= got < low + 2, "The number is outside of its bounds.", got, f"{low} or {low + 1}")
 
 
