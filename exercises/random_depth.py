@@ -1044,8 +1044,8 @@ def the_counted_state_has_the_shape_of_x(answer, draw):
 @visible(counted_depth, idea="The loop runs as often as `depth` says, without an upper bound.")
 def any_depth_equals_the_loop(answer, draw):
     """Compiled, for the depths 0, 1, 5 and 23, it equals a plain Python loop."""
-    # Small weights: 23 steps must not make rounding grow.
-    weights, x = 0.5 * draw.floats(3, 3), draw.floats(2, 3)
+    # The state must not come to rest: then a step more or less would not be seen.
+    weights, x = np.float32(TURN) + np.float32(0.05) * draw.numpy(3, 3), 0.3 * draw.floats(2, 3)
     for depth in (0, 1, 5, 23):
         got = answer.jit(weights, x, jnp.int32(depth))
         message = f"With depth {depth} this is not the state of a plain loop."
@@ -1508,7 +1508,8 @@ print(sum_of_exp(jnp.array([0.0, 1.0, 0.0, 0.0]), 2))
 def sum_in_bucket(values):
     """Add up exp of all values by `sum_of_exp`, padded to the next power of two: 1, 2, 4, 8, and so on.
 
-    Lengths that pad to the same size must share one compiled program. This function itself runs outside of `jit`.
+    Lengths that pad to the same size must share all compiled programs: pad with NumPy, for `jnp.pad` is itself compiled
+    for each length. This function runs outside of `jit`.
 
     Args:
         values: a NumPy array float32[n], n at least 1.
