@@ -1508,8 +1508,7 @@ print(sum_of_exp(jnp.array([0.0, 1.0, 0.0, 0.0]), 2))
 def sum_in_bucket(values):
     """Add up exp of all values by `sum_of_exp`, padded to the next power of two: 1, 2, 4, 8, and so on.
 
-    Lengths that pad to the same size must share all compiled programs: pad with NumPy, for `jnp.pad` is itself compiled
-    for each length. This function runs outside of `jit`.
+    Lengths that pad to the same size must share one compiled program. This function itself runs outside of `jit`.
 
     Args:
         values: a NumPy array float32[n], n at least 1.

@@ -1148,7 +1148,7 @@ def makes_n_static(values):
     return jax.jit(lambda p, n: jnp.exp(p[:n]).sum(), static_argnums=1)(padded, len(values))
 
 
-@wrong(rejected_by="lengths_of_a_bucket_share_a_program", says="`jnp.pad` is itself compiled for each length.")
+@alternative
 def pads_with_jnp(values):
     size = 1 << (len(values) - 1).bit_length()
     return sum_of_exp(jnp.pad(values, (0, size - len(values))), len(values))
