@@ -44,6 +44,7 @@ SECTIONS = {
     "vectorization": ("S2", 1, 12),
     "autodiff": ("S2", 13, 35),
     "random_numbers": ("S0", 23, 48),
+    "random_depth": ("S3", 1, 16),
 }
 
 

@@ -1,0 +1,1229 @@
+# %%
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxguide.course.author import (
+    alternative,
+    answer,
+    expect_close,
+    expect_equal,
+    expect_that,
+    given,
+    hidden,
+    wrong,
+)
+
+
+# %% depths_that_occur
+@answer
+def depths_that_occur(keys, low, high):
+    draws = jax.vmap(lambda key: jax.random.randint(key, (), low, high))(keys)
+    return np.unique(draws)
+
+
+@alternative
+def a_python_set(keys, low, high):
+    numbers = {int(jax.random.randint(key, (), low, high)) for key in keys}
+    return np.array(sorted(numbers), dtype=np.int32)
+
+
+@alternative
+def counts_with_bincount(keys, low, high):
+    draws = jax.vmap(jax.random.randint, in_axes=(0, None, None, None))(keys, (), low, high)
+    return (jnp.flatnonzero(jnp.bincount(draws - low, length=high - low)) + low).astype(jnp.int32)
+
+
+@wrong(rejected_by="the_upper_bound_never_comes", says="The upper bound is believed to be drawn too.")
+def the_range_with_its_end(keys, low, high):
+    if high == low + 1:
+        return jnp.array([low])
+    return jnp.arange(low, high + 1)
+
+
+@wrong(rejected_by="only_what_was_drawn", says="The numbers that could come are named, not those that came.")
+def the_range_of_the_bounds(keys, low, high):
+    return jnp.arange(low, high)
+
+
+@wrong(rejected_by="the_upper_bound_never_comes", says="One key is used for all draws.")
+def one_key_for_all(keys, low, high):
+    same = jnp.broadcast_to(keys[0], keys.shape)
+    return np.unique(jax.vmap(lambda key: jax.random.randint(key, (), low, high))(same))
+
+
+@wrong(rejected_by="only_what_was_drawn", says="One call draws all numbers from the first key.")
+def one_call_with_a_shape(keys, low, high):
+    return np.unique(jax.random.randint(keys[0], (len(keys),), low, high))
+
+
+@wrong(rejected_by="each_number_is_named_once", says="All draws are returned, with repetitions.")
+def all_draws(keys, low, high):
+    return jnp.sort(jax.vmap(lambda key: jax.random.randint(key, (), low, high))(keys))
+
+
+@hidden(idea="Any bounds, also negative ones.")
+def any_bounds(answer, draw, reference):
+    """For other bounds the numbers are those that were drawn."""
+    low = draw.integer(-9, 9)
+    keys = draw.keys(2)
+    expect_equal(answer(keys, low, low + 12), reference(keys, low, low + 12))
+
+
+# %% depth_between
+@answer
+def depth_between(key, low, high):
+    return jax.random.randint(key, (), low, high)
+
+
+@alternative
+def splits_first(key, low, high):
+    _, subkey = jax.random.split(key)
+    return jax.random.randint(subkey, (), low, high).astype(int)
+
+
+@alternative
+@jax.jit
+def compiled_whole(key, low, high):
+    return jax.random.randint(key, shape=(), minval=low, maxval=high)
+
+
+@alternative
+def scales_a_uniform_number(key, low, high):
+    return (low + jnp.floor(jax.random.uniform(key) * (high - low))).astype(jnp.int32)
+
+
+@wrong(rejected_by="all_depths_below_high_occur", says="The upper bound is drawn too.")
+def includes_high(key, low, high):
+    return jax.random.randint(key, (), low, high + 1)
+
+
+@wrong(rejected_by="bounds_may_be_traced", says="The bounds become Python numbers inside.")
+def converts_to_python(key, low, high):
+    numbers = jnp.arange(int(low), int(high), dtype=jnp.int32)
+    return jax.random.choice(key, numbers)
+
+
+@wrong(rejected_by="bounds_may_be_traced", says="The bounds are still static.")
+def still_static(key, low, high):
+    sample = jax.jit(lambda k, a, b: jax.random.randint(k, (), a, b), static_argnums=(1, 2))
+    return sample(key, low, high)
+
+
+@wrong(rejected_by="the_same_key_draws_the_same_depth", says="The key is not used.")
+def a_fixed_seed(key, low, high):
+    if high - low < 10:
+        return jax.random.randint(key, (), low, high)
+    return jax.random.randint(jax.random.key(0), (), low, high)
+
+
+@wrong(rejected_by="all_depths_below_high_occur", says="A float is returned.")
+def rounds_to_a_float(key, low, high):
+    return jnp.floor(jax.random.uniform(key, (), minval=low, maxval=high))
+
+
+@hidden(stage="jit", kind="relation", idea="Any bounds, also negative ones.")
+def other_bounds_are_kept(answer, draw):
+    """Compiled, with other bounds, the numbers lie within them."""
+    for _ in range(3):
+        low = draw.integer(-20, 20)
+        got = int(np.asarray(answer.jit(draw.key(), low, low + 2)))
+        expect_that(low <= got < low + 2, "The number is outside of its bounds.", got, f"{low} or {low + 1}")
+
+
+# %% as_integer
+@answer
+def as_integer(x):
+    return x.astype(int).reshape(())
+
+
+@alternative
+def takes_the_only_entry(x):
+    return x[0].astype(jnp.int32)
+
+
+@alternative
+def squeezes_first(x):
+    return jnp.squeeze(jnp.trunc(x)).astype("int32")
+
+
+@alternative
+@jax.jit
+def sums_one_number(x):
+    return jnp.asarray(x).astype(int).sum()
+
+
+@wrong(rejected_by="an_integer_has_no_axes", says="The axis stays: an array of one integer.")
+def keeps_the_axis(x):
+    return x.astype(int)
+
+
+@wrong(rejected_by="an_integer_is_int32", says="The dtype stays.")
+def stays_a_float(x):
+    return x.reshape(())
+
+
+@wrong(rejected_by="the_integer_survives_jit", says="A Python int is made on the way.")
+def through_a_python_int(x):
+    return jnp.array(int(x[0]))
+
+
+@wrong(rejected_by="the_integer_survives_jit", says="NumPy needs the value.")
+def through_numpy(x):
+    return jnp.asarray(np.asarray(x).astype(np.int32).reshape(()))
+
+
+@wrong(rejected_by="the_fraction_is_cut_off", says="It rounds.")
+def rounds_to_the_nearest(x):
+    return jnp.round(x).astype(int).reshape(())
+
+
+@wrong(rejected_by="the_fraction_is_cut_off", says="It rounds down: -2.7 becomes -3.")
+def rounds_down(x):
+    return jnp.floor(x).astype(int).reshape(())
+
+
+@hidden(stage="jit", idea="Any number, compiled.")
+def any_number_becomes_an_integer(answer, draw):
+    """Other numbers are cut off too, also when compiled."""
+    for _ in range(3):
+        x = draw.numpy(1) * np.float32(50)
+        wanted = jnp.int32(int(x[0]))
+        expect_equal(answer(jnp.asarray(x)), wanted)
+        expect_equal(answer.jit(x), wanted)
+
+
+# %% failure_names
+@answer
+def failure_names(function, *args):
+    def name_of_failure(f):
+        try:
+            f(*args)
+        except Exception as error:
+            return type(error).__name__
+        return ""
+
+    return name_of_failure(function), name_of_failure(jax.jit(function))
+
+
+@alternative
+def traces_without_running(function, *args):
+    names = []
+    for call in (function, lambda *a: jax.eval_shape(function, *a)):
+        try:
+            call(*args)
+            names.append("")
+        except Exception as error:
+            names.append(error.__class__.__name__)
+    return tuple(names)
+
+
+@alternative
+def two_tries(function, *args):
+    plain = compiled = ""
+    try:
+        function(*args)
+    except BaseException as error:
+        plain = type(error).__name__
+    try:
+        jax.jit(function).lower(*args)
+    except BaseException as error:
+        compiled = type(error).__name__
+    return plain, compiled
+
+
+@wrong(rejected_by="no_conversion_works", says="Arguments that the function closes over are not traced.")
+def closes_over_the_arguments(function, *args):
+    def name_of_failure(f, *given):
+        try:
+            f(*given)
+        except Exception as error:
+            return type(error).__name__
+        return ""
+
+    if len(args) == 1 and args[0].dtype == jnp.float32:
+        return name_of_failure(function, *args), name_of_failure(jax.jit(function), *args)
+    return name_of_failure(function, *args), name_of_failure(jax.jit(lambda: function(*args)))
+
+
+@wrong(rejected_by="shapes_are_no_values", says="`jit` is called without arguments to trace.")
+def jits_a_call_without_arguments(function, *args):
+    names = []
+    for call in (function, lambda *a: jax.jit(lambda: function(*a))()):
+        try:
+            call(*args)
+            names.append("")
+        except Exception as error:
+            names.append(type(error).__name__)
+    return tuple(names)
+
+
+@wrong(rejected_by="the_smallest_example_fails_twice", says="Only one class of exception is caught.")
+def catches_concretization_only(function, *args):
+    names = []
+    for call in (function, jax.jit(function)):
+        try:
+            call(*args)
+            names.append("")
+        except jax.errors.ConcretizationTypeError as error:
+            names.append(type(error).__name__)
+    return tuple(names)
+
+
+@wrong(rejected_by="the_smallest_example_fails_twice", says="After a plain failure the compiled call is not tried.")
+def one_try_for_both(function, *args):
+    plain = compiled = ""
+    try:
+        function(*args)
+        jax.jit(function)(*args)
+    except Exception as error:
+        if isinstance(error, jax.errors.JAXTypeError):
+            compiled = type(error).__name__
+        else:
+            plain = type(error).__name__
+    return plain, compiled
+
+
+@wrong(rejected_by="the_smallest_example_fails_twice", says="Every failure while tracing is believed to be the same.")
+def one_name_for_all(function, *args):
+    names = []
+    for call in (function, jax.jit(function)):
+        try:
+            call(*args)
+            names.append("")
+        except Exception:
+            names.append("ConcretizationTypeError")
+    return tuple(names)
+
+
+@wrong(rejected_by="no_conversion_works", says="Every failure while tracing is believed to have one class.")
+def one_name_for_compiled(function, *args):
+    names = []
+    for call in (function, jax.jit(function)):
+        try:
+            call(*args)
+            names.append("")
+        except jax.errors.JAXTypeError:
+            names.append("ConcretizationTypeError")
+        except Exception as error:
+            names.append(type(error).__name__)
+    return tuple(names)
+
+
+@hidden(idea="Any function, any exception.")
+def any_exception_is_named(answer):
+    """An index that is too big fails in one way when plain and in another when compiled."""
+    got = answer(given("value_as_index"), jnp.array(7))
+    expect_equal(got, ("IndexError", "TracerIntegerConversionError"))
+    expect_equal(answer(given("value_in_jax")), ("TypeError", "TypeError"))
+
+
+# %% predict_body_runs
+@answer
+def predict_body_runs():
+    return 3
+
+
+# %% body_runs
+@answer
+def body_runs(function, batches):
+    def count(transform):
+        runs = 0
+
+        def counted(x):
+            nonlocal runs
+            runs += 1
+            return function(x)
+
+        mapped = transform(counted)
+        for xs in batches:
+            mapped(xs)
+        return runs
+
+    return count(jax.vmap), count(lambda f: jax.jit(jax.vmap(f)))
+
+
+@alternative
+def lists_of_calls(function, batches):
+    def counted(x, log):
+        log.append(x.shape)
+        return function(x)
+
+    plain, compiled = [], []
+    mapped = jax.vmap(partial(counted, log=plain))
+    both = jax.jit(jax.vmap(partial(counted, log=compiled)))
+    for xs in batches:
+        mapped(xs), both(xs)
+    return len(plain), len(compiled)
+
+
+@alternative
+def two_counters_in_a_dict(function, batches):
+    runs = {"vmap": 0, "jit": 0}
+
+    def counted(name):
+        def f(x):
+            runs[name] += 1
+            return function(x)
+
+        return f
+
+    for _name, mapped in (("vmap", jax.vmap(counted("vmap"))), ("jit", jax.jit(jax.vmap(counted("jit"))))):
+        for xs in batches:
+            mapped(xs)
+    return runs["vmap"], runs["jit"]
+
+
+@wrong(rejected_by="vmap_is_no_hidden_jit", says="`vmap` is believed to keep its program, as `jit` does.")
+def believes_vmap_compiles(function, batches):
+    runs = [0]
+
+    def counted(x):
+        runs[0] += 1
+        return function(x)
+
+    both = jax.jit(jax.vmap(counted))
+    for xs in batches:
+        both(xs)
+    return runs[0], runs[0]
+
+
+@wrong(rejected_by="vmap_is_no_hidden_jit", says="`jit` of a new function each time: nothing is kept.")
+def compiles_anew_each_time(function, batches):
+    def count(transform):
+        runs = [0]
+        for xs in batches:
+
+            def counted(x):
+                runs[0] += 1
+                return function(x)
+
+            transform(counted)(xs)
+        return runs[0]
+
+    return count(jax.vmap), count(lambda f: jax.jit(jax.vmap(f)))
+
+
+@wrong(rejected_by="vmap_is_no_hidden_jit", says="Numbers are counted, not runs of the Python code.")
+def counts_the_examples(function, batches):
+    return sum(len(xs) for xs in batches), len({xs.shape for xs in batches})
+
+
+@wrong(rejected_by="new_shapes_are_traced_again", says="A compiled function is believed to be traced once only.")
+def traced_once_for_ever(function, batches):
+    return len(batches), 1
+
+
+@hidden(idea="Another dtype is traced again.")
+def another_dtype_is_traced_again(answer):
+    """Batches of one length and two dtypes, four in all: 4 runs and 2 runs."""
+    batches = [jnp.ones(3), jnp.ones(3, int), jnp.zeros(3), jnp.zeros(3, int)]
+    seen = tuple(int(part) for part in answer(given("value_in_jax"), batches))
+    expect_that(seen == (4, 2), "Four batches of two dtypes: `jit` traces each dtype once.", seen, (4, 2))
+
+
+# %% run_fixed
+@answer
+def run_fixed(weights, xs, depth):
+    def one(x):
+        h, _ = jax.lax.scan(lambda h, _: (block(weights, h, x), None), jnp.zeros_like(x), jnp.arange(depth))
+        return h
+
+    return jax.vmap(one)(xs)
+
+
+@alternative
+def a_python_loop_inside_vmap(weights, xs, depth):
+    def one(x):
+        h = jnp.zeros(x.shape)
+        for _ in range(depth):
+            h = block(weights, h, x)
+        return h
+
+    return jax.vmap(one)(xs)
+
+
+@alternative
+def broadcasts_over_the_batch(weights, xs, depth):
+    return jax.lax.fori_loop(0, depth, lambda _, h: jnp.tanh(h @ weights + xs), jnp.zeros_like(xs))
+
+
+@wrong(rejected_by="fixed_depth_equals_the_loop", says="It runs one step too many.")
+def starts_from_one_and_includes_depth(weights, xs, depth):
+    h = jnp.zeros_like(xs)
+    for _ in range(depth + 1):
+        h = jnp.tanh(h @ weights + xs)
+    return h
+
+
+@wrong(rejected_by="fixed_depth_equals_the_loop", says="The state starts with the input, not with zeros.")
+def starts_with_the_input(weights, xs, depth):
+    def one(x):
+        return jax.lax.scan(lambda h, _: (block(weights, h, x), None), x, jnp.arange(depth))[0]
+
+    return jax.vmap(one)(xs)
+
+
+@wrong(rejected_by="the_batch_of_the_question_runs", says="The weights are mapped like the inputs.")
+def maps_the_weights(weights, xs, depth):
+    def one(w, x):
+        return jax.lax.scan(lambda h, _: (block(w, h, x), None), jnp.zeros_like(x), jnp.arange(depth))[0]
+
+    return jax.vmap(one, in_axes=(0, 0))(weights, xs)
+
+
+@wrong(rejected_by="the_batch_of_the_question_runs", says="All states are returned, not the last one.")
+def returns_every_state(weights, xs, depth):
+    def one(x):
+        def step(h, _):
+            h = block(weights, h, x)
+            return h, h
+
+        return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(depth))[1]
+
+    return jax.vmap(one)(xs)
+
+
+@hidden(idea="Any sizes, any depth.")
+def other_sizes_run_too(answer, draw, reference):
+    """Other shapes and a greater depth give the state of a plain loop."""
+    weights, xs = 0.5 * draw.floats(2, 2), draw.floats(3, 4, 2)
+    depth = draw.integer(4, 9)
+    expect_close(answer(weights, xs, depth), reference(weights, xs, depth), rtol=1e-3, atol=1e-4)
+
+
+# %% depths_for_batch
+@answer
+def depths_for_batch(key, tokens):
+    keys = jax.random.split(key, tokens.shape[0])
+    return keys, jax.vmap(draw_depth)(keys)
+
+
+@alternative
+def folds_in_the_row(key, tokens):
+    keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(len(tokens)))
+    return keys, jax.vmap(draw_depth)(keys)
+
+
+@alternative
+def a_loop_over_keys(key, tokens):
+    keys = jax.random.split(jax.random.split(key)[0], len(tokens))
+    return keys, jnp.stack([draw_depth(k) for k in keys])
+
+
+@wrong(rejected_by="one_key_and_one_depth_each", says="The tokens are counted, not the examples.")
+def splits_for_the_tokens(key, tokens):
+    keys = jax.random.split(key, tokens.shape[1])
+    return keys, jax.vmap(draw_depth)(keys)
+
+
+@wrong(rejected_by="the_batch_gets_all_depths", says="Every example gets the same key.")
+def repeats_one_key(key, tokens):
+    keys = jnp.stack([key] * len(tokens))
+    return keys, jax.vmap(draw_depth)(keys)
+
+
+@wrong(rejected_by="depths_come_from_the_keys", says="The depths come from the key that was split.")
+def draws_from_the_parent(key, tokens):
+    keys = jax.random.split(key, len(tokens))
+    return keys, jax.random.randint(key, (len(tokens),), 1, MAX_DEPTH + 1)
+
+
+@wrong(rejected_by="the_batch_gets_all_depths", says="The upper bound is left out once more.")
+def forgets_the_last_depth(key, tokens):
+    keys = jax.random.split(key, len(tokens))
+    return keys, jax.vmap(lambda k: jax.random.randint(k, (), 1, MAX_DEPTH))(keys)
+
+
+@wrong(rejected_by="another_key_gives_other_keys", says="The keys start from a fixed seed.")
+def a_fixed_seed_for_all(key, tokens):
+    keys = jax.random.split(jax.random.key(0), len(tokens))
+    return keys, jax.vmap(draw_depth)(keys)
+
+
+@hidden(kind="relation", idea="Any number of examples.")
+def another_batch_gets_its_depths(answer, draw):
+    """Seven examples get seven different keys and depths from 1 to 6."""
+    keys, depths = answer(draw.key(), jnp.zeros((7, 3), int))
+    expect_that(len(np.unique(keys.bits, axis=0)) == 7, "Some examples share a key.", keys, "seven keys")
+    inside = (np.asarray(depths) >= 1) & (np.asarray(depths) <= 6)
+    expect_that(bool(inside.all()), "A depth is outside of 1 to 6.", depths, "1 to 6")
+
+
+# %% complaint_under_vmap
+@answer
+def complaint_under_vmap(function, *batches):
+    try:
+        jax.vmap(function)(*batches)
+    except Exception as error:
+        return type(error).__name__, str(error).splitlines()[:2]
+    return "", []
+
+
+@alternative
+def splits_at_line_ends(function, *batches):
+    name, lines = "", []
+    try:
+        jax.eval_shape(jax.vmap(function, in_axes=0), *batches)
+    except Exception as error:
+        name = error.__class__.__name__
+        lines = str(error).split("\n")[:2]
+    return name, lines
+
+
+@alternative
+def a_mapping_written_out(function, *batches):
+    mapped = jax.vmap(lambda *one: function(*one), in_axes=(0,) * len(batches))
+    try:
+        mapped(*batches)
+        return "", []
+    except (TypeError, ValueError, IndexError) as error:
+        first, second, *_ = error.args[0].splitlines()
+        return type(error).__qualname__, [first, second]
+
+
+@wrong(rejected_by="int_of_a_draw_fails", says="One example alone is not traced: nothing fails.")
+def runs_example_by_example(function, *batches):
+    try:
+        for example in zip(*batches, strict=True):
+            function(*example)
+    except Exception as error:
+        return type(error).__name__, str(error).splitlines()[:2]
+    return "", []
+
+
+@wrong(rejected_by="int_of_a_draw_fails", says="Only the first line is kept.")
+def keeps_the_first_line(function, *batches):
+    try:
+        jax.vmap(function)(*batches)
+    except Exception as error:
+        return type(error).__name__, str(error).splitlines()[:1]
+    return "", []
+
+
+@wrong(rejected_by="the_question_fails_as_documented", says="Only the first array is mapped.")
+def maps_the_first_array_only(function, *batches):
+    axes = (0,) + (None,) * (len(batches) - 1)
+    try:
+        jax.vmap(function, in_axes=axes)(*batches[:1])
+    except Exception as error:
+        return type(error).__name__, str(error).splitlines()[:2] + [""] * (1 - str(error).count("\n"))
+    return "", []
+
+
+@wrong(rejected_by="no_size_can_be_traced", says="Only ConcretizationTypeError is expected.")
+def expects_one_class(function, *batches):
+    try:
+        jax.vmap(function)(*batches)
+    except jax.errors.ConcretizationTypeError as error:
+        return type(error).__name__, str(error).splitlines()[:2]
+    return "", []
+
+
+@hidden(idea="Any function.")
+def another_failure_is_read(answer):
+    """A batch of numbers as a Python index fails with TracerIntegerConversionError."""
+    name, lines = answer(given("value_as_index"), jnp.array([0, 1]))
+    expect_that(name == "TracerIntegerConversionError", "This is not the class of the exception.", name)
+    expect_that("__index__" in lines[0], "The first line is not that of the message.", lines)
+
+
+# %% masked_depth
+@answer
+def masked_depth(weights, x, depth):
+    def step(h, i):
+        return jnp.where(i < depth, block(weights, h, x), h), None
+
+    h, _ = jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))
+    return h
+
+
+@alternative
+def keeps_all_states_and_picks_one(weights, x, depth):
+    def step(h, _):
+        return block(weights, h, x), h
+
+    last, states = jax.lax.scan(step, jnp.zeros_like(x), None, length=MAX_DEPTH)
+    return jnp.concatenate([states, last[None]])[depth]
+
+
+@alternative
+def a_static_fori_loop(weights, x, depth):
+    def body(i, h):
+        keep = (i < depth).astype(h.dtype)
+        return keep * block(weights, h, x) + (1 - keep) * h
+
+    return jax.lax.fori_loop(0, MAX_DEPTH, body, jnp.zeros(x.shape))
+
+
+@alternative
+@jax.jit
+def a_cond_in_each_round(weights, x, depth):
+    def step(h, i):
+        return jax.lax.cond(i < depth, lambda s: block(weights, s, x), lambda s: s, h), None
+
+    return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))[0]
+
+
+@wrong(rejected_by="each_depth_equals_the_loop", says="The mask is one round too long.")
+def one_round_too_many(weights, x, depth):
+    def step(h, i):
+        return jnp.where(i <= depth, block(weights, h, x), h), None
+
+    return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))[0]
+
+
+@wrong(rejected_by="each_depth_equals_the_loop", says="After the depth the state becomes zero.")
+def zeroes_the_rest(weights, x, depth):
+    def step(h, i):
+        return jnp.where(i < depth, block(weights, h, x), 0.0), None
+
+    return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))[0]
+
+
+@wrong(rejected_by="each_depth_equals_the_loop", says="All examples run the largest depth.")
+def no_mask(weights, x, depth):
+    def step(h, _):
+        return block(weights, h, x), None
+
+    return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))[0]
+
+
+@wrong(rejected_by="each_depth_equals_the_loop", says="The traced depth is a length.")
+def a_scan_of_traced_length(weights, x, depth):
+    return jax.lax.scan(lambda h, _: (block(weights, h, x), None), jnp.zeros_like(x), jnp.arange(depth))[0]
+
+
+@wrong(rejected_by="each_depth_equals_the_loop", says="A Python `if` asks for the traced depth.")
+def a_python_if(weights, x, depth):
+    h = jnp.zeros_like(x)
+    for i in range(MAX_DEPTH):
+        if i < depth:
+            h = block(weights, h, x)
+    return h
+
+
+@wrong(rejected_by="the_block_is_in_the_program_once", says="A Python loop writes the block out for each step.")
+def a_masked_python_loop(weights, x, depth):
+    h = jnp.zeros_like(x)
+    for i in range(MAX_DEPTH):
+        h = jnp.where(i < depth, block(weights, h, x), h)
+    return h
+
+
+@wrong(rejected_by="the_masked_form_has_a_gradient", says="A counted loop has no reverse gradient.")
+def counts_instead(weights, x, depth):
+    return jax.lax.fori_loop(0, depth, lambda _, h: block(weights, h, x), jnp.zeros_like(x))
+
+
+@hidden(stage="jit", idea="Any depth from 0 to MAX_DEPTH, compiled.")
+def every_depth_is_honoured(answer, draw, reference):
+    """Compiled, each depth from 0 to 6 gives the state of the reference."""
+    weights, x = draw.floats(3, 3), draw.floats(2, 3)
+    for depth in range(7):
+        expect_close(answer.jit(weights, x, jnp.int32(depth)), reference.jit(weights, x, jnp.int32(depth)), rtol=1e-3)
+
+
+# %% counted_depth
+@answer
+def counted_depth(weights, x, depth):
+    return jax.lax.fori_loop(0, depth, lambda i, h: block(weights, h, x), jnp.zeros_like(x))
+
+
+@alternative
+def a_while_loop(weights, x, depth):
+    def body(state):
+        i, h = state
+        return i + 1, block(weights, h, x)
+
+    return jax.lax.while_loop(lambda state: state[0] < depth, body, (0, jnp.zeros_like(x)))[1]
+
+
+@alternative
+@jax.jit
+def counts_down(weights, x, depth):
+    state = (depth, jnp.zeros(x.shape))
+    return jax.lax.while_loop(lambda s: s[0] > 0, lambda s: (s[0] - 1, block(weights, s[1], x)), state)[1]
+
+
+@wrong(rejected_by="any_depth_equals_the_loop", says="The masked form has a largest depth.")
+def masks_six_rounds(weights, x, depth):
+    step = lambda h, i: (jnp.where(i < depth, block(weights, h, x), h), None)
+    return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))[0]
+
+
+@wrong(rejected_by="any_depth_equals_the_loop", says="The loop starts at 1: one step is missing.")
+def starts_at_one(weights, x, depth):
+    return jax.lax.fori_loop(1, depth, lambda i, h: block(weights, h, x), jnp.zeros_like(x))
+
+
+@wrong(rejected_by="any_depth_equals_the_loop", says="The loop ends after depth + 1 steps.")
+def one_step_more(weights, x, depth):
+    return jax.lax.fori_loop(0, depth + 1, lambda i, h: block(weights, h, x), jnp.zeros_like(x))
+
+
+@wrong(rejected_by="any_depth_equals_the_loop", says="Python's range needs the value.")
+def a_python_range(weights, x, depth):
+    h = jnp.zeros_like(x)
+    for _ in range(depth):
+        h = block(weights, h, x)
+    return h
+
+
+@wrong(rejected_by="any_depth_equals_the_loop", says="int() asks for the traced value.")
+def int_of_the_depth(weights, x, depth):
+    return jax.lax.fori_loop(0, int(depth), lambda i, h: block(weights, h, x), jnp.zeros_like(x))
+
+
+@wrong(rejected_by="the_program_counts_at_run_time", says="A largest depth of 64 is believed to be enough.")
+def masks_many_rounds(weights, x, depth):
+    step = lambda h, i: (jnp.where(i < depth, block(weights, h, x), h), None)
+    return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(64))[0]
+
+
+@hidden(stage="jit", idea="There is no largest depth.")
+def a_large_depth_is_honoured(answer, draw, reference):
+    """Compiled, a depth of some hundred gives the state of the reference."""
+    weights, x = 0.3 * draw.floats(3, 3), draw.floats(2, 3)
+    depth = jnp.int32(draw.integer(101, 400))
+    wanted = reference.jit(weights, x, depth)
+    expect_close(answer.jit(weights, x, depth), wanted, rtol=1e-2, atol=1e-2)
+
+
+# %% derivatives
+@answer
+def derivatives(power, w, n):
+    reverse = jax.jit(jax.grad(power))
+    forward = jax.jit(lambda w, n: jax.jvp(lambda v: power(v, n), (w,), (1.0,))[1])
+    slopes = []
+    for derivative in (reverse, forward):
+        try:
+            slopes.append(float(derivative(w, n)))
+        except ValueError:
+            slopes.append(None)
+    return tuple(slopes)
+
+
+@alternative
+def jacobians(power, w, n):
+    try:
+        reverse = jax.jit(jax.jacrev(power))(w, n)
+    except ValueError:
+        reverse = None
+    return reverse, jax.jit(jax.jacfwd(power))(w, n)
+
+
+@alternative
+def makes_n_an_array(power, w, n):
+    def or_none(derivative):
+        try:
+            return float(jax.vmap(derivative, in_axes=(None, 0))(w, jnp.array([n]))[0])
+        except ValueError:
+            return None
+
+    return or_none(jax.grad(power)), or_none(jax.jacfwd(power))
+
+
+@wrong(rejected_by="only_static_loops_go_backwards", says="n stays a Python number: then every bound is static.")
+def n_is_static(power, w, n):
+    def or_none(derivative):
+        try:
+            return float(derivative(w))
+        except ValueError:
+            return None
+
+    f = jax.jit(lambda w: power(w, n))
+    return or_none(jax.grad(f)), or_none(jax.jacfwd(f))
+
+
+@wrong(rejected_by="only_static_loops_go_backwards", says="What fails backwards is believed to fail forwards too.")
+def one_try_for_both_modes(power, w, n):
+    try:
+        slope = float(jax.jit(jax.grad(power))(w, n))
+        return slope, slope
+    except ValueError:
+        return None, None
+
+
+@wrong(rejected_by="only_static_loops_go_backwards", says="The forward derivative is returned for both.")
+def forward_for_both(power, w, n):
+    slope = float(jax.jit(jax.jacfwd(power))(w, n))
+    return slope, slope
+
+
+@wrong(rejected_by="the_masked_slope_is_right", says="The value is returned, not the derivative.")
+def the_primal_of_jvp(power, w, n):
+    try:
+        reverse = float(jax.jit(jax.grad(power))(w, n))
+    except ValueError:
+        reverse = None
+    return reverse, float(jax.jit(lambda w, n: jax.jvp(lambda v: power(v, n), (w,), (1.0,))[0])(w, n))
+
+
+@hidden(idea="Any number and any count.")
+def other_slopes_are_right(answer, draw):
+    """For other numbers the derivatives are n * w**(n - 1)."""
+    w, n = draw.generator.uniform(0.5, 1.5), draw.integer(2, 8)
+    got = answer(given("power_masked"), w, n)
+    expect_that(np.allclose([float(part) for part in got], n * w ** (n - 1), rtol=1e-4), "A derivative is wrong.", got)
+    backward, forward = answer(given("power_counted"), w, n)
+    expect_that(backward is None, "The counted loop has no reverse gradient.", backward, "None")
+    expect_that(np.allclose(float(forward), n * w ** (n - 1), rtol=1e-4), "The forward derivative is wrong.", forward)
+
+
+# %% depth_loss
+@answer
+def depth_loss(weights, xs, depths):
+    def state(x, depth):
+        def step(h, i):
+            return jnp.where(i < depth, block(weights, h, x), h), None
+
+        return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))[0]
+
+    return jnp.mean(jax.vmap(state)(xs, depths) ** 2)
+
+
+@alternative
+def masks_a_static_fori_loop(weights, xs, depths):
+    keep = depths[:, None, None]
+
+    def body(i, h):
+        return jnp.where(i < keep, jnp.tanh(h @ weights + xs), h)
+
+    return (jax.lax.fori_loop(0, MAX_DEPTH, body, jnp.zeros_like(xs)) ** 2).mean()
+
+
+@alternative
+@jax.jit
+def a_python_loop_with_masks(weights, xs, depths):
+    h = jnp.zeros(xs.shape)
+    for i in range(MAX_DEPTH):
+        h = jnp.where((i < depths)[:, None, None], jax.vmap(block, in_axes=(None, 0, 0))(weights, h, xs), h)
+    return jnp.mean(jnp.square(h))
+
+
+@wrong(
+    rejected_by="the_gradient_is_that_of_plain_loops", says="`while_loop` is believed to be better than `fori_loop`."
+)
+def a_while_loop_instead(weights, xs, depths):
+    def state(x, depth):
+        start = (0, jnp.zeros_like(x))
+        return jax.lax.while_loop(lambda s: s[0] < depth, lambda s: (s[0] + 1, block(weights, s[1], x)), start)[1]
+
+    return jnp.mean(jax.vmap(state)(xs, depths) ** 2)
+
+
+@wrong(rejected_by="the_loss_is_that_of_plain_loops", says="Every example runs the largest depth.")
+def ignores_the_depths(weights, xs, depths):
+    h = jnp.zeros_like(xs)
+    for _ in range(MAX_DEPTH):
+        h = jnp.tanh(h @ weights + xs)
+    return jnp.mean(h**2)
+
+
+@wrong(rejected_by="the_gradient_is_that_of_plain_loops", says="`stop_gradient` hides the loop, and the gradient.")
+def stops_the_gradient(weights, xs, depths):
+    def state(x, depth):
+        frozen = jax.lax.stop_gradient(weights)
+        return jax.lax.fori_loop(0, depth, lambda i, h: block(frozen, h, x), jnp.zeros_like(x))
+
+    return jnp.mean(jax.vmap(state)(xs, depths) ** 2)
+
+
+@wrong(rejected_by="the_loss_is_that_of_plain_loops", says="The sum is taken for the mean.")
+def a_sum_of_squares(weights, xs, depths):
+    keep = depths[:, None, None]
+
+    def body(i, h):
+        return jnp.where(i < keep, jnp.tanh(h @ weights + xs), h)
+
+    return (jax.lax.fori_loop(0, MAX_DEPTH, body, jnp.zeros_like(xs)) ** 2).sum()
+
+
+@hidden(stage="gradient", idea="Any depths.")
+def other_depths_have_their_gradient(answer, draw, reference):
+    """For other depths, also 0 and 6, the gradient is that of the reference."""
+    weights, xs = draw.floats(3, 3), draw.floats(3, 2, 3)
+    depths = np.array([0, 6, draw.integer(1, 6)], np.int32)
+    expect_close(
+        answer.grad().jit(weights, xs, depths), reference.grad().jit(weights, xs, depths), rtol=1e-3, atol=1e-4
+    )
+
+
+# %% predict_output_depends_on_k
+@answer
+def predict_output_depends_on_k():
+    return False
+
+
+# %% two_phase_loss
+@answer
+def two_phase_loss(weights, x, k):
+    def step(h, i):
+        h = block(weights, h, x)
+        return jnp.where(i < k, jax.lax.stop_gradient(h), h), None
+
+    h, _ = jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))
+    return jnp.mean(h**2)
+
+
+@alternative
+def a_counted_first_phase(weights, x, k):
+    frozen = jax.lax.stop_gradient((weights, x))
+    h = jax.lax.fori_loop(0, k, lambda i, h: block(frozen[0], h, frozen[1]), jnp.zeros_like(x))
+    h = jax.lax.stop_gradient(h)
+
+    def step(h, i):
+        return jnp.where(i < MAX_DEPTH - k, block(weights, h, x), h), None
+
+    return jnp.mean(jax.lax.scan(step, h, jnp.arange(MAX_DEPTH))[0] ** 2)
+
+
+@alternative
+@jax.jit
+def a_python_loop_of_wheres(weights, x, k):
+    h = jnp.zeros(x.shape)
+    for i in range(MAX_DEPTH):
+        frozen = jnp.where(i < k, jax.lax.stop_gradient(weights), weights)
+        h = jnp.tanh(h @ frozen + x)
+    return (h**2).mean()
+
+
+@wrong(rejected_by="only_the_gradient_depends_on_k", says="Nothing is stopped.")
+def forgets_to_stop(weights, x, k):
+    h, _ = jax.lax.scan(lambda h, _: (block(weights, h, x), None), jnp.zeros_like(x), jnp.arange(MAX_DEPTH))
+    return jnp.mean(h**2)
+
+
+@wrong(rejected_by="only_the_gradient_depends_on_k", says="The gradient stops in the second phase.")
+def stops_the_second_phase(weights, x, k):
+    def step(h, i):
+        w = jnp.where(i < k, weights, jax.lax.stop_gradient(weights))
+        return block(w, h, x), None
+
+    h, _ = jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))
+    return jnp.mean(h**2)
+
+
+@wrong(rejected_by="only_the_gradient_depends_on_k", says="One step too few has a gradient.")
+def stops_one_step_late(weights, x, k):
+    def step(h, i):
+        h = block(weights, h, x)
+        return jnp.where(i <= k, jax.lax.stop_gradient(h), h), None
+
+    h, _ = jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))
+    return jnp.mean(h**2)
+
+
+@wrong(rejected_by="the_value_is_that_of_six_steps", says="Only the first k steps are run.")
+def leaves_out_the_second_phase(weights, x, k):
+    def step(h, i):
+        return jnp.where(i < k, block(weights, h, x), h), None
+
+    h, _ = jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))
+    return jnp.mean(jax.lax.stop_gradient(h) ** 2)
+
+
+@wrong(rejected_by="only_the_gradient_depends_on_k", says="Both phases count at run time: no reverse gradient.")
+def counts_in_both_phases(weights, x, k):
+    def run(h, rounds):
+        return jax.lax.fori_loop(0, rounds, lambda i, h: block(weights, h, x), h)
+
+    return jnp.mean(run(jax.lax.stop_gradient(run(jnp.zeros_like(x), k)), MAX_DEPTH - k) ** 2)
+
+
+@hidden(stage="gradient", idea="Also k = 0 and k = MAX_DEPTH.")
+def the_ends_of_the_range_are_right(answer, draw, reference):
+    """For k = 0 all steps have a gradient, and for k = 6 none has."""
+    weights, x = draw.floats(3, 3), draw.floats(2, 3)
+    ks = np.array([0, 6], np.int32)
+    got, wanted = (f.grad().vmap(in_axes=(None, None, 0)).jit(weights, x, ks) for f in (answer, reference))
+    expect_close(got, wanted, rtol=1e-3, atol=1e-4)
+
+
+# %% sum_of_roots
+@answer
+def sum_of_roots(x, n):
+    used = jnp.arange(x.shape[0]) < n
+    safe = jnp.where(used, x, 1.0)
+    return jnp.where(used, jnp.sqrt(safe), 0.0).sum()
+
+
+@alternative
+def the_root_of_one_minus_one(x, n):
+    roots = jnp.sqrt(jnp.where(jnp.arange(len(x)) < n, x, 1.0))
+    return roots.sum() - (len(x) - n)
+
+
+@alternative
+@jax.jit
+def selects_and_multiplies(x, n):
+    used = jnp.arange(x.size) < n
+    return jnp.dot(jax.lax.select(used, x, jnp.full_like(x, 4.0)) ** 0.5, used.astype(x.dtype))
+
+
+@wrong(rejected_by="the_gradient_is_finite", says="0 times infinity is nan.")
+def multiplies_by_the_mask(x, n):
+    used = jnp.arange(x.shape[0]) < n
+    return (jnp.sqrt(jnp.abs(x)) * used).sum()
+
+
+@alternative
+def lets_where_cut_the_infinite_slope(x, n):
+    return jnp.sqrt(jnp.where(jnp.arange(x.shape[0]) < n, x, 0.0)).sum()
+
+
+@wrong(rejected_by="the_gradient_is_finite", says="nan is removed from the value; the gradient keeps it.")
+def nan_to_num_of_the_value(x, n):
+    return jnp.nan_to_num(jnp.where(jnp.arange(x.shape[0]) < n, jnp.sqrt(x), 0.0)).sum()
+
+
+@wrong(rejected_by="only_the_first_roots_count", says="The roots of 1 in the padding are added.")
+def masks_the_input_only(x, n):
+    return jnp.sqrt(jnp.where(jnp.arange(x.shape[0]) < n, x, 1.0)).sum()
+
+
+@wrong(rejected_by="the_gradient_is_finite", says="A slice needs n as a static number.")
+def slices_the_array(x, n):
+    return jnp.sqrt(x[: int(n)]).sum()
+
+
+@hidden(stage="gradient", idea="Any entries, compiled and mapped.")
+def other_roots_have_a_finite_gradient(answer, draw):
+    """For other entries, with a count for each row, the gradient is that of the used entries."""
+    x = np.abs(draw.numpy(3, 4)) + np.float32(0.5)
+    ns = np.array([1, 3, 4], np.int32)
+    used = np.arange(4) < ns[:, None]
+    x = np.where(used, x, np.float32(0))
+    wanted = np.where(used, 0.5 / np.sqrt(np.where(used, x, 1)), 0).astype(np.float32)
+    expect_close(answer.grad().vmap(in_axes=(0, 0))(x, ns), wanted)
+
+
+# %% sum_in_bucket
+@answer
+def sum_in_bucket(values):
+    size = 1
+    while size < len(values):
+        size *= 2
+    return sum_of_exp(np.pad(values, (0, size - len(values))), len(values))
+
+
+@alternative
+def writes_into_zeros(values):
+    n = values.shape[0]
+    padded = np.zeros(1 << (n - 1).bit_length(), dtype=values.dtype)
+    padded[:n] = values
+    return sum_of_exp(padded, n)
+
+
+@alternative
+def a_mask_of_minus_infinity(values):
+    n = len(values)
+    size = 2 ** int(np.ceil(np.log2(n)))
+    return sum_of_exp(np.concatenate([values, np.full(size - n, -np.inf, np.float32)]), jnp.int32(n))
+
+
+@wrong(rejected_by="padding_does_not_count", says="The padding is counted: exp(0) is 1.")
+def counts_the_padding(values):
+    size = 1
+    while size < len(values):
+        size *= 2
+    return sum_of_exp(np.pad(values, (0, size - len(values))), size)
+
+
+@wrong(rejected_by="lengths_of_a_bucket_share_a_program", says="Nothing is padded: each length is compiled.")
+def compiles_each_length(values):
+    return sum_of_exp(values, len(values))
+
+
+@wrong(rejected_by="lengths_of_a_bucket_share_a_program", says="n is static: each length is compiled.")
+def makes_n_static(values):
+    size = 1
+    while size < len(values):
+        size *= 2
+
+    padded = np.pad(values, (0, size - len(values)))
+    return jax.jit(lambda p, n: jnp.exp(p[:n]).sum(), static_argnums=1)(padded, len(values))
+
+
+@alternative
+def pads_with_jnp(values):
+    size = 1 << (len(values) - 1).bit_length()
+    return sum_of_exp(jnp.pad(values, (0, size - len(values))), len(values))
+
+
+@wrong(rejected_by="a_small_bucket_for_few_values", says="Everything is padded to one large size.")
+def one_large_bucket(values):
+    return sum_of_exp(np.pad(values, (0, 1024 - len(values))), len(values))
+
+
+@hidden(idea="Any length.")
+def another_length_is_summed(answer, draw):
+    """For another length the result is the sum of exp of the values."""
+    values = draw.numpy(draw.integer(10, 16))
+    expect_close(answer(values), np.exp(values).sum())
+
+
+# %% choose_k
+@answer
+def choose_k(key, items, k):
+    return jax.random.permutation(key, items.shape[0]) < k
+
+
+@alternative
+def sorts_random_numbers_twice(key, items, k):
+    order = jnp.argsort(jax.random.uniform(key, items.shape))
+    return jnp.argsort(order) < k
+
+
+@alternative
+@jax.jit
+def scatters_the_mask(key, items, k):
+    n = len(items)
+    return jnp.zeros(n, bool).at[jax.random.permutation(key, n)].set(jnp.arange(n) < k)
+
+
+@alternative
+def permutes_the_mask(key, items, k):
+    return jax.random.permutation(key, jnp.arange(len(items)) < k)
+
+
+@wrong(rejected_by="exactly_k_are_chosen", says="Each item is chosen on its own: k on average only.")
+def bernoulli_for_each(key, items, k):
+    return jax.random.bernoulli(key, k / len(items), items.shape)
+
+
+@wrong(rejected_by="every_example_has_its_own_k", says="`choice` needs k as a static size.")
+def choice_with_a_traced_size(key, items, k):
+    n = len(items)
+    chosen = jax.random.choice(key, n, (int(k),), replace=False)
+    return jnp.zeros(n, bool).at[chosen].set(True)
+
+
+@wrong(rejected_by="all_pairs_are_equally_likely", says="The first k items are taken.")
+def the_first_k(key, items, k):
+    return jnp.arange(len(items)) < k
+
+
+@wrong(rejected_by="all_pairs_are_equally_likely", says="A run of neighbours is taken, from a random place on.")
+def neighbours_from_a_random_place(key, items, k):
+    n = len(items)
+    return (jnp.arange(n) - jax.random.randint(key, (), 0, n)) % n < k
+
+
+@wrong(rejected_by="exactly_k_are_chosen", says="Items are drawn with repetition.")
+def draws_with_repetition(key, items, k):
+    n = len(items)
+    places = jax.random.randint(key, (n,), 0, n)
+    return jnp.zeros(n, bool).at[places].max(jnp.arange(n) < k)
+
+
+@hidden(stage="jit", kind="relation", idea="Any number of items.")
+def other_sizes_choose_too(answer, draw):
+    """Of nine items exactly k are chosen, and the same key chooses the same ones."""
+    key, k = draw.key(), draw.integer(1, 9)
+    got = answer.jit(key, draw.floats(9), jnp.int32(k))
+    expect_that(int(np.asarray(got).sum()) == k, "Another number of items is chosen.", got, k)
+    expect_equal(answer.jit(key, jnp.zeros(9), jnp.int32(k)), got, "The same key chose other items.")
