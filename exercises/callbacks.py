@@ -53,8 +53,8 @@ def as_before_0_6_1(line):
 # %% [markdown]
 # # Callbacks: Python in the middle of a JAX program
 #
-# A compiled JAX program is not Python any more. A **callback** goes back to Python in the middle of it: to print, to save
-# something, or to call SciPy.
+# A compiled JAX program is not Python any more. A **callback** goes back to Python in the middle of it: to print, to
+# save something, or to call SciPy.
 #
 # After this lesson you can
 #
@@ -66,8 +66,8 @@ def as_before_0_6_1(line):
 # You need NumPy, and should have met `jit`, `vmap` and `grad`. The lesson takes about two hours. It has four parts.
 
 # %% [markdown]
-# Run the cells from top to bottom. `check(...)` tells you what is right. `hint(name_of_the_function)` helps a little, and
-# a second time a little more. In a **prediction** you guess first; then the real answer is computed.
+# Run the cells from top to bottom. `check(...)` tells you what is right. `hint(name_of_the_function)` helps a little,
+# and a second time a little more. In a **prediction** you guess first; then the real answer is computed.
 
 # %%
 import importlib
@@ -82,8 +82,8 @@ from jax.experimental import io_callback
 # %% [markdown]
 # ## Part 1. Why callbacks?
 #
-# Under `jax.jit`, Python runs your function once, with placeholders called **tracers**, and writes down a program. After
-# that only the program runs. A plain `print` belongs to Python: it prints the placeholder, and only once.
+# Under `jax.jit`, Python runs your function once, with placeholders called **tracers**, and writes down a program.
+# After that only the program runs. A plain `print` belongs to Python: it prints the placeholder, and only once.
 
 
 # %%
@@ -261,7 +261,10 @@ def the_host_gets_an_array_on_the_cpu(answer):
 # ### Old pages
 #
 # Pages from before 2024 use `jax.experimental.host_callback`. The guide calls it deprecated. Is it still there? Before
-# you copy from an old page, ask your own JAX.
+# you copy from an old page, ask your own JAX. `importlib` imports a module by its name:
+
+# %%
+importlib.import_module("jax.experimental")
 
 
 # %% exercise
@@ -812,8 +815,8 @@ def count_the_same_question():
 # %% [markdown]
 # ### When the host function fails
 #
-# An exception on the host stops the whole program. It arrives as a `JaxRuntimeError` at the point where Python waits for
-# the result, perhaps far from your call. A `try` around the callback does not see it: Python passes there while tracing.
+# An exception on the host stops the whole program. It arrives as a `JaxRuntimeError` where Python waits for the
+# result, perhaps far from your call. A `try` around the callback does not see it: Python passes there while tracing.
 # So catch it **in the host function**, and return a value that says so.
 
 
@@ -903,7 +906,7 @@ def uniform_like(generator, x):
     points=3,
     reproduces=["S4-21", "S4-22", "S4-23", "S4-25"],
     hints=[
-        "When should the generator be asked: while JAX traces, or at each run? For the whole vector, or for each number?",
+        "When is the generator asked: while JAX traces, or at each run? For the whole vector, or for each number?",
         "`io_callback(function, promise, *args, ordered=True)` keeps the calls in order. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.experimental.io_callback.html",
         "generator = np.random.default_rng(seed)\n\ndef like(x, ordered=False):\n"
@@ -1008,13 +1011,9 @@ def under_grad(f):
     return jax.grad(lambda x: x if (y := f(x)) is None else y)(1.0)
 
 
-def in_scan(f):
-    """Call in a scan of three steps: 3 calls."""
-    return jax.lax.scan(lambda carry, x: (carry, f(x)), None, jnp.arange(3.0))
-
-
-def in_while(f):
-    """Call in a while loop of three steps: 3 calls."""
+def in_loops(f):
+    """Call in a scan of three steps, and in a while loop of three steps: 6 calls."""
+    jax.block_until_ready(jax.lax.scan(lambda carry, x: (carry, f(x)), None, jnp.arange(3.0)))
 
     def body(x):
         y = f(x)
@@ -1067,7 +1066,7 @@ def try_out(kind, situation):
 
     Args:
         kind: a function of a host function and x that calls it on x: `by_pure`, `by_io`, `by_debug`...
-        situation: a function of f, a function of x that makes the call: `under_jit`, `in_scan`...
+        situation: a function of f, a function of x that makes the call: `under_jit`, `in_loops`...
 
     Returns:
         A tuple `(calls, error)`: how often the host was called, and "" or "Class: message" if it was refused.
@@ -1085,8 +1084,8 @@ def tried(answer, kind, situation):
 
 
 def row_of(answer, kind, last):
-    """Return a row of the guide's table: value, jit, vmap, grad, scan, while, guaranteed."""
-    wanted = {"value_used": 1, "under_jit": 1, "under_vmap": 3, "under_grad": 1, "in_scan": 3, "in_while": 3, **last}
+    """Return a row of the guide's table: value, jit, vmap, grad, loops, guaranteed."""
+    wanted = {"value_used": 1, "under_jit": 1, "under_vmap": 3, "under_grad": 1, "in_loops": 6, **last}
     return [cell_of(answer, kind, name, calls) for name, calls in wanted.items()]
 
 
@@ -1097,9 +1096,9 @@ def cell_of(answer, kind, situation, calls):
 
 @visible(try_out, idea="Row by row, from the guide.", reproduces=["S4-07"])
 def the_row_of_pure_callback(answer):
-    """pure_callback: value, jit, scan and while, no grad, not guaranteed; vmap only with vmap_method since 0.6.0."""
+    """pure_callback: value, jit, loops, no grad, not guaranteed; vmap only with vmap_method since 0.6.0."""
     today = row_of(answer, "by_pure", {"value_unused": 1})
-    message = "The row of pure_callback is another one: value, jit, vmap, grad, scan, while, guaranteed."
+    message = "The row of pure_callback is another one: value, jit, vmap, grad, loops, guaranteed."
     expect_documented("S4-07", today, part="today", message=message)
     before = [*today[:2], cell_of(answer, "by_pure_sequential", "under_vmap", 3), *today[3:]]
     expect_documented("S4-07", before, part="documented", message=message)
@@ -1117,7 +1116,7 @@ def the_row_of_io_callback(answer):
     message = "Unordered it works under vmap; ordered it does not. Report a refusal as `Class: message`."
     expect_documented("S4-11", [row[2], calls, refused], message=message)
     row[2] += "/no" if refused else "/yes"
-    message = "The row of io_callback is another one: value, jit, vmap, grad, scan, while, guaranteed."
+    message = "The row of io_callback is another one: value, jit, vmap, grad, loops, guaranteed."
     expect_documented("S4-08", row, message=message)
 
 
@@ -1130,7 +1129,7 @@ def the_row_of_io_callback(answer):
 def the_row_of_debug_callback(answer):
     """debug.callback: no value, works everywhere, not guaranteed."""
     row = row_of(answer, "by_debug", {"same_in_scan_under_grad": 3})
-    message = "The row of debug.callback is another one: value, jit, vmap, grad, scan, while, guaranteed."
+    message = "The row of debug.callback is another one: value, jit, vmap, grad, loops, guaranteed."
     expect_documented("S4-09", row, message=message)
 
 
@@ -1160,8 +1159,8 @@ callback_table()
 # %% [markdown]
 # ### Order by effect, not by luck
 #
-# On a CPU, calls often come in order by chance. `ordered=True` makes the order a part of the program: each call waits for
-# the one before.
+# On a CPU, calls often come in order by chance. `ordered=True` makes the order a part of the program: each call waits
+# for the one before.
 
 
 # %% exercise
@@ -1449,7 +1448,7 @@ def shape_only(f, x):
     reproduces=["S4-29"],
     hints=[
         "Where do the values go: back into the program, or into a list of Python's?",
-        "`jax.debug.callback` returns None, whatever the host function returns; wait for it by `jax.effects_barrier()`. "
+        "`jax.debug.callback` returns None, whatever the host function returns; wait by `jax.effects_barrier()`. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.debug.callback.html",
         "seen, came_back = [], []\n\ndef host(value):\n    seen.append(float(value))\n    return 42\n\ndef f(x):\n"
         "    came_back.append(str(____))\n    return jnp.sin(x)\n\n"
@@ -1855,8 +1854,8 @@ def addresses(x):
         x: float32[n], a JAX array on the CPU.
 
     Returns:
-        A dict of three int: "device", the address of x; "view", that of `np.asarray(x)`; "host", that of the array which
-        a host function gets for x, in a `jax.pure_callback` under jit.
+        A dict of three int: "device", the address of x; "view", that of `np.asarray(x)`; "host", that of the array
+        which a host function gets for x, in a `jax.pure_callback` under jit.
     """
     ...
 

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Callbacks: Python in the middle of a JAX program
 #
-# A compiled JAX program is not Python any more. A **callback** goes back to Python in the middle of it: to print, to save
-# something, or to call SciPy.
+# A compiled JAX program is not Python any more. A **callback** goes back to Python in the middle of it: to print, to
+# save something, or to call SciPy.
 #
 # After this lesson you can
 #
@@ -19,8 +19,8 @@ from jaxguide.lesson import check, hint, solution, start
 start("callbacks")
 
 # %% [markdown]
-# Run the cells from top to bottom. `check(...)` tells you what is right. `hint(name_of_the_function)` helps a little, and
-# a second time a little more. In a **prediction** you guess first; then the real answer is computed.
+# Run the cells from top to bottom. `check(...)` tells you what is right. `hint(name_of_the_function)` helps a little,
+# and a second time a little more. In a **prediction** you guess first; then the real answer is computed.
 
 # %%
 import importlib
@@ -35,8 +35,8 @@ from jax.experimental import io_callback
 # %% [markdown]
 # ## Part 1. Why callbacks?
 #
-# Under `jax.jit`, Python runs your function once, with placeholders called **tracers**, and writes down a program. After
-# that only the program runs. A plain `print` belongs to Python: it prints the placeholder, and only once.
+# Under `jax.jit`, Python runs your function once, with placeholders called **tracers**, and writes down a program.
+# After that only the program runs. A plain `print` belongs to Python: it prints the placeholder, and only once.
 
 # %%
 @jax.jit
@@ -140,7 +140,10 @@ check(what_arrives)
 # ### Old pages
 #
 # Pages from before 2024 use `jax.experimental.host_callback`. The guide calls it deprecated. Is it still there? Before
-# you copy from an old page, ask your own JAX.
+# you copy from an old page, ask your own JAX. `importlib` imports a module by its name:
+
+# %%
+importlib.import_module("jax.experimental")
 
 # %%
 # Exercise: Is it still there? (1 point)
@@ -393,8 +396,8 @@ check(predict_same_question)
 # %% [markdown]
 # ### When the host function fails
 #
-# An exception on the host stops the whole program. It arrives as a `JaxRuntimeError` at the point where Python waits for
-# the result, perhaps far from your call. A `try` around the callback does not see it: Python passes there while tracing.
+# An exception on the host stops the whole program. It arrives as a `JaxRuntimeError` where Python waits for the
+# result, perhaps far from your call. A `try` around the callback does not see it: Python passes there while tracing.
 # So catch it **in the host function**, and return a value that says so.
 
 # %%
@@ -503,13 +506,9 @@ def under_grad(f):
     return jax.grad(lambda x: x if (y := f(x)) is None else y)(1.0)
 
 
-def in_scan(f):
-    """Call in a scan of three steps: 3 calls."""
-    return jax.lax.scan(lambda carry, x: (carry, f(x)), None, jnp.arange(3.0))
-
-
-def in_while(f):
-    """Call in a while loop of three steps: 3 calls."""
+def in_loops(f):
+    """Call in a scan of three steps, and in a while loop of three steps: 6 calls."""
+    jax.block_until_ready(jax.lax.scan(lambda carry, x: (carry, f(x)), None, jnp.arange(3.0)))
 
     def body(x):
         y = f(x)
@@ -548,7 +547,7 @@ def try_out(kind, situation):
 
     Args:
         kind: a function of a host function and x that calls it on x: `by_pure`, `by_io`, `by_debug`...
-        situation: a function of f, a function of x that makes the call: `under_jit`, `in_scan`...
+        situation: a function of f, a function of x that makes the call: `under_jit`, `in_loops`...
 
     Returns:
         A tuple `(calls, error)`: how often the host was called, and "" or "Class: message" if it was refused.
@@ -569,8 +568,8 @@ callback_table()
 # %% [markdown]
 # ### Order by effect, not by luck
 #
-# On a CPU, calls often come in order by chance. `ordered=True` makes the order a part of the program: each call waits for
-# the one before.
+# On a CPU, calls often come in order by chance. `ordered=True` makes the order a part of the program: each call waits
+# for the one before.
 
 # %%
 # Exercise: Notes in order (3 points)
@@ -896,8 +895,8 @@ def addresses(x):
         x: float32[n], a JAX array on the CPU.
 
     Returns:
-        A dict of three int: "device", the address of x; "view", that of `np.asarray(x)`; "host", that of the array which
-        a host function gets for x, in a `jax.pure_callback` under jit.
+        A dict of three int: "device", the address of x; "view", that of `np.asarray(x)`; "host", that of the array
+        which a host function gets for x, in a `jax.pure_callback` under jit.
     """
     ...
 
