@@ -136,7 +136,7 @@ def load_book(path: Path) -> Book:
 def _run(book: Book) -> None:
     """Run the exercise and check cells, and of the example cells what those need."""
     code = [cell for cell in book.cells if cell.kind in ("exercise", "check")]
-    wanted = set().union(*(global_names(cell.source) for cell in code))
+    wanted = set().union(*(global_names(cell.source) for cell in code)) | book._sent_by_name()
     kept = {(s.line, s.source) for s in needed(book.given, wanted)}
     for cell in book.cells:
         if cell.kind in ("exercise", "check"):

@@ -139,6 +139,13 @@ def test_lessons_come_in_the_order_that_the_course_lists_then_by_name(tiny: Path
         load_course(tiny, keys=False)
 
 
+def test_a_function_that_a_check_names_in_quotes_alone_can_be_sent(tiny: Path) -> None:
+    edit(tiny, BOOK, "def square(x):", "def cube(x):\n    return x**3\n\n\ndef square(x):")
+    assert "cube" not in load_course(tiny).books["tiny"].names
+    edit(tiny, BOOK, "    for n in (2, 5):", '    given("cube")\n    for n in (2, 5):')
+    assert load_course(tiny).books["tiny"].names["cube"](2) == 8
+
+
 def test_a_key_without_a_book_says_so(tiny: Path) -> None:
     (tiny / "solutions" / "lost.py").write_text("# %%\n")
     (problem,) = _verify(tiny)
