@@ -209,7 +209,7 @@ def add_host_root(x):
 add_host_root(9.0)
 
 
-# %% exercise
+# %%
 def describe(value):
     """Say what kind of array this is, and where it is."""
     kind = "jax.Array" if isinstance(value, jax.Array) else type(value).__name__
@@ -219,6 +219,7 @@ def describe(value):
     return f"{kind} {value.dtype}{list(value.shape)}{place}"
 
 
+# %% exercise
 @exercise(
     title="What the host gets",
     points=2,
@@ -337,7 +338,7 @@ def modules_are_found(answer):
 jax.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0)
 
 
-# %% exercise
+# %%
 def calls_pure(x):
     """Double x, on the host."""
     return jax.pure_callback(lambda value: np.asarray(value) * 2, jax.ShapeDtypeStruct((), jnp.float32), x)
@@ -366,6 +367,7 @@ def wave_twice(x):
     return jnp.sin(jnp.sin(x) * 2)
 
 
+# %% exercise
 @exercise(
     title="Look into the program",
     points=2,
@@ -390,6 +392,9 @@ def primitive_names(f, x):
 
 
 # %% check
+SENT_BY_THE_KEY = ("wave_twice",)
+
+
 @visible(primitive_names, idea="Each equation of the program has a primitive; a callback is one too.")
 def each_equation_is_named(answer):
     """The names come in order, one for each equation."""
@@ -531,13 +536,14 @@ def the_host_computes_it(answer):
 # the shape of what it gets.
 
 
-# %% exercise
+# %%
 def noisy_sine(value):
     """Compute the sine with NumPy, on the host, and print the shape of the argument."""
     print("host got", np.shape(value))
     return np.sin(value).astype(np.float32)
 
 
+# %% exercise
 @exercise(
     title="In a loop, and all at once",
     points=3,
@@ -615,13 +621,14 @@ def the_scan_stays_a_loop(answer):
 # "Pure" is a promise of yours: only the result counts. So when nobody uses the result, the compiler drops the call.
 
 
-# %% exercise
+# %%
 def print_something():
     """Print, and return 0: not pure at all."""
     print("printing something")
     return np.int32(0)
 
 
+# %% exercise
 @exercise(
     title="Used or not",
     points=2,
@@ -694,7 +701,7 @@ def the_program_has_a_callback(answer):
 # A list in Python counts host calls. Wait for all callbacks before you read it: `jax.effects_barrier()`.
 
 
-# %% exercise
+# %%
 def scalar_like(x):
     """Promise a number with the dtype of x."""
     return jax.ShapeDtypeStruct((), x.dtype)
@@ -728,6 +735,7 @@ def same_in_each_step(host, x):
     return jax.lax.scan(lambda total, _: (total + jax.pure_callback(host, scalar_like(x), x), None), x, length=3)[0]
 
 
+# %% exercise
 @exercise(
     title="Count the host calls",
     points=3,
@@ -894,13 +902,14 @@ def in_a_batch_each_counts_for_itself(answer):
 # numbers in JAX, use keys; this is a toy.)
 
 
-# %% exercise
+# %%
 def uniform_like(generator, x):
     """Draw the next numbers of a generator, in the shape of x, and print that shape."""
     print(f"generating {x.dtype}{list(x.shape)}")
     return generator.uniform(size=x.shape).astype(x.dtype)
 
 
+# %% exercise
 @exercise(
     title="A stream on the host",
     points=3,
@@ -965,7 +974,7 @@ def the_stream_is_drawn_as_documented(answer):
 # call of each kind; the situations run a function f that makes a call.
 
 
-# %% exercise
+# %%
 def by_pure(host, x):
     """Call the host by pure_callback."""
     return jax.pure_callback(host, jax.ShapeDtypeStruct((), x.dtype), x)
@@ -1047,6 +1056,7 @@ def vmap_of_while(f):
     return jax.vmap(lambda n: jax.lax.while_loop(lambda x: x < n, lambda x: x + 1 + 0 * f(x), 0.0))(jnp.arange(3.0))
 
 
+# %% exercise
 @exercise(
     title="Measure the table",
     points=4,
@@ -1163,12 +1173,13 @@ callback_table()
 # for the one before.
 
 
-# %% exercise
+# %%
 def note_total(total):
     """Print a running total."""
     print(f"total {float(total):.1f}")
 
 
+# %% exercise
 @exercise(
     title="Notes in order",
     points=3,
@@ -1250,7 +1261,7 @@ def the_order_is_promised(answer):
 # JAX cannot look into a host function, so it has no derivative for it. It says so, in its own words.
 
 
-# %% exercise
+# %%
 def host_sine_of(x):
     """Compute the sine on the host."""
     return jax.pure_callback(lambda v: np.sin(np.asarray(v)), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
@@ -1273,6 +1284,7 @@ def cube(x):
     return x * x * x
 
 
+# %% exercise
 @exercise(
     title="A derivative, or a reason",
     points=2,
@@ -1342,12 +1354,13 @@ def a_callback_beside_the_derivative_runs(answer):
 # A debug callback gives nothing back, so it never stands in the way of a transformation.
 
 
-# %% exercise
+# %%
 def log_value(x):
     """Log a value: here, print it."""
     print("log:", x)
 
 
+# %% exercise
 @exercise(
     title="Log and pass on",
     points=2,
@@ -1421,7 +1434,7 @@ def it_logs_under_grad(answer):
 # `jax.checkpoint` saves memory: it forgets what it computed, and computes it again for the gradient.
 
 
-# %% exercise
+# %%
 def plainly(f, x):
     """Run f."""
     return jax.jit(f)(x)
@@ -1442,6 +1455,7 @@ def shape_only(f, x):
     return jax.eval_shape(f, x)
 
 
+# %% exercise
 @exercise(
     title="What a debug callback sees",
     points=2,
@@ -1501,13 +1515,14 @@ def under_grad_it_runs_once(answer):
     expect_that(calls == 1, "Under grad the callback should run once.", calls, 1)
 
 
-# %% exercise
+# %%
 def watch_positive(x):
     """Watch x, if it is positive."""
     jax.lax.cond(x > 0, lambda: jax.debug.callback(lambda value: None, x), lambda: None)
     return x
 
 
+# %% exercise
 @prediction(
     title="Predict: watching one of three",
     points=1,
@@ -1691,12 +1706,13 @@ print("second derivative at 1:", jax.grad(jax.grad(host_exp))(jnp.float32(1.0)))
 # The rule calls `host_exp` again, and not NumPy. That is why it can be differentiated again.
 
 
-# %% exercise
+# %%
 from jaxguide.callbacks import host_function
 
 scipy_jv = host_function(scipy.special.jv, elementwise=True)
 
 
+# %% exercise
 @exercise(
     title="Differentiable to any order",
     points=4,

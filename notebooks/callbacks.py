@@ -111,7 +111,6 @@ def add_host_root(x):
 add_host_root(9.0)
 
 # %%
-# Exercise: What the host gets (2 points)
 def describe(value):
     """Say what kind of array this is, and where it is."""
     kind = "jax.Array" if isinstance(value, jax.Array) else type(value).__name__
@@ -120,7 +119,8 @@ def describe(value):
     place = f" on {next(iter(value.devices())).platform}" if isinstance(value, jax.Array) else ""
     return f"{kind} {value.dtype}{list(value.shape)}{place}"
 
-
+# %%
+# Exercise: What the host gets (2 points)
 def what_arrives(x):
     """Hand x to all three kinds of callback, and note what each host function gets.
 
@@ -171,7 +171,6 @@ check(is_there)
 jax.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0)
 
 # %%
-# Exercise: Look into the program (2 points)
 def calls_pure(x):
     """Double x, on the host."""
     return jax.pure_callback(lambda value: np.asarray(value) * 2, jax.ShapeDtypeStruct((), jnp.float32), x)
@@ -199,7 +198,8 @@ def wave_twice(x):
     """Take the sine twice."""
     return jnp.sin(jnp.sin(x) * 2)
 
-
+# %%
+# Exercise: Look into the program (2 points)
 def primitive_names(f, x):
     """List the primitives in the program that f traces to.
 
@@ -275,13 +275,13 @@ check(host_sine)
 # the shape of what it gets.
 
 # %%
-# Exercise: In a loop, and all at once (3 points)
 def noisy_sine(value):
     """Compute the sine with NumPy, on the host, and print the shape of the argument."""
     print("host got", np.shape(value))
     return np.sin(value).astype(np.float32)
 
-
+# %%
+# Exercise: In a loop, and all at once (3 points)
 def sines_two_ways(xs):
     """Compute the sines of all numbers in two ways, with `noisy_sine` on the host.
 
@@ -304,13 +304,13 @@ check(sines_two_ways)
 # "Pure" is a promise of yours: only the result counts. So when nobody uses the result, the compiler drops the call.
 
 # %%
-# Exercise: Used or not (2 points)
 def print_something():
     """Print, and return 0: not pure at all."""
     print("printing something")
     return np.int32(0)
 
-
+# %%
+# Exercise: Used or not (2 points)
 def used_or_dropped(used):
     """Call `print_something` through `jax.pure_callback`, in a function under `jax.jit`.
 
@@ -331,7 +331,6 @@ check(used_or_dropped)
 # A list in Python counts host calls. Wait for all callbacks before you read it: `jax.effects_barrier()`.
 
 # %%
-# Exercise: Count the host calls (3 points)
 def scalar_like(x):
     """Promise a number with the dtype of x."""
     return jax.ShapeDtypeStruct((), x.dtype)
@@ -364,7 +363,8 @@ def same_in_each_step(host, x):
     """Ask the same thing in each of three steps."""
     return jax.lax.scan(lambda total, _: (total + jax.pure_callback(host, scalar_like(x), x), None), x, length=3)[0]
 
-
+# %%
+# Exercise: Count the host calls (3 points)
 def host_calls(program, x):
     """Run a program under `jax.jit` once, and count how often it calls the host.
 
@@ -428,13 +428,13 @@ check(inverse_or_nan)
 # numbers in JAX, use keys; this is a toy.)
 
 # %%
-# Exercise: A stream on the host (3 points)
 def uniform_like(generator, x):
     """Draw the next numbers of a generator, in the shape of x, and print that shape."""
     print(f"generating {x.dtype}{list(x.shape)}")
     return generator.uniform(size=x.shape).astype(x.dtype)
 
-
+# %%
+# Exercise: A stream on the host (3 points)
 def draws_from_the_host(seed, x):
     """Draw three vectors from one stream on the host, with `uniform_like` in an `io_callback`.
 
@@ -460,7 +460,6 @@ check(draws_from_the_host)
 # call of each kind; the situations run a function f that makes a call.
 
 # %%
-# Exercise: Measure the table (4 points)
 def by_pure(host, x):
     """Call the host by pure_callback."""
     return jax.pure_callback(host, jax.ShapeDtypeStruct((), x.dtype), x)
@@ -541,7 +540,8 @@ def vmap_of_while(f):
     """Map a while loop over rows that need 0, 1 and 2 steps: 3 calls."""
     return jax.vmap(lambda n: jax.lax.while_loop(lambda x: x < n, lambda x: x + 1 + 0 * f(x), 0.0))(jnp.arange(3.0))
 
-
+# %%
+# Exercise: Measure the table (4 points)
 def try_out(kind, situation):
     """Make one kind of call in one situation, and report what happened.
 
@@ -572,12 +572,12 @@ callback_table()
 # for the one before.
 
 # %%
-# Exercise: Notes in order (3 points)
 def note_total(total):
     """Print a running total."""
     print(f"total {float(total):.1f}")
 
-
+# %%
+# Exercise: Notes in order (3 points)
 def noted_totals(xs):
     """Repair this: running totals in a scan, and each total noted by `note_total`, surely and in order.
 
@@ -610,7 +610,6 @@ check(noted_totals)
 # JAX cannot look into a host function, so it has no derivative for it. It says so, in its own words.
 
 # %%
-# Exercise: A derivative, or a reason (2 points)
 def host_sine_of(x):
     """Compute the sine on the host."""
     return jax.pure_callback(lambda v: np.sin(np.asarray(v)), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
@@ -632,7 +631,8 @@ def cube(x):
     """Compute x * x * x."""
     return x * x * x
 
-
+# %%
+# Exercise: A derivative, or a reason (2 points)
 def gradient_or_reason(f, x):
     """Differentiate the sum of f(x), or say why that cannot be done.
 
@@ -654,12 +654,12 @@ check(gradient_or_reason)
 # A debug callback gives nothing back, so it never stands in the way of a transformation.
 
 # %%
-# Exercise: Log and pass on (2 points)
 def log_value(x):
     """Log a value: here, print it."""
     print("log:", x)
 
-
+# %%
+# Exercise: Log and pass on (2 points)
 def log_and_pass(x):
     """Call `log_value` on the host with the value of x, and return x.
 
@@ -681,7 +681,6 @@ check(log_and_pass)
 # `jax.checkpoint` saves memory: it forgets what it computed, and computes it again for the gradient.
 
 # %%
-# Exercise: What a debug callback sees (2 points)
 def plainly(f, x):
     """Run f."""
     return jax.jit(f)(x)
@@ -701,7 +700,8 @@ def shape_only(f, x):
     """Ask for the shape of the result alone."""
     return jax.eval_shape(f, x)
 
-
+# %%
+# Exercise: What a debug callback sees (2 points)
 def what_debug_sees(transform, x):
     """Run f(x) = sin(x) under a transformation, with a debug callback in f, and report what the callback saw.
 
@@ -721,13 +721,13 @@ def what_debug_sees(transform, x):
 check(what_debug_sees)
 
 # %%
-# Predict: watching one of three (1 point)
 def watch_positive(x):
     """Watch x, if it is positive."""
     jax.lax.cond(x > 0, lambda: jax.debug.callback(lambda value: None, x), lambda: None)
     return x
 
-
+# %%
+# Predict: watching one of three (1 point)
 def predict_watched_rows():
     """`jax.vmap(watch_positive)` gets the rows -1, 0 and 1. How many host calls are there?
 
@@ -822,12 +822,12 @@ print("second derivative at 1:", jax.grad(jax.grad(host_exp))(jnp.float32(1.0)))
 # The rule calls `host_exp` again, and not NumPy. That is why it can be differentiated again.
 
 # %%
-# Exercise: Differentiable to any order (4 points)
 from jaxguide.callbacks import host_function
 
 scipy_jv = host_function(scipy.special.jv, elementwise=True)
 
-
+# %%
+# Exercise: Differentiable to any order (4 points)
 def bessel(v, z):
     """Repair this: J_v(z), differentiable in z to any order, under jit and vmap.
 
