@@ -95,7 +95,7 @@ def half(x):
 
 
 half(8.0)
-half(6.0)  # prints nothing: Python does not run again
+_ = half(6.0)  # prints nothing: Python does not run again
 
 # %% [markdown]
 # `jax.debug.print` writes the print *into the program*. It shows the number, at every call.
@@ -190,7 +190,7 @@ def debug_print_shows_the_number(answer):
 # | kind | the host function | JAX may |
 # | --- | --- | --- |
 # | `jax.pure_callback` | only computes a value | drop it, repeat it, move it |
-# | `jax.experimental.io_callback` | does something: saves, counts, reads | never drop it |
+# | `jax.experimental.io_callback` | does something: saves, counts, reads | not drop it because nobody uses its result |
 # | `jax.debug.callback` | watches; gives nothing back | do with it what it does with the code around it |
 #
 # "Host" is the Python process; "device" is where the arrays are computed. A callback that returns a value must
@@ -778,7 +778,7 @@ def pure_calls_are_dropped_or_repeated(answer):
     expect_documented("S4-20", got, message="Under jit: 0 calls unused, 2 asked twice, 4 for four rows.")
 
 
-@visible(host_calls, idea="An io_callback is never dropped.", reproduces=["S4-28"])
+@visible(host_calls, idea="An io_callback runs, whether its result is used or not.", reproduces=["S4-28"])
 def an_unused_io_callback_runs(answer):
     """An unused io_callback runs once, an unused pure_callback never."""
     got = calls_of(answer, "never_used_io", "never_used")
@@ -970,8 +970,8 @@ def the_stream_is_drawn_as_documented(answer):
 # %% [markdown]
 # ### What each kind can do
 #
-# The guide has a table of what each kind supports. Let us not believe it, but measure. The functions below make one
-# call of each kind; the situations run a function f that makes a call.
+# The guide has a table of what each kind supports. Let us not believe it, but measure. These functions make one call of
+# each kind.
 
 
 # %%
@@ -1000,6 +1000,11 @@ def by_debug(host, x):
     return jax.debug.callback(host, x)
 
 
+# %% [markdown]
+# And these are the situations. Each runs a function f that makes a call.
+
+
+# %%
 def value_used(f):
     """Use the value: 1 call."""
     return f(jnp.float32(1.0)) + 1
@@ -1159,7 +1164,8 @@ def mapped_loops_are_complicated(answer):
 
 
 # %% [markdown]
-# Now the whole table, measured on your JAX, beside what the guide says. `≠` marks where they differ.
+# Now the whole table, measured on your JAX, beside what the guide says. `≠` marks where they differ. Look at the
+# two rows with "in a scan of 3 under grad": there even the "guaranteed" `io_callback` does not run in each step.
 
 # %%
 from jaxguide.callbacks import callback_table
@@ -1228,7 +1234,7 @@ def totals_are_running(answer, draw):
     noted_totals,
     stage="jit",
     kind="observed",
-    idea="An io_callback is never dropped; a pure one whose result is not used is.",
+    idea="A pure callback whose result is not used is dropped; an io_callback is not.",
 )
 def each_total_is_noted(answer):
     """Each total is noted once, in order, at each call, also under jit."""
@@ -1916,9 +1922,10 @@ def the_host_gets_a_copy(answer):
 # ## What to remember
 #
 # - `pure_callback` for values, `io_callback` for effects, `debug.callback` for watching.
-# - A pure call may be dropped, moved out of a loop, or repeated. An io call is never dropped.
+# - A pure call may be dropped, moved out of a loop, or repeated. An io call runs even if its result is not used; but
+#   measure before you trust it in a loop that is differentiated.
 # - `vmap_method` decides how often the host works for a batch. Since 0.6.0 you must give it.
-# - Only `ordered=True` promises an order, and so it cannot be mapped.
+# - Only `ordered=True` promises an order, and so JAX refuses to map an ordered `io_callback`.
 # - Promise the right shape and dtype. Catch exceptions in the host function.
 # - A host function has no derivative until you give it one, in terms of itself, with `jax.custom_jvp`.
 # - Each call leaves the compiled program: make few of them.

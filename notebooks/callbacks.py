@@ -47,7 +47,7 @@ def half(x):
 
 
 half(8.0)
-half(6.0)  # prints nothing: Python does not run again
+_ = half(6.0)  # prints nothing: Python does not run again
 
 # %% [markdown]
 # `jax.debug.print` writes the print *into the program*. It shows the number, at every call.
@@ -92,7 +92,7 @@ check(print_both_ways)
 # | kind | the host function | JAX may |
 # | --- | --- | --- |
 # | `jax.pure_callback` | only computes a value | drop it, repeat it, move it |
-# | `jax.experimental.io_callback` | does something: saves, counts, reads | never drop it |
+# | `jax.experimental.io_callback` | does something: saves, counts, reads | not drop it because nobody uses its result |
 # | `jax.debug.callback` | watches; gives nothing back | do with it what it does with the code around it |
 #
 # "Host" is the Python process; "device" is where the arrays are computed. A callback that returns a value must
@@ -456,8 +456,8 @@ check(draws_from_the_host)
 # %% [markdown]
 # ### What each kind can do
 #
-# The guide has a table of what each kind supports. Let us not believe it, but measure. The functions below make one
-# call of each kind; the situations run a function f that makes a call.
+# The guide has a table of what each kind supports. Let us not believe it, but measure. These functions make one call of
+# each kind.
 
 # %%
 def by_pure(host, x):
@@ -484,7 +484,10 @@ def by_debug(host, x):
     """Call the host by debug.callback."""
     return jax.debug.callback(host, x)
 
+# %% [markdown]
+# And these are the situations. Each runs a function f that makes a call.
 
+# %%
 def value_used(f):
     """Use the value: 1 call."""
     return f(jnp.float32(1.0)) + 1
@@ -558,7 +561,8 @@ def try_out(kind, situation):
 check(try_out)
 
 # %% [markdown]
-# Now the whole table, measured on your JAX, beside what the guide says. `≠` marks where they differ.
+# Now the whole table, measured on your JAX, beside what the guide says. `≠` marks where they differ. Look at the
+# two rows with "in a scan of 3 under grad": there even the "guaranteed" `io_callback` does not run in each step.
 
 # %%
 from jaxguide.callbacks import callback_table
@@ -907,9 +911,10 @@ check(addresses)
 # ## What to remember
 #
 # - `pure_callback` for values, `io_callback` for effects, `debug.callback` for watching.
-# - A pure call may be dropped, moved out of a loop, or repeated. An io call is never dropped.
+# - A pure call may be dropped, moved out of a loop, or repeated. An io call runs even if its result is not used; but
+#   measure before you trust it in a loop that is differentiated.
 # - `vmap_method` decides how often the host works for a batch. Since 0.6.0 you must give it.
-# - Only `ordered=True` promises an order, and so it cannot be mapped.
+# - Only `ordered=True` promises an order, and so JAX refuses to map an ordered `io_callback`.
 # - Promise the right shape and dtype. Catch exceptions in the host function.
 # - A host function has no derivative until you give it one, in terms of itself, with `jax.custom_jvp`.
 # - Each call leaves the compiled program: make few of them.

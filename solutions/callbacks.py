@@ -426,7 +426,7 @@ def no_jit(used):
     return value if used else 1.0
 
 
-@wrong(rejected_by="unused_it_prints_nothing", says="An io_callback is never dropped.")
+@wrong(rejected_by="unused_it_prints_nothing", says="An io_callback runs though its result is not used.")
 def io_callback_instead(used):
     @jax.jit
     def program():
