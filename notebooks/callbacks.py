@@ -143,7 +143,7 @@ check(what_arrives)
 # you copy from an old page, ask your own JAX. `importlib` imports a module by its name:
 
 # %%
-importlib.import_module("jax.experimental")
+importlib.import_module("jax.experimental").__name__
 
 # %%
 # Exercise: Is it still there? (1 point)
@@ -801,7 +801,8 @@ check(host_bessel)
 #
 # JAX cannot look into SciPy, but mathematics can:
 #
-# $$J_0'(z) = -J_1(z), \qquad J_v'(z) = \tfrac12 \, (J_{v-1}(z) - J_{v+1}(z)) \quad (v \ne 0)$$
+# - the slope of `J_0(z)` is `-J_1(z)`,
+# - the slope of `J_v(z)` is `(J_{v-1}(z) - J_{v+1}(z)) / 2` for the other orders.
 #
 # `jax.custom_jvp` takes the rule from you. It gets the point and the step, `primals` and `tangents`, and returns the
 # value, and the slope **times the step**. Here is one for `np.exp`:
