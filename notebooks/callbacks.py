@@ -143,7 +143,7 @@ check(what_arrives)
 # you copy from an old page, ask your own JAX. `importlib` imports a module by its name:
 
 # %%
-importlib.import_module("jax.experimental").__name__
+print(importlib.import_module("jax.experimental").__name__)
 
 # %%
 # Exercise: Is it still there? (1 point)
