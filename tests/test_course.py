@@ -45,6 +45,7 @@ SECTIONS = {
     "autodiff": ("S2", 13, 35),
     "random_numbers": ("S0", 23, 48),
     "random_depth": ("S3", 1, 16),
+    "callbacks": ("S4", 1, 42),
 }
 
 
