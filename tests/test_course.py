@@ -1,6 +1,7 @@
 """What proves the course: one case per exercise, the printed lessons, the ledger."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,12 +11,18 @@ import pytest
 
 from jaxguide.course import ledger
 from jaxguide.course.coverage import Coverage
-from jaxguide.course.library import load_course
+from jaxguide.course.library import Course, load_course
 from jaxguide.course.printer import notebook_text, print_book, printed_cells, script_text, stale_files
 from jaxguide.course.slices import global_names
 from jaxguide.course.verify import Proof, verify
 
 COURSE = load_course()
+
+
+@pytest.fixture(scope="module")
+def again() -> Course:
+    """The same course, read a second time."""
+    return load_course()
 
 
 @pytest.mark.parametrize("name", COURSE.exercises)
@@ -69,9 +76,9 @@ class TestPrinted:
         print_book(COURSE.books[topic], COURSE.places.notebooks)
         assert stale == [], "these were stale and have been printed again: commit them"
 
-    def test_printing_twice_gives_the_same_bytes_and_unique_ids(self, topic: str) -> None:
+    def test_printing_twice_gives_the_same_bytes_and_unique_ids(self, again: Course, topic: str) -> None:
         book = COURSE.books[topic]
-        assert notebook_text(book) == notebook_text(load_course().books[topic])
+        assert notebook_text(book) == notebook_text(again.books[topic])
         ids = [cell.id for cell in printed_cells(book)]
         assert len(set(ids)) == len(ids)
 
@@ -132,15 +139,21 @@ def solved(topic: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("topic", COURSE.books)
-def test_the_solved_lesson_runs_top_to_bottom_in_a_kernel(topic: str, tmp_path: Path) -> None:
+def test_the_solved_lesson_runs_top_to_bottom_in_a_kernel(topic: str, tmp_path: Path, compiled: str) -> None:
     from nbclient import NotebookClient
 
+    env = {
+        **os.environ,
+        "JAX_COMPILATION_CACHE_DIR": compiled,
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
     notebook = nbformat.v4.new_notebook()
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
     for kind, source in solved(topic):
         new = nbformat.v4.new_markdown_cell if kind == "prose" else nbformat.v4.new_code_cell
         notebook.cells.append(new(source))
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute(env=env)
     cards = [
         output["data"]["application/vnd.jaxguide.result+json"]
         for cell in notebook.cells

@@ -153,9 +153,10 @@ class _Prover:
                 message.format(name=self.exercise.name, key=signature, book=self.exercise.signature), self.key.answer
             )
 
-    def _judge(self, planted: Planted, seed: int) -> ExerciseResult:
+    def _judge(self, planted: Planted, seed: int, exercise: Exercise | None = None) -> ExerciseResult:
         self.proof.judged += 1
-        return judge(self.exercise, self._answer(planted), seed=seed, reference=self._answer(self.key.answer))
+        exercise = exercise or self.exercise
+        return judge(exercise, self._answer(planted), seed=seed, reference=self._answer(self.key.answer))
 
     def _answer(self, planted: Planted) -> LocalAnswer:
         """Return a planted answer, run once: its compiled programs serve every seed."""
@@ -266,21 +267,29 @@ class _Prover:
         if not parts:
             self._problem(_("the ledger's entry {example} has no record to compare with").format(example=example))
             return False
+        exercise = self._naming(example)
         with ledger.noting_comparisons() as noted:
-            self._judge(self.key.answer, 0)
+            self._judge(self.key.answer, 0, exercise)
         for part in parts:
             if (example, part) not in noted:
                 message = _("no check compares the {part} of {example} with the ledger")
                 self._problem(message.format(part=part, example=example))
                 return False
             with ledger.corrupted(example, part):
-                failure = self._judge(self.key.answer, 0).first_failure
-            naming = {check.name for check in self.exercise.all_checks() if example in check.reproduces}
-            if failure is None or failure.name not in naming:
+                is_noticed = self._judge(self.key.answer, 0, exercise).first_failure is not None
+            if not is_noticed:
                 message = _("changing the {part} of {example} in the ledger makes no check fail that names it")
                 self._problem(message.format(part=part, example=example))
                 return False
         return True
+
+    def _naming(self, example: str) -> Exercise:
+        """Return the exercise with those checks alone that name a documented example."""
+        checks, hidden = (
+            [check for check in checks if example in check.reproduces]
+            for checks in (self.exercise.checks, self.key.hidden)
+        )
+        return dataclasses.replace(self.exercise, checks=checks, key=dataclasses.replace(self.key, hidden=hidden))
 
 
 def run_answer(book: Book, source: str, filename: str = "<submission answer>") -> dict[str, Any]:
