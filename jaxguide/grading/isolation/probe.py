@@ -123,6 +123,7 @@ def _bait() -> Iterator[Bait]:
                 message_key=key,
                 prober=os.getpid(),
                 user_namespace=os.readlink("/proc/self/ns/user"),
+                root=attempts.root(),
             )
     finally:
         if memory >= 0:

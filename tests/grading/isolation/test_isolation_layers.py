@@ -59,6 +59,15 @@ def test_a_layer_alone_leaves_honest_code_what_it_needs(inside: dict[str, dict],
     assert hindered == {}
 
 
+def test_a_python_in_somebodys_home_keeps_the_mount_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
+    skip_unless_it_holds("mount namespace")
+    for folder in ("/home", "/boot"):
+        monkeypatch.syspath_prepend(folder)
+    (reply,) = try_layers([(alone("mount namespace"), ["mount namespace"])])
+    assert reply["error"] is None
+    assert {attempt for attempt, how in reply["fails"].items() if not how} == set()
+
+
 # Layers to switch off, and what then comes through all the others.
 GAPS = [
     (("seccomp",), "fork"),
@@ -111,4 +120,4 @@ def test_every_attempt_is_of_some_layer() -> None:
         for name, value in vars(attempts).items()
         if callable(value) and getattr(value, "__module__", "") == attempts.__name__ and not isinstance(value, type)
     }
-    assert takes_bait - made == {attempts.outcomes}
+    assert takes_bait - made == {attempts.outcomes, attempts.root}
