@@ -18,13 +18,14 @@ import psutil
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
 from jaxguide.grading import wire
 from jaxguide.grading.endings import all_spent, scratch_full, too_much_output
-from jaxguide.grading.isolation import IsolationError, Tier, find_tier
-from jaxguide.grading.isolation.tier import MOUNT_NAMESPACE
+from jaxguide.grading.isolation import IsolationError, Tier, bubblewrap, find_tier
+from jaxguide.grading.isolation.tier import BUBBLEWRAP, MOUNT_NAMESPACE
 from jaxguide.grading.programs import Programs
 from jaxguide.grading.scratch import remove_scratch
 from jaxguide.grading.scratch_watch import ScratchWatch
+from jaxguide.grading.spawning import Spawn, default_spawn, is_inside
 from jaxguide.grading.usage import Limits, ProcessTree
-from jaxguide.grading.zygote import Forked, Spawn, default_spawn, new_token
+from jaxguide.grading.zygote import Forked, new_token
 from jaxguide.text import _
 
 _START_LIMIT_S = 300.0
@@ -83,11 +84,13 @@ class WorkerProcess:
         self._started_cpu_s = 0.0
         token = new_token()
         try:
-            self._process = (spawn or default_spawn())(self._scratch, token, self._output)
+            self._process = (spawn or default_spawn(self._around(hidden)))(self._scratch, token, self._output)
             self._tree = ProcessTree(self._process.pid, token)
         except (OSError, psutil.Error) as error:
             self._clean()
             raise GraderError(_("A worker process did not start: {said}").format(said=error)) from error
+        if self.tier.uses(BUBBLEWRAP) and not is_inside(self._process):
+            self.tier = self.tier.without(BUBBLEWRAP, why=_("workers do not start inside it"))
         self._sent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._received: queue.SimpleQueue[bytes | wire.WireError | None] = queue.SimpleQueue()
         self._count = 0
@@ -103,6 +106,12 @@ class WorkerProcess:
             said = self._last_output()
             self.kill()
             raise GraderError(_("A worker process did not start: {said}").format(said=said or problem)) from problem
+
+    def _around(self, hidden: Sequence[Path]) -> tuple[str, ...]:
+        if not self.tier.uses(BUBBLEWRAP):
+            return ()
+        programs = () if self._programs is None else (self._programs.folder.parent,)
+        return bubblewrap.around(programs, tuple(hidden))
 
     def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
         return {
@@ -256,7 +265,7 @@ class WorkerProcess:
         code = None
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._process.wait(timeout=_END_LIMIT_S)
-        if isinstance(self._process, Forked) and not self._process.zygote.is_alive:
+        if isinstance(self._process, Forked) and self._process.ended_with_zygote:
             raise NotGraded(_("Not graded: the process that starts workers has ended."))
         if code is None:
             return AnswerGone(Verdict.BROKEN_REPLY, _("Your code closed the line to the grader."))
