@@ -30,7 +30,8 @@ def clone() -> set[str]:
     """
     beside = Path(__file__).parents[3]
     jax = importlib.util.find_spec("jax")
-    return set() if jax is None or jax.origin is None or beside in Path(jax.origin).parents else {str(beside)}
+    # In it a whole environment may stand, in a folder of its own.
+    return set() if jax is None or jax.origin is None or beside == Path(jax.origin).parents[1] else {str(beside)}
 
 
 def readable(importable: Iterable[str] | None = None) -> list[Path]:

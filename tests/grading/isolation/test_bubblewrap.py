@@ -8,11 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
 import jaxguide
 from jaxguide.grading import spawning
-from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, Layer, Tier, bubblewrap, find_tier
+from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, Layer, Tier, bubblewrap, find_tier, places
 from jaxguide.grading.isolation.attempts import MUST_FAIL_INSIDE
 from jaxguide.grading.isolation.find import try_layers
 from jaxguide.grading.isolation.probe import lay_bait
@@ -59,6 +60,13 @@ def test_nothing_of_anybodys_is_to_be_seen_inside(wrapped: Tier, tmp_path: Path)
         assert os.path.exists(place)
         assert inside(f"os.path.exists({place!r})") is False
     assert inside("sorted(name for name in os.listdir('/proc') if name.isdigit())") == ["1"]
+
+
+def test_a_clone_is_not_to_be_seen_even_if_the_environment_stands_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    packages = Path(jax.__file__).parents[1]
+    for top, seen in ((packages, set()), (packages.parent, {str(packages.parent)}), (Path("/a"), {"/a"})):
+        monkeypatch.setattr(places, "__file__", str(top / "jaxguide" / "grading" / "isolation" / "places.py"))
+        assert places.clone() == seen
 
 
 def test_what_is_hidden_below_what_is_seen_stays_out_of_sight(wrapped: Tier, tmp_path: Path) -> None:
