@@ -10,7 +10,7 @@ from typing import Any
 from jaxguide.course.answer import Answer, CallLog, Observation
 from jaxguide.course.evaluate import Request, Step
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError
-from jaxguide.grading.remote import broken_reply
+from jaxguide.grading.endings import broken_reply
 from jaxguide.keys import KeyUse
 from jaxguide.tracing import Program
 

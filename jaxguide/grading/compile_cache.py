@@ -1,4 +1,7 @@
-"""Spare workers what the course's own answers have compiled before: a folder of programs that they may only read."""
+"""Spare workers what the course's own answers have compiled before: a folder of programs that they may only read.
+
+Each state of a course, with each version of JAX, has one; of this user's, those that were used last are kept.
+"""
 
 import ast
 import contextlib
@@ -9,6 +12,7 @@ import platform
 import secrets
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +22,9 @@ from jaxguide.grading.entry import Entry
 from jaxguide.grading.grade import Grader, GradeSettings
 
 _SUFFIX = "-cache"
+# How many states of courses keep their programs, besides those used within a day, which may be in use.
+KEPT = 8
+_IN_USE_S = 24 * 3600.0
 # Functions of JAX's that compile what a caller's function says: a program of theirs would give the key away.
 _TAKE_FUNCTIONS = frozenset(
     (
@@ -39,7 +46,7 @@ def fill(folder: Path, course: Course, settings: GradeSettings, entry: Entry) ->
     """Fill a folder that is not there yet with what grading the key's own answers compiles, but for the answers.
 
     They are trusted: nothing keeps their workers from writing. Where the disk refuses, there is no folder, and workers
-    compile for themselves.
+    compile for themselves. Of courses and versions that were not used for long the folders go.
 
     Args:
         folder: for one lesson.
@@ -47,12 +54,32 @@ def fill(folder: Path, course: Course, settings: GradeSettings, entry: Entry) ->
         settings: how submissions are graded.
         entry: the key's answers to the lesson.
     """
-    if folder.exists():
-        return
+    if not folder.exists():
+        _fill(folder, course, settings, entry)
+    prune(folder.parent)
+
+
+def _fill(folder: Path, course: Course, settings: GradeSettings, entry: Entry) -> None:
     with contextlib.suppress(OSError), new_folder(folder) as part:
         with contextlib.suppress(NotJudged):  # what is wrong here the control submission will tell
             Grader(course, dataclasses.replace(settings, only=None, conceal=()), fill=part).grade(entry)
         keep_public(part, course)
+
+
+def prune(used: Path) -> None:
+    """Note that a folder of `folder_of` is used, and remove those that were not used for the longest time.
+
+    Args:
+        used: of another place than `folder_of` names, nothing is removed.
+    """
+    if used.parent != _all_programs():
+        return
+    with contextlib.suppress(OSError):
+        os.utime(used)
+        ages = {one: time.time() - one.lstat().st_mtime for one in used.parent.iterdir() if one != used}
+        for one in sorted(ages, key=ages.__getitem__)[KEPT - 1 :]:
+            if ages[one] > _IN_USE_S:
+                shutil.rmtree(one, ignore_errors=True)  # of a link or a file it removes nothing
 
 
 def user_folder() -> Path:
@@ -77,7 +104,11 @@ def folder_of(course_digest: str) -> Path:
         flags = next((line for line in lines if line.startswith(("flags", "Features"))), "")
     machine = f"{platform.system()} {platform.machine()} {platform.processor()} {flags}"
     digest = hashlib.sha256(f"{course_digest}\n{machine}".encode()).hexdigest()
-    return user_folder() / "programs" / digest[:32]
+    return _all_programs() / digest[:32]
+
+
+def _all_programs() -> Path:
+    return user_folder() / "programs"
 
 
 def keep_public(folder: Path, course: Course) -> int:

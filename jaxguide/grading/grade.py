@@ -2,10 +2,9 @@
 
 import dataclasses
 import hashlib
-import sys
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.course import digest
@@ -17,6 +16,7 @@ from jaxguide.course.library import Course
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import Entry, FileEntry
+from jaxguide.grading.files import find_submissions, holds_python
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.isolation.tier import PROCESS
 from jaxguide.grading.plan import lessons_of, make_plan
@@ -28,14 +28,11 @@ from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.grading.session import Session, Surroundings
 from jaxguide.grading.similarity import fingerprints
 from jaxguide.grading.students import students_of
-from jaxguide.grading.submission import SUFFIXES, Submission, UnreadableSubmission, parse_submission
+from jaxguide.grading.submission import Submission, UnreadableSubmission, parse_submission
 from jaxguide.grading.usage import Limits
 from jaxguide.text import _
 
-__all__ = ["GradeSettings", "Grader", "SubmissionResult", "find_submissions", "grade"]
-
-_FOLDERS_PASSED_OVER = frozenset({"__pycache__", "node_modules"})
-
+__all__ = ["GradeSettings", "Grader", "SubmissionResult", "grade"]
 
 Tell = Callable[[Path, ExerciseResult], None]
 
@@ -65,34 +62,6 @@ class GradeSettings:
     conceal: tuple[Path, ...] = ()
     trust_submissions: bool = False
     compile_cache: Path | None = None
-
-
-def find_submissions(paths: Iterable[Path]) -> list[Path]:
-    """Return the notebooks and Python files among `paths` and below the folders among them, each once.
-
-    Raises:
-        FileNotFoundError: one of the paths is not there.
-    """
-    found: dict[Path, None] = {}
-    for path in paths:
-        if path.is_dir():
-            below = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
-            found.update((p, None) for p in below if not _is_passed_over(p.relative_to(path)))
-        elif path.exists():
-            found[path] = None
-        else:
-            raise FileNotFoundError(_("There is no file or folder `{path}`.").format(path=path))
-    return list(found)
-
-
-def holds_python(folder: Path) -> bool:
-    """Return whether a folder holds what every worker needs, as when results are written to the top of a clone."""
-    places = (sys.prefix, sys.base_prefix, Path(__file__).parent)
-    return any(Path(place).is_relative_to(folder.absolute()) for place in places)
-
-
-def _is_passed_over(path: Path) -> bool:
-    return any(part.startswith(".") or part in _FOLDERS_PASSED_OVER for part in path.parts)
 
 
 def grade(

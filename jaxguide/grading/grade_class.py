@@ -11,7 +11,8 @@ from jaxguide.grading.batch import BatchResult, load_batch
 from jaxguide.grading.compile_cache import folder_of
 from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import Entry, FileEntry
-from jaxguide.grading.grade import Grader, GradeSettings, find_submissions, holds_python
+from jaxguide.grading.files import find_submissions, holds_python
+from jaxguide.grading.grade import Grader, GradeSettings
 from jaxguide.grading.lineup import LineUp, line_up
 from jaxguide.grading.pools import Pool, ThreadPool
 from jaxguide.grading.remote import GraderError

@@ -60,10 +60,10 @@ def fresh_process(scratch: Path, token: str, output: IO[bytes]) -> Process:
 
 def command(module: str) -> list[str]:
     """Return the command line that runs the `main` of a module of this package in a new Python."""
-    return [sys.executable, "-s", "-P", "-c", _BOOT.format(module=module), json.dumps(_places())]
+    return [sys.executable, "-s", "-P", "-c", _BOOT.format(module=module), json.dumps(import_folders())]
 
 
-def _places() -> list[str]:
+def import_folders() -> list[str]:
     """Return where this process finds the packages that a worker needs; the first is this package's."""
     places = [str(Path(__file__).parents[2])]
     for name in ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ml_dtypes", "opt_einsum"):

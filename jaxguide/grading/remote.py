@@ -4,10 +4,8 @@ import contextlib
 import json
 import os
 import queue
-import signal
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,14 +15,26 @@ import psutil
 
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
 from jaxguide.grading import wire
-from jaxguide.grading.endings import all_spent, scratch_full, too_much_output
-from jaxguide.grading.isolation import IsolationError, Tier, find_tier
-from jaxguide.grading.isolation.tier import MOUNT_NAMESPACE
+from jaxguide.grading.endings import (
+    all_spent,
+    broken_reply,
+    closed_line,
+    ended_by_itself,
+    only_waited,
+    out_of_memory,
+    out_of_time,
+    scratch_full,
+    too_much_output,
+)
+from jaxguide.grading.isolation import IsolationError, Tier, bubblewrap, find_tier
+from jaxguide.grading.isolation.tier import BUBBLEWRAP, MOUNT_NAMESPACE
+from jaxguide.grading.line import Line
 from jaxguide.grading.programs import Programs
 from jaxguide.grading.scratch import remove_scratch
 from jaxguide.grading.scratch_watch import ScratchWatch
+from jaxguide.grading.spawning import Spawn, default_spawn, is_inside
 from jaxguide.grading.usage import Limits, ProcessTree
-from jaxguide.grading.zygote import Forked, Spawn, default_spawn, new_token
+from jaxguide.grading.zygote import Forked, new_token
 from jaxguide.text import _
 
 _START_LIMIT_S = 300.0
@@ -32,8 +42,6 @@ _START_LIMIT_S = 300.0
 _END_LIMIT_S = 30.0
 _FIRST_POLL_S, _LAST_POLL_S = 0.02, 0.2
 _CPU_BACKSTOP_FACTOR = 100
-# What native code, JAX and Python say last. Where nothing is left to say it with, the worker ends in a traceback.
-_MEMORY_WORDS = ("bad_alloc", "resource_exhausted", "out of memory", "cannot allocate", "memoryerror")
 
 
 class GraderError(NotJudged):
@@ -83,18 +91,16 @@ class WorkerProcess:
         self._started_cpu_s = 0.0
         token = new_token()
         try:
-            self._process = (spawn or default_spawn())(self._scratch, token, self._output)
+            self._process = (spawn or default_spawn(self._around(hidden)))(self._scratch, token, self._output)
             self._tree = ProcessTree(self._process.pid, token)
         except (OSError, psutil.Error) as error:
             self._clean()
             raise GraderError(_("A worker process did not start: {said}").format(said=error)) from error
-        self._sent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._received: queue.SimpleQueue[bytes | wire.WireError | None] = queue.SimpleQueue()
+        if self.tier.uses(BUBBLEWRAP) and not is_inside(self._process):
+            self.tier = self.tier.without(BUBBLEWRAP, why=_("workers do not start inside it"))
         self._count = 0
         # By the pipe: an argument has a limit of 128 KiB on Linux, and can be read by whoever lists processes.
-        config = json.dumps(self._config(hidden)).encode("ascii") + b"\n"
-        self._thread = threading.Thread(target=self._carry, args=(config,), daemon=True)
-        self._thread.start()
+        self._line = Line(self._process, json.dumps(self._config(hidden)).encode("ascii") + b"\n")
         try:
             ready = self._wait(_START_LIMIT_S)
             self._tree.start(base_memory=True)
@@ -103,6 +109,12 @@ class WorkerProcess:
             said = self._last_output()
             self.kill()
             raise GraderError(_("A worker process did not start: {said}").format(said=said or problem)) from problem
+
+    def _around(self, hidden: Sequence[Path]) -> tuple[str, ...]:
+        if not self.tier.uses(BUBBLEWRAP):
+            return ()
+        programs = () if self._programs is None else (self._programs.folder.parent,)
+        return bubblewrap.around(programs, tuple(hidden))
 
     def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
         return {
@@ -160,7 +172,7 @@ class WorkerProcess:
         if not self.is_alive:
             raise AnswerGone(Verdict.DIED, _("The process that ran your code has ended."))
         self._count += 1
-        self._sent.put(wire.encode({"id": self._count, "op": operation, **fields}))
+        self._line.send(wire.encode({"id": self._count, "op": operation, **fields}))
         try:
             reply = self._wait(None)
             if reply.get("id") != self._count:
@@ -174,40 +186,18 @@ class WorkerProcess:
             raise
         return reply
 
-    def _carry(self, config: bytes) -> None:
-        """Send the configuration, then move frames to and fro.
-
-        In a thread of its own, since a worker may leave its pipes full or empty.
-        """
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None
-        assert stdout is not None
-        try:
-            _write(stdin, config)
-            while True:
-                prefix = _read(stdout, wire.PREFIX.size)
-                self._received.put(prefix + _read(stdout, wire.frame_size(prefix)) if prefix else None)
-                frame = self._sent.get()
-                if not prefix or frame is None:
-                    return
-                _write(stdin, frame)
-        except wire.WireError as error:
-            self._received.put(error)
-        except (OSError, ValueError):
-            self._received.put(None)
-
     def _wait(self, start_limit_s: float | None) -> dict[str, Any]:
         """Wait for the next frame while the worker stays within its limits."""
         poll_s = _FIRST_POLL_S
         while True:
             with contextlib.suppress(queue.Empty):
-                frame = self._received.get(timeout=poll_s)
+                frame = self._line.receive(poll_s)
                 break
             poll_s = min(poll_s * 2, _LAST_POLL_S)
-            if self._process.poll() is not None and self._received.empty():
+            if self._process.poll() is not None and self._line.is_quiet:
                 # A child that keeps the pipe open must not make us wait for the end of a process that has ended.
                 time.sleep(_FIRST_POLL_S)
-                frame = None if self._received.empty() else self._received.get()
+                frame = None if self._line.is_quiet else self._line.receive(poll_s)
                 break
             self._check_limits(start_limit_s)
         if frame is None:
@@ -227,13 +217,11 @@ class WorkerProcess:
                 raise GraderError(_("A worker process did not start within {limit:.0f} s.").format(limit=start_limit_s))
             return
         if used.cpu_s > limits.cpu_s:
-            message = _("Your code was stopped after {limit:g} seconds of computing. Is there a loop that never ends?")
-            raise AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.cpu_s))
+            raise out_of_time(limits)
         if self._spent_before_s is not None and self._spent_before_s + self.spent_s > limits.total_cpu_s:
             raise all_spent(limits)
         if used.idle_s > limits.idle_s:
-            message = _("Your code was stopped after {limit:g} seconds of waiting. Does it sleep, or wait for input?")
-            raise AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.idle_s))
+            raise only_waited(limits)
         if used.memory_bytes > limits.memory_bytes:
             raise out_of_memory(limits)
         self._check_written()
@@ -256,21 +244,9 @@ class WorkerProcess:
         code = None
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._process.wait(timeout=_END_LIMIT_S)
-        if isinstance(self._process, Forked) and not self._process.zygote.is_alive:
+        if isinstance(self._process, Forked) and self._process.ended_with_zygote:
             raise NotGraded(_("Not graded: the process that starts workers has ended."))
-        if code is None:
-            return AnswerGone(Verdict.BROKEN_REPLY, _("Your code closed the line to the grader."))
-        said = self._last_output().lower()
-        if code != 0 and any(words in said for words in _MEMORY_WORDS):
-            return out_of_memory(self.limits)
-        if code < 0:
-            name = signal.Signals(-code).name if -code in list(signal.Signals) else str(-code)
-            message = _("Your code made the Python process crash (signal {name}).")
-            if name == "SIGKILL":
-                message = _("Your code's Python process was killed (signal {name}).")
-            return AnswerGone(Verdict.DIED, message.format(name=name))
-        message = _("Your code ended the Python process (exit code {code}), so no result came back.")
-        return AnswerGone(Verdict.EXITED, message.format(code=code))
+        return closed_line() if code is None else ended_by_itself(code, self._last_output(), self.limits)
 
     def _last_output(self) -> str:
         with contextlib.suppress(OSError, ValueError):
@@ -287,48 +263,9 @@ class WorkerProcess:
         self._tree.sample()
         self._tree.kill()
         self._process.wait()
-        self._sent.put(None)
-        self._thread.join(timeout=1)
-        for pipe in (self._process.stdin, self._process.stdout):
-            with contextlib.suppress(OSError):
-                if pipe is not None:
-                    pipe.close()
+        self._line.close()
         self._clean()
 
     def _clean(self) -> None:
         self._output.close()
         remove_scratch(self._scratch)
-
-
-def out_of_memory(limits: Limits) -> AnswerGone:
-    """Return the end of code that asked for too much memory."""
-    message = _("Your code asked for more than {size:g} GB of memory. Is a shape larger than you meant?")
-    return AnswerGone(Verdict.OUT_OF_MEMORY, message.format(size=round(limits.memory_bytes / 2**30, 2)))
-
-
-def broken_reply() -> AnswerGone:
-    """Return the end of code that disturbed the line to the grader."""
-    message = _("Your code wrote to the grader's own line, so that the reply could not be read.")
-    return AnswerGone(Verdict.BROKEN_REPLY, message)
-
-
-def _read(pipe: IO[bytes], size: int) -> bytes:
-    """Read so many bytes; none where the line ends before the first."""
-    parts: list[bytes] = []
-    left = size
-    while left:
-        part = pipe.read(min(left, 2**20))
-        if not part:
-            if parts:
-                raise wire.WireError("the line ended in the middle of a frame")
-            return b""
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
-
-
-def _write(pipe: IO[bytes], data: bytes) -> None:
-    """Write all of it, which an unbuffered pipe does in parts."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[pipe.write(rest) :]

@@ -11,11 +11,11 @@ from jaxguide.course.answer import Answer
 from jaxguide.course.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.answers import BrokenAnswer, RemoteAnswer
-from jaxguide.grading.endings import all_spent, scratch_full
+from jaxguide.grading.endings import all_spent, broken_reply, out_of_memory, scratch_full
 from jaxguide.grading.isolation import Tier
 from jaxguide.grading.plan import Plan, PlannedCell
 from jaxguide.grading.programs import Programs
-from jaxguide.grading.remote import NotGraded, WorkerProcess, broken_reply, out_of_memory
+from jaxguide.grading.remote import NotGraded, WorkerProcess
 from jaxguide.grading.running import Running
 from jaxguide.grading.usage import Limits
 from jaxguide.text import _

@@ -1,10 +1,11 @@
 """Start workers by forking a process that has imported JAX already: the zygote, one for each grader, as it sees it.
 
 What a worker imports costs more than most submissions. The zygote has imported it once, has not started a backend (a
-process forked after that hangs) and has one thread.
+process forked after that hangs) and has one thread. Where bubblewrap is around it, and so around all its workers, that
+is a zygote of its own.
 """
 
-import atexit
+import concurrent.futures
 import contextlib
 import io
 import json
@@ -12,24 +13,22 @@ import os
 import select
 import signal
 import socket
+import struct
 import subprocess
-import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from jaxguide.grading.processes import Process, command, environment, fresh_process
+from jaxguide.grading.processes import Process, command, environment
 from jaxguide.text import _
 
 MESSAGE_BYTES = 64 * 2**10
 _START_LIMIT_S = 300.0
 _FORK_LIMIT_S = 60.0
 _END_LIMIT_S = 1.0
-
-Spawn = Callable[[Path, str, IO[bytes]], Process]
-"""Starts a worker's process from its scratch folder, the mark in its environment, and where its output goes."""
+_SENDER = struct.Struct("3i")  # process, user, group
 
 
 class ZygoteError(OSError):
@@ -38,6 +37,11 @@ class ZygoteError(OSError):
 
 class UnfitError(ZygoteError):
     """What it imports here starts threads or a backend, so that its forks would hang."""
+
+
+def new_token() -> str:
+    """Return a mark that no other worker has; all of one grader are equally long."""
+    return f"{os.getpid()}-{os.urandom(16).hex()}"
 
 
 class Forked:
@@ -56,7 +60,14 @@ class Forked:
         self.stdout: io.FileIO | None = stdout
         self._status = status
         self._code: int | None = None
+        self._is_lost = False
         self._lock = threading.Lock()
+
+    @property
+    def ended_with_zygote(self) -> bool:
+        """Whether it ended because its zygote did, which is seen to end a moment later."""
+        self.poll()
+        return not self.zygote.is_alive or (self._is_lost and self.zygote.ends_soon())
 
     def poll(self) -> int | None:
         """Return how it ended, as `subprocess.Popen` does, or None while it runs."""
@@ -77,7 +88,7 @@ class Forked:
                 if not ready.poll(None if timeout is None else 1000 * timeout):
                     raise subprocess.TimeoutExpired("worker", timeout or 0)
                 said = self._status.read(16)
-                self._code = int(said) if said else -signal.SIGKILL
+                self._code, self._is_lost = int(said) if said else -signal.SIGKILL, not said
                 self._status.close()
             return self._code
 
@@ -85,37 +96,33 @@ class Forked:
 class Zygote:
     """A process that forks workers, from any thread of this one. It ends with this one, and all workers end with it.
 
+    Args:
+        around: what to put before its command, to start it inside bubblewrap.
+
     Raises:
         ZygoteError: it does not start.
         UnfitError: it is not fit to be forked.
     """
 
-    def __init__(self) -> None:
-        self.grader = os.getpid()
+    def __init__(self, around: Sequence[str] = ()) -> None:
+        self.grader, self.around, self.pid = os.getpid(), tuple(around), 0
+        self._closed = threading.Event()
         self._lock = threading.Lock()
         self._requests = 0
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `close`)
-        folder = Path(tempfile.gettempdir())
+        # From then on each message comes with its sender's number, as it is here: inside bubblewrap it is another.
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         try:
-            # Its mark is of the length of a worker's, whose process overwrites it.
-            variables = environment(folder, "-" * len(new_token()))
             with theirs:
-                self._process = subprocess.Popen(
-                    command("jaxguide.grading.forking"),
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=self._output,
-                    cwd=folder,
-                    env=variables,
-                    start_new_session=True,
-                )
+                self._process = self._started(theirs.fileno())
         except OSError as error:
             self._socket.close()
             self._output.close()
             raise ZygoteError(_("The process that starts workers did not start: {said}").format(said=error)) from error
         try:
             ready = self._receive(_START_LIMIT_S)
+            self.pid = int(str(ready["pid"]))
             if ready.get("unfit"):
                 message = _("The process that starts workers cannot be forked: {said}.")
                 raise UnfitError(message.format(said=ready["unfit"]))
@@ -123,13 +130,42 @@ class Zygote:
             self.close()
             raise
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+    def _started(self, line: int) -> "subprocess.Popen[bytes]":
+        folder = Path(tempfile.gettempdir())
+        # Its mark is of the length of a worker's, whose process overwrites it.
+        variables = environment(folder, "-" * len(new_token()))
+        started: concurrent.futures.Future[subprocess.Popen[bytes]] = concurrent.futures.Future()
+
+        def start() -> None:
+            try:
+                process = subprocess.Popen(
+                    [*self.around, *command("jaxguide.grading.forking")],
+                    stdin=line,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._output,
+                    cwd=folder,
+                    env=variables,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                started.set_exception(error)
+                return
+            started.set_result(process)
+            self._closed.wait()
+
+        # Bubblewrap ends with the thread that started it: the caller's may end long before the workers.
+        threading.Thread(target=start, name="zygote", daemon=True).start()
+        return started.result()
 
     @property
     def is_alive(self) -> bool:
         return self._process.poll() is None
+
+    def ends_soon(self) -> bool:
+        """Return whether it has ended, or does within a second."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=_END_LIMIT_S)
+        return not self.is_alive
 
     def spawn(self, scratch: Path, token: str, output: IO[bytes]) -> Process:
         """Fork a worker with its supervisor.
@@ -151,8 +187,8 @@ class Zygote:
                 ours.append(writing if is_read_there else reading)
             request: dict[str, object] = {"scratch": str(scratch), "environment": environment(scratch, token)}
             reply = self._ask(request, [*theirs, output.fileno()])
-            if "pid" not in reply:
-                raise ZygoteError(_("No worker could be forked: {said}").format(said=reply.get("error")))
+            if "error" in reply:
+                raise ZygoteError(_("No worker could be forked: {said}").format(said=reply["error"]))
             writing, *others = ours
             ours.clear()
             stdout, status = (io.FileIO(descriptor, "rb") for descriptor in others)
@@ -179,7 +215,7 @@ class Zygote:
 
     def _receive(self, limit_s: float) -> dict[str, object]:
         self._socket.settimeout(limit_s)
-        data = self._socket.recv(MESSAGE_BYTES)
+        data, attached, _flags, _address = self._socket.recvmsg(MESSAGE_BYTES, socket.CMSG_SPACE(_SENDER.size))
         if not data:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=2)
@@ -189,6 +225,9 @@ class Zygote:
                 said[-1] if said else _("it said nothing (exit code {code})").format(code=self._process.poll())
             )
         reply: dict[str, object] = json.loads(data)
+        for level, kind, sender in attached:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+                reply["pid"] = _SENDER.unpack(sender)[0]
         return reply
 
     def close(self) -> None:
@@ -204,79 +243,5 @@ class Zygote:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._closed.set()
         self._output.close()
-
-
-_lock = threading.Lock()
-_zygote: Zygote | None = None
-_unfit = False
-
-
-def can_fork() -> bool:
-    """Return whether this system lets workers be forked: elsewhere than on Linux a fork of JAX's parts is not safe."""
-    return sys.platform.startswith("linux") and hasattr(os, "fork") and hasattr(socket, "send_fds")
-
-
-def forked_process(scratch: Path, token: str, output: IO[bytes]) -> Process:
-    """Start a worker by forking this process's zygote, which is started at the first call, and again should it end.
-
-    Where it turns out not to be fit to be forked, workers are fresh processes.
-
-    Args:
-        scratch: the worker's folder.
-        token: the mark in its environment.
-        output: where what it prints goes.
-
-    Raises:
-        ZygoteError: there is no zygote, and none can be started.
-    """
-    global _unfit
-    if _unfit:
-        return fresh_process(scratch, token, output)
-    try:
-        zygote = the_zygote()
-    except UnfitError:
-        _unfit = True
-        return fresh_process(scratch, token, output)
-    try:
-        return zygote.spawn(scratch, token, output)
-    except ZygoteError:
-        if zygote.is_alive:
-            raise
-    return the_zygote().spawn(scratch, token, output)
-
-
-def the_zygote() -> Zygote:
-    """Return this process's zygote.
-
-    Raises:
-        ZygoteError: it does not start.
-    """
-    global _zygote
-    with _lock:
-        if _zygote is not None and (_zygote.grader != os.getpid() or not _zygote.is_alive):
-            _zygote.close()
-            _zygote = None
-        if _zygote is None:
-            _zygote = Zygote()
-        return _zygote
-
-
-@atexit.register
-def close() -> None:
-    """End this process's zygote, should there be one."""
-    global _zygote
-    with _lock:
-        if _zygote is not None:
-            _zygote.close()
-            _zygote = None
-
-
-def new_token() -> str:
-    """Return a mark that no other worker has; all of one grader are equally long."""
-    return f"{os.getpid()}-{os.urandom(16).hex()}"
-
-
-def default_spawn() -> Spawn:
-    """Return how workers start here: forked where that is possible, else each in a new Python."""
-    return forked_process if can_fork() else fresh_process

@@ -1,6 +1,8 @@
 """Compiled programs are shared read only, made by trusted code, and give no answer away."""
 
 import dataclasses
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,39 @@ def test_another_course_or_machine_has_a_folder_of_its_own(monkeypatch: pytest.M
     assert one != compile_cache.folder_of("other")
     monkeypatch.setattr("platform.machine", lambda: "abacus")
     assert one != compile_cache.folder_of("one")
+
+
+def test_programs_of_courses_that_were_not_used_for_long_are_removed(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compile_cache, "user_folder", lambda: tmp_path)
+    folders = [compile_cache.folder_of(str(number)) for number in range(compile_cache.KEPT + 3)]
+    day_s = 24 * 3600
+    for days, folder in enumerate(folders):
+        (folder / "lesson").mkdir(parents=True)
+        (folder / "lesson" / "jit_add-1-cache").write_text("x")
+        os.utime(folder, (time.time() - days * day_s - 60,) * 2)
+    used = folders[-2]
+    (book,) = course.books.values()
+    # What is there already is not filled again, and now is the last to be removed.
+    compile_cache.fill(used / "lesson", course, GradeSettings(), control_submission(book))
+    kept = [*folders[: compile_cache.KEPT - 1], used]
+    assert set(used.parent.iterdir()) == set(kept)
+    assert all((folder / "lesson" / "jit_add-1-cache").exists() for folder in kept)
+    assert time.time() - used.stat().st_mtime < day_s
+
+
+def test_programs_that_may_be_in_use_or_are_elsewhere_are_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for days, parent in ((0, tmp_path / "programs"), (9, tmp_path / "elsewhere")):
+        for number in range(compile_cache.KEPT + 3):
+            (parent / str(number)).mkdir(parents=True)
+            os.utime(parent / str(number), (time.time() - days * 24 * 3600,) * 2)
+    monkeypatch.setattr(compile_cache, "user_folder", lambda: tmp_path)
+    for parent in (tmp_path / "programs", tmp_path / "elsewhere"):
+        compile_cache.prune(parent / "0")
+        assert len(list(parent.iterdir())) == compile_cache.KEPT + 3
 
 
 def test_what_is_handed_to_a_call_in_a_key_may_have_been_compiled(course: Course) -> None:

@@ -12,8 +12,9 @@ import pytest
 from jaxguide.course.evaluate import Request
 from jaxguide.grading.processes import environment, fresh_process
 from jaxguide.grading.remote import WorkerProcess
+from jaxguide.grading.spawning import Spawn, can_fork, close, default_spawn
 from jaxguide.grading.usage import TOKEN_VARIABLE
-from jaxguide.grading.zygote import Spawn, can_fork, close, default_spawn, the_zygote
+from jaxguide.grading.zygote import Forked, Zygote
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux only")
 
@@ -23,6 +24,11 @@ def worker() -> Iterator[WorkerProcess]:
     worker = WorkerProcess()
     yield worker
     worker.kill()
+
+
+def zygote_of(worker: WorkerProcess) -> Zygote:
+    assert isinstance(worker._process, Forked)
+    return worker._process.zygote
 
 
 def ask(worker: WorkerProcess, expression: str) -> Any:
@@ -50,12 +56,15 @@ def test_a_forked_worker_is_surrounded_by_what_a_fresh_one_is(tier: str) -> None
     except IsolationError as error:
         pytest.skip(str(error))
     seen = []
-    spawns: tuple[Spawn, ...] = (default_spawn(), fresh_process)
+    spawns: tuple[Spawn | None, ...] = (None, default_spawn(), fresh_process)
     for spawn in spawns:
         one = WorkerProcess(tier=found, spawn=spawn)
         seen.append(ask(one, SURROUNDINGS))
         one.kill()
-    assert seen[0] == seen[1]
+    by_default, forked, fresh = ([*one[:4], *one[5:]] for one in seen)
+    assert by_default == forked == fresh
+    paths = [set(one[4]) for one in seen]
+    assert paths[0] <= paths[1] == paths[2]  # inside bubblewrap what an editable install adds is not to be seen
     # Nothing to read, where it prints twice, its two pipes.
     assert [number for number, _kind in seen[0][0]] == ["0", "1", "2", "200", "201"]
 
@@ -88,7 +97,7 @@ def test_workers_do_not_draw_the_same_numbers(worker: WorkerProcess) -> None:
 def test_a_worker_bears_its_own_mark_and_not_the_graders_memory_of_others(worker: WorkerProcess) -> None:
     found = Path(f"/proc/{worker._process.pid}/environ").read_bytes().split(b"\0")
     assert f"{TOKEN_VARIABLE}={worker._tree.token}".encode() in found
-    zygote = Path(f"/proc/{the_zygote().pid}/environ").read_bytes()
+    zygote = Path(f"/proc/{zygote_of(worker).pid}/environ").read_bytes()
     assert worker._tree.token.encode() not in zygote
 
 
@@ -97,13 +106,14 @@ def test_nothing_of_the_graders_environment_is_in_a_forked_worker(monkeypatch: p
     monkeypatch.setenv("ACCESS_TOKEN", "the-graders-own-secret")
     worker = WorkerProcess()
     outside = [Path(f"/proc/{one.pid}/environ").read_bytes() for one in worker.processes]
-    outside.append(Path(f"/proc/{the_zygote().pid}/environ").read_bytes())
+    outside.append(Path(f"/proc/{zygote_of(worker).pid}/environ").read_bytes())
     inside = ask(worker, "open('/proc/self/environ').read() + repr(dict(os.environ))")
     worker.kill()
     assert worker._tree.token in inside
     assert "graders-own-secret" not in inside
     assert not any(b"graders-own-secret" in one for one in outside)
-    assert {name.split("=")[0] for name in inside.split("\0")[:-1]} == set(environment(Path(), "a mark"))
+    names = {name.split("=")[0] for name in inside.split("\0")[:-1]}
+    assert names - {"PWD"} == set(environment(Path(), "a mark"))  # PWD: bubblewrap's, the folder for scratches
 
 
 def test_what_the_zygote_imported_is_on_no_workers_account(worker: WorkerProcess) -> None:
@@ -132,7 +142,7 @@ def test_processor_time_of_forked_workers_is_the_graders_childrens() -> None:
     worker.request("define", cell=1, source=source, exercises=["f"], starters=[])
     worker.request("ask", name="f", request=Request((), "value", (((), {}),)))
     worker.kill()
-    zygote = psutil.Process(the_zygote().pid)
+    zygote = psutil.Process(zygote_of(worker).pid)
     while zygote.children():
         time.sleep(0.01)
     before = children_cpu_s()

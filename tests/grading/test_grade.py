@@ -11,7 +11,8 @@ from small_course import ANSWERS, FACTORS, without
 from jaxguide.course.library import Course
 from jaxguide.course.printer import notebook_text, script_text
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.grade import SubmissionResult, find_submissions, grade
+from jaxguide.grading.files import find_submissions
+from jaxguide.grading.grade import SubmissionResult, grade
 
 Notebook = Callable[..., Path]
 

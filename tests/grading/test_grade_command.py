@@ -16,7 +16,7 @@ from small_course import ANSWERS
 
 from jaxguide.cli import main
 from jaxguide.course.library import Course
-from jaxguide.grading import zygote
+from jaxguide.grading import spawning
 from jaxguide.grading.limits_text import LimitsError, parse_limits, write_limits
 from jaxguide.grading.store import Store
 from jaxguide.grading.usage import Limits
@@ -153,7 +153,7 @@ def test_a_broken_grader_has_a_status_of_its_own(
 ) -> None:
     write(tmp_path, ada=RIGHT)
     # Workers and what forks them are started with the interpreter that runs us: this one ends at once.
-    zygote.close()
+    spawning.close()
     monkeypatch.setattr(sys, "executable", "/bin/false")
     done = command("--isolation", "medium")
     assert done.exit_code == 3

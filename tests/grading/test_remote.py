@@ -12,16 +12,16 @@ import pytest
 
 from jaxguide.course.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, Verdict
-from jaxguide.grading import zygote
+from jaxguide.grading import spawning
 from jaxguide.grading.processes import fresh_process
 from jaxguide.grading.remote import GraderError, WorkerProcess
+from jaxguide.grading.spawning import Spawn, default_spawn
 from jaxguide.grading.usage import Limits, ProcessTree
-from jaxguide.grading.zygote import Spawn, default_spawn
 
 
 @pytest.mark.parametrize("spawn", [default_spawn(), fresh_process])
 def test_a_worker_that_does_not_start_blames_no_student(monkeypatch: pytest.MonkeyPatch, spawn: Spawn) -> None:
-    zygote.close()  # or none need be started
+    spawning.close()  # or none need be started
     for program in ("/bin/false", "/no/such/program"):
         monkeypatch.setattr(sys, "executable", program)
         with pytest.raises(GraderError, match="did not start"):

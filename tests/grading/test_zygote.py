@@ -17,18 +17,37 @@ import pytest
 from jaxguide.course.evaluate import Request
 from jaxguide.course.library import Course
 from jaxguide.course.verdict import AnswerGone, ExerciseResult, Verdict
+from jaxguide.grading import spawning
 from jaxguide.grading.grade import Grader, GradeSettings
+from jaxguide.grading.isolation import Tier, find_tier
+from jaxguide.grading.isolation.tier import BUBBLEWRAP
 from jaxguide.grading.remote import GraderError, NotGraded, WorkerProcess
-from jaxguide.grading.zygote import Forked, Zygote, ZygoteError, can_fork, close, the_zygote
+from jaxguide.grading.spawning import can_fork, close
+from jaxguide.grading.zygote import Forked, Zygote, ZygoteError
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux only")
 
 
+@pytest.fixture(params=["alone", "inside bubblewrap"])
+def tier(request: pytest.FixtureRequest) -> Tier:
+    found = find_tier()
+    if request.param == "alone":
+        return found.without(BUBBLEWRAP)
+    if not found.uses(BUBBLEWRAP):
+        pytest.skip(f"bubblewrap does not hold here: {found}")
+    return found
+
+
 @pytest.fixture
-def worker() -> Iterator[WorkerProcess]:
-    worker = WorkerProcess()
+def worker(tier: Tier) -> Iterator[WorkerProcess]:
+    worker = WorkerProcess(tier=tier)
     yield worker
     worker.kill()
+
+
+def zygote_of(worker: WorkerProcess) -> Zygote:
+    assert isinstance(worker._process, Forked)
+    return worker._process.zygote
 
 
 def ask(worker: WorkerProcess, expression: str) -> Any:
@@ -46,9 +65,11 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-def test_workers_are_forked_from_one_zygote_by_default(worker: WorkerProcess) -> None:
-    other = WorkerProcess()
-    zygote = the_zygote()
+def test_workers_are_forked_from_one_zygote_by_default(worker: WorkerProcess, tier: Tier) -> None:
+    other = WorkerProcess(tier=tier)
+    zygote = zygote_of(worker)
+    assert zygote_of(other) is zygote
+    assert bool(zygote.around) is tier.uses(BUBBLEWRAP)
     assert [psutil.Process(one._process.pid).ppid() for one in (worker, other)] == [zygote.pid] * 2
     other.kill()
     assert psutil.Process(zygote.pid).num_threads() == 1
@@ -76,7 +97,7 @@ def test_a_zygote_that_is_not_fit_says_why_and_workers_are_fresh(monkeypatch: py
     monkeypatch.setattr("jaxguide.grading.zygote.command", lambda module: [sys.executable, "-c", NOT_FIT, *sys.path])
     with pytest.raises(ZygoteError, match="cannot be forked: it has 2 threads"):
         Zygote()
-    monkeypatch.setattr("jaxguide.grading.zygote._unfit", False)
+    monkeypatch.setattr("jaxguide.grading.spawning._unfit", "")
     close()
     for _time in range(2):
         worker = WorkerProcess()
@@ -111,9 +132,9 @@ def test_how_a_worker_ended_is_known(worker: WorkerProcess, end: str, code: int)
     assert (worker._process.poll(), worker._process.wait()) == (code, code)
 
 
-def test_killing_a_worker_leaves_the_zygote_and_the_others(worker: WorkerProcess) -> None:
-    zygote = the_zygote()
-    other = WorkerProcess()
+def test_killing_a_worker_leaves_the_zygote_and_the_others(worker: WorkerProcess, tier: Tier) -> None:
+    zygote = zygote_of(worker)
+    other = WorkerProcess(tier=tier)
     tree = [process.pid for process in other.processes]
     assert zygote.pid not in tree
     other.kill()
@@ -122,32 +143,34 @@ def test_killing_a_worker_leaves_the_zygote_and_the_others(worker: WorkerProcess
     assert ask(worker, "1") == 1
 
 
-def test_a_late_reply_of_the_zygote_is_no_other_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    zygote = the_zygote()
+def test_a_late_reply_of_the_zygote_is_no_other_workers(
+    worker: WorkerProcess, tier: Tier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zygote = zygote_of(worker)
+    before = {one.pid for one in psutil.Process(zygote.pid).children()}
     os.kill(zygote.pid, signal.SIGSTOP)
     with monkeypatch.context() as patch:
         patch.setattr("jaxguide.grading.zygote._FORK_LIMIT_S", 0.2)
         with pytest.raises(GraderError, match="did not fork one"):
-            WorkerProcess()
+            WorkerProcess(tier=tier)
     os.kill(zygote.pid, signal.SIGCONT)
-    worker = WorkerProcess()
-    assert ask(worker, "3") == 3
-    (late,) = {one.pid for one in psutil.Process(zygote.pid).children()} - {worker._process.pid} or {0}
+    other = WorkerProcess(tier=tier)
+    assert ask(other, "3") == 3
+    (late,) = {one.pid for one in psutil.Process(zygote.pid).children()} - {other._process.pid} - before or {0}
     assert is_gone(late)
-    assert the_zygote() is zygote
-    worker.kill()
+    assert zygote_of(other) is zygote
+    other.kill()
 
 
-def test_a_zygote_that_is_gone_blames_no_student_and_is_started_again() -> None:
-    worker = WorkerProcess()
-    zygote = the_zygote()
+def test_a_zygote_that_is_gone_blames_no_student_and_is_started_again(worker: WorkerProcess, tier: Tier) -> None:
+    zygote = zygote_of(worker)
     os.kill(zygote.pid, signal.SIGKILL)
     with pytest.raises(NotGraded, match="starts workers"):
         ask(worker, "__import__('time').sleep(100)")
     worker.kill()
-    after = WorkerProcess()
+    after = WorkerProcess(tier=tier)
     assert ask(after, "2") == 2
-    assert the_zygote().pid != zygote.pid
+    assert zygote_of(after).pid != zygote.pid
     after.kill()
 
 
@@ -155,12 +178,13 @@ def test_a_batch_goes_on_when_the_zygote_is_killed(course: Course, notebook: Cal
     zygotes: list[int] = []
 
     def kill_once(path: Path, result: ExerciseResult) -> None:
-        zygotes.append(the_zygote().pid)
+        zygotes.append(next(iter(spawning._zygotes.values())).pid)
         if len(zygotes) == 1:
             workers = psutil.Process(zygotes[0]).children(recursive=True)
             os.kill(zygotes[0], signal.SIGKILL)
             assert all(is_gone(one.pid) for one in workers)
 
+    close()  # those of the tests before
     grader = Grader(course, GradeSettings(), tell=kill_once)
     answers = [exercise.key.answer.source for exercise in course.exercises.values() if exercise.key is not None]
     first, second = (grader.grade(notebook(*answers, name=f"{name}.ipynb")) for name in ("ada", "bo"))
@@ -171,9 +195,9 @@ def test_a_batch_goes_on_when_the_zygote_is_killed(course: Course, notebook: Cal
     assert {one.verdict for one in second.results} == {Verdict.PASSED}
 
 
-def test_threads_start_workers_at_the_same_time_and_each_has_its_own() -> None:
+def test_threads_start_workers_at_the_same_time_and_each_has_its_own(tier: Tier) -> None:
     def grade(number: int) -> Any:
-        worker = WorkerProcess()
+        worker = WorkerProcess(tier=tier)
         try:
             return ask(worker, f"{number} + 1")
         finally:
@@ -183,21 +207,23 @@ def test_threads_start_workers_at_the_same_time_and_each_has_its_own() -> None:
         assert list(pool.map(grade, range(8))) == list(range(1, 9))
 
 
-def test_the_zygote_outlives_the_thread_that_started_it() -> None:
-    zygotes: list[Zygote] = []
-    thread = threading.Thread(target=lambda: zygotes.append(Zygote()))
+def test_the_zygote_outlives_the_thread_that_started_it(tier: Tier) -> None:
+    close()
+    workers: list[WorkerProcess] = []
+    thread = threading.Thread(target=lambda: workers.append(WorkerProcess(tier=tier)))
     thread.start()
     thread.join()
     time.sleep(0.2)
-    assert zygotes[0].is_alive
-    zygotes[0].close()
+    assert ask(workers[0], "1") == 1
+    workers[0].kill()
 
 
 GRADER = """
 import os, sys, threading
 from jaxguide.grading.remote import WorkerProcess
-from jaxguide.grading.zygote import the_zygote
-worker = WorkerProcess()
+from jaxguide.grading.isolation import find_tier
+tier = find_tier()
+worker = WorkerProcess(tier=tier if sys.argv[2] == "True" else tier.without("bubblewrap"))
 pids = [process.pid for process in worker.processes]
 if sys.argv[1] == "forked":
     pid = os.fork()  # holds the socket's other end open
@@ -207,7 +233,7 @@ if sys.argv[1] == "forked":
     print(pid, end=" ")
 else:
     print(0, end=" ")
-print(the_zygote().pid, *pids, flush=True)
+print(worker._process.zygote.pid, *pids, flush=True)
 if sys.argv[1] == "exits":
     sys.exit()
 worker.request("define", cell=1, source="while True: pass", exercises=[], starters=[])
@@ -215,9 +241,9 @@ worker.request("define", cell=1, source="while True: pass", exercises=[], starte
 
 
 @pytest.mark.parametrize("way", ["exits", "killed", "forked"])
-def test_the_zygote_and_all_workers_end_with_the_grader(way: str, tmp_path: Path) -> None:
+def test_the_zygote_and_all_workers_end_with_the_grader(way: str, tier: Tier, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}
-    command = [sys.executable, "-c", GRADER, way]
+    command = [sys.executable, "-c", GRADER, way, str(tier.uses(BUBBLEWRAP))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as grader:
         assert grader.stdout is not None
         fork, *pids = map(int, grader.stdout.readline().split())

@@ -10,7 +10,8 @@ from hostile import course
 from hostile.case import Case
 from hostile.corpus import CASES
 from hostile.runner import Run, grade, honest_names
-from jaxguide.grading.isolation import IsolationError, find_tier
+from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, Tier, find_tier
+from jaxguide.grading.isolation.tier import BUBBLEWRAP
 from jaxguide.grading.result import State
 
 _SECRETS = (course.KEY_SECRET, course.OTHERS_SECRET, course.HOME_SECRET, course.ENVIRONMENT_SECRET, "STOLEN")
@@ -23,24 +24,27 @@ _WALL_LIMIT_S, _CPU_LIMIT_S = 300, 40
 _WORKER_LIMIT_BYTES = 2 * 2**30
 
 
-@pytest.fixture(params=["strong", "medium"])
+@pytest.fixture(params=[STRONG, MEDIUM, BUBBLEWRAP])
 def tier(request: pytest.FixtureRequest) -> str:
+    """The name of a tier, or bubblewrap, with which the strong one is meant where that is installed."""
     name = str(request.param)
     try:
-        find_tier(name)
+        found = find_tier(STRONG if name == BUBBLEWRAP else name)
     except IsolationError as problem:
         pytest.skip(str(problem))
+    if name == BUBBLEWRAP and not found.uses(name):
+        pytest.skip(f"bubblewrap does not hold here: {found}")
     return name
 
 
 def test_some_of_each_kind_get_their_verdicts_and_do_no_harm(tier: str, tmp_path: Path) -> None:
     cases = [case for case in CASES if case.quick]
-    check(cases, grade(cases, tmp_path, tier))
+    check(cases, grade(cases, tmp_path, tier), tier)
 
 
 @pytest.mark.long
 def test_all_get_their_verdicts_and_do_no_harm(tier: str, tmp_path: Path) -> None:
-    check(CASES, grade(CASES, tmp_path, tier))
+    check(CASES, grade(CASES, tmp_path, tier), tier)
 
 
 def test_folders_that_submissions_nest_and_lock_are_removed_when_a_run_fails(tmp_path: Path) -> None:
@@ -59,9 +63,9 @@ def test_folders_that_submissions_nest_and_lock_are_removed_when_a_run_fails(tmp
     assert not left.exists()
 
 
-def check(cases: list[Case], run: Run) -> None:
+def check(cases: list[Case], run: Run, tier: str) -> None:
     """Collect whatever is wrong, so that one case does not hide the others."""
-    wrong = problems(cases, run)
+    wrong = [*problems(cases, run), *badly_isolated(run, tier)]
     assert not wrong, "\n".join(wrong)
 
 
@@ -102,6 +106,18 @@ def wrong_verdicts(case: Case, run: Run) -> list[str]:
             wrong.append(f"{case.name}: {result.name} is {result.verdict.value}, not {expected}: {said[:300]}")
         elif result.name == "double" and case.says not in said:
             wrong.append(f"{case.name}: says {said[:300]!r}, not {case.says!r}")
+    return wrong
+
+
+def badly_isolated(run: Run, tier: str) -> list[str]:
+    """Return the submissions that did not run in what was asked for."""
+    wanted = (STRONG if tier == BUBBLEWRAP else tier, tier == BUBBLEWRAP)
+    wrong = []
+    for one in run.batch.submissions:
+        if one.tier:
+            ran_in = Tier.from_plain({"name": one.tier, "layers": one.layers, "reads_as_root": False})
+            if (ran_in.name, ran_in.uses(BUBBLEWRAP)) != wanted:
+                wrong.append(f"{one.student}: ran in {ran_in}")
     return wrong
 
 

@@ -49,6 +49,7 @@ class Bait:
         message_key: the key of a shared memory segment.
         prober: the number of the process that asks.
         user_namespace: the name of that process's namespace of users.
+        root: the device and number of the folder that it calls `/`.
     """
 
     secret: str
@@ -58,6 +59,13 @@ class Bait:
     message_key: int
     prober: int
     user_namespace: str
+    root: tuple[int, int]
+
+
+def root() -> tuple[int, int]:
+    """Return the device and number of the folder that this process calls `/`."""
+    found = os.stat("/")
+    return found.st_dev, found.st_ino
 
 
 def read_secret(bait: Bait) -> None:
@@ -68,9 +76,11 @@ def write_outside(bait: Bait) -> None:
     (Path(bait.outside) / f"stray-{os.urandom(4).hex()}").write_text("x")
 
 
-def list_the_root(_bait: Bait) -> None:
-    if not {"bin", "boot", "home"} & set(os.listdir("/")):
-        raise Prevented(errno.ENOENT, "a root with nothing of the machine's")
+def list_the_root(bait: Bait) -> None:
+    # Its names tell nothing: where Python is in somebody's home, a root of the worker's own has a `home` too.
+    os.listdir("/")
+    if root() != tuple(bait.root):
+        raise Prevented(errno.ENOENT, "another root")
 
 
 def fill_the_scratch(bait: Bait) -> None:
@@ -267,6 +277,12 @@ MUST_FAIL: dict[str, tuple[Callable[[Bait], None], ...]] = {
         *(hide_what_it_holds_open, make_memory_files, make_a_namespace, enter_a_namespace, ask_for_mounts),
     ),
 }
+
+# What must fail for whatever is started inside bubblewrap, before any layer.
+MUST_FAIL_INSIDE = (
+    *(read_secret, write_outside, list_the_root, connect_on_the_machine, find_shared_memory, see_the_prober),
+    gain_privileges,
+)
 
 
 def start_a_thread(_bait: Bait) -> None:

@@ -7,7 +7,7 @@ import collections
 import contextlib
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.grading.isolation.syscalls import call
@@ -68,7 +68,7 @@ class _Root:
 
     def show(self, path: str, writable: bool = False) -> None:
         real = os.path.realpath(path)
-        if not os.path.exists(real) or real.startswith("/proc") or _is_within(real, [*self.shown, *self.hidden]):
+        if not os.path.exists(real) or real.startswith("/proc") or is_within(real, [*self.shown, *self.hidden]):
             return
         target = self.top + real
         if os.path.isdir(real):
@@ -85,7 +85,7 @@ class _Root:
         empty = self.top + "/.empty"
         Path(empty).touch(mode=0)
         for path in self.hidden:
-            if not _is_within(path, self.shown) or not os.path.lexists(path):
+            if not is_within(path, self.shown) or not os.path.lexists(path):
                 continue
             if os.path.isdir(path):
                 _mount("tmpfs", self.top + path, "tmpfs", _RDONLY | _NOSUID | _NODEV, "size=4k,nr_inodes=1,mode=000")
@@ -93,25 +93,31 @@ class _Root:
                 _mount(empty, self.top + path, None, _BIND)
 
     def copy_links(self, path: str) -> None:
-        """Make the symbolic links that lead to `path`, such as /lib64 -> usr/lib64."""
-        seen, left, links = "/", collections.deque(path.split("/")), 0
-        while left and links < _LINKS_LIMIT:
-            part = left.popleft()
-            here = os.path.normpath(os.path.join(seen, part))
-            if part in ("", ".", "..") or not os.path.islink(here):
-                seen = here
-                continue
-            links += 1
-            target = os.readlink(here)
-            left.extendleft(reversed(target.split("/")))
-            if not here.startswith("/proc"):
-                os.makedirs(self.top + seen, exist_ok=True)
+        for link, target in links_to(path):
+            if not link.startswith("/proc"):
+                os.makedirs(self.top + os.path.dirname(link), exist_ok=True)
                 with contextlib.suppress(FileExistsError):
-                    os.symlink(target, self.top + here)
-            seen = "/" if target.startswith("/") else seen
+                    os.symlink(target, self.top + link)
 
 
-def _is_within(path: str, folders: Sequence[str]) -> bool:
+def links_to(path: str) -> Iterator[tuple[str, str]]:
+    """Yield the symbolic links that lead to an absolute path, such as /lib64 and usr/lib64: where, and to what."""
+    seen, left, links = "/", collections.deque(path.split("/")), 0
+    while left and links < _LINKS_LIMIT:
+        part = left.popleft()
+        here = os.path.normpath(os.path.join(seen, part))
+        if part in ("", ".", "..") or not os.path.islink(here):
+            seen = here
+            continue
+        links += 1
+        target = os.readlink(here)
+        left.extendleft(reversed(target.split("/")))
+        yield here, target
+        seen = "/" if target.startswith("/") else seen
+
+
+def is_within(path: str, folders: Sequence[str]) -> bool:
+    """Return whether an absolute path is one of these folders or lies in one."""
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
 
 

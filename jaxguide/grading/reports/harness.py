@@ -10,7 +10,8 @@ from jaxguide.course.verdict import ExerciseResult
 from jaxguide.files import write_whole
 from jaxguide.grading.control import ControlledGrader
 from jaxguide.grading.entry import FileEntry, ReadEntry
-from jaxguide.grading.grade import Grader, GradeSettings, find_submissions
+from jaxguide.grading.files import find_submissions
+from jaxguide.grading.grade import Grader, GradeSettings
 from jaxguide.grading.remote import GraderError
 from jaxguide.grading.reports.gradescope import AFTER_PUBLISHED, Standing, gradescope_results
 from jaxguide.grading.result import SubmissionResult

@@ -8,7 +8,7 @@ import pytest
 
 from jaxguide.grading.isolation.attempts import MUST_FAIL
 from jaxguide.grading.isolation.find import alone, find_tier, try_layers
-from jaxguide.grading.isolation.tier import LAYERS, NAMES, STRONG, IsolationError, Tier
+from jaxguide.grading.isolation.tier import NAMES, NEEDED, STRONG, IsolationError, Tier
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers are Linux's")
 
@@ -59,6 +59,15 @@ def test_a_layer_alone_leaves_honest_code_what_it_needs(inside: dict[str, dict],
     assert hindered == {}
 
 
+def test_a_python_in_somebodys_home_keeps_the_mount_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
+    skip_unless_it_holds("mount namespace")
+    for folder in ("/home", "/boot"):
+        monkeypatch.syspath_prepend(folder)
+    (reply,) = try_layers([(alone("mount namespace"), ["mount namespace"])])
+    assert reply["error"] is None
+    assert {attempt for attempt, how in reply["fails"].items() if not how} == set()
+
+
 # Layers to switch off, and what then comes through all the others.
 GAPS = [
     (("seccomp",), "fork"),
@@ -78,7 +87,7 @@ GAPS = [
 @pytest.mark.parametrize(("off", "attempt"), GAPS)
 def test_every_layer_of_strong_is_needed(off: tuple[str, ...], attempt: str) -> None:
     tier = usable(STRONG)
-    layers = LAYERS[STRONG]
+    layers = NEEDED[STRONG]
     with_all, without = try_layers([(tier, layers), (tier.without(*off), layers)])
     assert with_all["fails"][attempt] != ""
     assert without["error"] is None
@@ -88,7 +97,7 @@ def test_every_layer_of_strong_is_needed(off: tuple[str, ...], attempt: str) -> 
 @pytest.mark.parametrize("name", NAMES)
 def test_all_layers_of_a_tier_together_prevent_everything_and_hinder_nothing(name: str) -> None:
     tier = usable(name)
-    used = [layer for layer in LAYERS[name] if tier.uses(layer)]
+    used = [layer for layer in MUST_FAIL if tier.uses(layer)]
     (reply,) = try_layers([(tier, used)])
     assert reply["error"] is None
     assert {attempt for attempt, how in reply["fails"].items() if not how} == set()
@@ -111,4 +120,4 @@ def test_every_attempt_is_of_some_layer() -> None:
         for name, value in vars(attempts).items()
         if callable(value) and getattr(value, "__module__", "") == attempts.__name__ and not isinstance(value, type)
     }
-    assert takes_bait - made == {attempts.outcomes}
+    assert takes_bait - made == {attempts.outcomes, attempts.root}

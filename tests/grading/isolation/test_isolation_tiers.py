@@ -11,8 +11,8 @@ import pytest
 
 from jaxguide.course.library import Course
 from jaxguide.grading.grade import Grader, GradeSettings
-from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, Tier, find_tier
-from jaxguide.grading.isolation.tier import LANDLOCK, MOUNT_NAMESPACE, NAMESPACES, SECCOMP
+from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, Tier, find_tier, report
+from jaxguide.grading.isolation.tier import BUBBLEWRAP, LANDLOCK, MOUNT_NAMESPACE, NAMESPACES, SECCOMP
 from jaxguide.grading.remote import GraderError
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers are Linux's")
@@ -149,9 +149,70 @@ def test_doctor_tells_the_tier(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [], "the probe leaves nothing behind"
 
 
+@linux
+def test_doctor_says_that_workers_are_forked_and_where(tmp_path: Path) -> None:
+    for path, inside in ((os.environ["PATH"], find_tier().uses(BUBBLEWRAP)), (str(tmp_path), False)):
+        facts, troubles = doctors(PATH=path)
+        assert facts["workers"].startswith("forked from one process")
+        assert facts["workers"].endswith("inside bubblewrap") is inside
+        if find_tier().name == STRONG:
+            assert ("bubblewrap: it is not installed" in facts["isolation"]) is (path == str(tmp_path))
+        assert "workers_are_not_forked" not in troubles
+
+
+@linux
+def test_doctor_says_why_workers_are_not_forked(tmp_path: Path) -> None:
+    # Python imports this in every process that finds it, also in the one that workers would be forked from.
+    site = tmp_path / "sitecustomize.py"
+    site.write_text("import threading, time\nthreading.Thread(target=time.sleep, args=(300,), daemon=True).start()\n")
+    places = [str(tmp_path), *filter(None, sys.path)]
+    code = NO_ISOLATED_PYTHON.format(places=places)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places[1:])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said[0] == "a new Python for each submission"
+    (trouble,) = said[1]
+    assert trouble[0] == "workers_are_not_forked"
+    assert "cannot be forked: it has 2 threads. So grading starts a new Python" in trouble[1]
+    assert "sitecustomize.py" in trouble[2]
+
+
+@linux
+def test_doctor_says_that_workers_are_forked_outside_of_bubblewrap_if_that_fails() -> None:
+    workers, (trouble,) = report.how_workers_start(("/bin/false",))
+    assert workers == "forked from one process that has imported JAX"
+    assert trouble.name == "workers_are_not_in_bubblewrap"
+    assert "does not start inside bubblewrap" in trouble.what
+
+
+# The zygote's own command, in a Python where something starts a thread before anything else.
+NO_ISOLATED_PYTHON = """
+import json, sys
+from jaxguide.grading import zygote
+from jaxguide.grading.isolation import report
+real = zygote.command
+def command(module):
+    program = real(module)
+    place = program.index("-c") + 1
+    program[place] = "import sys; sys.path.insert(0, {places[0]!r}); import sitecustomize; " + program[place]
+    return program
+zygote.command = command
+workers, troubles = report.how_workers_start(())
+print(json.dumps([workers, [[one.name, one.what, one.remedy] for one in troubles]]))
+"""
+
+
+def doctors(**variables: str) -> tuple[dict, dict]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables}
+    command = [sys.executable, "-m", "jaxguide", "doctor", "--json"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    found = json.loads(done.stdout)
+    return found["facts"], {trouble["name"]: trouble for trouble in found["troubles"]}
+
+
 def test_doctor_says_why_it_is_not_strong() -> None:
     from jaxguide.debug.diagnosis import Diagnosis
-    from jaxguide.grading.isolation import report
 
     (trouble,) = [report._why_not_strong(find_tier(PROCESS))]
     assert trouble.name == "isolation_is_process"

@@ -1,0 +1,38 @@
+"""Find the files to grade among what a person names."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from jaxguide.grading.submission import SUFFIXES
+from jaxguide.text import _
+
+_FOLDERS_PASSED_OVER = frozenset({"__pycache__", "node_modules"})
+
+
+def find_submissions(paths: Iterable[Path]) -> list[Path]:
+    """Return the notebooks and Python files among `paths` and below the folders among them, each once.
+
+    Raises:
+        FileNotFoundError: one of the paths is not there.
+    """
+    found: dict[Path, None] = {}
+    for path in paths:
+        if path.is_dir():
+            below = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+            found.update((p, None) for p in below if not _is_passed_over(p.relative_to(path)))
+        elif path.exists():
+            found[path] = None
+        else:
+            raise FileNotFoundError(_("There is no file or folder `{path}`.").format(path=path))
+    return list(found)
+
+
+def holds_python(folder: Path) -> bool:
+    """Return whether a folder holds what every worker needs, as when results are written to the top of a clone."""
+    places = (sys.prefix, sys.base_prefix, Path(__file__).parent)
+    return any(Path(place).is_relative_to(folder.absolute()) for place in places)
+
+
+def _is_passed_over(path: Path) -> bool:
+    return any(part.startswith(".") or part in _FOLDERS_PASSED_OVER for part in path.parts)
