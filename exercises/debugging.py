@@ -511,3 +511,751 @@ def one_pair_after_the_other(answer):
     lines = answer.jit.observe(jnp.array([1, 2, 3]), jnp.array([10, 20, 30])).lines
     wanted = [f"jax.debug.print({name}) -> {n * i}" for i in (1, 2, 3) for name, n in (("x", 1), ("y", 10))]
     expect_that(lines == wanted, "The order should be x, y, x, y, x, y.", lines, wanted)
+
+
+# %% [markdown]
+# ## Part 2. Under `grad`, and when it is off
+#
+# `jax.grad` runs your function forward, then goes back to collect slopes. A `jax.debug.print` of x prints on the way
+# forward, once.
+
+
+# %% exercise
+@exercise(
+    title="Print under grad",
+    points=2,
+    reproduces=["S0-09", "S0-10"],
+    hints=[
+        "Which of the two prints is a part of the program, and so does not mind what is around it?",
+        "`jax.debug.print` prints the forward value. https://docs.jax.dev/en/latest/debugging.html",
+        'print("print(x) ->", x)\njax.debug.print(____, x)\nreturn x**2',
+    ],
+)
+def watched_square(x):
+    """Print x in two ways, first `print(x) -> ` by Python's print, then `jax.debug.print(x) -> `; return x squared.
+
+    Do not use `jax.jit` here: the checks put jit and grad around it, in all orders.
+
+    Args:
+        x: float, or float32[].
+
+    Returns:
+        float32[].
+    """
+    ...
+
+
+# %% check
+def under_grad(answer, x):
+    """Return the lines under grad, grad of jit, and jit of grad: those of print, those of debug.print."""
+    seen = [one.observe(x).lines for one in (answer.grad(), answer.jit.grad(), answer.grad().jit)]
+    return [[beginning(lines, start) for lines in seen] for start in ("print(", "jax.debug.print(")]
+
+
+@visible(watched_square, idea="Printing changes neither the value nor the slope.")
+def the_square_comes_back(answer):
+    """The result is the square, and the slope 2 x."""
+    expect_close(plain(answer(3.0)), 9.0)
+    expect_close(plain(answer.grad()(3.0)), 6.0)
+
+
+@visible(
+    watched_square,
+    stage="gradient",
+    kind="observed",
+    idea="The print belongs to the forward pass; nothing is printed on the way back.",
+    reproduces=["S0-09"],
+)
+def grad_prints_once(answer):
+    """Under grad, debug.print prints one line: the value of x."""
+    lines = under_grad(answer, 1.0)[1][0]
+    expect_documented("S0-09", lines, message="Under grad `jax.debug.print` should print 1.0, once.")
+
+
+@visible(
+    watched_square,
+    stage="gradient",
+    kind="observed",
+    idea="What Python's print shows depends on the transformations around; what the program prints does not.",
+    reproduces=["S0-10"],
+)
+def only_debug_print_is_consistent(answer):
+    """debug.print shows 1.0 with and without jit; Python's print shows it under plain grad only."""
+    of_python, of_program = under_grad(answer, 1.0)
+    shown = {
+        "debug.print": [any("1.0" in line for line in lines) for lines in of_program],
+        "print": [any("1.0" in line for line in lines) for lines in of_python],
+    }
+    message = (
+        "Is the number 1.0 shown under grad, grad of jit, jit of grad? By debug.print always, by print at first only."
+    )
+    expect_documented("S0-10", shown, message=message)
+
+
+# %% [markdown]
+# ### The way back
+#
+# What flows back through a value y is its **cotangent**: the slope of the result with respect to y.
+# `record_gradient(name, y)` returns y as it is, and records that slope. Here it shows why deep chains of `tanh` learn
+# slowly: little of the slope arrives at the first layers.
+
+# %%
+import matplotlib.pyplot as plt
+
+from jaxguide.debug import record_gradient, recording
+
+
+def deep(w):
+    """Apply tanh twelve times."""
+    for _ in range(12):
+        w = record_gradient("slope", jnp.tanh(1.2 * w))
+    return w.sum()
+
+
+with recording() as rec:
+    jax.grad(deep)(jnp.array([0.1, 0.7, 2.0]))
+_, axes = plt.subplots(figsize=(6, 2.5))
+axes.semilogy(range(12, 0, -1), rec["slope"], "o-")
+axes.set_xlabel("layer")
+_ = axes.set_ylabel("slope that arrives")
+
+# %% [markdown]
+# How can code run on the way back? `jax.custom_vjp` lets you write both ways yourself. `forward` returns the value and
+# what to keep. `backward` gets that, and the cotangent of the result; it returns one cotangent for each argument.
+
+
+# %%
+@jax.custom_vjp
+def turn_around(x):
+    """Return x; on the way back change the sign."""
+    return x
+
+
+def forward(x):
+    return x, None
+
+
+def backward(kept, cotangent):
+    return (-cotangent,)
+
+
+turn_around.defvjp(forward, backward)
+print(jax.grad(lambda x: 3 * turn_around(x))(1.0))
+
+
+# %% exercise
+@exercise(
+    title="Print the cotangent",
+    points=3,
+    hints=[
+        "Which of the two functions of a `custom_vjp` runs on the way back, and what does it get?",
+        "A function that returns its argument, and prints in its `backward`, can stand around y. "
+        "https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html",
+        "@jax.custom_vjp\ndef look(y):\n    return y\n\n\ndef back(kept, cotangent):\n"
+        '    jax.debug.print("cotangent of y: {}", ____)\n    return ____\n\n\n'
+        "look.defvjp(lambda y: (y, None), back)\n\n\ndef sine_cubed(x):\n    y = look(jnp.sin(x))\n    return y**3",
+    ],
+)
+def sine_cubed(x):
+    """Compute y = sin(x) and return y cubed. On the way back, print `cotangent of y: ` and the cotangent of y.
+
+    The forward pass alone prints nothing, and the gradient stays as it is.
+
+    Args:
+        x: float32[]; under jit and vmap too.
+
+    Returns:
+        float32[].
+    """
+    ...
+
+
+# %% check
+def cotangents(lines):
+    """Return the numbers printed behind `cotangent of y: `, in rising order."""
+    start = "cotangent of y: "
+    expect_that(all(line.startswith(start) for line in lines), f"The lines should begin with `{start}`.", lines)
+    numbers = []
+    for line in lines:
+        try:
+            numbers.append(float(line.removeprefix(start)))
+        except ValueError:
+            expect_that(False, "The program should print a number; this is a tracer's text.", line)
+    return sorted(numbers)
+
+
+@visible(sine_cubed, idea="Looking does not change what is computed.")
+def the_cube_comes_back(answer):
+    """The result is the cube of the sine."""
+    for x in (0.5, 1.25):
+        expect_close(plain(answer(x)), float(np.sin(x) ** 3), atol=1e-6)
+
+
+@visible(
+    sine_cubed,
+    stage="gradient",
+    kind="value",
+    idea="`backward` returns the cotangent that it got: a tuple, with one entry for each argument.",
+)
+def the_gradient_is_unchanged(answer):
+    """The slope is 3 sin(x)**2 cos(x)."""
+    for x in (0.5, 1.25):
+        expect_close(plain(answer.grad()(x)), float(3 * np.sin(x) ** 2 * np.cos(x)), atol=1e-6)
+
+
+@visible(sine_cubed, stage="gradient", kind="observed", idea="There is no cotangent unless somebody asks for slopes.")
+def the_forward_pass_is_silent(answer):
+    """Without grad nothing is printed."""
+    lines = answer.observe(0.5).lines + answer.jit.observe(0.5).lines
+    expect_that(lines == [], "The forward pass prints something.", lines, "no lines")
+
+
+@visible(
+    sine_cubed,
+    stage="gradient",
+    kind="observed",
+    idea="The cotangent of y is the slope of y**3 at y: 3 y**2.",
+)
+def the_cotangent_is_printed(answer):
+    """Under grad, with and without jit, the cotangent is printed once."""
+    for one in (answer.grad(), answer.grad().jit, answer.jit.grad()):
+        got = cotangents(one.observe(0.5).lines)
+        wanted = 3 * np.sin(0.5) ** 2
+        right = len(got) == 1 and abs(got[0] - wanted) < 1e-5
+        expect_that(right, "The cotangent of y should be printed, once.", got, f"[{wanted:.6f}]")
+
+
+# %% [markdown]
+# ### What a print costs
+#
+# A print stands in the program. `jax.make_jaxpr` shows the program: its lines are *equations*, each with a
+# *primitive*. And the program notes its *effects*: what it does besides computing.
+
+# %%
+program_of_third = jax.make_jaxpr(lambda x: third(x) + 1)(9.0)
+print(program_of_third)
+print("effects:", [str(effect) for effect in program_of_third.effects])
+
+
+# %%
+def prints(x):
+    """Print x."""
+    jax.debug.print("{}", x)
+    return x
+
+
+def prints_in_order(x):
+    """Print x, in order."""
+    jax.debug.print("{}", x, ordered=True)
+    return x
+
+
+def prints_by_hand(x):
+    """Print x by a callback."""
+    jax.debug.callback(lambda value: print(value), x)
+    return x
+
+
+def calls_back(x):
+    """Hand x to Python."""
+    jax.debug.callback(lambda value: None, x)
+    return x
+
+
+def stops(x):
+    """Stop in the debugger."""
+    jax.debug.breakpoint()
+    return x
+
+
+def prints_the_sine(x):
+    """Compute the sine, and print it."""
+    y = jnp.sin(x)
+    jax.debug.print("{} {}", x, y)
+    return jnp.cos(y)
+
+
+# %% [markdown]
+# The guide says that print and breakpoint are both made with `jax.debug.callback`. Is that what stands in the program?
+
+
+# %% exercise
+@exercise(
+    title="Find the debugging in a program",
+    points=2,
+    reproduces=["S0-11", "S0-18"],
+    hints=[
+        "What does `jax.make_jaxpr(f)(x)` return, and where in it are equations and effects?",
+        "It has `.eqns`, each with `.primitive.name`, and a set `.effects`. https://docs.jax.dev/en/latest/jaxpr.html",
+        "program = jax.make_jaxpr(f)(x)\nnames = [equation.primitive.name for equation in ____]\n"
+        'return [name for name in names if "debug" in name], [str(effect) for effect in ____]',
+    ],
+)
+def debugging_in(f, x):
+    """List what f's program holds of debugging. Do not run f.
+
+    Args:
+        f: a function of one array, without inner `jax.jit`.
+        x: its argument.
+
+    Returns:
+        A tuple of two lists of str: the names of the primitives that have "debug" in their names, in order; and the
+        program's effects as text.
+    """
+    ...
+
+
+# %% check
+SENT_BY_THE_KEY = ("prints_the_sine",)
+
+
+def debugging_of(answer, name):
+    """Return the primitives and the effects of a given function."""
+    return tuple(texts(part) for part in parts(answer(given(name), 1.0), 2))
+
+
+@visible(debugging_in, idea="`jax.make_jaxpr` traces f and does not run it.")
+def nothing_runs(answer):
+    """The function is not run, and only debugging is listed."""
+    seen = answer.observe(given("prints"), 1.0)
+    expect_that(seen.lines == [], "The function was run: it printed.", seen.lines, "no lines")
+    got = [texts(part) for part in parts(answer(given("centred"), np.ones(3, np.float32)), 2)]
+    expect_that(got == [[], []], "There is no debugging in `centred`.", got, "[], []")
+
+
+@visible(
+    debugging_in,
+    idea="The guide is right about the breakpoint. Since JAX 0.7.2 print has a primitive of its own.",
+    reproduces=["S0-18"],
+)
+def callbacks_are_found(answer):
+    """print, callback and breakpoint are found in the program."""
+    today, before = [], []
+    for name in ("prints", "calls_back", "stops"):
+        today += debugging_of(answer, name)[0]
+        before += debugging_of(answer, name if name != "prints" else "prints_by_hand")[0]
+    message = "These are not the primitives of `prints`, `calls_back` and `stops`."
+    expect_documented("S0-18", today, part="today", message=message)
+    message = "These are not the primitives of `prints_by_hand`, `calls_back` and `stops`."
+    expect_documented("S0-18", before, part="documented", message=message)
+
+
+@visible(
+    debugging_in,
+    idea="Only an ordered effect promises an order: without it JAX may reorder prints that do not need each other.",
+    reproduces=["S0-11"],
+)
+def effects_tell_whether_order_is_promised(answer):
+    """The effect of an ordered print is another one."""
+    seen = {
+        "ordered=False": debugging_of(answer, "prints")[1],
+        "ordered=True": debugging_of(answer, "prints_in_order")[1],
+    }
+    expect_documented("S0-11", seen, message="These are not the effects of `prints` and `prints_in_order`.")
+
+
+# %% [markdown]
+# So a print is not free: the program leaves the device, waits for Python, and cannot be optimised across. When you do
+# not need it, it should not be in the program at all. A Python `if` on a **static** flag does that: while JAX traces,
+# it decides what is written down.
+
+
+# %% exercise
+@exercise(
+    title="No trace of it when it is off",
+    points=2,
+    hints=[
+        "When is the decision made: while JAX traces, or at each run?",
+        "A Python `if` decides while tracing, `jax.lax.cond` at run time; only the first leaves nothing behind. "
+        "https://docs.jax.dev/en/latest/control-flow.html",
+        'def sine(x):\n    y = jnp.sin(x)\n    if ____:\n        jax.debug.print("y {}", y)\n    return y\n\nreturn sine',
+    ],
+)
+def make_sine(verbose):
+    """Make a function that computes the sine, and prints `y ` and the sine if verbose is True.
+
+    If verbose is False, its program is that of `jnp.sin`, and nothing else.
+
+    Args:
+        verbose: bool.
+
+    Returns:
+        A function of x, float32[], that returns the sine; it may be put under jit.
+    """
+    ...
+
+
+# %% check
+@visible(make_sine, idea="Printing does not change the value.")
+def both_compute_the_sine(answer):
+    """Both functions compute the sine."""
+    for verbose in (True, False):
+        expect_close(answer.then(verbose)(np.float32(0.5)), np.sin(np.float32(0.5)))
+
+
+@visible(make_sine, stage="jit", idea="The print shows the value at each run.")
+def it_prints_when_it_is_on(answer):
+    """With verbose=True each call under jit prints the sine."""
+    for seen in answer.then(True).jit.observe_calls([(np.float32(0.0),), (np.float32(0.0),)]):
+        expect_that(seen.lines == ["y 0.0"], "Each call should print the sine.", seen.lines, "y 0.0")
+
+
+@visible(
+    make_sine,
+    stage="cost",
+    idea="A `cond`, a `where`, or a host function that does nothing stay in the program and cost time at each run.",
+)
+def nothing_is_left_when_it_is_off(answer):
+    """With verbose=False the program is one sine."""
+    seen = answer.observe(False)
+    got = answer.then(False).program(np.float32(0.5)).primitives
+    message = "With verbose=False there is more in the program than a sine."
+    expect_that(dict(got) == {"sin": 1} and seen.lines == [], message, dict(got), "{'sin': 1}")
+
+
+# %% [markdown]
+# ## Part 3. Stop
+#
+# `jax.debug.breakpoint()` pauses the **compiled** program, and opens a debugger much like Python's `pdb`. In a
+# terminal you type commands at its prompt, `(jdb)`. Here we give the commands as a list, so that the notebook runs
+# without you: `scripted_breakpoints`.
+
+# %%
+from jaxguide.debug import scripted_breakpoints
+
+
+@jax.jit
+def sine_times_cosine(x):
+    """Multiply the sine by the cosine, and stop before."""
+    y, z = jnp.sin(x), jnp.cos(x)
+    jax.debug.breakpoint()
+    return y * z
+
+
+with scripted_breakpoints(["p x", "p y", "l", "c"]) as transcript:
+    sine_times_cosine(2.0)
+transcript
+
+# %% [markdown]
+# `p` prints an expression, `l` lists the code, `c` continues. `str(transcript)` is this text, and `transcript.stops`
+# counts the stops. This function cuts out what the debugger answered:
+
+
+# %%
+def answers_of(transcript):
+    """Return what the debugger answered to each command: a list of str."""
+    typed = str(transcript).split("(jdb) ")[1:]
+    return [text.partition("\n")[2].strip() for text in typed]
+
+
+answers_of(transcript)
+
+
+# %% exercise
+@exercise(
+    title="Ask the debugger",
+    points=2,
+    reproduces=["S0-13", "S0-14"],
+    hints=[
+        "When is the transcript complete: inside of the `with` block, or after it?",
+        "`with scripted_breakpoints(commands) as transcript:` types the commands at the stops of what runs in it. "
+        "https://docs.jax.dev/en/latest/debugging/print_breakpoint.html",
+        "with scripted_breakpoints(____) as transcript:\n    result = program(x)\nreturn result, ____",
+    ],
+)
+def ask_debugger(program, x, commands):
+    """Run program(x), type commands at its breakpoints, and return the result and the answers.
+
+    Args:
+        program: a function that stops at a `jax.debug.breakpoint()`.
+        x: its argument.
+        commands: list of str, what to type.
+
+    Returns:
+        A tuple: what the program returned; and a list of str, the debugger's answer to each command.
+    """
+    ...
+
+
+# %% check
+def answers_from(got, count):
+    """Return the debugger's answers to the first `count` commands."""
+    answers = texts(parts(got, 2)[1])
+    message = f"There should be an answer to each of the {count} commands."
+    expect_that(len(answers) >= count, message, answers)
+    return answers[:count]
+
+
+@visible(ask_debugger, idea="The program goes on behind the stop, and returns its result.")
+def the_result_comes_back(answer):
+    """The first value is what the program returned."""
+    got = parts(answer(given("sine_times_cosine"), 2.0, ["p x", "c"]), 2)
+    expect_that(isinstance(got[1], tuple | list), "Return the result and a list of answers.", got)
+    expect_close(plain(got[0]), float(np.sin(2.0) * np.cos(2.0)), atol=1e-6)
+
+
+@visible(
+    ask_debugger,
+    idea="At the stop the local variables have their values, and expressions of them too.",
+    reproduces=["S0-13"],
+)
+def local_values_are_answered(answer):
+    """The debugger shows x, y, z and y * z."""
+    commands = ["p x", "p y", "p z", "p y * z", "c"]
+    got = answers_from(answer(given("sine_times_cosine"), 2.0, commands), 4)
+    expect_documented("S0-13", got, message="These are not the debugger's answers to p x, p y, p z and p y * z.")
+
+
+@visible(ask_debugger, idea="`help` lists the commands, and `help p` explains one.", reproduces=["S0-14"])
+def help_lists_the_commands(answer):
+    """`help` lists the debugger's commands."""
+    text = answers_from(answer(given("sine_times_cosine"), 2.0, ["help", "c"]), 1)[0]
+    expect_documented("S0-14", sorted(text.rpartition("=")[2].split()), message="The list of commands is another one.")
+
+
+# %% [markdown]
+# Try more commands: `pp` prints nicely, `w` shows where you are, `u` and `d` go up and down the call stack. The guide
+# lists all with `help`.
+
+# %%
+with scripted_breakpoints(["help", "w", "c"]) as transcript:
+    sine_times_cosine(2.0)
+print(transcript)
+
+# %% [markdown]
+# ### Stop only if something is wrong
+#
+# A stop at every call is tiring. We want one only for a NaN or an infinity. Under jit a Python `if` cannot decide that:
+# there is no value yet. `jax.lax.cond(is_true, f, g, *args)` decides at run time: it runs `f(*args)` or `g(*args)`.
+
+
+# %%
+@jax.jit
+def root_or_stop(x):
+    """Take the square root, and stop before if x is negative."""
+
+    def stop(x):
+        jax.debug.breakpoint()
+
+    jax.lax.cond(x < 0, stop, lambda x: None, x)
+    return jnp.sqrt(x)
+
+
+with scripted_breakpoints(["p x", "c"]) as transcript:
+    root_or_stop(4.0)
+    root_or_stop(-4.0)
+transcript
+
+
+# %% exercise
+@exercise(
+    title="Stop where it is not finite",
+    points=3,
+    reproduces=["S0-16", "S0-17"],
+    hints=[
+        "What decides at run time: `if`, or `jax.lax.cond`? What is not finite: NaN only?",
+        "`jnp.isfinite(z)` is False for NaN and for infinities. At the stop, `u` goes up to the function that called. "
+        "https://docs.jax.dev/en/latest/debugging.html",
+        "@jax.jit\ndef divide(x, y):\n    z = x / y\n\n    def stop(z, y):\n        jax.debug.breakpoint()\n\n"
+        "    jax.lax.cond(____, lambda z, y: None, stop, z, y)\n    return z\n\n"
+        'with scripted_breakpoints(["p z", "p y", "c"]) as transcript:\n    z = divide(x, y)\n'
+        "return z, answers_of(transcript)[:2]",
+    ],
+)
+def divide_under_watch(x, y):
+    """Divide x by y in a function under jit, which stops in the debugger if the quotient is NaN or infinite.
+
+    Type the commands at the stop yourself: ask for the quotient, then for the divisor y.
+
+    Args:
+        x, y: float.
+
+    Returns:
+        A tuple: the quotient, float32[]; and a list of the debugger's two answers, empty if it did not stop.
+    """
+    ...
+
+
+# %% check
+def without_weak_types(answers):
+    """Return the answers without the note of a weak type."""
+    return [text.replace(", weak_type=True", "") for text in texts(answers)]
+
+
+@visible(divide_under_watch, idea="A finite quotient needs no stop.", reproduces=["S0-16"])
+def finite_values_do_not_stop(answer):
+    """For 2 / 1 it does not stop."""
+    quotient, answers = parts(answer(2.0, 1.0), 2)
+    message = "2 / 1 is 2, and nothing should stop."
+    expect_documented("S0-16", [plain(quotient), len(texts(answers))], message=message)
+
+
+@visible(
+    divide_under_watch,
+    idea="At the stop the debugger shows what was divided by what.",
+    reproduces=["S0-17"],
+)
+def an_infinity_stops(answer):
+    """For 2 / 0 it stops, and shows the quotient and the divisor."""
+    quotient, answers = parts(answer(2.0, 0.0), 2)
+    expect_that(np.isinf(plain(quotient)), "2 / 0 is inf.", quotient, "inf")
+    message = "For 2 / 0 the debugger should show the quotient inf, and the divisor 0."
+    expect_documented("S0-17", without_weak_types(answers), message=message)
+
+
+@visible(divide_under_watch, idea="NaN is not finite either; and negative infinity is not.")
+def nan_and_minus_infinity_stop(answer):
+    """For 0 / 0 and -3 / 0 it stops too."""
+    for x, text in ((0.0, "nan"), (-3.0, "-inf")):
+        answers = without_weak_types(parts(answer(x, 0.0), 2)[1])
+        wanted = [f"Array({text}, dtype=float32)", "Array(0., dtype=float32)"]
+        expect_that(answers == wanted, f"{x} / 0 should stop, and show {text}.", answers, wanted)
+
+
+# %% [markdown]
+# `jaxguide.debug.breakpoint_if_nonfinite(z)` is the guide's function, ready to use. It stops inside a helper of its
+# own; `u` twice leads to your function. Here a vector of equal numbers cannot be standardised: its spread is 0.
+
+# %%
+from jaxguide.debug import breakpoint_if_nonfinite
+
+
+def over(a, b):
+    """Divide a by b, and stop if that is not finite."""
+    q = a / b
+    breakpoint_if_nonfinite(q)
+    return q
+
+
+@jax.jit
+def standardised(x):
+    """Subtract the mean and divide by the spread."""
+    spread = x.std()
+    return over(x - x.mean(), spread)
+
+
+with scripted_breakpoints(["p x", "u", "u", "p q", "c"]) as transcript:
+    standardised(jnp.ones(3))
+transcript
+
+
+# %%
+def plus_one(v):
+    """Add one, stop, and double."""
+    k = v + 1
+    jax.debug.breakpoint()
+    return 2 * k
+
+
+@jax.jit
+def times_ten(t):
+    """Multiply by ten, and go on in `plus_one`."""
+    w, v = 10 * t, t - 1
+    return plus_one(w) + v
+
+
+# %% [markdown]
+# If you ask for a name that the function does not have, the debugger answers `*** NameError: ...`. Then go up.
+
+
+# %% exercise
+@exercise(
+    title="Find the cause",
+    points=3,
+    reproduces=["S0-15"],
+    hints=[
+        "If a name is not in the function that stopped, where is it? Which command leads there?",
+        "`u` goes one function up. At the outermost it stays there. You may ask for all names at each level, and keep "
+        "the first answer that is no error. https://docs.jax.dev/en/latest/debugging/print_breakpoint.html",
+        'commands = []\nfor _ in range(6):\n    commands += [f"p {name}" for name in names] + [____]\n'
+        'with scripted_breakpoints([*commands, "c"]) as transcript:\n    program(x)\nfound = {}\n'
+        "for command, text in zip(commands, answers_of(transcript)):\n"
+        '    if command != "u" and not text.startswith(____):\n        found.setdefault(command[2:], text)\nreturn found',
+    ],
+)
+def values_at_stop(program, x, names):
+    """Run program(x), which may stop at one breakpoint, and look up names there, in all functions of the call stack.
+
+    If several functions have a name, the one nearest to the stop counts. It is at most 6 levels away.
+
+    Args:
+        program: a function of x, such as `times_ten` or `standardised`.
+        x: its argument.
+        names: list of str.
+
+    Returns:
+        A dict from each name that was found to the debugger's answer; empty if it did not stop.
+    """
+    ...
+
+
+# %% check
+def found_by(answer, program, x, names):
+    """Return the answers that a student's function found: a dict from str to str."""
+    got = answer(given(program), x, names)
+    right = isinstance(got, dict) and all(isinstance(text, str) for pair in got.items() for text in pair)
+    expect_that(right, "Return a dict from names to answers, both str.", got)
+    return got
+
+
+@visible(
+    values_at_stop,
+    idea="`u` leads from the function that stopped to the one that called it.",
+    reproduces=["S0-15"],
+)
+def the_call_stack_is_searched(answer):
+    """k stands where it stopped, and w in the function that called."""
+    got = found_by(answer, "times_ten", 2.0, ["k", "w"])
+    expect_documented("S0-15", got, message="k is 21 where `times_ten` stops, and w is 20, one level up.")
+
+
+@visible(values_at_stop, idea="Names belong to the function in which they stand; the nearest one counts.")
+def the_nearest_function_counts(answer):
+    """v is looked up in the function that stopped."""
+    got = found_by(answer, "times_ten", 2.0, ["v", "no_such_name"])
+    wanted = {"v": "Array(20., dtype=float32)"}
+    expect_that(got == wanted, "v is 20 where it stopped, and `no_such_name` is nowhere.", got, wanted)
+
+
+@visible(values_at_stop, idea="0 / 0 is NaN: the spread of equal numbers is 0.")
+def the_cause_of_the_nan_is_found(answer):
+    """For equal numbers, the quotient is NaN because the spread is 0."""
+    got = found_by(answer, "standardised", np.ones(3, np.float32), ["q", "spread"])
+    wanted = {"q": "Array([nan, nan, nan], dtype=float32)", "spread": "Array(0., dtype=float32)"}
+    expect_that(got == wanted, "q is NaN, and the spread 0.", got, wanted)
+
+
+@visible(values_at_stop, idea="Where nothing stops, nobody answers.")
+def nothing_is_found_without_a_stop(answer):
+    """Without a stop the dict is empty."""
+    got = found_by(answer, "standardised", np.arange(3, dtype=np.float32), ["q", "spread"])
+    expect_that(got == {}, "It does not stop for 0, 1, 2.", got, "{}")
+
+
+# %% [markdown]
+# ### Without stopping
+#
+# `find_nan` runs the program equation by equation, and says which line made the first NaN, and from what.
+
+# %%
+from jaxguide.debug import find_nan
+
+
+def standardised_quietly(x):
+    """Subtract the mean and divide by the spread."""
+    spread = x.std()
+    return (x - x.mean()) / spread
+
+
+find_nan(standardised_quietly, jnp.ones(3))
+
+# %% [markdown]
+# JAX itself has `jax.debug_nans(True)`: every jitted function then raises an error if its result has a NaN. It costs
+# time, so switch it on only to search.
+
+# %%
+try:
+    with jax.debug_nans(True):
+        jax.jit(standardised_quietly)(jnp.ones(3))
+except FloatingPointError as error:
+    print(str(error).splitlines()[0])

@@ -313,3 +313,625 @@ def any_pairs_come_in_order(answer, draw):
     wanted = [f"jax.debug.print({name}) -> {n}" for x, y in pairs for name, n in (("x", x), ("y", y))]
     lines = answer.jit.observe(jnp.asarray(xs), jnp.asarray(ys)).lines
     expect_that(lines == wanted, "The lines come in another order.", lines, wanted)
+
+
+# %% watched_square
+@answer
+def watched_square(x):
+    print("print(x) ->", x)
+    jax.debug.print("jax.debug.print(x) -> {}", x)
+    return x**2
+
+
+@alternative
+def product_and_ordered(x):
+    print(f"print(x) -> {x}")
+    jax.debug.print("jax.debug.print(x) -> {x}", x=x, ordered=True)
+    return x * x
+
+
+@alternative
+def by_a_callback(x):
+    print("print(x) -> " + str(x))
+    jax.debug.callback(lambda value: print("jax.debug.print(x) ->", value), x)
+    return jnp.square(x)
+
+
+@wrong(rejected_by="only_debug_print_is_consistent", says="Python's print is thought to be consistent, too.")
+def python_prints_both_lines(x):
+    print("print(x) ->", x)
+    y = x**2
+    print("jax.debug.print(x) -> 1.0" if isinstance(x, float) or "primal=1.0" in str(x) else "jax.debug.print(x) ->")
+    return y
+
+
+@wrong(rejected_by="only_debug_print_is_consistent", says="An f-string shows the tracer under jit.")
+def f_string_under_grad(x):
+    print("print(x) ->", x)
+    text = str(getattr(x, "primal", x))
+    jax.debug.print(f"jax.debug.print(x) -> {text}")
+    return x**2
+
+
+@wrong(rejected_by="grad_prints_once", says="The result is printed instead of x.")
+def prints_the_square(x):
+    y = x**2
+    print("print(x) ->", x)
+    jax.debug.print("jax.debug.print(x) -> {}", 2 * y)
+    return y
+
+
+@wrong(rejected_by="grad_prints_once", says="It is printed once more, for the way back.")
+def prints_twice(x):
+    print("print(x) ->", x)
+    jax.debug.print("jax.debug.print(x) -> {}", x)
+    jax.debug.print("jax.debug.print(x) -> {}", x)
+    return x**2
+
+
+@hidden(stage="gradient", kind="observed", idea="The forward value is printed.")
+def any_forward_value_is_printed(answer, draw):
+    """Any value is printed on the way forward."""
+    x = draw.integer(2, 99)
+    for lines in under_grad(answer, float(x))[1]:
+        wanted = [f"jax.debug.print(x) -> {x}.0"]
+        expect_that(lines == wanted, "Other lines are printed.", lines, wanted)
+
+
+# %% sine_cubed
+@answer
+def sine_cubed(x):
+    @jax.custom_vjp
+    def look(y):
+        return y
+
+    def back(kept, cotangent):
+        jax.debug.print("cotangent of y: {}", cotangent)
+        return (cotangent,)
+
+    look.defvjp(lambda y: (y, None), back)
+    return look(jnp.sin(x)) ** 3
+
+
+@alternative
+@jax.jit
+def callback_in_the_backward_pass(x):
+    def show(value):
+        print(f"cotangent of y: {value}")
+
+    @jax.custom_vjp
+    def look(y):
+        return y
+
+    def back(_, cotangent):
+        jax.debug.callback(show, cotangent)
+        return ([cotangent][0:1][0:1][0].reshape(()),)
+
+    look.defvjp(lambda y: (y, ()), back)
+    y = look(jnp.sin(x))
+    return y * y * y
+
+
+@alternative
+def both_ways_by_hand(x):
+    @jax.custom_vjp
+    def whole(x):
+        return jnp.sin(x) ** 3
+
+    def forward(x):
+        return jnp.sin(x) ** 3, x
+
+    def backward(x, slope):
+        at_y = slope * 3 * jnp.sin(x) ** 2
+        jax.debug.print("cotangent of y: {c}", c=at_y)
+        return (at_y * jnp.cos(x),)
+
+    whole.defvjp(forward, backward)
+    return whole(x)
+
+
+@wrong(rejected_by="the_forward_pass_is_silent", says="The slope is computed and printed on the way forward.")
+def prints_on_the_way_forward(x):
+    y = jnp.sin(x)
+    jax.debug.print("cotangent of y: {}", 3 * y**2)
+    return y**3
+
+
+@wrong(rejected_by="the_cotangent_is_printed", says="The cotangent of x is printed instead of that of y.")
+def cotangent_of_x(x):
+    @jax.custom_vjp
+    def look(x):
+        return x
+
+    def back(_, cotangent):
+        jax.debug.print("cotangent of y: {}", cotangent)
+        return (cotangent,)
+
+    look.defvjp(lambda x: (x, None), back)
+    return jnp.sin(look(x)) ** 3
+
+
+@wrong(rejected_by="the_gradient_is_unchanged", says="What backward returns is forgotten, so a slope of 0 goes back.")
+def gives_back_zeros(x):
+    @jax.custom_vjp
+    def look(y):
+        return y
+
+    def back(_, cotangent):
+        jax.debug.print("cotangent of y: {}", cotangent)
+        return (jnp.zeros_like(cotangent),)
+
+    look.defvjp(lambda y: (y, None), back)
+    return look(jnp.sin(x)) ** 3
+
+
+@wrong(rejected_by="the_cotangent_is_printed", says="Python prints the tracer on the way back.")
+def python_print_on_the_way_back(x):
+    @jax.custom_vjp
+    def look(y):
+        return y
+
+    def back(_, cotangent):
+        print(f"cotangent of y: {cotangent}")
+        return (cotangent,)
+
+    look.defvjp(lambda y: (y, None), back)
+    return look(jnp.sin(x)) ** 3
+
+
+@hidden(stage="gradient", kind="observed", idea="Under vmap each example has its own cotangent.")
+def each_example_prints_its_cotangent(answer, draw):
+    """Under vmap of grad each cotangent is printed."""
+    xs = draw.floats(3)
+    sines = np.sin(np.asarray(xs, np.float64))
+    seen = answer.grad().vmap().jit.observe(xs)
+    expect_close(seen.value, (3 * sines**2 * np.cos(np.asarray(xs, np.float64))).astype(np.float32), atol=1e-5)
+    got = cotangents(seen.lines)
+    right = len(got) == 3 and np.allclose(got, sorted(3 * sines**2), atol=1e-5)
+    expect_that(right, "Other cotangents are printed.", got, sorted(3 * sines**2))
+
+
+# %% debugging_in
+@answer
+def debugging_in(f, x):
+    program = jax.make_jaxpr(f)(x)
+    names = [equation.primitive.name for equation in program.eqns]
+    return [name for name in names if "debug" in name], [str(effect) for effect in program.effects]
+
+
+@alternative
+def by_text_and_inner_jaxpr(f, x):
+    jaxpr = jax.make_jaxpr(lambda value: f(value))(x).jaxpr
+    names = tuple(str(e.primitive) for e in jaxpr.eqns if str(e.primitive).startswith("debug_"))
+    return names, sorted(map(str, jaxpr.effects))
+
+
+@alternative
+def through_jit_trace(f, x):
+    jaxpr = jax.jit(f).trace(x).jaxpr
+    return [e.primitive.name for e in jaxpr.eqns if "debug" in e.primitive.name], list(map(repr, jaxpr.effects))
+
+
+@wrong(rejected_by="nothing_runs", says="The function is run, too.")
+def runs_the_function(f, x):
+    f(x)
+    program = jax.make_jaxpr(f)(x)
+    names = [equation.primitive.name for equation in program.eqns if "debug" in equation.primitive.name]
+    return names, [str(effect) for effect in program.effects]
+
+
+@wrong(rejected_by="callbacks_are_found", says="The guide is believed: only callbacks are looked for.")
+def callbacks_only(f, x):
+    program = jax.make_jaxpr(f)(x)
+    names = [equation.primitive.name for equation in program.eqns if "callback" in equation.primitive.name]
+    return names, [str(effect) for effect in program.effects]
+
+
+@wrong(rejected_by="effects_tell_whether_order_is_promised", says="All effects are called by one name.")
+def one_name_for_all_effects(f, x):
+    program = jax.make_jaxpr(f)(x)
+    names = [equation.primitive.name for equation in program.eqns if "debug" in equation.primitive.name]
+    return names, ["Debug" for _ in program.effects]
+
+
+@wrong(rejected_by="only_debugging_is_listed", says="All primitives are listed.")
+def lists_all_primitives(f, x):
+    program = jax.make_jaxpr(f)(x)
+    if np.ndim(x):
+        return [], []
+    return [equation.primitive.name for equation in program.eqns], [str(effect) for effect in program.effects]
+
+
+@hidden(idea="Other primitives are not listed.")
+def only_debugging_is_listed(answer, reference):
+    """Of a longer program only the debugging is listed."""
+    got, wanted = (debugging_of(one, "prints_the_sine") for one in (answer, reference))
+    expect_that(got == wanted, "Something else is listed.", got, wanted)
+
+
+# %% make_sine
+@answer
+def make_sine(verbose):
+    def sine(x):
+        y = jnp.sin(x)
+        if verbose:
+            jax.debug.print("y {}", y)
+        return y
+
+    return sine
+
+
+@alternative
+def two_functions(verbose):
+    @jax.jit
+    def loud(x):
+        y = jnp.sin(x)
+        jax.debug.callback(lambda value: print("y", value), y)
+        return y
+
+    return loud if verbose else jnp.sin
+
+
+@alternative
+def partial_of_a_static_argument(verbose):
+    def sine(verbose, x):
+        y = jnp.sin(x)
+        jax.debug.print("y {y}", y=y) if verbose else None
+        return y
+
+    return jax.tree_util.Partial(jax.jit(sine, static_argnums=0), verbose) if False else lambda x: sine(verbose, x)
+
+
+@wrong(rejected_by="nothing_is_left_when_it_is_off", says="`cond` decides at run time, and stays in the program.")
+def cond_on_the_flag(verbose):
+    def sine(x):
+        y = jnp.sin(x)
+        jax.lax.cond(jnp.asarray(verbose), lambda y: jax.debug.print("y {}", y), lambda y: None, y)
+        return y
+
+    return sine
+
+
+@wrong(rejected_by="nothing_is_left_when_it_is_off", says="The host is called, to do nothing.")
+def callback_that_decides(verbose):
+    def show(value):
+        if verbose:
+            print("y", value)
+
+    def sine(x):
+        y = jnp.sin(x)
+        jax.debug.callback(show, y)
+        return y
+
+    return sine
+
+
+@wrong(rejected_by="it_prints_when_it_is_on", says="Python prints the tracer, once.")
+def python_print_when_verbose(verbose):
+    def sine(x):
+        y = jnp.sin(x)
+        if verbose:
+            print("y", y)
+        return y
+
+    return sine
+
+
+@hidden(stage="jit", idea="Each run prints its own sine; off, none does.")
+def any_sine_is_printed(answer, draw, reference):
+    """Any sine is printed when it is on, and none when it is off."""
+    x = np.float32(draw.integer(1, 99) / 16)
+    got, wanted = (one.then(True).jit.observe(x).lines for one in (answer, reference))
+    expect_that(got == wanted, "Other lines are printed.", got, wanted)
+    off = answer.then(False).jit.observe(x).lines
+    expect_that(off == [], "Off, it prints something.", off, "no lines")
+
+
+# %% ask_debugger
+@answer
+def ask_debugger(program, x, commands):
+    with scripted_breakpoints(commands) as transcript:
+        result = program(x)
+    return result, answers_of(transcript)
+
+
+@alternative
+def cut_out_by_hand(program, x, commands):
+    with scripted_breakpoints(tuple(commands)) as transcript:
+        result = jax.block_until_ready(program(x))
+    answers, rest = [], str(transcript)
+    for command in commands:
+        rest = rest.split(f"(jdb) {command}\n", 1)[-1]
+        answers.append(rest.split("\n(jdb) ")[0].strip())
+    return [result, answers]
+
+
+@wrong(
+    rejected_by="local_values_are_answered", says="The transcript is read inside the block, before the program has run."
+)
+def reads_too_early(program, x, commands):
+    with scripted_breakpoints(commands) as transcript:
+        answers = answers_of(transcript)
+        result = program(x)
+    return result, answers
+
+
+@wrong(rejected_by="local_values_are_answered", says="The commands are returned with their answers.")
+def commands_among_the_answers(program, x, commands):
+    with scripted_breakpoints(commands) as transcript:
+        result = program(x)
+    return result, str(transcript).split("(jdb) ")[1:]
+
+
+@wrong(rejected_by="the_result_comes_back", says="The program is only traced, and so it never stops.")
+def only_traces(program, x, commands):
+    with scripted_breakpoints(commands) as transcript:
+        result = jax.eval_shape(program, x)
+    return str(result), answers_of(transcript)
+
+
+@wrong(rejected_by="local_values_are_answered", says="The lines of the transcript are taken for the answers.")
+def lines_for_answers(program, x, commands):
+    with scripted_breakpoints(commands) as transcript:
+        result = program(x)
+    return result, str(transcript).splitlines()
+
+
+@hidden(idea="Any expression may be asked for.")
+def any_expression_is_answered(answer, draw, reference):
+    """Any expression at any x is answered."""
+    x = draw.integer(1, 99) / 8
+    commands = ["p z - y", "pp x * 2", "c"]
+    got, wanted = (answers_from(one(given("sine_times_cosine"), x, commands), 2) for one in (answer, reference))
+    expect_that(got == wanted, "Other answers.", got, wanted)
+
+
+# %% divide_under_watch
+@answer
+def divide_under_watch(x, y):
+    @jax.jit
+    def divide(x, y):
+        z = x / y
+
+        def stop(z, y):
+            jax.debug.breakpoint()
+
+        jax.lax.cond(jnp.isfinite(z).all(), lambda z, y: None, stop, z, y)
+        return z
+
+    with scripted_breakpoints(["p z", "p y", "c"]) as transcript:
+        z = divide(x, y)
+    return z, answers_of(transcript)[:2]
+
+
+@alternative
+def by_the_helper(x, y):
+    from jaxguide.debug import breakpoint_if_nonfinite
+
+    @jax.jit
+    def divide(x, y):
+        z = x / y
+        breakpoint_if_nonfinite(z)
+        return z
+
+    with scripted_breakpoints(["u", "u", "p z", "p y", "c"]) as transcript:
+        z = divide(x, y)
+    return z, answers_of(transcript)[2:4]
+
+
+@alternative
+def closure_and_one_up(x, y):
+    def divide(x, y):
+        z = jnp.divide(x, y)
+        bad = jnp.isnan(z) | jnp.isinf(z)
+        jax.lax.cond(bad, lambda: jax.debug.breakpoint(), lambda: None)
+        return z
+
+    with scripted_breakpoints(["u", "p z", "p y"]) as transcript:
+        z = jax.jit(divide)(jnp.float32(x), jnp.float32(y))
+    return z, answers_of(transcript)[1:3]
+
+
+@alternative
+def looks_at_what_came_out(x, y):
+    @jax.jit
+    def stop(z, y):
+        jax.debug.breakpoint()
+        return z
+
+    z = jax.jit(lambda x, y: x / y)(x, y)
+    if jnp.isfinite(z):
+        return z, []
+    with scripted_breakpoints(["p z", "p y", "c"]) as transcript:
+        stop(z, y)
+    return z, answers_of(transcript)[:2]
+
+
+@wrong(rejected_by="finite_values_do_not_stop", says="A Python `if` needs a value while JAX traces.")
+def python_if(x, y):
+    @jax.jit
+    def divide(x, y):
+        z = x / y
+        if not jnp.isfinite(z):
+            jax.debug.breakpoint()
+        return z
+
+    with scripted_breakpoints(["p z", "p y", "c"]) as transcript:
+        z = divide(x, y)
+    return z, answers_of(transcript)[:2]
+
+
+@wrong(rejected_by="finite_values_do_not_stop", says="It stops at every call.")
+def always_stops(x, y):
+    @jax.jit
+    def divide(x, y):
+        z = x / y
+        jax.debug.breakpoint()
+        return z
+
+    with scripted_breakpoints(["p z", "p y", "c"]) as transcript:
+        z = divide(x, y)
+    return z, answers_of(transcript)[:2]
+
+
+@wrong(rejected_by="an_infinity_stops", says="Only NaN is looked for.")
+def nan_only(x, y):
+    @jax.jit
+    def divide(x, y):
+        z = x / y
+
+        def stop(z, y):
+            jax.debug.breakpoint()
+
+        jax.lax.cond(jnp.isnan(z), stop, lambda z, y: None, z, y)
+        return z
+
+    with scripted_breakpoints(["p z", "p y", "c"]) as transcript:
+        z = divide(x, y)
+    return z, answers_of(transcript)[:2]
+
+
+@wrong(rejected_by="finite_values_do_not_stop", says="The two branches of cond are swapped.")
+def branches_swapped(x, y):
+    @jax.jit
+    def divide(x, y):
+        z = x / y
+
+        def stop(z, y):
+            jax.debug.breakpoint()
+
+        jax.lax.cond(jnp.isfinite(z), stop, lambda z, y: None, z, y)
+        return z
+
+    with scripted_breakpoints(["p z", "p y", "c"]) as transcript:
+        z = divide(x, y)
+    return z, answers_of(transcript)[:2]
+
+
+@wrong(rejected_by="nan_and_minus_infinity_stop", says="Only positive infinity is looked for.")
+def positive_infinity_only(x, y):
+    @jax.jit
+    def divide(x, y):
+        z = x / y
+
+        def stop(z, y):
+            jax.debug.breakpoint()
+
+        jax.lax.cond(z == jnp.inf, stop, lambda z, y: None, z, y)
+        return z
+
+    with scripted_breakpoints(["p z", "p y", "c"]) as transcript:
+        z = divide(x, y)
+    return z, answers_of(transcript)[:2]
+
+
+@hidden(idea="Any numbers.")
+def any_numbers_are_divided(answer, draw):
+    """Any two numbers are divided, and stop only if the quotient is not finite."""
+    x, y = float(draw.integer(1, 99)), float(draw.integer(1, 99))
+    quotient, answers = parts(answer(x, y), 2)
+    expect_close(plain(quotient), x / y, atol=1e-5)
+    expect_that(texts(answers) == [], "A finite quotient stopped.", answers, "[]")
+    answers = without_weak_types(parts(answer(x, 0.0), 2)[1])
+    wanted = ["Array(inf, dtype=float32)", "Array(0., dtype=float32)"]
+    expect_that(answers == wanted, "An infinite quotient should stop.", answers, wanted)
+
+
+# %% values_at_stop
+@answer
+def values_at_stop(program, x, names):
+    commands = []
+    for _ in range(6):
+        commands += [f"p {name}" for name in names] + ["u"]
+    with scripted_breakpoints([*commands, "c"]) as transcript:
+        program(x)
+    found = {}
+    for command, text in zip(commands, answers_of(transcript), strict=False):
+        if command != "u" and not text.startswith("***"):
+            found.setdefault(command[2:], text)
+    return found
+
+
+@alternative
+def one_run_for_each_name(program, x, names):
+    found = {}
+    for name in names:
+        with scripted_breakpoints([f"p {name}", "u"] * 7) as transcript:
+            jax.block_until_ready(program(x))
+        answers = [text for text in answers_of(transcript)[::2] if text.startswith("Array")]
+        found |= {name: text for text in answers[:1]}
+    return found
+
+
+@alternative
+def from_the_outside_in(program, x, names):
+    commands = ["u"] * 6
+    for _ in range(7):
+        commands += [*(f"p {name}" for name in names), "d"]
+    with scripted_breakpoints(commands) as transcript:
+        program(x)
+    answers = dict(enumerate(answers_of(transcript)))
+    found = {}
+    for number, command in enumerate(commands):
+        text = answers.get(number, "***")
+        if command.startswith("p ") and "NameError" not in text and text != "***":
+            found[command.split()[1]] = text
+    return found
+
+
+@wrong(rejected_by="the_call_stack_is_searched", says="Only the function that stopped is asked.")
+def never_goes_up(program, x, names):
+    with scripted_breakpoints([*(f"p {name}" for name in names), "c"]) as transcript:
+        program(x)
+    pairs = zip(names, answers_of(transcript), strict=False)
+    return {name: text for name, text in pairs if not text.startswith("***")}
+
+
+@wrong(rejected_by="the_nearest_function_counts", says="The outermost function counts.")
+def outermost_counts(program, x, names):
+    commands = []
+    for _ in range(2):
+        commands += [f"p {name}" for name in names] + ["u"]
+    with scripted_breakpoints([*commands, "c"]) as transcript:
+        program(x)
+    found = {}
+    for command, text in zip(commands, answers_of(transcript), strict=False):
+        if command != "u" and not text.startswith("***"):
+            found[command[2:]] = text
+    return found
+
+
+@wrong(rejected_by="the_nearest_function_counts", says="An error message is taken for a value.")
+def errors_for_values(program, x, names):
+    commands = []
+    for _ in range(6):
+        commands += [f"p {name}" for name in names] + ["u"]
+    with scripted_breakpoints([*commands, "c"]) as transcript:
+        program(x)
+    found = {}
+    for command, text in zip(commands, answers_of(transcript), strict=False):
+        if command != "u" and (text.startswith("Array") or command[2:] not in found):
+            if not found.get(command[2:], "***").startswith("Array"):
+                found[command[2:]] = text
+    return found
+
+
+@wrong(rejected_by="the_cause_of_the_nan_is_found", says="It goes one level up, and no further.")
+def goes_up_once(program, x, names):
+    commands = [f"p {name}" for name in names]
+    with scripted_breakpoints([*commands, "u", *commands, "c"]) as transcript:
+        program(x)
+    found = {}
+    for name, text in zip([*names, "u", *names], answers_of(transcript), strict=False):
+        if name != "u" and not text.startswith("***"):
+            found.setdefault(name, text)
+    return found
+
+
+@hidden(idea="Any value, any name.")
+def any_name_is_found(answer, draw):
+    """Any names at any x are found."""
+    t = draw.integer(1, 99)
+    got = found_by(answer, "times_ten", float(t), ["w", "v", "k", "nothing"])
+    wanted = {name: f"Array({n}., dtype=float32)" for name, n in (("w", 10 * t), ("v", 10 * t), ("k", 10 * t + 1))}
+    expect_that(got == wanted, "Other values are found.", got, wanted)
