@@ -868,7 +868,8 @@ def effects_tell_whether_order_is_promised(answer):
         "When is the decision made: while JAX traces, or at each run?",
         "A Python `if` decides while tracing, `jax.lax.cond` at run time; only the first leaves nothing behind. "
         "https://docs.jax.dev/en/latest/control-flow.html",
-        'def sine(x):\n    y = jnp.sin(x)\n    if ____:\n        jax.debug.print("y {}", y)\n    return y\n\nreturn sine',
+        'def sine(x):\n    y = jnp.sin(x)\n    if ____:\n        jax.debug.print("y {}", y)\n    return y\n\n'
+        "return sine",
     ],
 )
 def make_sine(verbose):
@@ -934,7 +935,7 @@ def sine_times_cosine(x):
 
 with scripted_breakpoints(["p x", "p y", "l", "c"]) as transcript:
     sine_times_cosine(2.0)
-transcript
+print(transcript)
 
 # %% [markdown]
 # `p` prints an expression, `l` lists the code, `c` continues. `str(transcript)` is this text, and `transcript.stops`
@@ -1044,7 +1045,7 @@ def root_or_stop(x):
 with scripted_breakpoints(["p x", "c"]) as transcript:
     root_or_stop(4.0)
     root_or_stop(-4.0)
-transcript
+print(transcript)
 
 
 # %% exercise
@@ -1136,7 +1137,7 @@ def standardised(x):
 
 with scripted_breakpoints(["p x", "u", "u", "p q", "c"]) as transcript:
     standardised(jnp.ones(3))
-transcript
+print(transcript)
 
 
 # %%
@@ -1170,7 +1171,8 @@ def times_ten(t):
         'commands = []\nfor _ in range(6):\n    commands += [f"p {name}" for name in names] + [____]\n'
         'with scripted_breakpoints([*commands, "c"]) as transcript:\n    program(x)\nfound = {}\n'
         "for command, text in zip(commands, answers_of(transcript)):\n"
-        '    if command != "u" and not text.startswith(____):\n        found.setdefault(command[2:], text)\nreturn found',
+        '    if command != "u" and not text.startswith(____):\n        found.setdefault(command[2:], text)\n'
+        "return found",
     ],
 )
 def values_at_stop(program, x, names):
@@ -1259,3 +1261,494 @@ try:
         jax.jit(standardised_quietly)(jnp.ones(3))
 except FloatingPointError as error:
     print(str(error).splitlines()[0])
+# %% [markdown]
+# ## Part 4. Watch, collect, check
+#
+# `jax.debug.callback(function, *args)` hands values to any Python function when the program runs. In that function
+# everything is allowed: files, plots, `logging`, and `if`, because there the values are known.
+
+
+# %%
+class PrintingHandler(logging.Handler):
+    """Print each record of a logger."""
+
+    def emit(self, record):
+        print(self.format(record))
+
+
+def make_logger():
+    """Make a logger that writes as `logging.warning` does in a terminal."""
+    handler = PrintingHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s:%(name)s:%(message)s"))
+    logger = logging.Logger("root")
+    logger.addHandler(handler)
+    return logger
+
+
+log = make_logger()
+log.warning("Nothing has happened yet")
+
+
+# %%
+@jax.jit
+def fourth(x):
+    """Divide x by four, and say on the host whether it is large."""
+
+    def look(value):
+        print(value, "is large" if value > 100 else "is small")
+
+    jax.debug.callback(look, x)
+    return x / 4
+
+
+fourth(8.0)
+_ = fourth(800.0)
+
+
+# %% exercise
+@exercise(
+    title="Log on the host",
+    points=2,
+    reproduces=["S0-20", "S0-21", "S0-22"],
+    hints=[
+        "Where is the sign of x known: in the traced function, or in the Python function that the callback calls?",
+        "`jax.debug.callback(f, x)` calls f with the value, so an `if` in f works. "
+        "https://docs.jax.dev/en/latest/external-callbacks.html",
+        'def log_value(value):\n    if value < 0:\n        log.error(f"Logged value: {value}")\n'
+        "    else:\n        ____\n\n"
+        "jax.debug.callback(____, x)\nreturn x",
+    ],
+)
+def log_by_sign(x):
+    """Log `Logged value: ` and the value of x at each run, and return x.
+
+    A negative value is logged by `log.error`, any other by `log.warning`.
+
+    Args:
+        x: float32[]; under jit, vmap and grad too.
+
+    Returns:
+        x.
+    """
+    ...
+
+
+# %% check
+@visible(log_by_sign, idea="Logging does not change the value.")
+def the_value_comes_back(answer):
+    """The result is x."""
+    for x in (1.0, -2.5):
+        expect_that(plain(answer(x)) == x, "The result is not x.", answer(x), x)
+
+
+@visible(
+    log_by_sign,
+    stage="jit",
+    kind="observed",
+    idea="The callback is a part of the program, and gets the value of each run.",
+    reproduces=["S0-20"],
+)
+def jit_logs_each_value(answer):
+    """Under jit each call logs its value."""
+    first, second = answer.jit.observe_calls([(1.0,), (2.5,)])
+    expect_documented("S0-20", "\n".join(first.lines), message="Under jit the value 1.0 should be logged, once.")
+    wanted = ["WARNING:root:Logged value: 2.5"]
+    expect_that(second.lines == wanted, "The second call should log its own value.", second.lines, wanted)
+
+
+@visible(
+    log_by_sign,
+    stage="jit",
+    kind="observed",
+    idea="On the host `if` sees a value. Under vmap the callback runs once for each example.",
+    reproduces=["S0-21"],
+)
+def vmap_logs_each_example(answer):
+    """Under vmap each example is logged once, by its sign."""
+    seen = answer.jit.vmap().observe(jnp.arange(5.0))
+    expect_documented("S0-21", sorted(seen.lines), message="Under vmap each of the five values should be logged once.")
+    seen = answer.jit.vmap().observe(jnp.array([-1.0, 2.0]))
+    wanted = ["ERROR:root:Logged value: -1.0", "WARNING:root:Logged value: 2.0"]
+    message = "Of -1 and 2, one is an error and one a warning."
+    expect_that(sorted(seen.lines) == wanted, message, seen.lines, wanted)
+
+
+@visible(
+    log_by_sign,
+    stage="gradient",
+    kind="observed",
+    idea="A debug callback has no part in the derivative; it runs on the way forward.",
+    reproduces=["S0-22"],
+)
+def grad_logs_the_forward_value(answer):
+    """Under grad the value is logged once, and the slope is 1."""
+    seen = answer.grad().observe(1.0)
+    expect_close(plain(seen.value), 1.0)
+    expect_documented("S0-22", "\n".join(seen.lines), message="Under grad the value 1.0 should be logged, once.")
+
+
+# %% [markdown]
+# ### Collect values
+#
+# You want all values of a loop in a Python list, to plot them. A plain `seen.append(x)` would keep **tracers**: that is
+# called a *leak*. Here are programs that show you their values: each calls `look(value)` while JAX traces it.
+
+
+# %%
+def in_jit(look, x):
+    """Look at x under jit."""
+
+    def f(x):
+        look(x)
+        return x + 1
+
+    return jax.jit(f)(x)
+
+
+def in_vmap(look, x):
+    """Look at x, x - 1 and x - 2, under vmap."""
+
+    def f(x):
+        look(x)
+        return x + 1
+
+    return jax.vmap(f)(x - jnp.arange(3.0))
+
+
+def in_grad(look, x):
+    """Look at x under grad."""
+
+    def f(x):
+        look(x)
+        return x**2
+
+    return jax.grad(f)(x)
+
+
+def in_scan(look, x):
+    """Look at x, x - 1 and x - 2, in a loop of three steps."""
+
+    def step(x, _):
+        look(x)
+        return x - 1, None
+
+    return jax.lax.scan(step, x, length=3)[0]
+
+
+def in_while(look, x):
+    """Look at x, x - 1, ... while it is above 0: how often, only the running program knows."""
+
+    def step(x):
+        look(x)
+        return x - 1
+
+    return jax.lax.while_loop(lambda x: x > 0, step, x)
+
+
+# %%
+leaked = []
+in_while(leaked.append, 3.0)
+print(leaked)
+
+
+# %% exercise
+@exercise(
+    title="Values on the host",
+    points=3,
+    reproduces=["S0-19"],
+    hints=[
+        "Which function must append to the list: one that JAX traces, or one that runs on the host?",
+        "`jax.debug.callback` runs under every transformation; `jax.effects_barrier()` waits until all callbacks have "
+        "run. https://docs.jax.dev/en/latest/_autosummary/jax.debug.callback.html",
+        "seen = []\n\ndef look(value):\n"
+        "    jax.debug.callback(lambda number: seen.append(____), value, ordered=True)\n\n"
+        "program(look, x)\njax.effects_barrier()\nreturn seen",
+    ],
+)
+def values_seen(program, x):
+    """Run program(look, x) with a function `look` of yours, and return the values that it looks at, in order.
+
+    Args:
+        program: one of the functions above. It calls `look(value)` with tracers, and does not use what it returns.
+        x: float.
+
+    Returns:
+        A list of float.
+    """
+    ...
+
+
+# %% check
+def seen_by(answer, program, x):
+    """Return the values that a student's function saw, as a list of Python numbers."""
+    got = answer(given(program), x)
+    expect_that(isinstance(got, tuple | list), "Return a list of numbers.", got)
+    return [plain(value) for value in got]
+
+
+@visible(values_seen, idea="A tracer has no value. Only a callback gets one, when the program runs.")
+def numbers_come_out_of_jit(answer):
+    """Under jit the number 2.5 is seen."""
+    got = seen_by(answer, "in_jit", 2.5)
+    expect_that(got == [2.5], "The program looks at one value: 2.5.", got, "[2.5]")
+
+
+@visible(
+    values_seen,
+    idea="A debug callback works under every transformation: once for each example, and once for each step.",
+    reproduces=["S0-19"],
+)
+def every_transformation_is_seen(answer):
+    """Under jit, vmap, grad, scan and while the values are seen."""
+    programs = ("in_jit", "in_vmap", "in_grad", "in_scan", "in_while")
+    got = {name.removeprefix("in_"): seen_by(answer, name, 3.0) for name in programs}
+    # Of the examples of a vmap no order is asked.
+    got["vmap"] = sorted(got["vmap"])
+    expect_documented("S0-19", got, message="With x = 3 the five programs look at other values.")
+
+
+# %% [markdown]
+# The helper `record` does the same with less: it puts a callback into the program only inside of a `recording()`
+# block. Here it watches how a step size that is a little too large makes gradient descent swing.
+
+# %%
+from jaxguide.debug import record
+
+
+@jax.jit
+def descend(w):
+    """Take fifteen steps of gradient descent on (w - 3)**2."""
+
+    def step(w, _):
+        record("w", w)
+        return w - 0.9 * jax.grad(lambda w: (w - 3) ** 2)(w), None
+
+    return jax.lax.scan(step, w, length=15)[0]
+
+
+with recording() as rec:
+    descend(0.0)
+_, axes = plt.subplots(figsize=(6, 2.5))
+axes.plot(rec["w"], "o-")
+axes.axhline(3, color="gray", linewidth=1)
+axes.set_xlabel("step")
+_ = axes.set_ylabel("w")
+
+# %% [markdown]
+# ### A report for bad examples only
+#
+# Say something only if there is a NaN: `jax.lax.cond` did that above. But look what happens under vmap. For a batch
+# there are many answers to the question, so JAX runs **both** branches for all examples, and selects afterwards.
+
+
+# %%
+def report_with_cond(x):
+    """Print x if it is not finite."""
+    jax.lax.cond(jnp.isfinite(x), lambda x: None, lambda x: jax.debug.print("not finite: {}", x), x)
+    return x
+
+
+print("alone:")
+report_with_cond(1.0)
+print("under vmap:")
+_ = jax.vmap(report_with_cond)(jnp.array([1.0, jnp.nan, 2.0]))
+
+# %% [markdown]
+# Three reports, and one bad example! The program shows why: alone it has a `cond`, and under vmap none. The print
+# stands there without any condition.
+
+# %%
+from jaxguide.tracing import draw_program
+
+draw_program(report_with_cond, 1.0)
+
+# %%
+draw_program(jax.vmap(report_with_cond), jnp.ones(3))
+
+
+# %% exercise
+@exercise(
+    title="Report only what is bad",
+    points=3,
+    hints=[
+        "Where can a condition stand so that vmap does not see it?",
+        "The callback runs once for each example. On the host, a Python `if` decides for this example. "
+        "https://docs.jax.dev/en/latest/external-callbacks.html",
+        'def say(count):\n    if ____:\n        print(f"not finite: {count} of {x.size}")\n\n'
+        "jax.debug.callback(say, (~jnp.isfinite(x)).sum())\nreturn x",
+    ],
+)
+def report_nonfinite(x):
+    """Print a line if x has elements that are NaN or infinite, at run time, and return x.
+
+    The line for an x with 2 such elements among 3 is `not finite: 2 of 3`. Under vmap there is one line for each
+    example that has some, and none for the others.
+
+    Args:
+        x: float32[n].
+
+    Returns:
+        x.
+    """
+    ...
+
+
+# %% check
+@visible(report_nonfinite, idea="Looking does not change the value.")
+def the_vector_comes_back(answer):
+    """The result is x."""
+    x = np.array([1.0, 2.0, 3.0], np.float32)
+    expect_close(answer(x), x)
+    x[1] = np.nan
+    same = np.array_equal(np.asarray(answer(x)), x, equal_nan=True)
+    expect_that(same, "A vector with NaN should come back as it is.", answer(x), "[1. nan 3.]")
+
+
+@visible(report_nonfinite, stage="jit", idea="Under jit a condition on a value needs the value: on the host.")
+def bad_elements_are_counted(answer):
+    """Under jit the elements that are not finite are counted, at each run."""
+    bad, good = (np.array(values, np.float32) for values in ([np.nan, 1, -np.inf, 2], [1, 2, 3, 4]))
+    first, second, third = answer.jit.observe_calls([(bad,), (good,), (bad,)])
+    for seen in (first, third):
+        message = "Of NaN, 1, -inf, 2, two are not finite."
+        expect_that(seen.lines == ["not finite: 2 of 4"], message, seen.lines, "not finite: 2 of 4")
+    expect_that(second.lines == [], "For a finite vector nothing should be printed.", second.lines, "no lines")
+
+
+@visible(
+    report_nonfinite,
+    stage="jit",
+    idea="Under vmap a `cond` becomes a select: both branches run for all examples, the print too.",
+)
+def only_bad_examples_are_reported(answer):
+    """Under vmap only the examples that are not finite are reported."""
+    xs = np.ones((4, 3), np.float32)
+    xs[1, 0] = xs[3, 1] = xs[3, 2] = np.nan
+    wanted = ["not finite: 1 of 3", "not finite: 2 of 3"]
+    for one in (answer.vmap(), answer.vmap().jit):
+        lines = one.observe(xs).lines
+        message = "Two of four examples are bad: there should be one line for each of these two."
+        expect_that(sorted(lines) == wanted, message, lines, wanted)
+
+
+# %% [markdown]
+# ### Checks that survive jit
+#
+# Under jit, `assert x > 0` fails with an error about tracers, even if x is 5. And JAX itself is silent where NumPy
+# would complain: an index out of bounds is moved to the last element.
+
+# %%
+jnp.arange(5.0)[7]
+
+# %% [markdown]
+# `checkify.check(condition, text, **values)` is an assertion inside the program. `checkify.checkify(f)` makes f return
+# two things: an error, and the result. `error.get()` is the text, or None; `error.throw()` raises it.
+
+
+# %%
+@jax.jit
+def reciprocal(x):
+    """Divide one by x; x must not be 0."""
+    checkify.check(x != 0, "I cannot divide by {x}", x=x)
+    return 1 / x
+
+
+checked = checkify.checkify(reciprocal)
+for x in (4.0, 0.0):
+    error, y = checked(x)
+    print("error:", error.get(), "  result:", y)
+
+
+# %% exercise
+@exercise(
+    title="An index out of bounds",
+    points=3,
+    hints=[
+        "Who decides whether the index is right: Python while tracing, or the program when it runs?",
+        "`checkify.check` inside, `checkify.checkify` outside. "
+        "https://docs.jax.dev/en/latest/debugging/checkify_guide.html",
+        '@jax.jit\ndef pick(table, i):\n    checkify.check(____, "index {i} is out of bounds", i=i)\n'
+        "    return table[i]\n\n"
+        "error, value = ____(pick)(table, i)\nreturn error.get(), value",
+    ],
+)
+def checked_pick(table, i):
+    """Take table[i] in a function under jit, which checks at run time that i is less than the length of the table.
+
+    Args:
+        table: float32[n].
+        i: int32[], 0 or more.
+
+    Returns:
+        A tuple: None if i is in bounds, else a text that names i, such as `index 7 is out of bounds`; and table[i],
+        any number where there is none.
+    """
+    ...
+
+
+# %% check
+def complaint_and_value(answer, n, i):
+    """Return the complaint, None or a text, and the value, for a table 10, 11, 12, ..."""
+    complaint, value = parts(answer(jnp.arange(n) + np.float32(10), jnp.int32(i)), 2)
+    right = complaint is None or isinstance(complaint, str)
+    expect_that(right, "The first value should be None or a text.", complaint)
+    return complaint, value
+
+
+@visible(checked_pick, idea="Inside the bounds there is nothing to complain about. Counting begins at 0.")
+def good_indices_pass(answer):
+    """For 0 and 4 of 5 there is no complaint, and the value is right."""
+    for i in (0, 4):
+        complaint, value = complaint_and_value(answer, 5, i)
+        expect_that(complaint is None, f"{i} is in bounds of a table of 5.", complaint, "None")
+        expect_close(value, np.float32(10 + i))
+
+
+@visible(checked_pick, idea="An assertion of the running program is functional: it comes out as a value.")
+def bad_indices_are_named(answer):
+    """For 5 and 7 of 5 the complaint names the index."""
+    for i in (5, 7):
+        complaint, _ = complaint_and_value(answer, 5, i)
+        named = complaint is not None and str(i) in complaint
+        expect_that(named, f"{i} is out of bounds of a table of 5; the text should name it.", complaint, f"... {i} ...")
+
+
+@visible(
+    checked_pick,
+    stage="traces",
+    idea="The point of checkify: the check is made by a compiled program, where no Python runs.",
+)
+def the_check_is_under_jit(answer):
+    """The table is read in a function under jit."""
+    seen = answer.observe(jnp.arange(3.0), jnp.int32(1))
+    expect_that(seen.traces > 0, "No function of yours is traced by `jax.jit`.", seen.traces, "1 or more")
+
+
+# %% [markdown]
+# checkify can put such checks in for you, and for NaN and division by zero too:
+
+# %%
+automatic = checkify.checkify(jax.jit(lambda x: jnp.log(x) / x), errors=checkify.float_checks)
+error, _ = automatic(-1.0)
+print(error.get().strip().splitlines()[0])
+
+# %% [markdown]
+# ## What to remember
+#
+# - Python's `print` shows tracers, once for each trace; `jax.debug.print` shows values, at each run. No f-strings.
+# - Only `ordered=True` promises an order.
+# - Under grad a print shows the forward value. To see the cotangent, print in the `backward` of a `custom_vjp`.
+# - Switch debugging off by a static flag, so that nothing is left in the program.
+# - `jax.debug.breakpoint` stops the compiled program; `u` leads to whoever called. Behind a `cond` it stops for bad
+#   values only.
+# - `jax.debug.callback` does anything with values on the host, and `if` works there, also for each example of a vmap.
+# - `checkify` is the `assert` of compiled programs. `find_nan` finds the line of the first NaN.
+
+# %% [markdown]
+# ## What to read next
+#
+# - [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html), the page behind this lesson
+# - [Printing and breakpoints](https://docs.jax.dev/en/latest/debugging/print_breakpoint.html): all commands
+# - [The checkify guide](https://docs.jax.dev/en/latest/debugging/checkify_guide.html)
+# - [Flags for debugging](https://docs.jax.dev/en/latest/debugging/flags.html): `jax_debug_nans`, `jax_disable_jit`
+# - The lesson `callbacks`: the other two kinds of callback, and which calls are dropped, repeated or reordered

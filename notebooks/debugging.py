@@ -230,3 +230,667 @@ def add_in_order(xs, ys):
 
 
 check(add_in_order)
+
+# %% [markdown]
+# ## Part 2. Under `grad`, and when it is off
+#
+# `jax.grad` runs your function forward, then goes back to collect slopes. A `jax.debug.print` of x prints on the way
+# forward, once.
+
+# %%
+# Exercise: Print under grad (2 points)
+def watched_square(x):
+    """Print x in two ways, first `print(x) -> ` by Python's print, then `jax.debug.print(x) -> `; return x squared.
+
+    Do not use `jax.jit` here: the checks put jit and grad around it, in all orders.
+
+    Args:
+        x: float, or float32[].
+
+    Returns:
+        float32[].
+    """
+    ...
+
+
+check(watched_square)
+
+# %% [markdown]
+# ### The way back
+#
+# What flows back through a value y is its **cotangent**: the slope of the result with respect to y.
+# `record_gradient(name, y)` returns y as it is, and records that slope. Here it shows why deep chains of `tanh` learn
+# slowly: little of the slope arrives at the first layers.
+
+# %%
+import matplotlib.pyplot as plt
+
+from jaxguide.debug import record_gradient, recording
+
+
+def deep(w):
+    """Apply tanh twelve times."""
+    for _ in range(12):
+        w = record_gradient("slope", jnp.tanh(1.2 * w))
+    return w.sum()
+
+
+with recording() as rec:
+    jax.grad(deep)(jnp.array([0.1, 0.7, 2.0]))
+_, axes = plt.subplots(figsize=(6, 2.5))
+axes.semilogy(range(12, 0, -1), rec["slope"], "o-")
+axes.set_xlabel("layer")
+_ = axes.set_ylabel("slope that arrives")
+
+# %% [markdown]
+# How can code run on the way back? `jax.custom_vjp` lets you write both ways yourself. `forward` returns the value and
+# what to keep. `backward` gets that, and the cotangent of the result; it returns one cotangent for each argument.
+
+# %%
+@jax.custom_vjp
+def turn_around(x):
+    """Return x; on the way back change the sign."""
+    return x
+
+
+def forward(x):
+    return x, None
+
+
+def backward(kept, cotangent):
+    return (-cotangent,)
+
+
+turn_around.defvjp(forward, backward)
+print(jax.grad(lambda x: 3 * turn_around(x))(1.0))
+
+# %%
+# Exercise: Print the cotangent (3 points)
+def sine_cubed(x):
+    """Compute y = sin(x) and return y cubed. On the way back, print `cotangent of y: ` and the cotangent of y.
+
+    The forward pass alone prints nothing, and the gradient stays as it is.
+
+    Args:
+        x: float32[]; under jit and vmap too.
+
+    Returns:
+        float32[].
+    """
+    ...
+
+
+check(sine_cubed)
+
+# %% [markdown]
+# ### What a print costs
+#
+# A print stands in the program. `jax.make_jaxpr` shows the program: its lines are *equations*, each with a
+# *primitive*. And the program notes its *effects*: what it does besides computing.
+
+# %%
+program_of_third = jax.make_jaxpr(lambda x: third(x) + 1)(9.0)
+print(program_of_third)
+print("effects:", [str(effect) for effect in program_of_third.effects])
+
+# %%
+def prints(x):
+    """Print x."""
+    jax.debug.print("{}", x)
+    return x
+
+
+def prints_in_order(x):
+    """Print x, in order."""
+    jax.debug.print("{}", x, ordered=True)
+    return x
+
+
+def prints_by_hand(x):
+    """Print x by a callback."""
+    jax.debug.callback(lambda value: print(value), x)
+    return x
+
+
+def calls_back(x):
+    """Hand x to Python."""
+    jax.debug.callback(lambda value: None, x)
+    return x
+
+
+def stops(x):
+    """Stop in the debugger."""
+    jax.debug.breakpoint()
+    return x
+
+
+def prints_the_sine(x):
+    """Compute the sine, and print it."""
+    y = jnp.sin(x)
+    jax.debug.print("{} {}", x, y)
+    return jnp.cos(y)
+
+# %% [markdown]
+# The guide says that print and breakpoint are both made with `jax.debug.callback`. Is that what stands in the program?
+
+# %%
+# Exercise: Find the debugging in a program (2 points)
+def debugging_in(f, x):
+    """List what f's program holds of debugging. Do not run f.
+
+    Args:
+        f: a function of one array, without inner `jax.jit`.
+        x: its argument.
+
+    Returns:
+        A tuple of two lists of str: the names of the primitives that have "debug" in their names, in order; and the
+        program's effects as text.
+    """
+    ...
+
+
+check(debugging_in)
+
+# %% [markdown]
+# So a print is not free: the program leaves the device, waits for Python, and cannot be optimised across. When you do
+# not need it, it should not be in the program at all. A Python `if` on a **static** flag does that: while JAX traces,
+# it decides what is written down.
+
+# %%
+# Exercise: No trace of it when it is off (2 points)
+def make_sine(verbose):
+    """Make a function that computes the sine, and prints `y ` and the sine if verbose is True.
+
+    If verbose is False, its program is that of `jnp.sin`, and nothing else.
+
+    Args:
+        verbose: bool.
+
+    Returns:
+        A function of x, float32[], that returns the sine; it may be put under jit.
+    """
+    ...
+
+
+check(make_sine)
+
+# %% [markdown]
+# ## Part 3. Stop
+#
+# `jax.debug.breakpoint()` pauses the **compiled** program, and opens a debugger much like Python's `pdb`. In a
+# terminal you type commands at its prompt, `(jdb)`. Here we give the commands as a list, so that the notebook runs
+# without you: `scripted_breakpoints`.
+
+# %%
+from jaxguide.debug import scripted_breakpoints
+
+
+@jax.jit
+def sine_times_cosine(x):
+    """Multiply the sine by the cosine, and stop before."""
+    y, z = jnp.sin(x), jnp.cos(x)
+    jax.debug.breakpoint()
+    return y * z
+
+
+with scripted_breakpoints(["p x", "p y", "l", "c"]) as transcript:
+    sine_times_cosine(2.0)
+print(transcript)
+
+# %% [markdown]
+# `p` prints an expression, `l` lists the code, `c` continues. `str(transcript)` is this text, and `transcript.stops`
+# counts the stops. This function cuts out what the debugger answered:
+
+# %%
+def answers_of(transcript):
+    """Return what the debugger answered to each command: a list of str."""
+    typed = str(transcript).split("(jdb) ")[1:]
+    return [text.partition("\n")[2].strip() for text in typed]
+
+
+answers_of(transcript)
+
+# %%
+# Exercise: Ask the debugger (2 points)
+def ask_debugger(program, x, commands):
+    """Run program(x), type commands at its breakpoints, and return the result and the answers.
+
+    Args:
+        program: a function that stops at a `jax.debug.breakpoint()`.
+        x: its argument.
+        commands: list of str, what to type.
+
+    Returns:
+        A tuple: what the program returned; and a list of str, the debugger's answer to each command.
+    """
+    ...
+
+
+check(ask_debugger)
+
+# %% [markdown]
+# Try more commands: `pp` prints nicely, `w` shows where you are, `u` and `d` go up and down the call stack. The guide
+# lists all with `help`.
+
+# %%
+with scripted_breakpoints(["help", "w", "c"]) as transcript:
+    sine_times_cosine(2.0)
+print(transcript)
+
+# %% [markdown]
+# ### Stop only if something is wrong
+#
+# A stop at every call is tiring. We want one only for a NaN or an infinity. Under jit a Python `if` cannot decide that:
+# there is no value yet. `jax.lax.cond(is_true, f, g, *args)` decides at run time: it runs `f(*args)` or `g(*args)`.
+
+# %%
+@jax.jit
+def root_or_stop(x):
+    """Take the square root, and stop before if x is negative."""
+
+    def stop(x):
+        jax.debug.breakpoint()
+
+    jax.lax.cond(x < 0, stop, lambda x: None, x)
+    return jnp.sqrt(x)
+
+
+with scripted_breakpoints(["p x", "c"]) as transcript:
+    root_or_stop(4.0)
+    root_or_stop(-4.0)
+print(transcript)
+
+# %%
+# Exercise: Stop where it is not finite (3 points)
+def divide_under_watch(x, y):
+    """Divide x by y in a function under jit, which stops in the debugger if the quotient is NaN or infinite.
+
+    Type the commands at the stop yourself: ask for the quotient, then for the divisor y.
+
+    Args:
+        x, y: float.
+
+    Returns:
+        A tuple: the quotient, float32[]; and a list of the debugger's two answers, empty if it did not stop.
+    """
+    ...
+
+
+check(divide_under_watch)
+
+# %% [markdown]
+# `jaxguide.debug.breakpoint_if_nonfinite(z)` is the guide's function, ready to use. It stops inside a helper of its
+# own; `u` twice leads to your function. Here a vector of equal numbers cannot be standardised: its spread is 0.
+
+# %%
+from jaxguide.debug import breakpoint_if_nonfinite
+
+
+def over(a, b):
+    """Divide a by b, and stop if that is not finite."""
+    q = a / b
+    breakpoint_if_nonfinite(q)
+    return q
+
+
+@jax.jit
+def standardised(x):
+    """Subtract the mean and divide by the spread."""
+    spread = x.std()
+    return over(x - x.mean(), spread)
+
+
+with scripted_breakpoints(["p x", "u", "u", "p q", "c"]) as transcript:
+    standardised(jnp.ones(3))
+print(transcript)
+
+# %%
+def plus_one(v):
+    """Add one, stop, and double."""
+    k = v + 1
+    jax.debug.breakpoint()
+    return 2 * k
+
+
+@jax.jit
+def times_ten(t):
+    """Multiply by ten, and go on in `plus_one`."""
+    w, v = 10 * t, t - 1
+    return plus_one(w) + v
+
+# %% [markdown]
+# If you ask for a name that the function does not have, the debugger answers `*** NameError: ...`. Then go up.
+
+# %%
+# Exercise: Find the cause (3 points)
+def values_at_stop(program, x, names):
+    """Run program(x), which may stop at one breakpoint, and look up names there, in all functions of the call stack.
+
+    If several functions have a name, the one nearest to the stop counts. It is at most 6 levels away.
+
+    Args:
+        program: a function of x, such as `times_ten` or `standardised`.
+        x: its argument.
+        names: list of str.
+
+    Returns:
+        A dict from each name that was found to the debugger's answer; empty if it did not stop.
+    """
+    ...
+
+
+check(values_at_stop)
+
+# %% [markdown]
+# ### Without stopping
+#
+# `find_nan` runs the program equation by equation, and says which line made the first NaN, and from what.
+
+# %%
+from jaxguide.debug import find_nan
+
+
+def standardised_quietly(x):
+    """Subtract the mean and divide by the spread."""
+    spread = x.std()
+    return (x - x.mean()) / spread
+
+
+find_nan(standardised_quietly, jnp.ones(3))
+
+# %% [markdown]
+# JAX itself has `jax.debug_nans(True)`: every jitted function then raises an error if its result has a NaN. It costs
+# time, so switch it on only to search.
+
+# %%
+try:
+    with jax.debug_nans(True):
+        jax.jit(standardised_quietly)(jnp.ones(3))
+except FloatingPointError as error:
+    print(str(error).splitlines()[0])
+
+# %% [markdown]
+# ## Part 4. Watch, collect, check
+#
+# `jax.debug.callback(function, *args)` hands values to any Python function when the program runs. In that function
+# everything is allowed: files, plots, `logging`, and `if`, because there the values are known.
+
+# %%
+class PrintingHandler(logging.Handler):
+    """Print each record of a logger."""
+
+    def emit(self, record):
+        print(self.format(record))
+
+
+def make_logger():
+    """Make a logger that writes as `logging.warning` does in a terminal."""
+    handler = PrintingHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s:%(name)s:%(message)s"))
+    logger = logging.Logger("root")
+    logger.addHandler(handler)
+    return logger
+
+
+log = make_logger()
+log.warning("Nothing has happened yet")
+
+# %%
+@jax.jit
+def fourth(x):
+    """Divide x by four, and say on the host whether it is large."""
+
+    def look(value):
+        print(value, "is large" if value > 100 else "is small")
+
+    jax.debug.callback(look, x)
+    return x / 4
+
+
+fourth(8.0)
+_ = fourth(800.0)
+
+# %%
+# Exercise: Log on the host (2 points)
+def log_by_sign(x):
+    """Log `Logged value: ` and the value of x at each run, and return x.
+
+    A negative value is logged by `log.error`, any other by `log.warning`.
+
+    Args:
+        x: float32[]; under jit, vmap and grad too.
+
+    Returns:
+        x.
+    """
+    ...
+
+
+check(log_by_sign)
+
+# %% [markdown]
+# ### Collect values
+#
+# You want all values of a loop in a Python list, to plot them. A plain `seen.append(x)` would keep **tracers**: that is
+# called a *leak*. Here are programs that show you their values: each calls `look(value)` while JAX traces it.
+
+# %%
+def in_jit(look, x):
+    """Look at x under jit."""
+
+    def f(x):
+        look(x)
+        return x + 1
+
+    return jax.jit(f)(x)
+
+
+def in_vmap(look, x):
+    """Look at x, x - 1 and x - 2, under vmap."""
+
+    def f(x):
+        look(x)
+        return x + 1
+
+    return jax.vmap(f)(x - jnp.arange(3.0))
+
+
+def in_grad(look, x):
+    """Look at x under grad."""
+
+    def f(x):
+        look(x)
+        return x**2
+
+    return jax.grad(f)(x)
+
+
+def in_scan(look, x):
+    """Look at x, x - 1 and x - 2, in a loop of three steps."""
+
+    def step(x, _):
+        look(x)
+        return x - 1, None
+
+    return jax.lax.scan(step, x, length=3)[0]
+
+
+def in_while(look, x):
+    """Look at x, x - 1, ... while it is above 0: how often, only the running program knows."""
+
+    def step(x):
+        look(x)
+        return x - 1
+
+    return jax.lax.while_loop(lambda x: x > 0, step, x)
+
+# %%
+leaked = []
+in_while(leaked.append, 3.0)
+print(leaked)
+
+# %%
+# Exercise: Values on the host (3 points)
+def values_seen(program, x):
+    """Run program(look, x) with a function `look` of yours, and return the values that it looks at, in order.
+
+    Args:
+        program: one of the functions above. It calls `look(value)` with tracers, and does not use what it returns.
+        x: float.
+
+    Returns:
+        A list of float.
+    """
+    ...
+
+
+check(values_seen)
+
+# %% [markdown]
+# The helper `record` does the same with less: it puts a callback into the program only inside of a `recording()`
+# block. Here it watches how a step size that is a little too large makes gradient descent swing.
+
+# %%
+from jaxguide.debug import record
+
+
+@jax.jit
+def descend(w):
+    """Take fifteen steps of gradient descent on (w - 3)**2."""
+
+    def step(w, _):
+        record("w", w)
+        return w - 0.9 * jax.grad(lambda w: (w - 3) ** 2)(w), None
+
+    return jax.lax.scan(step, w, length=15)[0]
+
+
+with recording() as rec:
+    descend(0.0)
+_, axes = plt.subplots(figsize=(6, 2.5))
+axes.plot(rec["w"], "o-")
+axes.axhline(3, color="gray", linewidth=1)
+axes.set_xlabel("step")
+_ = axes.set_ylabel("w")
+
+# %% [markdown]
+# ### A report for bad examples only
+#
+# Say something only if there is a NaN: `jax.lax.cond` did that above. But look what happens under vmap. For a batch
+# there are many answers to the question, so JAX runs **both** branches for all examples, and selects afterwards.
+
+# %%
+def report_with_cond(x):
+    """Print x if it is not finite."""
+    jax.lax.cond(jnp.isfinite(x), lambda x: None, lambda x: jax.debug.print("not finite: {}", x), x)
+    return x
+
+
+print("alone:")
+report_with_cond(1.0)
+print("under vmap:")
+_ = jax.vmap(report_with_cond)(jnp.array([1.0, jnp.nan, 2.0]))
+
+# %% [markdown]
+# Three reports, and one bad example! The program shows why: alone it has a `cond`, and under vmap none. The print
+# stands there without any condition.
+
+# %%
+from jaxguide.tracing import draw_program
+
+draw_program(report_with_cond, 1.0)
+
+# %%
+draw_program(jax.vmap(report_with_cond), jnp.ones(3))
+
+# %%
+# Exercise: Report only what is bad (3 points)
+def report_nonfinite(x):
+    """Print a line if x has elements that are NaN or infinite, at run time, and return x.
+
+    The line for an x with 2 such elements among 3 is `not finite: 2 of 3`. Under vmap there is one line for each
+    example that has some, and none for the others.
+
+    Args:
+        x: float32[n].
+
+    Returns:
+        x.
+    """
+    ...
+
+
+check(report_nonfinite)
+
+# %% [markdown]
+# ### Checks that survive jit
+#
+# Under jit, `assert x > 0` fails with an error about tracers, even if x is 5. And JAX itself is silent where NumPy
+# would complain: an index out of bounds is moved to the last element.
+
+# %%
+jnp.arange(5.0)[7]
+
+# %% [markdown]
+# `checkify.check(condition, text, **values)` is an assertion inside the program. `checkify.checkify(f)` makes f return
+# two things: an error, and the result. `error.get()` is the text, or None; `error.throw()` raises it.
+
+# %%
+@jax.jit
+def reciprocal(x):
+    """Divide one by x; x must not be 0."""
+    checkify.check(x != 0, "I cannot divide by {x}", x=x)
+    return 1 / x
+
+
+checked = checkify.checkify(reciprocal)
+for x in (4.0, 0.0):
+    error, y = checked(x)
+    print("error:", error.get(), "  result:", y)
+
+# %%
+# Exercise: An index out of bounds (3 points)
+def checked_pick(table, i):
+    """Take table[i] in a function under jit, which checks at run time that i is less than the length of the table.
+
+    Args:
+        table: float32[n].
+        i: int32[], 0 or more.
+
+    Returns:
+        A tuple: None if i is in bounds, else a text that names i, such as `index 7 is out of bounds`; and table[i],
+        any number where there is none.
+    """
+    ...
+
+
+check(checked_pick)
+
+# %% [markdown]
+# checkify can put such checks in for you, and for NaN and division by zero too:
+
+# %%
+automatic = checkify.checkify(jax.jit(lambda x: jnp.log(x) / x), errors=checkify.float_checks)
+error, _ = automatic(-1.0)
+print(error.get().strip().splitlines()[0])
+
+# %% [markdown]
+# ## What to remember
+#
+# - Python's `print` shows tracers, once for each trace; `jax.debug.print` shows values, at each run. No f-strings.
+# - Only `ordered=True` promises an order.
+# - Under grad a print shows the forward value. To see the cotangent, print in the `backward` of a `custom_vjp`.
+# - Switch debugging off by a static flag, so that nothing is left in the program.
+# - `jax.debug.breakpoint` stops the compiled program; `u` leads to whoever called. Behind a `cond` it stops for bad
+#   values only.
+# - `jax.debug.callback` does anything with values on the host, and `if` works there, also for each example of a vmap.
+# - `checkify` is the `assert` of compiled programs. `find_nan` finds the line of the first NaN.
+
+# %% [markdown]
+# ## What to read next
+#
+# - [Introduction to debugging](https://docs.jax.dev/en/latest/debugging.html), the page behind this lesson
+# - [Printing and breakpoints](https://docs.jax.dev/en/latest/debugging/print_breakpoint.html): all commands
+# - [The checkify guide](https://docs.jax.dev/en/latest/debugging/checkify_guide.html)
+# - [Flags for debugging](https://docs.jax.dev/en/latest/debugging/flags.html): `jax_debug_nans`, `jax_disable_jit`
+# - The lesson `callbacks`: the other two kinds of callback, and which calls are dropped, repeated or reordered
