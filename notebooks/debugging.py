@@ -325,13 +325,28 @@ check(sine_cubed)
 # %% [markdown]
 # ### What a print costs
 #
-# A print stands in the program. `jax.make_jaxpr` shows the program: its lines are *equations*, each with a
-# *primitive*. And the program notes its *effects*: what it does besides computing.
+# A print stands in the program. Its lines are *equations*, each with a *primitive*. Here is that of `noted_third`:
 
 # %%
-program_of_third = jax.make_jaxpr(lambda x: third(x) + 1)(9.0)
-print(program_of_third)
-print("effects:", [str(effect) for effect in program_of_third.effects])
+from jaxguide.tracing import draw_program
+
+
+def noted_third(x):
+    """Divide x by three, and print it."""
+    jax.debug.print("x {}", x, ordered=True)
+    return x / 3
+
+
+draw_program(noted_third, 9.0)
+
+# %% [markdown]
+# `jax.make_jaxpr(f)(x)` gives you the program as an object. It also notes the *effects*: what the program does besides
+# computing.
+
+# %%
+program = jax.make_jaxpr(noted_third)(9.0)
+print("first primitive:", program.eqns[0].primitive.name)
+print("effects:", [str(effect) for effect in program.effects])
 
 # %%
 def prints(x):
@@ -469,11 +484,11 @@ def ask_debugger(program, x, commands):
 check(ask_debugger)
 
 # %% [markdown]
-# Try more commands: `pp` prints nicely, `w` shows where you are, `u` and `d` go up and down the call stack. The guide
-# lists all with `help`.
+# More commands: `pp` prints nicely, `w` shows where you are, `u` and `d` go up and down the call stack. Ask for help
+# on each:
 
 # %%
-with scripted_breakpoints(["help", "w", "c"]) as transcript:
+with scripted_breakpoints(["help", "help u", "help w", "c"]) as transcript:
     sine_times_cosine(2.0)
 print(transcript)
 
@@ -672,7 +687,9 @@ check(log_by_sign)
 # ### Collect values
 #
 # You want all values of a loop in a Python list, to plot them. A plain `seen.append(x)` would keep **tracers**: that is
-# called a *leak*. Here are programs that show you their values: each calls `look(value)` while JAX traces it.
+# called a *leak*. And a call may return before its callbacks have run: `jax.effects_barrier()` waits for all of them.
+#
+# Here are programs that show you their values: each calls `look(value)` while JAX traces it.
 
 # %%
 def in_jit(look, x):
@@ -796,8 +813,6 @@ _ = jax.vmap(report_with_cond)(jnp.array([1.0, jnp.nan, 2.0]))
 # stands there without any condition.
 
 # %%
-from jaxguide.tracing import draw_program
-
 draw_program(report_with_cond, 1.0)
 
 # %%
