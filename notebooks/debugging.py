@@ -260,7 +260,7 @@ check(watched_square)
 #
 # What flows back through a value y is its **cotangent**: the slope of the result with respect to y.
 # `record_gradient(name, y)` returns y as it is, and records that slope. Here it shows why deep chains of `tanh` learn
-# slowly: little of the slope arrives at the first layers.
+# slowly: for large w, little of the slope arrives at the first layers.
 
 # %%
 import matplotlib.pyplot as plt
@@ -278,9 +278,10 @@ def deep(w):
 with recording() as rec:
     jax.grad(deep)(jnp.array([0.1, 0.7, 2.0]))
 _, axes = plt.subplots(figsize=(6, 2.5))
-axes.semilogy(range(12, 0, -1), rec["slope"], "o-")
+axes.semilogy(range(12, 0, -1), rec["slope"], "o-", label=["w = 0.1", "w = 0.7", "w = 2"])
 axes.set_xlabel("layer")
-_ = axes.set_ylabel("slope that arrives")
+axes.set_ylabel("slope that arrives")
+_ = axes.legend()
 
 # %% [markdown]
 # How can code run on the way back? `jax.custom_vjp` lets you write both ways yourself. `forward` returns the value and
