@@ -934,7 +934,7 @@ def nothing_is_left_when_it_is_off(answer):
 #
 # `jax.debug.breakpoint()` pauses the **compiled** program, and opens a debugger much like Python's `pdb`. In a
 # terminal you type commands at its prompt, `(jdb)`. Here we give the commands as a list, so that the notebook runs
-# without you: `scripted_breakpoints`.
+# without you: `scripted_breakpoints`. Without it, a program that stops waits for somebody to type.
 
 # %%
 from jaxguide.debug import scripted_breakpoints
