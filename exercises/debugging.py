@@ -399,7 +399,7 @@ def printed_sines(how, xs, ordered):
     Args:
         how: "vmap" for all numbers at once, by `jax.vmap`; "map" for one after the other, by `jax.lax.map`.
         xs: float32[n].
-        ordered: bool, whether the order of the prints is kept.
+        ordered: bool, whether the order of the prints must be kept.
 
     Returns:
         float32[n], the sines.
