@@ -50,6 +50,7 @@ SECTIONS = {
     "arrays_and_layers": ("S1", 1, 16),
     "vectorization": ("S2", 1, 12),
     "autodiff": ("S2", 13, 35),
+    "debugging": ("S0", 1, 22),
     "random_numbers": ("S0", 23, 48),
     "random_depth": ("S3", 1, 16),
     "callbacks": ("S4", 1, 42),
