@@ -140,12 +140,12 @@ def solved(topic: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("topic", COURSE.books)
-def test_the_solved_lesson_runs_top_to_bottom_in_a_kernel(topic: str, tmp_path: Path, compiled: str) -> None:
+def test_the_solved_lesson_runs_top_to_bottom_in_a_kernel(topic: str, tmp_path: Path, compiled: Path) -> None:
     from nbclient import NotebookClient
 
     env = {
         **os.environ,
-        "JAX_COMPILATION_CACHE_DIR": compiled,
+        "JAX_COMPILATION_CACHE_DIR": str(compiled),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }

@@ -23,6 +23,7 @@ def verify(folder: Path | None, as_json: bool, seeds: int, only: str | None) -> 
     \b
     Example: jaxguide verify --only two_samples --seeds 50
     """
+    from jaxguide.course.compiled import compiled_once
     from jaxguide.course.library import UnknownName
     from jaxguide.course.verify import Proof, stale_problems
     from jaxguide.course.verify import verify as prove
@@ -44,7 +45,7 @@ def verify(folder: Path | None, as_json: bool, seeds: int, only: str | None) -> 
         transient=True,
         disable=as_json,
     )
-    with bar:
+    with bar, compiled_once():
         task = bar.add_task("", total=total)
         for exercise, proof in prove(course, seeds, only):
             bar.update(task, advance=1, description=exercise.name)
