@@ -64,6 +64,17 @@ listing = jax.make_jaxpr(wave)(x)
 print(listing)
 print(len(listing.eqns), "lines")
 
+# %% [markdown]
+# Here is another function, to try it on.
+
+# %%
+def decay(x):
+    """Compute x³ exp(x), with three products."""
+    return x * x * x * jnp.exp(x)
+
+
+print(jax.make_jaxpr(decay)(x))
+
 # %%
 # Exercise: One by one, or all at once (1 point)
 def operations_to_run(function, x):
@@ -83,11 +94,6 @@ def operations_to_run(function, x):
 check(operations_to_run)
 
 # %%
-def decay(x):
-    """Compute x³ exp(x), with three products."""
-    return x * x * x * jnp.exp(x)
-
-
 draw_program(decay, x)
 
 # %% [markdown]
@@ -165,6 +171,13 @@ def seconds(function, x, repeats):
     return times
 
 
+print("jitted calls:", [f"{s * 1e6:.0f} µs" for s in seconds(jax.jit(partial(chain, links=8)), x, 5)])
+
+# %% [markdown]
+# The first call is far slower than the others: it traces and compiles. Now without the first calls: how many times as
+# long as the jitted call does the plain call take?
+
+# %%
 def plot_ratios(chains=(1, 2, 4, 8, 16, 32)):
     """Plot how many times as long as the jitted call the plain call takes."""
     x = jnp.ones(1000)
@@ -184,11 +197,10 @@ def plot_ratios(chains=(1, 2, 4, 8, 16, 32)):
 
 
 plot_ratios()
-print("first jitted calls:", [f"{s * 1e6:.0f} µs" for s in seconds(jax.jit(partial(chain, links=8)), x, 4)])
 
 # %% [markdown]
-# One operation gains nothing: it was one program before. The more operations, the more `jit` saves. And the first call
-# is far slower than the others: it traces and compiles. That price must be earned back.
+# One operation gains nothing: it was one program before. The more operations, the more `jit` saves. (The numbers wander
+# on a busy computer.) But the price of the first call must be earned back.
 
 # %%
 # Exercise: When does it pay? (2 points)
@@ -409,7 +421,7 @@ def recorded_program(function, *args):
         args: its arguments.
 
     Returns:
-        A tuple `(text, names)`: the jaxpr as `print` shows it, a str; and a list of the names of its operations, in
+        A tuple `(text, names)`: the jaxpr as `str` gives it; and a list of the names of its operations, in
         the order in which they stand there, such as `["add", "add", "dot_general"]`.
     """
     ...
@@ -565,7 +577,7 @@ def negate_if(x, neg):
 
 
 print(negate_if(1, True), negate_if(1, False))
-show_lines(negate_if, 1, True)
+show_lines(negate_if, jnp.array(1), jnp.array(True))
 
 # %% [markdown]
 # One way out: declare the argument **static**. Then it is no tracer but the plain Python value, and `jit` makes one
@@ -608,7 +620,7 @@ print(traces)
 # %%
 power = jax.jit(lambda x, n: x**n, static_argnums=(1,))
 with watch_traces() as traces:
-    for n in (2, 3, 4):
+    for n in (2, 3, 2):
         power(1.5, n)
 print(traces)
 
