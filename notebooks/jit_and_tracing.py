@@ -1,5 +1,5 @@
 # %% [markdown]
-# # To jit, and how tracing works
+# # Jit and tracing
 #
 # `jax.jit` makes JAX code fast. To use it well, you must know what it does with your Python code: it **traces** it.
 #
@@ -92,6 +92,9 @@ def operations_to_run(function, x):
 
 
 check(operations_to_run)
+
+# %% [markdown]
+# `draw_program` shows the operations as a picture: each arc is a value that goes from one operation to a later one.
 
 # %%
 draw_program(decay, x)
@@ -250,8 +253,15 @@ def negatives(x):
 check(negatives)
 
 # %% [markdown]
-# (Up to JAX 0.6.0 the message said `got ShapedArray(bool[10])`; now it is `got bool[10]`. The class is the same.)
-#
+# Here is the error. (Up to JAX 0.6.0 the message said `got ShapedArray(bool[3])`; now it is `got bool[3]`.)
+
+# %%
+try:
+    jax.jit(lambda x: x[x < 0])(jnp.array([1.0, -2.0, 3.0]))
+except jax.errors.NonConcreteBooleanIndexError as error:
+    print("NonConcreteBooleanIndexError:", str(error).splitlines()[0])
+
+# %% [markdown]
 # What to do? Often you do not need the selected numbers themselves, but their sum, or mean. Then **keep the shape**,
 # and make the others harmless: `jnp.where(mask, x, 0.0)` has as many numbers as x.
 
@@ -339,8 +349,8 @@ show_lines(scaled_sum, jnp.ones(4), jnp.ones(4))
 # %% [markdown]
 # ### When does it trace again?
 #
-# A recorded program fits one shape and one dtype of each argument. `watch_traces` counts the traces in a block, and
-# says why there was one more.
+# A recorded program fits one shape and one dtype of each argument. (A Python number is traced, too: as a scalar of a
+# weak type.) `watch_traces` counts the traces in a block, and says why there was one more.
 
 # %%
 @jax.jit
@@ -404,7 +414,13 @@ def with_side_effects(x, y):
 draw_program(with_side_effects, 2.0, 3.0)
 
 # %% [markdown]
-# The document shows the program of this function. `jnp.dot` becomes the operation `dot_general`.
+# In Python a jaxpr is an object. Each of its `eqns` has a `primitive`, the kind of operation, and that has a `name`.
+
+# %%
+print(listing.eqns[0].primitive.name, "is the first of", len(listing.eqns))
+
+# %% [markdown]
+# The document shows the program of the next function. `jnp.dot` becomes the operation `dot_general`.
 
 # %%
 def dot_of_sums(x, y):
@@ -753,9 +769,19 @@ def flatten_with(product):
 check(flatten_with)
 
 # %% [markdown]
-# (The rest of the message tells which operation made the tracer. In the document that is `convert_element_type`; since
+# Here is the failing one, line by line. (The document's message blames the operation `convert_element_type`; since
 # JAX 0.6.1 it is `reduce_prod`: an array made of plain numbers is no operation of its own any more.)
-#
+
+# %%
+def flatten_by_jax(x):
+    """Flatten, with a length that is traced."""
+    length = jnp.array(x.shape).prod()
+    return x.reshape(length)
+
+
+show_lines(flatten_by_jax, jnp.ones((2, 3)))
+
+# %% [markdown]
 # That gives the rule: **`np` for what should stay static, `jnp` for what should be traced.** NumPy cannot do more: it
 # does not know tracers.
 
@@ -818,7 +844,8 @@ def static_or_traced(operation, x):
 check(static_or_traced)
 
 # %% [markdown]
-# See it line by line: the size is computed once, by NumPy. Only the division is in the program.
+# See it line by line: the size is computed once, by NumPy. Only the sum and the
+# division are in the program.
 
 # %%
 def mean(x):

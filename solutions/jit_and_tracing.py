@@ -84,6 +84,11 @@ alternative_value("row_by_row", jax.vmap(lambda row: (row - row.mean()) / row.st
 
 
 @alternative
+def by_the_function_for_it(x):
+    return jax.nn.standardize(x, axis=1)
+
+
+@alternative
 def with_new_axes(x):
     x = jnp.asarray(x)
     return (x - x.mean(1)[:, None]) / jnp.sqrt(x.var(1))[:, None]
@@ -734,6 +739,15 @@ def calls_a_jitted_helper(x, factor):
 
 
 _loud = jax.jit(lambda x, factor: x * factor + 1)
+
+
+@alternative
+def jits_the_same_helper_again(x, factor):
+    return jax.jit(_loud_one)(x, factor)
+
+
+def _loud_one(x, factor):
+    return x * factor + 1
 
 
 alternative_value("a_jitted_lambda", jax.jit(lambda x, factor: jnp.add(jnp.multiply(x, factor), 1)))
