@@ -742,6 +742,12 @@ _loud = jax.jit(lambda x, factor: x * factor + 1)
 
 
 @alternative
+@jax.jit
+def decorates_the_starter(x, factor):
+    return jax.jit(lambda v: factor * v + 1)(x)
+
+
+@alternative
 def jits_the_same_helper_again(x, factor):
     return jax.jit(_loud_one)(x, factor)
 
@@ -964,6 +970,12 @@ def by_a_while_loop(x, n):
 
 
 @alternative
+@jax.jit
+def carries_the_next_power(x, n):
+    return jax.lax.fori_loop(0, n, lambda i, carry: (carry[0] + carry[1], carry[1] * x), (0.0 * x, x))[0]
+
+
+@alternative
 def horners_rule(x, n):
     return jax.lax.fori_loop(0, n, lambda i, total: (total + 1) * x, jnp.zeros_like(x))
 
@@ -1010,6 +1022,12 @@ def stops_at_ten(x, n):
     return jnp.sum(jnp.where(jnp.arange(10)[:, None] < n, powers, 0.0), axis=0)
 
 
+@wrong(rejected_by="any_n", says="A larger fixed number is still a fixed number.")
+def stops_at_a_hundred(x, n):
+    powers = jnp.cumprod(jnp.broadcast_to(x, (100, len(x))), axis=0)
+    return jnp.sum(jnp.where(jnp.arange(100)[:, None] < n, powers, 0.0), axis=0)
+
+
 @wrong(rejected_by="the_powers_are_added", says="The power is updated after it was added: the sum begins with 1.")
 def begins_with_one(x, n):
     def body(i, carry):
@@ -1027,7 +1045,7 @@ def by_a_formula_without_care(x, n):
 @hidden(stage="jit", idea="Any n.")
 def any_n(answer, draw, reference):
     """For other numbers and any n the result is right."""
-    x = jnp.tanh(draw.floats(5)) / 2
+    x = jnp.append(jnp.tanh(draw.floats(4)) / 2, 1.0)
     for n in (1, draw.integer(200, 300)):
         expect_close(answer.jit(x, n), reference(x, n), rtol=1e-4, atol=1e-4)
 
