@@ -122,9 +122,11 @@ def the_documented_numbers_come_out(answer):
 
 @visible(sliding_dot, idea="The number of weights is a shape, so Python may use it.")
 def any_number_of_weights(answer, draw):
-    """It works for two weights as well."""
-    x, w = draw.floats(6), draw.floats(2)
-    expect_close(answer(x, w), np.correlate(np.asarray(x), np.asarray(w), "valid"))
+    """It works for two weights as well, also if the vector is of integers and the weights are not."""
+    w = draw.floats(2)
+    for x in (draw.floats(6), jnp.arange(6)):
+        wanted = np.correlate(np.asarray(x, np.float32), np.asarray(w), "valid")
+        expect_close(answer(x, w), wanted, "These are not the dot products of the windows and the weights.")
 
 
 # %% [markdown]
@@ -344,7 +346,7 @@ print(norms(jnp.array([[3.0, 4.0], [6.0, 8.0], [0.0, 1.0]])))
     ],
 )
 def vectorised_by_vmap(xs, ws):
-    """Slide a batch, with `slide` as it is.
+    """Slide a batch, with `slide` as it is, and without a Python loop over the rows.
 
     Args:
         xs: [b,n].
@@ -370,6 +372,14 @@ def rows_go_together(answer, draw):
     xs, ws = draw.floats(4, 6), draw.floats(4, 3)
     wanted = np.stack([np.correlate(x, w, "valid") for x, w in zip(np.asarray(xs), np.asarray(ws), strict=True)])
     expect_close(answer(xs, ws), wanted, "Row i should be `slide(xs[i], ws[i])`.")
+
+
+@visible(vectorised_by_vmap, stage="cost", idea="`vmap` needs no other function than the one for one row.")
+def the_products_are_those_of_slide(answer, draw):
+    """For rows of six numbers there are four dot products, as in `slide` for one row."""
+    found = answer.program(draw.floats(1, 6), draw.floats(1, 3)).primitives.get("dot_general", 0)
+    message = "This is not `slide`, mapped: give `slide` itself to `jax.vmap`."
+    expect_that(found == 4, message, f"{found} dot products", "4")
 
 
 @visible(vectorised_by_vmap, stage="cost", idea="`vmap` makes one operation for all rows.")
@@ -496,6 +506,14 @@ def vmap_runs_again_and_jit_does_not(answer):
     got = answer(xs, ws, 2)
     message = "For two calls, `vmap` runs the function twice and `jit` of `vmap` once: make the jitted function once."
     expect_documented("S2-07", [as_lists(got["vmap"]), as_lists(got["jit of vmap"])], message=message)
+
+
+@visible(look_inside, stage="traces", idea="What is noted must have been seen: `f` itself notes it, each time it runs.")
+def a_jitted_function_has_run(answer, draw):
+    """A jitted function is traced."""
+    traces = answer.observe(draw.floats(2, 5), draw.floats(2, 3), 2).traces
+    message = "No jitted function was called: the lists were written down, and not noted while `f` ran."
+    expect_that(traces >= 1, message, f"{traces} traces", "1")
 
 
 # %% [markdown]
@@ -680,7 +698,10 @@ def columns_go_together(answer, draw):
     ],
 )
 def slide_with_shared_weights(xs, w):
-    """Slide one set of weights along every row: xs[b,n], w float32[3] -> float32[b,n-2]."""
+    """Slide one set of weights along every row: xs[b,n], w float32[3] -> float32[b,n-2].
+
+    No Python loop over the rows.
+    """
     ...
 
 
@@ -730,7 +751,7 @@ def try_axes(in_axes, out_axes, a, b):
     """Map `slide` with these axes; where JAX refuses them, say why.
 
     Args:
-        in_axes: an int, or a tuple or list of two ints or None.
+        in_axes: an int, or a tuple or list of two entries, each an int or None.
         out_axes: int.
         a, b: the two arguments of the mapped function.
 
@@ -910,9 +931,10 @@ def every_x_meets_every_y(answer, draw):
 
 @visible(pairwise_distances, stage="cost", idea="`vmap` in `vmap` is one operation for all pairs.")
 def no_loop_over_the_points(answer, draw):
-    """The program is as long for 40 points as for 4."""
-    ys = draw.floats(3, 2)
-    expect_no_growth(answer, (draw.floats(4, 2), ys), (draw.floats(40, 2), ys), UNROLLED)
+    """The program is as long for 40 points as for 4, in xs and in ys."""
+    few, many, three = draw.floats(4, 2), draw.floats(40, 2), draw.floats(3, 2)
+    expect_no_growth(answer, (few, three), (many, three), UNROLLED)
+    expect_no_growth(answer, (three, few), (three, many), UNROLLED)
 
 
 # %% [markdown]
@@ -1010,6 +1032,8 @@ print(jax.grad(squared_error)(line, jnp.array([1.0, 1.0]), 3.0))
 )
 def per_example_gradients(params, xs, ys):
     """Give the gradient of `squared_error` with respect to the parameters, for each example.
+
+    No Python loop over the examples.
 
     Args:
         params: a dict of "w" float32[d] and "b" float32[].
@@ -1167,7 +1191,9 @@ def distance_from_batch_mean(xs):
 
 
 # %% check
-@visible(distance_from_batch_mean, stage="shape")
+@visible(
+    distance_from_batch_mean, stage="shape", idea="An axis has a name only if `vmap` gives it one: `axis_name=...`."
+)
 def one_distance_for_each_row(answer, draw):
     """There is one distance for each row."""
     expect_shape(answer(draw.floats(4, 3)), (4,))
@@ -1193,7 +1219,8 @@ def every_row_has_its_distance(answer, draw):
 # ### A `cond` that stays a `cond`
 #
 # `jax.lax.cond` runs one of two branches. Under `vmap`, rows may choose differently. So JAX runs **both** branches
-# for all rows, and then selects: in the program there is no `cond` any more, and a `select_n` is the last row.
+# for all rows, and then selects: in the program there is no `cond` any more, and a `select_n` is the last row. (The
+# `select_n` and `stop_gradient` rows before it are for gradients only.)
 
 
 # %%
@@ -1231,7 +1258,8 @@ def one_switch_for_all(flag, xs):
         xs: float32[b,d].
 
     Returns:
-        float32[b,d]: row i is `choose(flag, xs[i])`. The program has a `cond`, and no `select_n`.
+        float32[b,d]: row i is `choose(flag, xs[i])`. The program has one `cond`, and no `select_n`. It works under
+        `jax.jit`.
     """
     return jax.vmap(choose)(jnp.full(len(xs), flag), xs)
 
@@ -1257,11 +1285,13 @@ def the_flag_may_be_traced(answer, draw):
     one_switch_for_all, stage="cost", idea="A flag without a batch axis keeps the `cond`; a mapped one makes a select."
 )
 def only_one_branch_is_run(answer, draw):
-    """The program has a `cond`, and selects nothing."""
+    """The program has one `cond`, and selects nothing."""
     found = answer.program(jnp.array(True), draw.floats(4, 3)).primitives
     message = "Both branches are run for all rows, and then one is selected. Do not map over the flag."
     seen = {name: found.get(name, 0) for name in ("cond", "select_n")}
     expect_that(seen["cond"] >= 1 and seen["select_n"] == 0, message, seen, {"cond": 1, "select_n": 0})
+    message = "The program has a `cond` for each row: a Python loop was unrolled. One flag needs one `cond`."
+    expect_that(seen["cond"] == 1, message, seen, {"cond": 1, "select_n": 0})
 
 
 # %% [markdown]

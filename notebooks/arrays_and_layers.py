@@ -318,7 +318,7 @@ check(old_and_new)
 #
 # `jax.jit(f)` is `f`, compiled. It runs your Python code once, with stand-ins that have a shape and a dtype but no
 # numbers. So the shape of every array must be known before any number is. A mask as an index, `x[x > 0]`, selects *how
-# many*? Nobody knows yet.
+# many*? Nobody knows yet. For the same reason, `x.at[x > 0]` fails under `jax.jit`.
 
 # %%
 try:
@@ -485,7 +485,8 @@ except TypeError as error:
 # In older texts this is a `ValueError: Cannot lower jaxpr with verifier errors`, with thirty lines about the compiler.
 # Since JAX 0.4.38 the types are compared before anything is compiled: a `TypeError`, and a tip.
 #
-# A Python number of the right kind still gives way, so one explicit type is enough.
+# Here a Python float is always a `float32`, and a Python integer an `int32`. So beside a `float32` it needs no explicit
+# type. Beside a `float16` it does: there is no giving way in `jax.lax`.
 
 # %%
 lax.add(jnp.float32(1), 1.0)

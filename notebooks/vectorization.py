@@ -164,7 +164,7 @@ print(norms(jnp.array([[3.0, 4.0], [6.0, 8.0], [0.0, 1.0]])))
 # %%
 # Exercise: Vectorised by vmap (1 point)
 def vectorised_by_vmap(xs, ws):
-    """Slide a batch, with `slide` as it is.
+    """Slide a batch, with `slide` as it is, and without a Python loop over the rows.
 
     Args:
         xs: [b,n].
@@ -344,7 +344,10 @@ check(slide_columns)
 # %%
 # Exercise: One set of weights for all (1 point)
 def slide_with_shared_weights(xs, w):
-    """Slide one set of weights along every row: xs[b,n], w float32[3] -> float32[b,n-2]."""
+    """Slide one set of weights along every row: xs[b,n], w float32[3] -> float32[b,n-2].
+
+    No Python loop over the rows.
+    """
     ...
 
 
@@ -360,7 +363,7 @@ def try_axes(in_axes, out_axes, a, b):
     """Map `slide` with these axes; where JAX refuses them, say why.
 
     Args:
-        in_axes: an int, or a tuple or list of two ints or None.
+        in_axes: an int, or a tuple or list of two entries, each an int or None.
         out_axes: int.
         a, b: the two arguments of the mapped function.
 
@@ -479,6 +482,8 @@ print(jax.grad(squared_error)(line, jnp.array([1.0, 1.0]), 3.0))
 def per_example_gradients(params, xs, ys):
     """Give the gradient of `squared_error` with respect to the parameters, for each example.
 
+    No Python loop over the examples.
+
     Args:
         params: a dict of "w" float32[d] and "b" float32[].
         xs: float32[n,d].
@@ -561,7 +566,8 @@ check(distance_from_batch_mean)
 # ### A `cond` that stays a `cond`
 #
 # `jax.lax.cond` runs one of two branches. Under `vmap`, rows may choose differently. So JAX runs **both** branches
-# for all rows, and then selects: in the program there is no `cond` any more, and a `select_n` is the last row.
+# for all rows, and then selects: in the program there is no `cond` any more, and a `select_n` is the last row. (The
+# `select_n` and `stop_gradient` rows before it are for gradients only.)
 
 # %%
 def costly(x):
@@ -588,7 +594,8 @@ def one_switch_for_all(flag, xs):
         xs: float32[b,d].
 
     Returns:
-        float32[b,d]: row i is `choose(flag, xs[i])`. The program has a `cond`, and no `select_n`.
+        float32[b,d]: row i is `choose(flag, xs[i])`. The program has one `cond`, and no `select_n`. It works under
+        `jax.jit`.
     """
     return jax.vmap(choose)(jnp.full(len(xs), flag), xs)
 

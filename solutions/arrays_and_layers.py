@@ -68,6 +68,13 @@ def leaves_out_the_end(n):
     return 2 * np.sin(x_np) * np.cos(x_np), 2 * jnp.sin(x_jnp) * jnp.cos(x_jnp)
 
 
+@wrong(rejected_by="jax_draws_the_same_curve", says="JAX gets numbers that NumPy has computed.")
+def hands_numpys_numbers_to_jax(n):
+    x = np.linspace(0, 10, n)
+    y = 2 * np.sin(x) * np.cos(x)
+    return y, jnp.array(y)
+
+
 @wrong(rejected_by="jax_draws_the_same_curve", says="The factor 2 is lost on the way to JAX.")
 def forgets_the_factor(n):
     x_np, x_jnp = np.linspace(0, 10, n), jnp.linspace(0, 10, n)
@@ -118,6 +125,12 @@ def the_older_name(a, b):
     values = (a, b, np.sin(b), jnp.sin(a), a + b)
     old = "jaxlib.xla_extension.ArrayImpl"
     return values, ["numpy.ndarray", old, "numpy.ndarray", old, old]
+
+
+@wrong(rejected_by="mixed_calls_give_the_documented_kinds", says="NumPy's sine is believed to follow its argument.")
+def believes_the_sine_follows_its_argument(a, b):
+    values = (a, b, np.sin(b), jnp.sin(a), a + b)
+    return values, [type_name(a), *[type_name(b)] * 4]
 
 
 @wrong(rejected_by="mixed_calls_give_the_documented_kinds", says="`np.add` is a NumPy function, other than `+`.")
@@ -181,8 +194,8 @@ def knows_the_older_name(x):
 
 
 @wrong(rejected_by="tracers_count_too", says="The class of a JAX array is another one under `jax.jit`.")
-def compares_the_class(x):
-    return type(x).__name__ == "ArrayImpl"
+def asks_the_class(x):
+    return issubclass(type(x), jax.Array)
 
 
 @wrong(rejected_by="numbers_and_functions_are_not", says="What is no NumPy array is taken for JAX's.")
@@ -195,10 +208,15 @@ def looks_for_jax_in_the_name(x):
     return "jax" in str(type(x))
 
 
-@hidden(idea="Any dtype, any shape.")
+@wrong(rejected_by="any_dtype_and_shape", says="There are JAX arrays of other classes, such as random keys.")
+def looks_for_the_name_of_the_class(x):
+    return "ArrayImpl" in type(x).__name__ or "Tracer" in type(x).__name__
+
+
+@hidden(idea="Any dtype, any shape; a random key is a `jax.Array` too, of another class.")
 def any_dtype_and_shape(answer, draw):
-    """Integers, truth values, and arrays of any shape count; strings and tuples do not."""
-    for value in (jnp.arange(6).reshape(2, 3), jnp.zeros((0,)), jnp.array(True)):
+    """Integers, truth values, random keys, and arrays of any shape count; strings and tuples do not."""
+    for value in (jnp.arange(6).reshape(2, 3), jnp.zeros((0,)), jnp.array(True), jax.random.key(0)):
         expect_that(bool(np.asarray(answer(value))), "A JAX array was not recognised.", value, "True")
     for value in ("array", (1.0, 2.0), np.zeros((2, 3)), None):
         expect_that(not np.asarray(answer(value)), "What is no JAX array was taken for one.", value, "False")
@@ -301,6 +319,34 @@ def plain_for_minimal(code):
 @wrong(rejected_by="the_report_is_one_line", says="What should be said is written down, and no mode is set.")
 def writes_it_down(code):
     return ["Exception reporting mode: Minimal"], Session().type_in(code)
+
+
+@wrong(rejected_by="each_call_has_a_new_session", says="All calls share the lesson's session.")
+def one_session_for_all(code):
+    return session.type_in("%xmode minimal"), session.type_in(code)
+
+
+@wrong(rejected_by="code_that_python_cannot_read", says="Of a cell that Python cannot read, no line runs.")
+def both_in_one_cell(code):
+    lines = Session().type_in("%xmode minimal\n" + code)
+    return lines[:1], lines[1:]
+
+
+@hidden(idea="A new session knows no names of the one before.")
+def each_call_has_a_new_session(answer):
+    """What one call defines, the next one does not know."""
+    answer("kept = 1")
+    _said, report = answer("print(kept)")
+    message = "The session still knows a name of the call before: start a new one in each call."
+    expect_that(len(report) == 1 and report[0].startswith("NameError"), message, report, "NameError: ...")
+
+
+@hidden(idea="The mode is set in a cell of its own, before the code's.")
+def code_that_python_cannot_read(answer):
+    """The mode is set even if the code is not Python."""
+    said, _report = answer("1 +")
+    set_first = len(said) == 1 and said[0].startswith("Exception reporting mode")
+    expect_that(set_first, "The mode was not set. Type it in on its own, before the code.", said, "the mode")
 
 
 @hidden(idea="Any error is reported in one line, and what is printed before it stays.")
@@ -795,6 +841,12 @@ def makes_the_first_a_correlation(x, y):
     return jnp.correlate(x, y, mode="full"), by_lax[0, 0]
 
 
+@wrong(rejected_by="each_result_has_its_own_convolution", says="One result is given twice.")
+def gives_one_result_twice(x, y):
+    by_numpy = jnp.convolve(x, y)
+    return by_numpy, by_numpy
+
+
 @wrong(rejected_by="convolutions_have_full_length", says="Without padding, the ends are missing.")
 def pads_nothing(x, y):
     by_lax = lax.conv_general_dilated(
@@ -880,6 +932,18 @@ def rows_as_channels(rows, kernel):
     m = len(kernel)
     kernels = jnp.broadcast_to(kernel[::-1], (1, rows.shape[0], m))
     return lax.conv_general_dilated(rows[None, :, :], kernels, (2,), [(m - 1, m - 1)])[0]
+
+
+@wrong(rejected_by="one_filtered_row_for_each_row", says="One zero too many at the end: right only for n + m even.")
+def pads_one_too_many(rows, kernel):
+    m = len(kernel)
+    return lax.conv_general_dilated(rows[:, None, :], kernel[None, None, ::-1], (2,), [(m - 1, m)])[:, 0, :]
+
+
+@wrong(rejected_by="one_filtered_row_for_each_row", says="`squeeze` also takes away the axis of a single row.")
+def squeezes_a_single_row(rows, kernel):
+    m = len(kernel)
+    return lax.conv_general_dilated(rows[:, None, :], kernel[None, None, ::-1], (2,), [(m - 1, m - 1)]).squeeze()
 
 
 @wrong(rejected_by="the_program_does_not_grow_with_the_rows", says="A Python loop over the rows.")

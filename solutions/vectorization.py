@@ -46,6 +46,14 @@ def convolves(x, w):
     return jnp.convolve(x, w, mode="valid")
 
 
+@wrong(rejected_by="any_number_of_weights", says="The results are put into an array of the vector's own dtype.")
+def fills_an_array_of_integers(x, w):
+    out = np.zeros(len(x) - len(w) + 1, dtype=x.dtype)
+    for i in range(len(out)):
+        out[i] = jnp.dot(x[i : i + len(w)], w)
+    return jnp.array(out)
+
+
 @wrong(rejected_by="every_full_window_counts", says="Windows that stick out are filled with zeros.")
 def pads_with_zeros(x, w):
     return jnp.correlate(x, w, mode="same")
@@ -231,6 +239,11 @@ def maps_pairs(xs, ws):
 
 
 @alternative
+def by_jnp_vectorize(xs, ws):
+    return jnp.vectorize(slide, signature="(n),(k)->(m)")(xs, ws)
+
+
+@wrong(rejected_by="the_products_are_those_of_slide", says="`slide` is written again for a batch, by hand.")
 def all_rows_at_once(xs, ws):
     return sum(xs[:, k : xs.shape[1] - 2 + k] * ws[:, k, None] for k in range(3))
 
@@ -352,6 +365,12 @@ def a_new_jit_in_each_call(xs, ws, calls):
         return seen
 
     return {"vmap": look(jax.vmap), "jit of vmap": look(lambda f: jax.jit(jax.vmap(f)))}
+
+
+@wrong(rejected_by="a_jitted_function_has_run", says="The lists are derived from the shapes, and no function is run.")
+def writes_down_what_it_expects(xs, ws, calls):
+    seen = xs.shape[1:], ws.shape[1:]
+    return {"vmap": [seen] * calls, "jit of vmap": [seen]}
 
 
 @hidden(idea="Other shapes and other numbers of calls.")
@@ -533,6 +552,14 @@ def forgets_out_axes(in_axes, out_axes, a, b):
         return f"ValueError: {error}"
 
 
+@wrong(rejected_by="other_axes", says="Only the first line of the message is kept.")
+def keeps_the_first_line(in_axes, out_axes, a, b):
+    try:
+        return jax.vmap(slide, in_axes=in_axes, out_axes=out_axes)(a, b)
+    except ValueError as error:
+        return f"ValueError: {error}".splitlines()[0]
+
+
 @wrong(rejected_by="the_rules_for_in_axes_hold", says="`in_axes` is believed to be one integer only.")
 def refuses_lists_and_tuples(in_axes, out_axes, a, b):
     if not isinstance(in_axes, int):
@@ -556,7 +583,8 @@ def other_axes(answer, draw, reference):
     expect_close(answer(*args), reference(*args), atol=1e-5)
     refused = answer(0, 0, draw.floats(4, 6), draw.floats(2, 3))
     said = isinstance(refused, str) and refused.startswith("ValueError: ") and "inconsistent sizes" in refused
-    expect_that(said, "For batches of 4 and 2, return the text of JAX's ValueError.", refused, "ValueError: …")
+    said = said and "float32[4,6]" in refused and "float32[2,3]" in refused
+    expect_that(said, "For batches of 4 and 2, return the whole text of JAX's ValueError.", refused, "ValueError: …")
 
 
 # %% jit_and_vmap
@@ -669,6 +697,11 @@ def squared_distances(xs, ys):
 @wrong(rejected_by="no_loop_over_the_points", says="The outer loop stays in Python.")
 def loops_over_xs(xs, ys):
     return jnp.stack([jnp.linalg.norm(x - ys, axis=1) for x in xs])
+
+
+@wrong(rejected_by="no_loop_over_the_points", says="The loop over the ys stays in Python.")
+def loops_over_ys(xs, ys):
+    return jnp.stack([jnp.linalg.norm(xs - y, axis=1) for y in ys], axis=1)
 
 
 @wrong(rejected_by="a_right_triangle_has_its_long_side", says="Absolute differences are added.")
@@ -923,6 +956,11 @@ def closes_over_the_flag(flag, xs):
 @wrong(rejected_by="only_one_branch_is_run", says="A flag for each row makes a select, even if all flags are the same.")
 def a_flag_for_each_row(flag, xs):
     return jax.vmap(choose)(jnp.broadcast_to(flag, xs.shape[:1]), xs)
+
+
+@wrong(rejected_by="only_one_branch_is_run", says="A Python loop writes a `cond` for each row.")
+def a_cond_for_each_row(flag, xs):
+    return jnp.stack([choose(flag, x) for x in xs])
 
 
 @wrong(rejected_by="only_one_branch_is_run", says="`jnp.where` runs both branches.")
