@@ -115,9 +115,12 @@ def coverage(folder: Path | None, as_json: bool) -> None:
     \b
     Example: jaxguide coverage --json
     """
+    from jaxguide.course.compiled import compiled_once
     from jaxguide.course.coverage import coverage as measure
 
-    found = measure(read_course(folder, keys=True, as_json=as_json))
+    course = read_course(folder, keys=True, as_json=as_json)
+    with compiled_once():
+        found = measure(course)
     if as_json:
         print_json(found.to_plain())
         return
@@ -140,10 +143,13 @@ def drift(folder: Path | None, as_json: bool) -> None:
     """
     import jax
 
+    from jaxguide.course.compiled import compiled_once
     from jaxguide.course.drift import NEWLY_CHANGED, STATES
     from jaxguide.course.drift import drift as compare
 
-    found = list(compare(read_course(folder, keys=True, as_json=as_json)))
+    course = read_course(folder, keys=True, as_json=as_json)
+    with compiled_once():
+        found = list(compare(course))
     counts = {state: sum(one.state == state for one in found) for state in STATES}
     if as_json:
         print_json({"jax": jax.__version__, "counts": counts, "examples": [one.to_plain() for one in found]})
