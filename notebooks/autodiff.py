@@ -132,7 +132,7 @@ def derivative_table(f, xs):
     """Tabulate f and its first four derivatives at many points.
 
     Args:
-        f: a function from one float to one float; it can be differentiated.
+        f: a function from one float to one float; it works on each number of an array too, as `jnp.sin` does.
         xs: float32[n], the points.
 
     Returns:
@@ -173,6 +173,11 @@ def first_entry(x):
     return x[:1]
 
 
+def square_and_cube(x):
+    """Return x² and x³, in one array."""
+    return jnp.stack([x**2, x**3])
+
+
 print(jax.grad(energy)(jnp.array([1.0, 2.0])))
 try:
     jax.grad(energy)(jnp.array([1, 2]))
@@ -185,7 +190,7 @@ def what_grad_refuses(f, x):
     """Say what `jax.grad(f)(x)` refuses.
 
     Args:
-        f: a function of one argument.
+        f: a function of one argument; its result is a float, or an array of floats.
         x: a number or an array; its dtype is a float, an int or bool.
 
     Returns:
@@ -256,8 +261,17 @@ def loss(w, b):
 print(loss(jnp.zeros(3), 0.0))
 
 # %% [markdown]
-# The regression starts with random numbers. JAX's documentation shows the loss 3.0519385 at the start. Today it is
-# 2.9729187: since JAX 0.5.0 the same key gives other numbers. `jax.threefry_partitionable(False)` gives the old ones.
+# The regression starts with random numbers. In JAX they come from a **key**: `jax.random.split(key, 3)` makes three new
+# keys of one, and each new key is for one draw. (Why so, says the lesson `random_numbers`.)
+
+# %%
+first_key, second_key = jax.random.split(jax.random.key(7))
+print("a standard normal vector:", jax.random.normal(first_key, (2,)))
+print("a standard normal number:", jax.random.normal(second_key))
+
+# %% [markdown]
+# With `jax.random.key(0)`, JAX's documentation shows the loss 3.0519385 at the start. Today it is 2.9729187: since JAX
+# 0.5.0 the same key gives other numbers. `jax.threefry_partitionable(False)` gives the old ones.
 
 # %%
 # Exercise: The start of the regression (1 point)
@@ -268,7 +282,7 @@ def start_of_regression(key):
     standard normal.
 
     Args:
-        key: key<fry>[].
+        key: key<fry>[], one key.
 
     Returns:
         A tuple `(w, b, loss)`: float32[3], float32[] and float32[].
@@ -627,7 +641,8 @@ check(numerical_derivative)
 # JAX has this test ready: `jax.test_util.check_grads(f, args, order=2)` compares derivatives up to an order with finite
 # differences. It returns nothing; if they differ, it raises an `AssertionError`.
 #
-# You can give a function a rule of your own with `jax.custom_jvp`, and then JAX believes you. Here are two bad rules.
+# You can give a function a rule of your own with `jax.custom_jvp`, and then JAX believes you. Here are two bad rules,
+# and a function that uses the first one.
 
 # %%
 def with_rule(function, slope):
@@ -643,8 +658,13 @@ def wrong_slope(x):
 
 
 def frozen_slope(x):
-    """Compute sin(x), with a rule whose value is right, but says that it never changes."""
+    """Compute sin(x), with a rule whose slope is right, but frozen: the second derivative is said to be 0."""
     return with_rule(jnp.sin, lambda x: jax.lax.stop_gradient(jnp.cos(x)))(x)
+
+
+def wrong_by_q(p, q):
+    """Compute p sin(q), with the wrong rule for sin: right by p, wrong by q."""
+    return p * wrong_slope(q)
 
 
 print("at 1, the slope should be", np.cos(1.0))
@@ -710,7 +730,7 @@ def sine_ratio(x):
     """Repair this: sin(x) / x, which is 1 at x = 0, with a gradient that is finite everywhere, and 0 at x = 0.
 
     Args:
-        x: float32 array of any shape.
+        x: float32 array of any shape; each number is 0, or at least 0.000001 away from it.
 
     Returns:
         float32 array of the same shape.
@@ -815,7 +835,7 @@ print("its product with v:", jax.hessian(valley)(x) @ v)
 def hessian_times(f, x, v):
     """Make this fast: multiply the Hessian of f at x by v, and build no n × n matrix.
 
-    The cost must grow as that of f does: for twice as many parameters, no more than it does for f.
+    With more parameters, the cost may grow as much as that of f grows, and no more.
 
     Args:
         f: a function from float32[n] to one number.

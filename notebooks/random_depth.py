@@ -341,13 +341,18 @@ check(depths_for_batch)
 # %% [markdown]
 # ### Now both together fail
 #
-# `react_forward` is the question's function, and the rest are small relatives. Under `vmap` each of them gets one depth
+# `react_forward` is the question's function, and the rest are small relatives. Under `vmap` most of them get one depth
 # per example. Read the error: which line, which function, what does it need?
 
 # %%
 def int_of_a_draw(key):
     """Draw a number and make it a Python int."""
     return int(jax.random.randint(key, (), 1, 5))
+
+
+def int_of_a_constant(x):
+    """Multiply by a Python int that comes from no mapped array."""
+    return x * int(jnp.arange(3).sum())
 
 
 def react_forward(key, x):
@@ -624,9 +629,10 @@ check(predict_output_depends_on_k)
 # %%
 # Exercise: Two phases (3 points)
 def two_phase_loss(weights, x, k):
-    """Run `block` MAX_DEPTH times from zeros; the gradient passes through the last MAX_DEPTH - k steps only.
+    """Run `block` MAX_DEPTH times from zeros; only the last MAX_DEPTH - k steps count for the gradient.
 
-    k is traced. The first k steps count as constants for `jax.grad`. It must work under `jax.jit` and `jax.vmap`.
+    k is traced. For `jax.grad` by the weights, the first k steps count as constants. It must work under `jax.jit` and
+    `jax.vmap`.
 
     Args:
         weights: float32[d,d].

@@ -147,9 +147,12 @@ def the_slope_four_times(f, xs):
 
 @hidden(idea="Any function, any points.")
 def any_points(answer, draw, reference):
-    """For other points and functions it gives what the key gives."""
-    xs = draw.floats(9)
-    expect_close(answer(given("wave"), xs), reference(given("wave"), xs), rtol=1e-4, atol=1e-4)
+    """For tanh and other points, each derivative is right too."""
+    xs = draw.numpy(9)
+    t = np.tanh(xs.astype(np.float64))
+    s = 1 - t**2
+    wanted = np.stack([t, s, -2 * t * s, (6 * t**2 - 2) * s, (16 * t - 24 * t**3) * s])
+    expect_close(answer(given("tanh"), xs), wanted.astype("float32"), rtol=1e-4, atol=1e-4)
 
 
 # %% what_grad_refuses
@@ -201,6 +204,13 @@ def knows_only_pythons_int(f, x):
     if isinstance(x, int):
         return "input"
     return "output" if jnp.shape(f(x)) else "nothing"
+
+
+@wrong(rejected_by="the_shape_of_the_input_does_not_matter", says="One float is believed to give one number always.")
+def looks_only_at_arrays(f, x):
+    if jnp.asarray(x).dtype.kind != "f":
+        return "input"
+    return "output" if jnp.ndim(x) and jnp.ndim(f(x)) else "nothing"
 
 
 @hidden(idea="The dtype of the input, then the shape of the output.")
@@ -386,6 +396,13 @@ def all_by_default(f, args, which=None):
     return jax.grad(f, tuple(range(len(args))) if which is None else which)(*args)
 
 
+@wrong(rejected_by="gradients_have_the_shapes_of_arguments", says="A tuple of one position is unpacked.")
+def unpacks_one_position(f, args, which=None):
+    if isinstance(which, tuple) and len(which) == 1:
+        (which,) = which
+    return jax.grad(f, which or 0)(*args)
+
+
 @hidden(idea="Any positions of any function.")
 def any_positions(answer, draw, reference):
     """For other positions and arguments it gives the right gradients."""
@@ -449,6 +466,14 @@ def forgets_to_sum(f, args, steps):
 def length_of_the_gradient(f, args, steps):
     partials = jax.grad(f, argnums=tuple(range(len(args))))(*args)
     return sum(jnp.sqrt(jnp.sum(p**2)) * jnp.sqrt(jnp.sum(s**2)) for p, s in zip(partials, steps, strict=True))
+
+
+@wrong(
+    rejected_by="all_shares_are_added", says="For matrices, `jnp.dot` is a product of matrices, not of their entries."
+)
+def multiplies_matrices(f, args, steps):
+    partials = jax.grad(f, argnums=tuple(range(len(args))))(*args)
+    return sum(jnp.sum(jnp.dot(partial, step)) for partial, step in zip(partials, steps, strict=True))
 
 
 @hidden(idea="Any function, any steps.")
@@ -583,6 +608,21 @@ class BiasFirst:
 @alternative
 def the_bias_first(w, b):
     return jax.jit(jax.grad(model_loss))(BiasFirst(b, w))
+
+
+@jax.tree_util.register_pytree_node_class
+class OneChild(Model):
+    def tree_flatten(self):
+        return [{"w": self.w, "b": self.b}], None
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls(**children[0])
+
+
+@alternative
+def one_child_a_dict(w, b):
+    return jax.grad(model_loss)(OneChild(w, b))
 
 
 @jax.tree_util.register_pytree_node_class
@@ -775,6 +815,15 @@ def scales_the_direction(f, args, direction, eps):
     return (f(*ahead) - f(*behind)) / eps, jax.jvp(f, args, direction)[1]
 
 
+@wrong(rejected_by="all_arguments_move_at_once", says="The arguments move one after the other, not all at once.")
+def one_argument_after_the_other(f, args, direction, eps):
+    numerical = 0.0
+    for i, d in enumerate(direction):
+        ahead, behind = ([*args[:i], args[i] + t * d, *args[i + 1 :]] for t in (eps / 2, -eps / 2))
+        numerical += (f(*ahead) - f(*behind)) / eps
+    return numerical, jax.jvp(f, args, direction)[1]
+
+
 @hidden(idea="Any point, any direction.")
 def any_direction(answer, draw, reference):
     """For another point and direction both slopes are right."""
@@ -841,12 +890,18 @@ def float64_with_a_tiny_step(f, x):
     return (f(x + eps) - f(x - eps)) / (2 * eps)
 
 
+@wrong(rejected_by="any_size", says="The formulas of the three examples are written down for every function.")
+def formulas_of_the_examples(f, x):
+    slopes = {cube_in_numpy: 3 * x**2, root_in_numpy: 0.5 / x**0.5}
+    return slopes.get(f, -1 / x**2)
+
+
 @hidden(idea="Any size of x.")
 def any_size(answer, draw, reference):
-    """At other points the error is below 0.001 of the slope too."""
+    """At other points, and for x², the error is below 0.001 of the slope too."""
     for low, high in ((2, 100), (100, 1000)):
         x = draw.integer(low, high) + 0.3
-        for name, slope in (("cube_in_numpy", 3 * x**2), ("root_in_numpy", 0.5 / x**0.5)):
+        for name, slope in (("cube_in_numpy", 3 * x**2), ("root_in_numpy", 0.5 / x**0.5), ("energy", 2 * x)):
             got = float(np.asarray(answer(given(name), x)))
             expect_that(abs(got - slope) <= 1e-3 * slope, "The slope is not right to 0.001.", got, slope)
 
@@ -931,12 +986,28 @@ def only_looks_for_nan(f, args):
     return all(bool(jnp.isfinite(g).all()) for g in gradient)
 
 
-@hidden(idea="A bad rule is bad at other points too.")
+@wrong(rejected_by="each_argument_counts", says="Only the first argument is looked at.")
+def the_first_argument_alone(f, args):
+    from jax.test_util import check_grads
+
+    try:
+        check_grads(lambda x: f(x, *args[1:]), args[:1], order=2)
+    except AssertionError:
+        return False
+    return True
+
+
+@wrong(rejected_by="other_points_are_judged", says="The bad functions of the lesson are known by name.")
+def knows_them_by_name(f, args):
+    return f not in (wrong_slope, frozen_slope, wrong_by_q)
+
+
+@hidden(idea="A bad rule is bad at other points too, and a frozen part is a bad rule.")
 def other_points_are_judged(answer, draw, reference):
-    """At another point the same functions are judged the same."""
+    """At another point, and for x * x with a frozen factor, the answer is right too."""
     x = jnp.float32(draw.integer(5, 14) / 10)
-    told = [bool(np.asarray(answer(given(name), (x,)))) for name in ("frozen_slope", "cubic")]
-    expect_that(told == [False, True], "Not all are told right.", told, [False, True])
+    told = [bool(np.asarray(answer(given(name), (x,)))) for name in ("frozen_slope", "half_frozen", "cubic")]
+    expect_that(told == [False, False, True], "Not all are told right.", told, [False, False, True])
 
 
 # %% sine_ratio
@@ -996,6 +1067,13 @@ def keeps_away_from_zero(x):
     return jnp.sin(x) / x
 
 
+@wrong(rejected_by="the_ratio_is_right", says="Near 0 the value is said to be 1, and that too far from 0.")
+def one_near_zero(x):
+    near = jnp.abs(x) < 0.1
+    far = jnp.where(near, 1.0, x)
+    return jnp.where(near, 1.0, jnp.sin(far) / far)
+
+
 @hidden(stage="gradient", idea="Zero in any place, and any other numbers.", required=True)
 def any_numbers(answer, draw, reference):
     """For other numbers, with a zero among them, the gradient is right."""
@@ -1051,6 +1129,11 @@ def adds_x_twice(x):
 @wrong(rejected_by="the_slope_is_one", says="The x inside is not frozen, so both x cancel.")
 def freezes_the_rounded_part_alone(x):
     return x + (jax.lax.stop_gradient(jnp.round(x)) - x)
+
+
+@wrong(rejected_by="the_value_is_rounded", says="Halfway `jnp.round` takes the even number; `floor` goes up always.")
+def halves_go_up(x):
+    return x + jax.lax.stop_gradient(jnp.floor(x + 0.5) - x)
 
 
 @hidden(stage="value", idea="Any numbers, value and slope.")

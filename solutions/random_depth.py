@@ -124,6 +124,11 @@ def rounds_to_a_float(key, low, high):
     return jnp.floor(jax.random.uniform(key, (), minval=low, maxval=high))
 
 
+@wrong(rejected_by="depths_are_equally_likely", says="Rounding makes the first and the last number half as likely.")
+def rounds_to_the_nearest(key, low, high):
+    return jnp.round(jax.random.uniform(key, minval=low, maxval=high - 1)).astype(int)
+
+
 @hidden(stage="jit", kind="relation", idea="Any bounds, also negative ones.")
 def other_bounds_are_kept(answer, draw):
     """Compiled, with other bounds, the numbers lie within them."""
@@ -486,11 +491,19 @@ def returns_every_state(weights, xs, depth):
     return jax.vmap(one)(xs)
 
 
+@wrong(rejected_by="other_sizes_run_too", says="Six steps are taken for the most there can be.")
+def six_steps_at_most(weights, xs, depth):
+    h = jnp.zeros_like(xs)
+    for i in range(MAX_DEPTH):
+        h = jnp.where(i < depth, block(weights, h, xs), h)
+    return h
+
+
 @hidden(idea="Any sizes, any depth.")
 def other_sizes_run_too(answer, draw, reference):
     """Other shapes and a greater depth give the state of a plain loop."""
     weights, xs = 0.5 * draw.floats(2, 2), draw.floats(3, 4, 2)
-    depth = draw.integer(4, 9)
+    depth = draw.integer(7, 10)
     expect_close(answer(weights, xs, depth), reference(weights, xs, depth), rtol=1e-3, atol=1e-4)
 
 
@@ -566,7 +579,7 @@ def complaint_under_vmap(function, *batches):
 def splits_at_line_ends(function, *batches):
     name, lines = "", []
     try:
-        jax.eval_shape(jax.vmap(function, in_axes=0), *batches)
+        jax.vmap(function, in_axes=0)(*batches)
     except Exception as error:
         name = error.__class__.__name__
         lines = str(error).split("\n")[:2]
@@ -618,6 +631,24 @@ def expects_one_class(function, *batches):
     try:
         jax.vmap(function)(*batches)
     except jax.errors.ConcretizationTypeError as error:
+        return type(error).__name__, str(error).splitlines()[:2]
+    return "", []
+
+
+@wrong(rejected_by="no_complaint_is_empty", says="Under `jit` everything is traced; `vmap` alone traces less.")
+def compiles_it_too(function, *batches):
+    try:
+        jax.jit(jax.vmap(function))(*batches)
+    except Exception as error:
+        return type(error).__name__, str(error).splitlines()[:2]
+    return "", []
+
+
+@wrong(rejected_by="static_bounds_cannot_be_mapped", says="Only errors about tracers are caught, and TypeError.")
+def expects_two_classes(function, *batches):
+    try:
+        jax.vmap(function)(*batches)
+    except (TypeError, jax.errors.ConcretizationTypeError) as error:
         return type(error).__name__, str(error).splitlines()[:2]
     return "", []
 
@@ -777,16 +808,22 @@ def int_of_the_depth(weights, x, depth):
     return jax.lax.fori_loop(0, int(depth), lambda i, h: block(weights, h, x), jnp.zeros_like(x))
 
 
-@wrong(rejected_by="the_program_counts_at_run_time", says="A largest depth of 64 is believed to be enough.")
+@wrong(rejected_by="the_program_counts_at_run_time", says="A largest depth of 1000 is believed to be enough.")
 def masks_many_rounds(weights, x, depth):
     step = lambda h, i: (jnp.where(i < depth, block(weights, h, x), h), None)
-    return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(64))[0]
+    return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(1000))[0]
+
+
+@wrong(rejected_by="a_large_depth_is_honoured", says="The depth is cut off where the state is believed to be at rest.")
+def stops_at_64(weights, x, depth):
+    depth = jnp.minimum(depth, 64)
+    return jax.lax.fori_loop(0, depth, lambda i, h: block(weights, h, x), jnp.zeros_like(x))
 
 
 @hidden(stage="jit", idea="There is no largest depth.")
 def a_large_depth_is_honoured(answer, draw, reference):
     """Compiled, a depth of some hundred gives the state of the reference."""
-    weights, x = 0.3 * draw.floats(3, 3), draw.floats(2, 3)
+    weights, x = np.float32(TURN) + np.float32(0.05) * draw.numpy(3, 3), 0.3 * draw.floats(2, 3)
     depth = jnp.int32(draw.integer(101, 400))
     wanted = reference.jit(weights, x, depth)
     expect_close(answer.jit(weights, x, depth), wanted, rtol=1e-2, atol=1e-2)
@@ -860,6 +897,12 @@ def the_primal_of_jvp(power, w, n):
     except ValueError:
         reverse = None
     return reverse, float(jax.jit(lambda w, n: jax.jvp(lambda v: power(v, n), (w,), (1.0,))[0])(w, n))
+
+
+@wrong(rejected_by="any_loop_is_differentiated", says="The formula of the power is written down for every loop.")
+def formula_of_the_power(power, w, n):
+    slope = n * w ** (n - 1)
+    return (slope if power in (power_masked, power_masked_fori) else None), slope
 
 
 @hidden(idea="Any number and any count.")
@@ -1157,6 +1200,14 @@ def pads_with_jnp(values):
 @wrong(rejected_by="a_small_bucket_for_few_values", says="Everything is padded to one large size.")
 def one_large_bucket(values):
     return sum_of_exp(np.pad(values, (0, 1024 - len(values))), len(values))
+
+
+@wrong(
+    rejected_by="lengths_of_a_bucket_share_a_program", says="Padded to a multiple of 8, 1000 lengths need 125 programs."
+)
+def pads_to_eights(values):
+    n = len(values)
+    return sum_of_exp(np.pad(values, (0, -n % 8)), n)
 
 
 @hidden(idea="Any length.")
