@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 @click.group(short_help="Build a Gradescope autograder, or a gradebook for Moodle or Canvas.")
 def export() -> None:
-    """Hand grading or marks to another program."""
+    """Hand grading or marks to another program.
+
+    \b
+    Example: jaxguide export moodle results/
+    """
 
 
 _results = click.argument("results", type=click.Path(exists=True, path_type=Path), default=Path("results"))
