@@ -164,7 +164,11 @@ def gradescope(
 @export.command("run-gradescope", hidden=True)
 @click.argument("root", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def run_gradescope(root: Path) -> None:
-    """Grade the submission in a Gradescope container; the zip's `run_autograder` calls this."""
+    """Grade the submission in a Gradescope container; the zip's `run_autograder` calls this.
+
+    \b
+    Example: jaxguide export run-gradescope /autograder
+    """
     from jaxguide.grading.reports.harness import run_autograder
 
     sys.exit(0 if run_autograder(root) else 1)

@@ -57,7 +57,7 @@ class Keyboard:
             import tty
 
             with contextlib.suppress(termios.error):
-                tty.setcbreak(self._fd)
+                tty.setcbreak(self._fd, termios.TCSANOW)  # what was typed before is kept
 
         def _leave_terminal(self) -> None:
             import termios

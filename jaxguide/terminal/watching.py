@@ -256,9 +256,7 @@ class Watching:
             self.screen.say(_("`{name}` is as it was: there is nothing to reset.").format(name=exercise.name))
             return
         path = homes[0].path
-        text = _(
-            "Put the empty `{name}` back into {file}? Your answer is kept. Press y to do it, another key to leave it."
-        )
+        text = _("Put the empty `{name}` back into {file}? Your answer is kept. Press y for yes, any other key for no.")
         self.screen.say(text.format(name=exercise.name, file=self.screen.name(path)))
         self._asked = ("y", lambda: self._reset(exercise, path))
 
