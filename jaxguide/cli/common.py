@@ -45,11 +45,11 @@ def print_json(plain: Any) -> None:
     click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
 
 
-def workspace_of(course: "Course", given: Path | None = None) -> Path:
-    """Return the student's folder: the one that was given, or the one that is found."""
+def workspace_of(course: "Course") -> Path:
+    """Return the student's folder."""
     from jaxguide.course.workspace import find_workspace
 
-    return given if given is not None else find_workspace(course.books)
+    return find_workspace(course.books)
 
 
 def need_exercise(course: "Course", name: str) -> "Exercise":

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from jaxguide.cli.common import course_option, read_course, workspace_of
+from jaxguide.cli.common import course_option, read_course
 from jaxguide.text import _
 
 _CPU_LIMIT_S = 20.0
@@ -52,7 +52,7 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
     click.echo(_("Loading the lessons …") if _can_show("…") else _("Loading the lessons ..."))
     course = read_course(folder, keys=False)
     try:
-        at = opening.open_workspace(workspace_of(course, workspace), course)
+        at = opening.open_workspace(workspace or opening.usual_folder(course), course)
     except opening.NoWorkspace as error:
         raise click.UsageError(str(error)) from None
     with contextlib.suppress(KeyboardInterrupt):

@@ -5,11 +5,12 @@ import sys
 from pathlib import Path
 
 from jaxguide.course.library import Course
-from jaxguide.course.progress import Progress
-from jaxguide.course.workspace import lay_workspace
+from jaxguide.course.progress import FILE_NAME, Progress
+from jaxguide.course.workspace import DEFAULT_FOLDER, find_workspace, lay_workspace
+from jaxguide.grading.submission import SUFFIXES, UnreadableSubmission
 from jaxguide.grading.usage import Limits
 from jaxguide.grading.visible import Checker
-from jaxguide.terminal.answers import read_all
+from jaxguide.terminal.answers import read_all, read_answers
 from jaxguide.terminal.keyboard import Keyboard
 from jaxguide.terminal.saves import Saves
 from jaxguide.terminal.watching import Pressed, Saved, Watching
@@ -18,6 +19,23 @@ from jaxguide.text import _, plural
 
 class NoWorkspace(Exception):
     """A folder is no workspace; the message says what to type."""
+
+
+def usual_folder(course: Course) -> Path:
+    """Return the folder to watch where none is named: the workspace that there is, or the one to lay."""
+    found = find_workspace(course.books)
+    if found != Path() or _is_begun(found):
+        return found
+    names = course.exercises.keys()
+    for path in sorted(found.iterdir()):
+        with contextlib.suppress(UnreadableSubmission, OSError):
+            if path.suffix in SUFFIXES and names & read_answers(path, course).places.keys():
+                return found
+    return Path(DEFAULT_FOLDER)
+
+
+def _is_begun(folder: Path) -> bool:
+    return (folder / FILE_NAME).is_file()
 
 
 def open_workspace(folder: Path, course: Course) -> Path:

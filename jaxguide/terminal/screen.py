@@ -45,10 +45,11 @@ class Screen:
         """Say that a check begins."""
         layout = self._layout()
         title = f"{self.name(path)} · {time.strftime('%H:%M:%S')}"
+        # Only the line is dim: dim words are hard to read on a light ground.
         rule = Rule(layout.text(title), align="left", style="dim", characters="-" if layout.ascii_only else "─")
         words = _("Checking {names} …").format(names=", ".join(names))
         self._print(rule)
-        console().print(layout.text(words, style="dim"))
+        console().print(layout.text(words))
 
     def exercise(self, exercise: Exercise, homes: list[FileAnswers], place: Place) -> None:
         """Print an exercise and where to answer it."""
@@ -75,7 +76,7 @@ class Screen:
         )
         if self.has_keys:
             keys = _("n next  h hint  l list  s solution  r reset  q quit")
-            line.append_text(layout.text(f"  {keys}", style="dim"))
+            line.append_text(layout.text(f"  {keys}"))
         self._print(line)
 
     def passed(self, result: ExerciseResult) -> None:
@@ -87,7 +88,7 @@ class Screen:
         head = layout.state(exercise_state(result)).append_text(layout.text(f": {result.title} ({result.name})"))
         self._print(head)
         words = _("`jaxguide solution {name}` shows another way.").format(name=result.name)
-        console().print(layout.text(f"  {words}", style="dim"))
+        console().print(layout.text(f"  {words}"))
 
     def failed(self, shown: ExerciseResult, results: Sequence[ExerciseResult], repairs: Sequence[str]) -> None:
         """Print the card of one result, and a line for each where there are several.

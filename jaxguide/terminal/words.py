@@ -43,16 +43,14 @@ class ExerciseText:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layout, exercise = Layout(options.max_width, options.ascii_only), self.exercise
-        yield layout.text(" · ".join([self.book.title, *headings(self.book, exercise)]), style="dim")
+        yield layout.text(" · ".join([self.book.title, *headings(self.book, exercise)]))
         kind = _("Prediction: {title}") if exercise.is_prediction else _("Exercise: {title}")
         points = plural("{count} point", "{count} points", exercise.points)
         head = layout.text(kind.format(title=exercise.title), style="bold")
         head.append_text(layout.text(f" ({points})"))
         yield head
         yield Text("")
-        yield Padding(
-            layout.text(f"{exercise.name}{exercise.signature}", style="bold cyan"), (0, 0, 0, 2), expand=False
-        )
+        yield Padding(layout.text(f"{exercise.name}{exercise.signature}", style="bold"), (0, 0, 0, 2), expand=False)
         yield Text("")
         yield Flow(exercise.contract, indent=2)
         if self.where:

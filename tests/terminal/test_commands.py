@@ -18,6 +18,7 @@ from jaxguide.course.card.terminal import to_text
 from jaxguide.course.library import Course
 from jaxguide.course.progress import Progress
 from jaxguide.terminal.flow import Flow
+from jaxguide.terminal.opening import open_workspace, usual_folder
 
 
 @pytest.fixture
@@ -143,6 +144,18 @@ def test_watch_lays_lessons_into_a_new_folder_only(course: Course, tmp_path: Pat
     assert done.exit_code == 2
     assert "has an exercise" in " ".join(done.stderr.split())
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
+
+
+def test_watch_opens_what_is_there_and_else_a_folder_of_its_own(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.py").write_text("def other():\n    pass\n")
+    assert usual_folder(course) == Path("workspace")
+    (tmp_path / "mine.py").write_text("def double(x):\n    return x\n")
+    assert usual_folder(course) == Path()
+    assert open_workspace(tmp_path / "new", course) == tmp_path / "new"
+    assert (tmp_path / "new" / "multiply.ipynb").is_file()
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")

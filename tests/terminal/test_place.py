@@ -54,12 +54,12 @@ def test_a_notebook_and_a_terminal_at_once_lose_nothing(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom jaxguide.course.progress import Progress\n"
         "progress = Progress(Path(sys.argv[1]))\n"
-        "for n in range(40): progress.update(f'{sys.argv[2]}{n}', hints=n)\n"
+        "for n in range(15): progress.update(f'{sys.argv[2]}{n}', hints=n)\n"
     )
     command = [sys.executable, "-c", code, str(tmp_path)]
     both = [subprocess.Popen([*command, name]) for name in ("a", "b")]
     assert [process.wait() for process in both] == [0, 0]
-    assert len(Progress(tmp_path).everything()) == 80
+    assert len(Progress(tmp_path).everything()) == 30
 
 
 def test_the_workspace_is_found_here_or_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
