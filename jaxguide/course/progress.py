@@ -142,9 +142,11 @@ class Progress:
         if result.reveal is not None:
             result.note = done.guess if done.guess is not None else result.note
             self.update(result.name, guess=result.note, passed=True, **when)
+            self.move_to(result.name)
             return
         attempts = done.attempts if attempt in done.attempts else [*done.attempts, attempt]
         self.update(result.name, attempts=attempts, passed=done.passed or passed, **when)
+        self.move_to(result.name)
 
     def _read(self) -> dict[str, ExerciseProgress]:
         try:

@@ -158,6 +158,15 @@ def test_watch_opens_what_is_there_and_else_a_folder_of_its_own(
     assert (tmp_path / "new" / "multiply.ipynb").is_file()
 
 
+def test_watch_says_where_each_check_starts_a_new_python(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxguide.grading.zygote.can_fork", lambda: False)
+    (tmp_path / "letter.txt").write_text("x")
+    done = CliRunner().invoke(main, ["watch", "--course", str(course.places.exercises.parent), str(tmp_path)])
+    assert "each check starts a new Python" in done.stdout
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
 @pytest.mark.parametrize(
     ("typed", "completed"),
