@@ -3,6 +3,7 @@
 import contextlib
 import json
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,19 @@ def read_course(folder: Path | None, *, keys: bool, as_json: bool = False) -> "C
         else:
             click.echo(str(error), err=True)
         sys.exit(1)
+
+
+def start_zygote() -> bool:
+    """Start what workers are forked from while the course loads; return False where each is a new Python."""
+    from jaxguide.grading import zygote
+
+    def start() -> None:
+        with contextlib.suppress(OSError):  # the first worker says what is wrong
+            zygote.the_zygote()
+
+    if zygote.can_fork():
+        threading.Thread(target=start, daemon=True).start()
+    return zygote.can_fork()
 
 
 def print_json(plain: Any) -> None:

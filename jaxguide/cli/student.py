@@ -12,6 +12,7 @@ from jaxguide.cli.common import (
     need_exercise,
     print_json,
     read_course,
+    start_zygote,
     workspace_of,
 )
 from jaxguide.text import _
@@ -39,6 +40,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     from jaxguide.grading.remote import GraderError
     from jaxguide.grading.visible import check_file
 
+    start_zygote()
     course = read_course(folder, keys=False, as_json=as_json)
     for name in exercises:
         need_exercise(course, name)

@@ -3,14 +3,13 @@
 import contextlib
 import signal
 import sys
-import threading
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 import click
 
-from jaxguide.cli.common import course_option, read_course
+from jaxguide.cli.common import course_option, read_course, start_zygote
 from jaxguide.text import _
 
 _CPU_LIMIT_S = 20.0
@@ -39,12 +38,9 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
     Example: jaxguide watch
              jaxguide watch workspace --cpu-limit 5
     """
-    from jaxguide.grading import zygote
     from jaxguide.terminal import opening
 
-    if zygote.can_fork():
-        threading.Thread(target=_start_zygote, daemon=True).start()
-    else:
+    if not start_zygote():
         click.echo(_("On this system each check starts a new Python, which takes some seconds."))
     for name in ("SIGTERM", "SIGHUP"):  # a closed terminal ends the session in order, too
         if hasattr(signal, name):
@@ -58,13 +54,6 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
     with contextlib.suppress(KeyboardInterrupt):
         opening.watch(course, at, cpu_limit_s)
     sys.exit(0)
-
-
-def _start_zygote() -> None:
-    from jaxguide.grading import zygote
-
-    with contextlib.suppress(OSError):  # the first check says what is wrong
-        zygote.the_zygote()
 
 
 def _can_show(text: str) -> bool:

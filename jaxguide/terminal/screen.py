@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.console import RenderableType
 from rich.rule import Rule
+from rich.text import Text
 
 from jaxguide.course.card import Card, LessonSummary, clean
 from jaxguide.course.card.content import exercise_state
@@ -85,7 +86,8 @@ class Screen:
             self._print(Card(result))
             return
         layout = self._layout()
-        head = layout.state(exercise_state(result)).append_text(layout.text(f": {result.title} ({result.name})"))
+        head = Text(overflow="fold").append_text(layout.state(exercise_state(result)))
+        head.append_text(layout.text(f": {result.title} ({result.name})"))
         self._print(head)
         words = _("`jaxguide solution {name}` shows another way.").format(name=result.name)
         console().print(layout.text(f"  {words}"))

@@ -46,7 +46,7 @@ class ExerciseText:
         yield layout.text(" · ".join([self.book.title, *headings(self.book, exercise)]))
         kind = _("Prediction: {title}") if exercise.is_prediction else _("Exercise: {title}")
         points = plural("{count} point", "{count} points", exercise.points)
-        head = layout.text(kind.format(title=exercise.title), style="bold")
+        head = Text(overflow="fold").append_text(layout.text(kind.format(title=exercise.title), style="bold"))
         head.append_text(layout.text(f" ({points})"))
         yield head
         yield Text("")
@@ -100,7 +100,7 @@ class ExerciseList:
             if i and (book in self.opened or books[i - 1] in self.opened):
                 yield Text("")
             counts = self.place.counts([book])
-            head = layout.text(f"{book.title} ({book.topic})", style="bold")
+            head = Text(overflow="fold").append_text(layout.text(f"{book.title} ({book.topic})", style="bold"))
             head.append_text(layout.text(f"  {_done_of(counts)}"))
             yield head
             if book in self.opened:
@@ -160,7 +160,9 @@ def bar(counts: Counts, layout: Layout, cells: int = _BAR_CELLS) -> Text:
     """Return a bar that is as full as so many exercises are done; full only when all are."""
     full = cells * counts.done // max(1, counts.exercises)
     filled, empty = ("#", "-") if layout.ascii_only else ("█", "░")
-    return layout.text(filled * full, style="green").append_text(layout.text(empty * (cells - full), style="dim"))
+    found = Text(overflow="fold")  # without a style of its own, which would be that of all that follows
+    found.append_text(layout.text(filled * full, style="green"))
+    return found.append_text(layout.text(empty * (cells - full), style="dim"))
 
 
 def _of(part: float, whole: float) -> str:
