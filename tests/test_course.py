@@ -48,6 +48,7 @@ def test_the_ledger_lists_all_documented_examples() -> None:
 # The examples that each lesson stands for.
 SECTIONS = {
     "arrays_and_layers": ("S1", 1, 16),
+    "jit_and_tracing": ("S1", 17, 32),
     "vectorization": ("S2", 1, 12),
     "autodiff": ("S2", 13, 35),
     "debugging": ("S0", 1, 22),

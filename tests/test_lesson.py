@@ -1,5 +1,6 @@
 """What `check`, `hint` and `solution` do in a student's own session."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,16 @@ def test_every_printed_starter_is_known_as_one(suffix: str) -> None:
             exec(cell, names)
         for exercise in book.exercises:
             assert is_starter(names[exercise.name], exercise), exercise.name
+
+
+def test_a_decorator_above_the_starter_is_a_beginning_unless_the_starter_does_nothing() -> None:
+    from jaxguide.course.starter import is_starter
+    from jaxguide.grading.plan import _is_starter
+
+    for name, begun in (("moving_sum", True), ("louder", True), ("negatives", False)):
+        exercise = installed_course().exercise(name)
+        source = f"@jax.jit\n{exercise.starter_source}\n"
+        names = run(f"import jax, jax.numpy as jnp\n{source}")
+        (function,) = ast.parse(source).body
+        assert isinstance(function, ast.FunctionDef)
+        assert (is_starter(names[name], exercise), _is_starter(function, exercise)) == (not begun, not begun), name

@@ -53,6 +53,10 @@ def jit_in_each_call(x):
     return jax.jit(lambda y: y * 2)(x)
 
 
+def triple(x):
+    return 3 * x
+
+
 def with_default(x, f=outer):
     return f(x)
 
@@ -65,6 +69,7 @@ CASES = {
     "jitted": (inner, [(1, 1), (0, 0), (1, 1)]),
     "jitted in jitted": (outer, [(2, 1), (0, 0), (2, 1)]),
     "eager, by global": (lambda x: outer(x) * 3, [(2, 1), (0, 0), (2, 1)]),
+    "jitted anew in each call": (lambda x: jax.jit(triple)(x), [(1, 1), (0, 0), (1, 1)]),
     "by container": (lambda x: TABLE["outer"][0](x), [(2, 1), (0, 0), (2, 1)]),
     "by closure": (make(), [(1, 1), (0, 0), (1, 1)]),
     "by default": (with_default, [(2, 1), (0, 0), (2, 1)]),

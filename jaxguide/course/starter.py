@@ -1,5 +1,6 @@
 """Tell one function's code from another's, and whether it is still the starter of its exercise."""
 
+import ast
 import functools
 import inspect
 import types
@@ -11,9 +12,27 @@ from jaxguide.course.slices import global_names
 
 
 def is_starter(function: Callable[..., Any], exercise: Exercise) -> bool:
-    """Return whether `function` does what the stub does, code for code, docstring and comments aside."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return code is not None and essence(code) in _starter_essences(exercise.starter_source)
+    """Return whether `function` does what the stub does, code for code, docstring and comments aside.
+
+    A decorator can be all that was missing, as `@jax.jit` above code that is right. Above a stub that does nothing it
+    is no beginning.
+    """
+    inner = inspect.unwrap(function)
+    code = getattr(inner, "__code__", None)
+    if code is None or essence(code) not in _starter_essences(exercise.starter_source):
+        return False
+    return inner is function or not statements(exercise.starter) or exercise.starter_source.startswith("@")
+
+
+def statements(function: ast.FunctionDef) -> list[str]:
+    """Return a function's statements in a form that can be compared, but for its docstring, `pass` and `...`.
+
+    >>> statements(ast.parse("def f(x):\\n    'Do nothing.'\\n    ...").body[0])
+    []
+    """
+    constants = [isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in function.body]
+    kept = [n for n, is_constant in zip(function.body, constants, strict=True) if not is_constant]
+    return [ast.dump(node) for node in kept if not isinstance(node, ast.Pass)]
 
 
 @functools.cache

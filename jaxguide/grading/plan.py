@@ -10,6 +10,7 @@ from jaxguide.course.exercise import Exercise
 from jaxguide.course.library import Course
 from jaxguide.course.printer import printed_cells
 from jaxguide.course.slices import bound_names, global_names
+from jaxguide.course.starter import statements
 from jaxguide.course.verdict import AnswerGone, StudentError, Verdict
 from jaxguide.grading.submission import Submission, SubmittedCell
 from jaxguide.text import _
@@ -123,22 +124,22 @@ def _starters(tree: ast.Module, exercises: dict[str, Exercise]) -> Iterable[str]
     """Yield the exercises for which the last thing that a cell binds to their name is the printed starter."""
     for name, exercise in exercises.items():
         binding = [node for node in tree.body if name in bound_names(node)]
-        if binding and isinstance(binding[-1], ast.FunctionDef) and _is_starter(binding[-1], exercise.starter):
+        if binding and isinstance(binding[-1], ast.FunctionDef) and _is_starter(binding[-1], exercise):
             yield name
 
 
-def _is_starter(function: ast.FunctionDef, starter: ast.FunctionDef) -> bool:
+def _is_starter(function: ast.FunctionDef, exercise: Exercise) -> bool:
     try:
-        body, printed = _body(function), _body(starter)
+        body, printed = statements(function), statements(exercise.starter)
     except RecursionError:  # nested so deep that it cannot be written out, which no starter is
         return False
     if not body and not printed:
         return True
-    return body == printed and ast.dump(function.args) == ast.dump(starter.args)
+    (stub,) = ast.parse(exercise.starter_source).body
+    return body == printed and _head(function) == _head(stub)
 
 
-def _body(function: ast.FunctionDef) -> list[str]:
-    """Return a function's statements, but for its docstring, `pass` and `...`."""
-    constants = [isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in function.body]
-    kept = [n for n, is_constant in zip(function.body, constants, strict=True) if not is_constant]
-    return [ast.dump(node) for node in kept if not isinstance(node, ast.Pass)]
+def _head(function: ast.stmt) -> list[str]:
+    """Return a function's arguments and decorators; one that is added, such as `@jax.jit`, may be the answer."""
+    assert isinstance(function, ast.FunctionDef)
+    return [ast.dump(node) for node in (function.args, *function.decorator_list)]

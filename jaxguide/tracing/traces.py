@@ -89,6 +89,10 @@ def clear_caches(fn: Callable[..., Any]) -> None:
             found.clear_cache()
         elif isinstance(found, functools._lru_cache_wrapper):
             found.cache_clear()
+        elif isinstance(found, FunctionType) and not is_library(found.__code__.co_filename):
+            # JAX remembers by function: a `jax.jit(f)` made in each call finds what an earlier one has left.
+            again: Any = jax.jit(found)
+            again.clear_cache()
 
 
 def jitted_functions(fn: Callable[..., Any]) -> Iterator[Any]:
