@@ -2,6 +2,7 @@
 import re
 
 from jaxguide.course.author import (
+    StudentError,
     exercise,
     expect_close,
     expect_documented,
@@ -13,7 +14,6 @@ from jaxguide.course.author import (
     reveal,
     visible,
 )
-from jaxguide.course.verdict import StudentError
 
 
 def parts(got, count):
