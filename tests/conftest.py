@@ -19,8 +19,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the proofs of the exercises between the modules, evenly.
 
-    pytest-xdist hands out neighbouring tests together: side by side, these would keep one process busy for minutes after
-    the others are done.
+    pytest-xdist hands out neighbouring tests together: side by side, these would keep one process busy for minutes
+    after the others are done.
     """
     proofs = [item for item in items if "test_the_exercise_is_proven" in item.nodeid]
     others = [item for item in items if "test_the_exercise_is_proven" not in item.nodeid]
