@@ -1,12 +1,13 @@
 """Record a session of `jaxguide watch` in tmux: a wrong answer, a crash, an endless loop, a right answer, what follows.
 
-    python benchmarks/session/record.py [--columns 80] [--language zh_CN] [--no-color] [--out watch.txt] [--picture watch.svg]
+    python benchmarks/session/record.py [--columns 80] [--no-color] [--out watch.txt] [--picture watch.svg [--light]]
 
-tmux is a real terminal without a window: what is written is what stands on its screen. `--picture` draws the last screens
-in colour, on a dark ground and with `--light` on a light one.
+tmux is a real terminal without a window: what is written is what stands on its screen. `--picture` draws it in colour,
+on a dark ground or on a light one. `--language` asks for messages in another language.
 """
 
 import argparse
+import io
 import os
 import shlex
 import subprocess
@@ -124,7 +125,7 @@ def main() -> None:
     else:
         print(text)
     if given.picture:
-        console = Console(record=True, width=given.columns, file=Path(os.devnull).open("w"), force_terminal=True)
+        console = Console(record=True, width=given.columns, file=io.StringIO(), force_terminal=True)
         for _said, new in recorded:
             console.print(Text.from_ansi(new.replace(name, "~")))
         theme = DEFAULT_TERMINAL_THEME if given.light else MONOKAI
