@@ -26,7 +26,7 @@ def start(topic: str) -> None:
         topic: the lesson's name, such as 'random_numbers'.
 
     >>> start("random_numbers")
-    random_numbers: Python ..., jax ..., 1 cpu ..., PRNG threefry2x32, threefry_partitionable on; ...
+    random_numbers: Python ..., jax ..., PRNG threefry2x32, threefry_partitionable on; ...
     """
     global _started
     if not _is_lesson(topic):
