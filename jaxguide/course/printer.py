@@ -25,7 +25,7 @@ class PrintedCell:
 
 
 def printed_cells(book: Book) -> list[PrintedCell]:
-    """Return a lesson's cells as students get them: no checks, no decorators, a setup cell after the first prose."""
+    """Return a lesson's cells as students get them: no checks, no decorators, the setup after the first prose."""
     cells: list[PrintedCell] = []
     seen: dict[str, int] = {}
 
@@ -39,6 +39,7 @@ def printed_cells(book: Book) -> list[PrintedCell]:
         if cell.kind == "prose":
             add("prose", cell.prose)
             if sum(c.kind == "setup" for c in cells) == 0:
+                add("setup", INSTALL_CELL)
                 add("setup", setup_cell(book.topic))
         elif cell.kind == "example":
             add("example", cell.source)
@@ -47,9 +48,20 @@ def printed_cells(book: Book) -> list[PrintedCell]:
     return cells
 
 
+# Plain Python, for the lesson as a script; `python -m pip` installs for the very Python that runs the cell.
+INSTALL_CELL = """# This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("jaxguide") is None:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True)
+    importlib.invalidate_caches()"""
+
+
 def setup_cell(topic: str) -> str:
-    """Return the source of the cell that each printed lesson starts with."""
-    return f'from jaxguide.lesson import check, hint, solution, start\n\nstart("{topic}")'
+    """Return the source of the cell that starts a printed lesson."""
+    return f'from jaxguide.lesson import check, hint, progress, solution, start\n\nstart("{topic}")'
 
 
 def notebook_text(book: Book) -> str:
