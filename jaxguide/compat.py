@@ -76,6 +76,15 @@ def jaxpr_parts(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
     return getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ())
 
 
+def host_function_of(callback: Any) -> Any:
+    """Return the Python function behind the `callback` parameter of a callback's equation; itself where none is found.
+
+    `pure_callback` and `io_callback` keep it in an attribute, `debug_callback` closes over it (0.10.2 to 0.12.0.1).
+    """
+    closed_over = (cell.cell_contents for cell in getattr(callback, "__closure__", None) or ())
+    return getattr(callback, "callback_func", None) or next((one for one in closed_over if callable(one)), callback)
+
+
 def traceback_frames(source_info: Any) -> list[tuple[CodeType, int]]:
     """Return the (code, instruction) pairs of an equation's traceback, innermost first; empty where JAX has none.
 

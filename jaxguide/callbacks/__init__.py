@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from jaxguide.callbacks.io import io_function, watch_value
     from jaxguide.callbacks.measured import Cell
     from jaxguide.callbacks.table import CallbackTable, callback_table
+    from jaxguide.callbacks.timeline import HostRun, Site, Timeline, callback_timeline
     from jaxguide.callbacks.verify import DerivativeError, Verification
 
 # Public name -> module that defines it: each helper costs what it needs itself.
@@ -20,9 +21,13 @@ _HOMES = {
     "DerivativeError": "verify",
     "HostFunction": "host",
     "HostFunctionError": "checked",
+    "HostRun": "timeline",
+    "Site": "timeline",
+    "Timeline": "timeline",
     "Verification": "verify",
     "bessel_jv": "bessel",
     "callback_table": "table",
+    "callback_timeline": "timeline",
     "host_function": "host",
     "io_function": "io",
     "watch_value": "io",
@@ -35,9 +40,13 @@ __all__ = [
     "DerivativeError",
     "HostFunction",
     "HostFunctionError",
+    "HostRun",
+    "Site",
+    "Timeline",
     "Verification",
     "bessel_jv",
     "callback_table",
+    "callback_timeline",
     "host_function",
     "io_function",
     "watch_value",

@@ -1,0 +1,213 @@
+"""Run a program once and note each call that it makes on the host, with its time: `callback_timeline`."""
+
+import functools
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import jaxpr_as_fun
+
+from jaxguide import compat
+from jaxguide.arguments import array_type, require_function
+from jaxguide.callbacks.checked import Checked
+from jaxguide.callbacks.timeline_picture import picture
+from jaxguide.lines import function_name
+from jaxguide.render import Picture
+from jaxguide.staging import stage
+
+_KINDS = {"pure_callback": "pure_callback", "io_callback": "io_callback", "debug_callback": "debug.callback"}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A callback that stands in the program.
+
+    Args:
+        name: of the host function; the format of a `jax.debug.print`.
+        kind: 'pure_callback', 'io_callback', 'debug.callback' or 'debug.print'.
+        ordered: it was asked for with `ordered=True`.
+    """
+
+    name: str
+    kind: str
+    ordered: bool = False
+
+
+@dataclass(frozen=True)
+class HostRun:
+    """One call on the host.
+
+    Args:
+        site: which callback.
+        given: dtypes and shapes of its arguments, such as 'float32[3]'.
+        start_s, end_s: seconds since the program was called.
+        thread: the name of the thread that ran it.
+    """
+
+    site: Site
+    given: str
+    start_s: float
+    end_s: float
+    thread: str
+
+
+@dataclass(frozen=True, repr=False)
+class Timeline:
+    """What a program did on the host in one run. Print it, or end a notebook cell with it.
+
+    Args:
+        name: of the function.
+        sites: the callbacks that stand in its program, also those that never ran.
+        runs: each call on the host, as they began.
+        returned_s: when the call came back to Python; the program may go on, as JAX dispatches asynchronously.
+        ready_s: when results were there and all callbacks had ended.
+        result: what the function returned.
+    """
+
+    name: str
+    sites: tuple[Site, ...]
+    runs: tuple[HostRun, ...]
+    returned_s: float
+    ready_s: float
+    result: Any
+
+    def picture(self) -> Picture:
+        """Return it as text, HTML and SVG."""
+        return picture(self)
+
+    def __str__(self) -> str:
+        return str(self.picture())
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return self.picture()._repr_mimebundle_()
+
+
+def callback_timeline(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Timeline:
+    """Run a function once as one jitted program, and show which host calls it made, in which order and when.
+
+    >>> import jax.numpy as jnp
+    >>> def log(x):
+    ...     return None
+    >>> def steps(xs):
+    ...     return jax.lax.map(lambda x: (jax.debug.callback(log, x, ordered=True), 2 * x)[1], xs)
+    >>> timeline = callback_timeline(steps, jnp.arange(3.0))
+    >>> [(run.site.name, run.site.kind, run.given) for run in timeline.runs][:2]
+    [('log', 'debug.callback', 'float32[]'), ('log', 'debug.callback', 'float32[]')]
+    >>> print(timeline)
+    Host calls of steps: 3 calls of 1 callback. ...
+
+    Compiling is done before the clock starts. What the host functions do, they do once. Times are those of this run and
+    this machine: what a program promises is the order of ordered callbacks, nothing else.
+
+    Args:
+        fn: the function, jitted or not.
+        args, kwargs: its arguments.
+
+    Raises:
+        TypeError: `fn` is no function.
+        Exception: whatever `fn` raises while it is traced, and what its host functions raise.
+
+    Rests on `jax.make_jaxpr` and https://docs.jax.dev/en/latest/external-callbacks.html.
+    """
+    require_function("callback_timeline", fn, "callback_timeline(f, x)")
+    staged = stage(fn, args, kwargs)
+    clock = _Clock()
+    program = jax.jit(jaxpr_as_fun(_instrumented(staged.jaxpr, clock))).lower(*staged.arguments).compile()
+    clock.start()
+    flat = program(*staged.arguments)
+    returned_s = clock.now()
+    jax.block_until_ready(flat)
+    jax.effects_barrier()
+    ready_s = clock.now()
+    result = jax.tree.unflatten(jax.tree.structure(staged.result), flat)
+    runs = tuple(sorted(clock.runs, key=lambda run: run.start_s))
+    return Timeline(function_name(fn), tuple(clock.sites), runs, returned_s, ready_s, result)
+
+
+class _Clock:
+    """The sites of a program, and what was called at them."""
+
+    def __init__(self) -> None:
+        self.sites: list[Site] = []
+        self.runs: list[HostRun] = []
+        self._zero = 0.0
+
+    def start(self) -> None:
+        self._zero = time.perf_counter()
+
+    def now(self) -> float:
+        return time.perf_counter() - self._zero
+
+    def watched(self, site: Site, host: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a host function that does the same, with its calls noted."""
+        self.sites.append(site)
+
+        def run(*args: Any) -> Any:
+            start_s = self.now()
+            try:
+                return host(*args)
+            finally:
+                given = ", ".join(array_type(arg) for arg in args)
+                self.runs.append(HostRun(site, given, start_s, self.now(), threading.current_thread().name))
+
+        return run
+
+
+def _instrumented(jaxpr: Any, clock: _Clock) -> Any:
+    """Return the same program with every callback noted, in loops and branches too; a jaxpr or a closed one."""
+    plain, _consts = compat.jaxpr_parts(jaxpr)
+    eqns = [_instrumented_eqn(eqn, clock) for eqn in plain.eqns]
+    new = plain.replace(eqns=eqns)
+    return new if jaxpr is plain else jaxpr.replace(jaxpr=new)
+
+
+def _instrumented_eqn(eqn: Any, clock: _Clock) -> Any:
+    kind = eqn.primitive.name
+    if kind in _KINDS:
+        host = eqn.params["callback"]
+        function = compat.host_function_of(host)
+        function = function.fn if isinstance(function, Checked) else function
+        site = Site(function_name(function), _KINDS[kind], _is_ordered(eqn))
+        return eqn.replace(params={**eqn.params, "callback": clock.watched(site, host)})
+    if kind == "debug_print":  # it has a format in place of a callback since JAX 0.8
+        site = Site(eqn.params["fmt"], "debug.print", eqn.params["ordered"])
+        return _as_callback(eqn, clock.watched(site, functools.partial(_print, eqn.params)))
+    params = {name: _instrumented_value(value, clock) for name, value in eqn.params.items()}
+    return eqn.replace(params=params)
+
+
+def _instrumented_value(value: Any, clock: _Clock) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_instrumented_value(one, clock) for one in value)
+    return _instrumented(value, clock) if hasattr(value, "eqns") or hasattr(value, "jaxpr") else value
+
+
+def _is_ordered(eqn: Any) -> bool:
+    return bool(eqn.params.get("ordered", "Ordered" in repr(eqn.params.get("effect"))))
+
+
+def _as_callback(eqn: Any, host: Callable[..., Any]) -> Any:
+    """Return a `jax.debug.callback` in the place of a print."""
+    like = [jax.ShapeDtypeStruct(atom.aval.shape, atom.aval.dtype) for atom in eqn.invars]
+    made = jax.make_jaxpr(lambda *xs: jax.debug.callback(host, *xs, ordered=eqn.params["ordered"]))(*like)
+    (callback,) = compat.jaxpr_parts(made)[0].eqns
+    return callback.replace(invars=eqn.invars, outvars=eqn.outvars, source_info=eqn.source_info)
+
+
+def _print(params: dict[str, Any], *arrays: Any) -> None:
+    """Print as `jax.debug.print` does."""
+    given, static = iter(arrays), dict(params["static_args"])
+    leaves = [static[i] if i in static else next(given) for i in range(len(arrays) + len(static))]
+    args, kwargs = jax.tree.unflatten(params["in_tree"], leaves)
+    with np.printoptions(**dict(params["np_printoptions"])):
+        print(
+            params["fmt"].format(*args, **kwargs)
+            if params["has_placeholders"]
+            else " ".join([params["fmt"], *map(str, args)])
+        )

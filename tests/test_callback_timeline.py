@@ -1,0 +1,107 @@
+"""A timeline lists what ran on the host, in the order in which it ran, and changes nothing of what the program does."""
+
+from collections import Counter
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental import io_callback
+
+from jaxguide.callbacks import callback_timeline, host_function
+
+THREE = jnp.arange(3.0)
+
+
+def double(x: Any) -> np.ndarray:
+    return np.asarray(x) * 2
+
+
+def test_all_kinds_are_listed_with_what_they_were_given() -> None:
+    seen: list[float] = []
+
+    def keep(x: Any) -> None:
+        seen.append(float(x))
+
+    def body(total: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        y = jax.pure_callback(double, jax.ShapeDtypeStruct((), jnp.float32), x, vmap_method="sequential")
+        io_callback(keep, None, y, ordered=True)
+        jax.debug.callback(keep, y)
+        jax.debug.print("y is {}", y)
+        return total + y, y
+
+    timeline = callback_timeline(jax.jit(lambda xs: jax.lax.scan(body, jnp.float32(0), xs)), THREE)
+    runs = Counter((run.site.name, run.site.kind, run.site.ordered, run.given) for run in timeline.runs)
+    assert runs == {
+        ("double", "pure_callback", False, "float32[]"): 3,
+        ("keep", "io_callback", True, "float32[]"): 3,
+        ("keep", "debug.callback", False, "float32[]"): 3,
+        ("y is {}", "debug.print", False, "float32[]"): 3,
+    }
+    assert sorted(seen) == [0, 0, 2, 2, 4, 4]
+    total, ys = timeline.result
+    assert (float(total), ys.tolist()) == (6.0, [0.0, 2.0, 4.0])
+    starts = [run.start_s for run in timeline.runs]
+    assert starts == sorted(starts)
+    assert all(0 < run.start_s <= run.end_s <= timeline.ready_s for run in timeline.runs)
+
+
+def test_a_callback_that_was_dropped_is_named() -> None:
+    def unused(x: jax.Array) -> jax.Array:
+        jax.pure_callback(double, x, x)
+        return x + 1
+
+    timeline = callback_timeline(unused, THREE)
+    assert timeline.runs == ()
+    assert "0 calls of 1 callback." in str(timeline)
+    assert str(timeline).endswith("never called: double · pure_callback")
+
+
+def test_vmap_makes_every_row_of_a_cond_call() -> None:
+    def row(x: jax.Array) -> jax.Array:
+        return jax.lax.cond(x > 1, lambda y: (jax.debug.callback(double, y), y)[1], lambda y: y, x)
+
+    assert [len(callback_timeline(row, x).runs) for x in THREE] == [0, 0, 1]
+    assert len(callback_timeline(jax.vmap(row), THREE).runs) == 3
+
+
+def test_a_print_prints_what_it_prints_without_a_timeline(capsys: pytest.CaptureFixture[str]) -> None:
+    def noisy(x: jax.Array) -> jax.Array:
+        jax.debug.print("x {:.2f} of {who}, {}", x, "two", who="me", ordered=True)
+        jax.debug.print("no placeholder", ordered=True)
+        return x
+
+    noisy(jnp.float32(1.5))
+    jax.effects_barrier()
+    plain = capsys.readouterr().out
+    timeline = callback_timeline(noisy, jnp.float32(1.5))
+    assert capsys.readouterr().out == plain
+    assert [run.site.ordered for run in timeline.runs] == [True, True]
+
+
+def test_a_host_function_has_its_own_name_and_one_call_for_a_batch() -> None:
+    twice = host_function(double, elementwise=True)
+    (run,) = callback_timeline(jax.jit(jax.vmap(twice)), THREE).runs
+    assert (run.site.name, run.given) == ("double", "float32[3]")
+
+
+def test_a_program_without_callbacks_says_so() -> None:
+    assert str(callback_timeline(jnp.sin, 1.0)).startswith("Host calls of sin: there is no callback in its program.")
+
+
+def test_what_is_no_function_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"callback_timeline\(f, x\)"):
+        callback_timeline(jnp.ones(2))  # type: ignore[arg-type]
+
+
+def test_the_picture_says_in_words_what_it_draws_and_many_calls_are_counted() -> None:
+    def steps(xs: jax.Array) -> jax.Array:
+        return jax.lax.map(lambda x: (jax.debug.callback(double, x, ordered=True), x)[1], xs)
+
+    picture = callback_timeline(steps, jnp.arange(30.0)).picture()
+    assert "<title" in picture.svg
+    assert "Host calls of steps: 30 calls of 1 callback." in picture.svg.partition("<desc")[2]
+    assert (picture.svg.count("<rect"), "6 more calls" in picture.text) == (24, True)
+    assert picture.html.count("<svg") == 1
+    assert "double · debug.callback · ordered" in picture.svg
