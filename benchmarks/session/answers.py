@@ -102,12 +102,12 @@ import numpy as np
 from mine import pairwise_distances
 
 
-def points(seed, n):
+def cloud(seed, n):
     return jax.random.normal(jax.random.key(seed), (n, 2))
 
 
 def test_shape():
-    assert pairwise_distances(points(1, 4), points(2, 3)).shape == (4, 3)
+    assert pairwise_distances(cloud(1, 4), cloud(2, 3)).shape == (4, 3)
 
 
 def test_triangle():
@@ -116,13 +116,13 @@ def test_triangle():
 
 
 def test_every_pair():
-    xs, ys = np.asarray(points(3, 4)), np.asarray(points(4, 3))
+    xs, ys = np.asarray(cloud(3, 4)), np.asarray(cloud(4, 3))
     wanted = np.sqrt(((xs[:, None] - ys[None]) ** 2).sum(axis=2))
     np.testing.assert_allclose(pairwise_distances(xs, ys), wanted, atol=2e-3)
 
 
 def test_no_loop():
-    sizes = [len(jax.make_jaxpr(pairwise_distances)(points(5, n), points(6, 3)).eqns) for n in (4, 40)]
+    sizes = [len(jax.make_jaxpr(pairwise_distances)(cloud(5, n), cloud(6, 3)).eqns) for n in (4, 40)]
     assert sizes[0] == sizes[1]
 """,
     ),

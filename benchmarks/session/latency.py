@@ -1,6 +1,8 @@
-"""Measure how long a student waits for a verdict: after a save, for a command, in a notebook, and with pytest.
+"""Measure how long a student waits for a verdict: after a save, for a command, in a notebook, with pytest and otter.
 
-    python benchmarks/session/latency.py [--repeats 7]
+    python benchmarks/session/latency.py [--repeats 7] [--peers ~/peers]
+
+With `--peers`, otter-grader is measured too, in a virtual environment that is made in that folder and kept.
 
 Each turn, one exercise after the other, saves an answer that was never checked before and takes the time on the clock
 until the verdict is there, in each way. Ways take turns, so that load meets all of them.
@@ -11,6 +13,7 @@ import contextlib
 import dataclasses
 import io
 import os
+import re
 import resource
 import select
 import statistics
@@ -26,9 +29,11 @@ import jax.monitoring
 import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # check_latency.py, which measures the same in more detail
+sys.path.insert(0, str(Path(__file__).parents[1] / "grading"))  # graders.py, which installs otter-grader
 
 from answers import SUBJECTS, Subject
 from check_latency import CLOCK, timing
+from graders import make_environment
 
 from jaxguide.course.card import Card
 from jaxguide.course.library import load_course
@@ -45,6 +50,7 @@ SAID = {
     "watch": "`jaxguide watch`, after a save",
     "check": "`jaxguide check`, cold",
     "pytest": "pytest of the same, cold",
+    "otter": "`otter check` of the same, cold",
 }
 
 
@@ -84,8 +90,16 @@ class Watch:
         self.shown = self.shown.partition(words.encode())[2]
 
 
+def otter_tests(subject: Subject) -> str:
+    """Return the exercise's pytest file as otter-grader takes it: each test is given the student's function."""
+    head = f"from otter.test_files import test_case\n\nOK_FORMAT = False\nname = {subject.name!r}\npoints = 1\n\n"
+    tests = subject.tests.replace(f"from mine import {subject.name}\n", "")
+    return head + re.sub(r"^def (test_\w+)\(\):", rf"@test_case()\ndef \1({subject.name}):", tests, flags=re.M)
+
+
 def save(path: Path, text: str) -> None:
     """Save a file in one step, as editors do."""
+    path.parent.mkdir(exist_ok=True)
     part = path.with_suffix(".part")
     part.write_text(text)
     part.replace(path)
@@ -95,10 +109,13 @@ def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=7)
-    repeats = parser.parse_args().repeats
+    parser.add_argument("--peers", type=Path, help="a folder for otter's virtual environment")
+    given = parser.parse_args()
+    repeats = given.repeats
+    otter = make_environment(given.peers.expanduser().resolve(), "otter") if given.peers else None
     jax.monitoring.register_event_duration_secs_listener(CLOCK.on_event)
     with tempfile.TemporaryDirectory() as folder:
-        found = Measuring(Path(folder)).run(repeats)
+        found = Measuring(Path(folder), otter).run(repeats)
     print(f"Python {sys.version.split()[0]}, jax {jax.__version__}, {os.cpu_count()} cores, ", end="")
     print(f"load {os.getloadavg()[0]:.1f}, median of {repeats}")
     print("\n| exercise | way | s | fastest and slowest | CPU s | the student's own compile and run |")
@@ -113,13 +130,14 @@ def main() -> None:
 
 
 class Measuring:
-    """The four ways, in a folder of their own."""
+    """The ways, in a folder of their own; `otter` is a Python that has otter-grader."""
 
-    def __init__(self, folder: Path):
-        self.folder, self.number = folder, 0
+    def __init__(self, folder: Path, otter: Path | None):
+        self.folder, self.python, self.number = folder, otter, 0
+        self.ways = (*WAYS, "otter") if otter else WAYS
         self.course = load_course(keys=False)
         self.clock = folder / "clock.txt"
-        for way in ("watch", "check", "pytest"):
+        for way in ("watch", "check", "pytest", "otter"):
             (folder / way).mkdir()
         self.found: dict[tuple[str, str], list[Turn]] = defaultdict(list)
 
@@ -132,7 +150,7 @@ class Measuring:
         try:
             for turn in range(repeats + 1):
                 for subject in SUBJECTS:
-                    for way in WAYS:
+                    for way in self.ways:
                         self.number += 1
                         run = getattr(self, way)(subject)
                         if turn:  # the first one warms up
@@ -173,6 +191,12 @@ class Measuring:
         save(self.folder / "pytest" / "test_mine.py", subject.tests)
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
         return self.command(command, self.folder / "pytest", " passed")
+
+    def otter(self, subject: Subject) -> Turn:
+        save(self.folder / "otter" / "mine.py", self.text(subject))
+        save(self.folder / "otter" / "tests" / f"{subject.name}.py", otter_tests(subject))
+        command = [str(self.python), "-m", "otter", "check", "mine.py", "-q", subject.name, "-t", "tests"]
+        return self.command(command, self.folder / "otter", "All tests passed!")
 
     @staticmethod
     def command(command: list[str], folder: Path, words: str) -> Turn:

@@ -9,6 +9,7 @@ from pathlib import Path
 from jaxguide.course.library import Course
 from jaxguide.course.progress import Progress
 from jaxguide.course.slices import bound_names
+from jaxguide.course.verdict import Verdict
 from jaxguide.grading.compile_cache import user_folder
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import Grader, GradeSettings, SubmissionResult, grade
@@ -17,6 +18,16 @@ from jaxguide.grading.usage import Limits
 from jaxguide.text import _
 
 _PROGRAMS_BYTES = 256 * 2**20
+# Lies in the folder of programs while a check runs, and stays where its process was killed.
+_MARK = "a-check-runs"
+_KILLED = (
+    Verdict.OUT_OF_TIME,
+    Verdict.OUT_OF_MEMORY,
+    Verdict.DIED,
+    Verdict.EXITED,
+    Verdict.TOO_MUCH_OUTPUT,
+    Verdict.BROKEN_REPLY,
+)
 
 
 def check_file(path: Path, course: Course, progress: Progress, only: Collection[str] | None = None) -> SubmissionResult:
@@ -75,7 +86,14 @@ class Checker:
         grader = self._grader or Grader(self._course, settings, fill=self._programs)
         grader.settings = settings  # to make a grader takes as long as to check
         self._grader = grader
-        return grader.grade(ReadEntry(path, content))
+        remove_unfinished(self._programs)
+        with contextlib.suppress(OSError):
+            (self._programs / _MARK).touch()
+        found = grader.grade(ReadEntry(path, content))
+        if not any(result.verdict in _KILLED for result in found.results):
+            with contextlib.suppress(OSError):
+                (self._programs / _MARK).unlink()
+        return found
 
     def stop(self) -> None:
         """End the check that runs now, from any thread."""
@@ -97,6 +115,18 @@ def own_programs() -> Path:
             if size < _PROGRAMS_BYTES / 2:
                 break
     return folder
+
+
+def remove_unfinished(programs: Path) -> None:
+    """Remove what was written since a check began that did not end by itself.
+
+    JAX writes a program into its place, not beside it: one that was cut off would stay, and warn each time (JAX 0.12).
+    """
+    with contextlib.suppress(OSError):
+        since = (programs / _MARK).stat().st_mtime
+        for path in programs.iterdir():
+            if path.stat().st_mtime >= since:
+                path.unlink()
 
 
 def _fingerprint(submission: Submission, name: str) -> str:

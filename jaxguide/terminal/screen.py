@@ -134,7 +134,8 @@ def news(repairs: Sequence[str], submission: Submission, name: str) -> list[str]
 def where(exercise: Exercise, homes: list[FileAnswers], folder: Path) -> str:
     """Say in which file to answer, the one to open first."""
     if not homes:
-        return _("None of your files has `{name}`.").format(name=exercise.name)
+        words = _("None of your files has `{name}`. Write it in a .py file or a notebook in {folder} and save.")
+        return words.format(name=exercise.name, folder=folder.name)
     places = [
         _("{file} ({place})").format(file=home.path.relative_to(folder), place=home.places[exercise.name])
         for home in homes

@@ -37,6 +37,21 @@ def test_a_check_that_was_stopped_leaves_the_next_one_whole(course: Course) -> N
     assert verdicts(checker, "def double(x):\n    return 2 * x\n", "double") == [Verdict.PASSED]
 
 
+def test_what_a_killed_check_had_half_written_is_compiled_again(
+    course: Course, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    checker = Checker(course)
+    cells = "import os, pathlib, warnings\nimport jax\n\n\ndef double(x):\n    {}\n"
+    cut = "[os.truncate(file, 500) for file in pathlib.Path(jax.config.jax_compilation_cache_dir).glob('*-cache')]"
+    killed = cells.format(f"jax.jit(lambda y: y * 2)(x)\n    {cut}\n    os.abort()")
+    assert verdicts(checker, killed, "double") == [Verdict.DIED]
+    cut_off = [path for path in own_programs().iterdir() if path.name.endswith("-cache")]
+    assert {path.stat().st_size for path in cut_off} == {500}
+    strict = cells.format("warnings.simplefilter('error')\n    return jax.jit(lambda y: y * 2)(x)")
+    assert verdicts(checker, strict, "double") == [Verdict.PASSED]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("topic", topics())
 def test_the_keys_answers_pass_cold_and_with_all_compiled_before(topic: str) -> None:

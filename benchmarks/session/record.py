@@ -1,0 +1,136 @@
+"""Record a session of `jaxguide watch` in tmux: a wrong answer, a crash, an endless loop, a right answer, what follows.
+
+    python benchmarks/session/record.py [--columns 80] [--no-color] [--out watch.txt] [--picture watch.svg [--light]]
+
+tmux is a real terminal without a window: what is written is what stands on its screen. `--picture` draws it in colour,
+on a dark ground or on a light one. `--language` asks for messages in another language.
+"""
+
+import argparse
+import io
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import DEFAULT_TERMINAL_THEME, MONOKAI
+from rich.text import Text
+
+HEAD = "import os\n\nimport jax\n\n\ndef two_samples(key, n, m):\n"
+RIGHT = (
+    "    first, second = jax.random.split(key)\n    return jax.random.normal({}, (n,)), jax.random.normal({}, (m,))\n"
+)
+# What is done, and the words that the screen shows once it has been taken in.
+SAVES = (
+    ("The same key twice", HEAD + RIGHT.format("first", "first"), "✗"),
+    ("A crash", HEAD + "    os.abort()\n", "SIGABRT"),
+    ("An endless loop", HEAD + "    while True:\n        pass\n", "15 s"),
+    ("A syntax error", HEAD + "    return (\n", "SyntaxError"),
+    ("Right, and the next exercise follows", HEAD + RIGHT.format("first", "second"), "✓"),
+)
+KEYS = (("The key h", "h", "1"), ("The key l", "l", "two_samples"), ("The key q", "q", ""))
+LIMIT_S = 120.0
+
+
+class Terminal:
+    """A tmux server of its own with one window."""
+
+    def __init__(self, folder: Path, columns: int, command: list[str], environment: dict[str, str]):
+        self._socket = folder / "tmux"
+        size = ["-x", str(columns), "-y", "60"]
+        self._run("-f", "/dev/null", "new-session", "-d", *size, "-c", str(folder), environment=environment)
+        self._run("set-option", "-g", "history-limit", "10000")
+        self.type(shlex.join(command) + "\n")
+
+    def _run(self, *arguments: str, environment: dict[str, str] | None = None) -> str:
+        command = ["tmux", "-u", "-S", str(self._socket), *arguments]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+    def type(self, keys: str) -> None:
+        """Press keys."""
+        self._run("send-keys", "-l", keys)
+
+    def screen(self) -> str:
+        """Return what was shown so far, with its colours."""
+        return self._run("capture-pane", "-p", "-e", "-S", "-")
+
+    def close(self) -> None:
+        """End it and what runs in it."""
+        self._run("kill-server")
+
+
+def steps(terminal: Terminal, file: Path) -> Iterator[tuple[str, str]]:
+    """Do everything in turn; yield what was done and what the terminal then showed anew."""
+    seen = 0
+
+    def shown(words: str) -> str:
+        nonlocal seen
+        deadline, last = time.monotonic() + LIMIT_S, ""
+        while True:
+            lines = terminal.screen().rstrip().split("\n")
+            new = "\n".join(lines[seen:])
+            plain = Text.from_ansi(new).plain
+            if words in plain and new == last:
+                seen = len(lines)
+                return new
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{words!r} was not shown:\n{plain}")
+            last = new
+            time.sleep(1.5)
+
+    yield "jaxguide watch", shown(" quit")
+    for said, source, words in SAVES:
+        part = file.with_suffix(".part")
+        part.write_text(source)
+        part.replace(file)
+        yield said, shown(words)
+    for said, key, words in KEYS:
+        terminal.type(key)
+        yield said, shown(words)
+
+
+def main() -> None:
+    """Record, and write what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--columns", type=int, default=80)
+    parser.add_argument("--language", default="en")
+    parser.add_argument("--no-color", action="store_true")
+    parser.add_argument("--light", action="store_true")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--picture", type=Path)
+    given = parser.parse_args()
+    environment = {**os.environ, "JAXGUIDE_LANG": given.language, "SHELL": "/bin/sh", "PS1": "$ "}
+    environment.pop("TMUX", None)
+    if given.no_color:
+        environment["NO_COLOR"] = "1"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "work").mkdir()
+        file = folder / "work" / "two_samples.py"
+        file.write_text(HEAD + "    ...\n")
+        command = [sys.executable, "-m", "jaxguide", "watch", "work", "--cpu-limit", "15"]
+        terminal = Terminal(folder, given.columns, command, environment)
+        try:
+            recorded = list(steps(terminal, file))
+        finally:
+            terminal.close()
+    text = "\n".join(f"--- {said}\n{Text.from_ansi(new).plain.replace(name, '~')}\n" for said, new in recorded)
+    if given.out:
+        given.out.write_text(text)
+    else:
+        print(text)
+    if given.picture:
+        console = Console(record=True, width=given.columns, file=io.StringIO(), force_terminal=True)
+        for _said, new in recorded:
+            console.print(Text.from_ansi(new.replace(name, "~")))
+        theme = DEFAULT_TERMINAL_THEME if given.light else MONOKAI
+        console.save_svg(str(given.picture), title="jaxguide watch", theme=theme)
+
+
+if __name__ == "__main__":
+    main()
