@@ -71,7 +71,8 @@ def check(target: Any = None, verbose: bool = False) -> None:
 def hint(target: Any = None) -> None:
     """Show the next hint for an exercise: first a question, then the concept, then a skeleton with a blank.
 
-    Once it has passed, all hints are shown.
+    After these comes the solution of a similar exercise that you have passed, where there is one. Once the exercise
+    has passed, all hints are shown.
 
     Args:
         target: your function, or its name in quotes.
@@ -86,7 +87,7 @@ def show_hint(name: str) -> None:
     from jaxguide.course.ladder import next_hint
 
     progress = student_progress()
-    heading, text = next_hint(_course().exercise(name), progress)
+    heading, text = next_hint(_course().exercise(name), progress, _course())
     _say(f"{heading}\n\n{text}")
     _say_trouble(progress)
 

@@ -86,7 +86,7 @@ def hint(exercise: str, folder: Path | None) -> None:
 
     course = read_course(folder, keys=False)
     progress = Progress(workspace_of(course))
-    heading, text = ladder.next_hint(need_exercise(course, exercise), progress)
+    heading, text = ladder.next_hint(need_exercise(course, exercise), progress, course)
     click.echo(f"{heading}\n\n{text}")
     _say_trouble(progress.trouble)
 

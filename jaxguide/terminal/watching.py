@@ -235,7 +235,7 @@ class Watching:
         elif self.current is None:
             return
         elif key == "h":
-            self.screen.hint(*ladder.next_hint(self.current, self.progress))
+            self.screen.hint(*ladder.next_hint(self.current, self.progress, self.course))
         elif key == "s":
             self._show_solution(self.current, sure=False)
         elif key == "r":
