@@ -69,10 +69,9 @@ def check(target: Any = None, verbose: bool = False) -> None:
 
 
 def hint(target: Any = None) -> None:
-    """Show the next hint for an exercise: first a question, then the concept, then a skeleton with a blank.
+    """Show the next hint for an exercise: a question, the concept, a skeleton with a blank, a similar task worked out.
 
-    After these comes the solution of a similar exercise that you have passed, where there is one. Once the exercise
-    has passed, all hints are shown.
+    Once it has passed, all hints are shown.
 
     Args:
         target: your function, or its name in quotes.
@@ -84,10 +83,10 @@ def hint(target: Any = None) -> None:
 
 def show_hint(name: str) -> None:
     """Show the next hint for the exercise of this name."""
-    from jaxguide.course.ladder import next_hint
+    from jaxguide.course.help import next_hint
 
     progress = student_progress()
-    heading, text = next_hint(_course().exercise(name), progress, _course())
+    heading, text = next_hint(_course().exercise(name), progress)
     _say(f"{heading}\n\n{text}")
     _say_trouble(progress)
 
@@ -106,7 +105,7 @@ def solution(target: Any = None, sure: bool = False) -> None:
 
 def show_solution(name: str, sure: bool, how: str) -> None:
     """Show the solution of the exercise of this name, or say when it opens; `how` is what to type to be sure."""
-    from jaxguide.course.ladder import solution_text, why_closed
+    from jaxguide.course.help import solution_text, why_closed
 
     exercise, progress = _course().exercise(name), student_progress()
     closed = why_closed(exercise, progress, sure, how, _next_hint(exercise))

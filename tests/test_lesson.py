@@ -58,25 +58,6 @@ def test_hints_go_up_a_ladder_and_stay_at_its_top(workspace: Path, capsys: pytes
         assert f"Hint {step} of 3 for two_samples" in capsys.readouterr().out
 
 
-def test_above_the_ladder_is_the_most_similar_exercise_that_was_passed(
-    workspace: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    kept = Progress(workspace)
-    kept.update("draw_per_key", hints=3)
-    kept.update("describe_key", passed=True)
-    lesson.hint("draw_per_key")
-    assert "Hint 3 of 3" in capsys.readouterr().out, "nothing that was passed is like it"
-    kept.update("use_key_twice", passed=True)
-    kept.update("worker_noise", passed=True)
-    for _again in range(2):
-        lesson.hint("draw_per_key")
-        said = capsys.readouterr().out
-        assert "You have done a similar exercise: Workers and a shared draw (worker_noise)" in said
-        assert "def worker_noise(" in said
-        assert "def draw_per_key(" not in said
-    assert kept.of("draw_per_key").hints == 4
-
-
 def test_after_a_pass_all_hints_and_all_right_answers_can_be_read(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,8 +1,6 @@
 """The help that an exercise has: its hints, a step at each call, and its solution, once that is open."""
 
-import ast
-
-from jaxguide.course.book import Book, load_book
+from jaxguide.course.book import load_book
 from jaxguide.course.exercise import AuthorError, Exercise
 from jaxguide.course.key import load_key
 from jaxguide.course.library import Course
@@ -12,21 +10,15 @@ from jaxguide.text import _, plural
 ATTEMPTS_BEFORE_SOLUTION = 3
 
 
-def next_hint(exercise: Exercise, progress: Progress, course: Course) -> tuple[str, str]:
+def next_hint(exercise: Exercise, progress: Progress) -> tuple[str, str]:
     """Return the heading and the text of the next hint for an exercise, and note that it was read.
 
-    After the last one comes a worked sibling: the solution of the most similar exercise that the student has passed.
-    After a pass it is all hints, and nothing is noted.
+    After a pass it is all of them, and nothing is noted.
     """
     steps = len(exercise.hints)
     if progress.of(exercise.name).passed:
         numbered = (f"{number}. {text}" for number, text in enumerate(exercise.hints, 1))
         return _("All hints for {name}").format(name=exercise.name), "\n\n".join(numbered)
-    if progress.of(exercise.name).hints >= steps and (sibling := _worked_sibling(exercise, progress, course)):
-        progress.update(exercise.name, hints=steps + 1)
-        heading = _("You have done a similar exercise: {title} ({name})")
-        assert sibling.key is not None
-        return heading.format(title=sibling.title, name=sibling.name), sibling.key.answer.source.strip()
     step = min(progress.of(exercise.name).hints, steps - 1)
     progress.update(exercise.name, hints=step + 1)
     heading = _("Hint {step} of {steps} for {name}").format(step=step + 1, steps=steps, name=exercise.name)
@@ -65,51 +57,17 @@ def why_closed(exercise: Exercise, progress: Progress, sure: bool, how: str, nex
 
 def solution_text(exercise: Exercise, course: Course) -> str:
     """Return the key's answer to an exercise, and the other right answers that it has."""
+    where = course.places.solutions / f"{exercise.lesson}.py"
+    if not where.is_file():
+        return _("The solutions are not part of this installation.")
+    book = load_book(exercise.path)
     try:
-        book = _book_with_key(exercise, course)
+        load_key(where, book)
     except AuthorError as error:
         return str(error)
-    if book is None:
-        return _("The solutions are not part of this installation.")
     key = next(e.key for e in book.exercises if e.name == exercise.name)
     assert key is not None
     texts = [_("A solution of {name}:").format(name=exercise.name), key.answer.source.strip()]
     for other in key.alternatives:
         texts += [_("Another right answer:"), other.source.strip()]
     return "\n\n".join(texts)
-
-
-def _book_with_key(exercise: Exercise, course: Course) -> Book | None:
-    """Return the exercise's lesson with its key, None where the key is not installed."""
-    where = course.places.solutions / f"{exercise.lesson}.py"
-    if not where.is_file():
-        return None
-    book = load_book(exercise.path)
-    load_key(where, book)
-    return book
-
-
-def _worked_sibling(exercise: Exercise, progress: Progress, course: Course) -> Exercise | None:
-    """Return the exercise of the lesson that the student has passed and whose solution calls most of the same."""
-    done = progress.everything()
-    try:
-        book = _book_with_key(exercise, course)
-    except AuthorError:
-        return None
-    if book is None or exercise.is_prediction:
-        return None
-    mine = _called(next(e for e in book.exercises if e.name == exercise.name))
-    passed = [e for e in book.exercises if e.name in done and done[e.name].passed and not e.is_prediction]
-    shared = {e.name: len(mine & _called(e)) for e in passed}
-    best = max(passed, key=lambda e: shared[e.name], default=None)
-    return best if best is not None and shared[best.name] else None
-
-
-def _called(exercise: Exercise) -> set[str]:
-    """Return what an exercise's solution uses of modules, such as 'jax.vmap'."""
-    assert exercise.key is not None
-    tree = ast.parse(exercise.key.answer.source)
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-    # Of `jax.random.normal` not `jax.random`, which every draw has.
-    inner = {id(node.value) for node in names}
-    return {ast.unparse(node) for node in names if id(node) not in inner}
