@@ -88,7 +88,8 @@ def exercise(
     Args:
         title: a few words.
         points: what it is worth.
-        hints: a ladder of three: a question, the concept with a link, a skeleton with a blank.
+        hints: a ladder: a question, the concept with a link, a skeleton with a blank, and, where there is one, a worked
+            sibling, Python that runs after the lesson's own cells and solves a task like this one.
         reproduces: ids of the documented examples that its checks reproduce.
         why_so_many: the reason for more than four ids.
     """

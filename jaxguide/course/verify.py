@@ -13,6 +13,7 @@ from jaxguide.course.answer import LocalAnswer
 from jaxguide.course.book import Book
 from jaxguide.course.exercise import Exercise, Planted
 from jaxguide.course.judge import deciding, guessed_right, judge
+from jaxguide.course.ladder import ladder_problems
 from jaxguide.course.library import Course
 from jaxguide.course.printer import stale_files
 from jaxguide.course.slices import global_names, returns_value
@@ -100,7 +101,8 @@ class _Prover:
 
     def prove(self) -> None:
         self._count()
-        self._prove_hints()
+        for message in ladder_problems(self.exercise, lambda source: run_answer(self.book, source)):
+            self._problem(message)
         self._prove_signature()
         if self.exercise.is_prediction:
             self._prove_prediction()
@@ -132,16 +134,6 @@ class _Prover:
         proof.hidden_checks += len(self.key.hidden)
         proof.wrong += len(self.key.wrong)
         proof.alternatives += len(self.key.alternatives)
-
-    def _prove_hints(self) -> None:
-        question, concept, skeleton = self.exercise.hints[:3]
-        name = self.exercise.name
-        if "?" not in question:
-            self._problem(_("the first hint of `{name}` is no question").format(name=name))
-        if "https://" not in concept:
-            self._problem(_("the second hint of `{name}` has no link to the concept").format(name=name))
-        if "____" not in skeleton:
-            self._problem(_("the third hint of `{name}` has no blank `____`").format(name=name))
 
     def _prove_signature(self) -> None:
         body = ast.parse(self.key.answer.source).body

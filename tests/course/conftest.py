@@ -37,7 +37,16 @@ def square(x):
 print("never run by the loader")
 
 # %% exercise
-@exercise(title="Double it", points=2, hints=["What is twice x?", "Multiplication: https://docs.jax.dev/", "x * ____"])
+@exercise(
+    title="Double it",
+    points=2,
+    hints=[
+        "What is twice x?",
+        "Multiplication: https://docs.jax.dev/",
+        "x * ____",
+        "def triple(x):\\n    return 3 * x\\n\\nprint(FACTOR, triple(2.0))",
+    ],
+)
 def double(x):
     """Return twice x: float32[n] -> float32[n]."""
     ...

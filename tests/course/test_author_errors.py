@@ -14,6 +14,9 @@ from .conftest import edit
 
 BOOK, KEY = "exercises/tiny.py", "solutions/tiny.py"
 SECOND = "\n\n@exercise(title='Two', hints=['?', 'https://', '____'])\ndef second(x):\n    '''Two.'''\n    ...\n"
+LAST_HINTS = r"""
+        "x * ____",
+        "def triple(x):\n    return 3 * x\n\nprint(FACTOR, triple(2.0))","""
 DOUBLE_STUB = '    """Return twice x: float32[n] -> float32[n]."""\n    ...\n'
 
 MISTAKES = {
@@ -27,7 +30,16 @@ MISTAKES = {
         "no cell in the key",
         "@prediction",
     ),
-    "a missing hint": (BOOK, '"x * ____"', "", "2 hints; it needs three", "@exercise"),
+    "a missing hint": (BOOK, LAST_HINTS, "", "2 hints; it needs three", "@exercise"),
+    "a worked sibling that does not run": (BOOK, "print(FACTOR", "print(FACT", "cannot be run: NameError", "@exercise"),
+    "a worked sibling of the same name": (
+        BOOK,
+        "print(FACTOR, triple(2.0))",
+        "double = triple\\ndef double(x):\\n    return x",
+        "defines `double` itself",
+        "@exercise",
+    ),
+    "a worked sibling that is an answer": (BOOK, "return 3 * x", "return 2 * x", "is an answer to it", "@exercise"),
     "a duplicate check": (BOOK, "def works_under_jit", "def twice_the_input", "stands twice", "@visible(double, stage"),
     "a reserved name": (BOOK, "def double(x)", "def check(x)", "reserved", "@exercise"),
     "an unknown kind of cell": (BOOK, "# %% exercise", "# %% exercize", "no kind of cell", "# %% exercize"),
@@ -87,7 +99,7 @@ MISTAKES = {
         "needs at least 2",
         "@answer",
     ),
-    "a hint without a link": (BOOK, 'https://docs.jax.dev/", "x', '", "x', "no link", "@exercise"),
+    "a hint without a link": (BOOK, "Multiplication: https://docs.jax.dev/", "Multiplication.", "no link", "@exercise"),
     "a hint without a blank": (BOOK, "x * ____", "x * 2", "no blank", "@exercise"),
     "a wrong prediction in the key": (KEY, "return (3,)", "return (4,)", "JAX gives (3,)", "@answer"),
     "an unknown documented example": (BOOK, "points=2,", 'points=2, reproduces=["S9-99"],', "S9-99", "@exercise"),
@@ -154,7 +166,7 @@ def test_a_key_without_a_book_says_so(tiny: Path) -> None:
 
 
 def test_the_command_prints_one_sentence_and_ends_with_status_1(tiny: Path) -> None:
-    edit(tiny, BOOK, '"x * ____"', "")
+    edit(tiny, BOOK, LAST_HINTS, "")
     done = subprocess.run(
         [sys.executable, "-m", "jaxguide", "verify", "--course", str(tiny)], capture_output=True, text=True
     )
@@ -169,7 +181,7 @@ def test_json_is_all_that_verify_prints_with_json(tiny: Path) -> None:
     plain = json.loads(done.stdout)
     # The tiny course has no printed notebooks, and that is all that is wrong with it.
     assert (done.returncode, len(plain["problems"]), plain["exercises"], done.stderr) == (1, 2, 2, "")
-    edit(tiny, BOOK, '"x * ____"', "")
+    edit(tiny, BOOK, LAST_HINTS, "")
     done = subprocess.run(command, capture_output=True, text=True)
     (problem,) = json.loads(done.stdout)["problems"]
     assert (done.returncode, "2 hints" in problem["message"], problem["line"] > 0) == (1, True, True)
