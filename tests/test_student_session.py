@@ -170,6 +170,7 @@ def test_verbose_lists_the_cases_of_every_check_that_ran(workspace: Path, capsys
     assert "jax.jit(draw_per_key)(" in said
     assert "the program of draw_per_key(" in said
     assert "]) → [" in said
+    assert "· draw_per_key(keys with bits" in said, "a dot before each case"
     assert len(Progress(workspace).of("draw_per_key").attempts) == 1, "the same code, however it is shown"
 
 

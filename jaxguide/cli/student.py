@@ -81,12 +81,12 @@ def hint(exercise: str, folder: Path | None) -> None:
     \b
     Example: jaxguide hint two_samples
     """
-    from jaxguide import lesson
+    from jaxguide.course.help import next_hint
     from jaxguide.course.progress import Progress
 
     course = read_course(folder, keys=False)
     progress = Progress(workspace_of(course))
-    heading, text = lesson.next_hint(need_exercise(course, exercise), progress)
+    heading, text = next_hint(need_exercise(course, exercise), progress)
     click.echo(f"{heading}\n\n{text}")
     _say_trouble(progress.trouble)
 
@@ -101,14 +101,14 @@ def solution(exercise: str, sure: bool, folder: Path | None) -> None:
     \b
     Example: jaxguide solution two_samples
     """
-    from jaxguide import lesson
+    from jaxguide.course.help import solution_text, why_closed
     from jaxguide.course.progress import Progress
 
     course = read_course(folder, keys=False)
     found = need_exercise(course, exercise)
     how, stuck = f"`jaxguide solution {exercise} --sure`", _("Stuck? `jaxguide hint {name}` helps.")
-    closed = lesson.why_closed(found, Progress(workspace_of(course)), sure, how, stuck.format(name=exercise))
-    click.echo(lesson.solution_text(found, course) if closed is None else closed)
+    closed = why_closed(found, Progress(workspace_of(course)), sure, how, stuck.format(name=exercise))
+    click.echo(solution_text(found, course) if closed is None else closed)
 
 
 @click.command(short_help="Give an exercise's empty function back.")

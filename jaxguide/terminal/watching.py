@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from jaxguide import lesson
 from jaxguide.course.card import clean
 from jaxguide.course.exercise import Exercise
+from jaxguide.course.help import next_hint, solution_text, why_closed
 from jaxguide.course.library import Course
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import ExerciseResult, Verdict
@@ -235,16 +235,16 @@ class Watching:
         elif self.current is None:
             return
         elif key == "h":
-            self.screen.hint(*lesson.next_hint(self.current, self.progress))
+            self.screen.hint(*next_hint(self.current, self.progress))
         elif key == "s":
             self._show_solution(self.current, sure=False)
         elif key == "r":
             self._ask_to_reset(self.current)
 
     def _show_solution(self, exercise: Exercise, sure: bool) -> None:
-        closed = lesson.why_closed(exercise, self.progress, sure, _("press s again"), _("Press h for a hint."))
+        closed = why_closed(exercise, self.progress, sure, _("press s again"), _("Press h for a hint."))
         if closed is None:
-            self.screen.say(lesson.solution_text(exercise, self.course))
+            self.screen.say(solution_text(exercise, self.course))
             return
         self.screen.say(closed)
         if not sure:

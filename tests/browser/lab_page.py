@@ -28,6 +28,8 @@ class LabPage:
         self._set("apputils-extension/themes", {"theme": theme})
         # Every cell is in the page, not only those in view.
         self._set("notebook-extension/tracker", {"windowingMode": "none"})
+        # A busy machine's kernel takes longer than the second after which JupyterLab drops what Tab asked for.
+        self._set("completer-extension/manager", {"providerTimeout": LIMIT_MS})
         self.page.goto(f"{self.lab.address}/lab/tree/{notebook}?token={self.lab.token}&reset")
         self.page.wait_for_selector(".jp-Notebook .jp-Cell")
         self.page.wait_for_selector(f'body[data-jp-theme-name="{theme}"]', state="attached")
@@ -78,7 +80,7 @@ class LabPage:
         with self.page.expect_response(lambda answer: answer.request.method == "PUT" and "/contents/" in answer.url):
             self.page.keyboard.press("Control+s")
 
-    def _set(self, plugin: str, settings: dict[str, str]) -> None:
+    def _set(self, plugin: str, settings: dict[str, str | int]) -> None:
         path = self.lab.settings / "@jupyterlab" / f"{plugin}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(settings))

@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
 EXERCISE = "draw_per_key"
 CHECK = f"check({EXERCISE})"
 RIGHT = f"{EXERCISE} = jax.vmap(jax.random.normal)\n\n{CHECK}"
+WRONG = f"def {EXERCISE}(keys):\n    return jnp.zeros(len(keys))\n\n{CHECK}"
 SETUP = "from jaxguide.lesson import"
 DEFINED = "import jax\ndef twice(key):\n    return jax.random.normal(key) + jax.random.uniform(key)"
 OUTPUT = ".jp-OutputArea-output"
@@ -31,7 +32,8 @@ def test_a_session_goes_on_after_the_kernel_was_restarted(lab_page: LabPage, the
     points = sum(exercise.points for exercise in exercises)
     assert f"no progress yet, {len(exercises)} exercises to do. Ready." in line
     lab_page.run("import jax.numpy as jnp")
-    assert "Hint 1 of" in words(lab_page.run(CHECK, f"hint('{EXERCISE}')"))
+    assert "✗ Not right yet" in words(lab_page.run(CHECK, WRONG))
+    assert "Hint 1 of" in words(lab_page.run(CHECK, f"hint({EXERCISE})"))
     assert "✓ Visible checks passed" in words(lab_page.run("hint(", RIGHT))
     assert_magics(lab_page, name)
 

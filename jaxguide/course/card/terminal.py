@@ -2,10 +2,10 @@
 
 import io
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -35,7 +35,18 @@ class Layout:
         glyph = state.ascii_glyph if self.ascii_only else state.glyph
         return self.text(f"{glyph} {state.word}", style=f"bold {_COLOURS[state.tone]}".strip())
 
-    def grid(self, rows: list[tuple[Text, Text]]) -> RenderableType:
+    def with_cases(self, fact: str, cases: tuple[str, ...]) -> RenderableType:
+        """Put each case under the fact behind a dot, so that a wrapped case is told from the next."""
+        if not cases:
+            return self.text(fact)
+        table = Table.grid(padding=(0, 1, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for case in cases:
+            table.add_row(self.text("·"), self.text(case))
+        return Group(self.text(fact), table)
+
+    def grid(self, rows: Sequence[tuple[Text, RenderableType]]) -> RenderableType:
         """Put labels left and texts right, so that a wrapped text stays in its column."""
         table = Table.grid(padding=(0, 2, 0, 0), expand=False)
         table.add_column(no_wrap=True, overflow="fold")
@@ -58,9 +69,9 @@ def card_lines(content: Content, layout: Layout) -> Iterator[RenderableType]:
     if content.counts:
         yield Padding(layout.text(content.counts), (0, 0, 0, _INDENT))
     if content.checks:
-        facts = ["\n".join([fact, *(f"  {case}" for case in cases)]) for _state, fact, cases in content.checks]
-        states = [layout.state(state) for state, _fact, _cases in content.checks]
-        yield layout.grid([(state, layout.text(words)) for state, words in zip(states, facts, strict=True)])
+        yield layout.grid(
+            [(layout.state(state), layout.with_cases(fact, cases)) for state, fact, cases in content.checks]
+        )
     if content.printed:
         yield Text("")
         yield Padding(layout.text(content.printed.label, style="bold"), (0, 0, 0, _INDENT))

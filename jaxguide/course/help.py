@@ -1,0 +1,73 @@
+"""The help that an exercise has: its hints, a step at each call, and its solution, once that is open."""
+
+from jaxguide.course.book import load_book
+from jaxguide.course.exercise import AuthorError, Exercise
+from jaxguide.course.key import load_key
+from jaxguide.course.library import Course
+from jaxguide.course.progress import Progress
+from jaxguide.text import _, plural
+
+ATTEMPTS_BEFORE_SOLUTION = 3
+
+
+def next_hint(exercise: Exercise, progress: Progress) -> tuple[str, str]:
+    """Return the heading and the text of the next hint for an exercise, and note that it was read.
+
+    After a pass it is all of them, and nothing is noted.
+    """
+    steps = len(exercise.hints)
+    if progress.of(exercise.name).passed:
+        numbered = (f"{number}. {text}" for number, text in enumerate(exercise.hints, 1))
+        return _("All hints for {name}").format(name=exercise.name), "\n\n".join(numbered)
+    step = min(progress.of(exercise.name).hints, steps - 1)
+    progress.update(exercise.name, hints=step + 1)
+    heading = _("Hint {step} of {steps} for {name}").format(step=step + 1, steps=steps, name=exercise.name)
+    return heading, exercise.hints[step]
+
+
+def why_closed(exercise: Exercise, progress: Progress, sure: bool, how: str, next_hint: str) -> str | None:
+    """Return why the solution of an exercise is not shown yet, or None where it may be.
+
+    Args:
+        exercise: which one.
+        progress: what the student has done.
+        sure: whether they want to see it before a pass.
+        how: what to type to be sure.
+        next_hint: a sentence that says how to get a hint.
+    """
+    name, done = exercise.name, progress.of(exercise.name)
+    missing = ATTEMPTS_BEFORE_SOLUTION - len(done.attempts)
+    if done.passed:
+        return None
+    if exercise.is_prediction:
+        return _("Guess first: the answer is shown when you check your guess.")
+    if missing > 0:
+        text = plural(
+            "The solution of {name} opens when it has passed, or after {count} more different try with `check`.",
+            "The solution of {name} opens when it has passed, or after {count} more different tries with `check`.",
+            missing,
+            name=name,
+        )
+        return text + " " + next_hint
+    if sure:
+        return None
+    text = _("You have not passed {name} yet. To see its solution all the same: {how}.")
+    return text.format(name=name, how=how)
+
+
+def solution_text(exercise: Exercise, course: Course) -> str:
+    """Return the key's answer to an exercise, and the other right answers that it has."""
+    where = course.places.solutions / f"{exercise.lesson}.py"
+    if not where.is_file():
+        return _("The solutions are not part of this installation.")
+    book = load_book(exercise.path)
+    try:
+        load_key(where, book)
+    except AuthorError as error:
+        return str(error)
+    key = next(e.key for e in book.exercises if e.name == exercise.name)
+    assert key is not None
+    texts = [_("A solution of {name}:").format(name=exercise.name), key.answer.source.strip()]
+    for other in key.alternatives:
+        texts += [_("Another right answer:"), other.source.strip()]
+    return "\n\n".join(texts)
