@@ -2,12 +2,10 @@
 
 import difflib
 import hashlib
-import os
 import platform
 import sys
 from collections.abc import Mapping
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxguide import compat
@@ -70,13 +68,19 @@ def hint(target: Any = None) -> None:
 
 def show_hint(name: str) -> None:
     """Show the next hint for the exercise of this name."""
-    exercise, progress = _course().exercise(name), student_progress()
-    steps = len(exercise.hints)
-    step = min(progress.of(name).hints, steps - 1)
-    progress.update(name, hints=step + 1)
-    heading = _("Hint {step} of {steps} for {name}").format(step=step + 1, steps=steps, name=name)
-    _say(f"{heading}\n\n{exercise.hints[step]}")
+    progress = student_progress()
+    heading, text = next_hint(_course().exercise(name), progress)
+    _say(f"{heading}\n\n{text}")
     _say_trouble(progress)
+
+
+def next_hint(exercise: "Exercise", progress: "Progress") -> tuple[str, str]:
+    """Return the heading and the text of the next hint for an exercise, and note that it was read."""
+    steps = len(exercise.hints)
+    step = min(progress.of(exercise.name).hints, steps - 1)
+    progress.update(exercise.name, hints=step + 1)
+    heading = _("Hint {step} of {steps} for {name}").format(step=step + 1, steps=steps, name=exercise.name)
+    return heading, exercise.hints[step]
 
 
 def solution(target: Any = None, sure: bool = False) -> None:
@@ -93,23 +97,39 @@ def solution(target: Any = None, sure: bool = False) -> None:
 
 def show_solution(name: str, sure: bool, how: str) -> None:
     """Show the solution of the exercise of this name, or say when it opens; `how` is what to type to be sure."""
-    exercise, done = _course().exercise(name), student_progress().of(name)
+    exercise, progress = _course().exercise(name), student_progress()
+    closed = why_closed(exercise, progress, sure, how, _next_hint(exercise))
+    _say(solution_text(exercise, _course()) if closed is None else closed)
+
+
+def why_closed(exercise: "Exercise", progress: "Progress", sure: bool, how: str, next_hint: str) -> str | None:
+    """Return why the solution of an exercise is not shown yet, or None where it may be.
+
+    Args:
+        exercise: which one.
+        progress: what the student has done.
+        sure: whether they want to see it before a pass.
+        how: what to type to be sure.
+        next_hint: a sentence that says how to get a hint.
+    """
+    name, done = exercise.name, progress.of(exercise.name)
     missing = ATTEMPTS_BEFORE_SOLUTION - len(done.attempts)
-    if exercise.is_prediction and not done.passed:
-        _say(_("Guess first: the answer is shown when you check your guess."))
-    elif not done.passed and missing > 0:
+    if done.passed:
+        return None
+    if exercise.is_prediction:
+        return _("Guess first: the answer is shown when you check your guess.")
+    if missing > 0:
         text = plural(
             "The solution of {name} opens when it has passed, or after {count} more different try with `check`.",
             "The solution of {name} opens when it has passed, or after {count} more different tries with `check`.",
             missing,
             name=name,
         )
-        _say(text + " " + _next_hint(exercise))
-    elif not done.passed and not sure:
-        text = _("You have not passed {name} yet. To see its solution all the same: {how}.")
-        _say(text.format(name=name, how=how))
-    else:
-        _say(_solution_text(exercise))
+        return text + " " + next_hint
+    if sure:
+        return None
+    text = _("You have not passed {name} yet. To see its solution all the same: {how}.")
+    return text.format(name=name, how=how)
 
 
 def _check(target: Any, names: Mapping[str, Any]) -> None:
@@ -224,18 +244,21 @@ def _course() -> "Course":
 
 
 def student_progress() -> "Progress":
-    """Return the progress kept in the student's workspace: the one that `jaxguide start` opened, else this folder."""
+    """Return the progress kept in the student's workspace."""
+    from jaxguide.course.places import topics
     from jaxguide.course.progress import Progress
+    from jaxguide.course.workspace import find_workspace
 
-    return Progress(Path(os.environ.get("JAXGUIDE_WORKSPACE", ".")))
+    return Progress(find_workspace(topics()))
 
 
-def _solution_text(exercise: "Exercise") -> str:
+def solution_text(exercise: "Exercise", course: "Course") -> str:
+    """Return the key's answer to an exercise, and another where it has one."""
     from jaxguide.course.book import load_book
     from jaxguide.course.exercise import AuthorError
     from jaxguide.course.key import load_key
 
-    where = _course().places.solutions / f"{exercise.lesson}.py"
+    where = course.places.solutions / f"{exercise.lesson}.py"
     if not where.is_file():
         return _("The solutions are not part of this installation.")
     book = load_book(exercise.path)

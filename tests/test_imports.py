@@ -105,4 +105,6 @@ def _allowed(importer: str, imported: str) -> bool:
         return imported in BELOW | HELPERS | {"course"}
     if importer == "grading":
         return imported in BELOW | HELPERS | {"course"}
+    if importer == "terminal":
+        return imported in BELOW | HELPERS | {"course", "grading", "lesson"}
     return importer == "cli"

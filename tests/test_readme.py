@@ -12,7 +12,8 @@ import pytest
 
 README = Path(__file__).parents[1] / "README.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ELSEWHERE = ("make start", "make test", "pip install", "jaxguide start")  # tests/test_start.py and CI run these
+# tests/test_start.py, tests/terminal and CI run these
+ELSEWHERE = ("make start", "make test", "pip install", "jaxguide start", "jaxguide watch")
 
 
 def _blocks(language: str) -> list[str]:

@@ -12,9 +12,14 @@ from jaxguide.text import _
 # Command -> module and attribute; imported when the command is used, so that `--help` starts at once.
 _COMMANDS = {
     "start": "jaxguide.cli.start:start",
+    "watch": "jaxguide.cli.watch:watch",
+    "list": "jaxguide.cli.overview:list_",
+    "next": "jaxguide.cli.overview:next_",
+    "progress": "jaxguide.cli.overview:progress",
     "check": "jaxguide.cli.student:check",
     "hint": "jaxguide.cli.student:hint",
     "solution": "jaxguide.cli.student:solution",
+    "reset": "jaxguide.cli.student:reset",
     "grade": "jaxguide.cli.grade:grade",
     "report": "jaxguide.cli.report:report",
     "export": "jaxguide.cli.export:export",
@@ -22,6 +27,7 @@ _COMMANDS = {
     "print": "jaxguide.cli.author:print_",
     "coverage": "jaxguide.cli.author:coverage",
     "drift": "jaxguide.cli.author:drift",
+    "completion": "jaxguide.cli.completion:completion",
     "doctor": "jaxguide.cli.doctor:doctor",
 }
 
@@ -50,4 +56,9 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="jaxguide")
 def main() -> None:
-    """Learn and teach JAX: lessons that check themselves, and an autograder."""
+    """Learn and teach JAX: lessons that check themselves, and an autograder.
+
+    \b
+    Example: jaxguide watch      (in a terminal and your own editor)
+             jaxguide start      (in JupyterLab)
+    """

@@ -1,15 +1,19 @@
 """What several commands share: load the course or say why not, and print JSON alone."""
 
+import contextlib
 import json
 import sys
+import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from jaxguide import compat
-from jaxguide.course.exercise import AuthorError
-from jaxguide.course.library import Course, load_course
+# Nothing else here: a shell waits for this module at every Tab.
+if TYPE_CHECKING:
+    from jaxguide.course.exercise import Exercise
+    from jaxguide.course.library import Course
 
 course_option = click.option(
     "--course",
@@ -20,8 +24,12 @@ course_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON and nothing else.")
 
 
-def read_course(folder: Path | None, *, keys: bool, as_json: bool = False) -> Course:
+def read_course(folder: Path | None, *, keys: bool, as_json: bool = False) -> "Course":
     """Load a course; where an author's mistake keeps it from loading, say so and end with status 1."""
+    from jaxguide import compat
+    from jaxguide.course.exercise import AuthorError
+    from jaxguide.course.library import load_course
+
     compat.set_print_flag()
     try:
         return load_course(folder, keys=keys)
@@ -33,6 +41,64 @@ def read_course(folder: Path | None, *, keys: bool, as_json: bool = False) -> Co
         sys.exit(1)
 
 
+def start_zygote() -> bool:
+    """Start what workers are forked from while the course loads; return False where each is a new Python."""
+    from jaxguide.grading import zygote
+
+    def start() -> None:
+        with contextlib.suppress(OSError):  # the first worker says what is wrong
+            zygote.the_zygote()
+
+    if zygote.can_fork():
+        threading.Thread(target=start, daemon=True).start()
+    return zygote.can_fork()
+
+
 def print_json(plain: Any) -> None:
     """Print a value as JSON on standard output."""
     click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+
+
+def workspace_of(course: "Course") -> Path:
+    """Return the student's folder."""
+    from jaxguide.course.workspace import find_workspace
+
+    return find_workspace(course.books)
+
+
+def need_exercise(course: "Course", name: str) -> "Exercise":
+    """Return the exercise of this name.
+
+    Raises:
+        click.UsageError: there is none; the message suggests the nearest.
+    """
+    from jaxguide.course.library import UnknownName
+
+    try:
+        return course.exercise(name)
+    except UnknownName as error:
+        raise click.UsageError(str(error)) from None
+
+
+def complete_exercise(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Return the exercises whose names begin so, with their titles where the shell shows them."""
+    return [CompletionItem(name, help=title) for name, title in _names(context)[0] if name.startswith(begun)]
+
+
+def complete_lesson(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Return the lessons whose names begin so."""
+    return [CompletionItem(name) for name in _names(context)[1] if name.startswith(begun)]
+
+
+def _names(context: click.Context) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the names of a course's exercises, with titles, and lessons, without running its books."""
+    from jaxguide.course.outline import outline
+    from jaxguide.course.places import in_order, places
+
+    given = context.params.get("folder")
+    found: list[tuple[str, str]] = []
+    books = in_order(places(Path(given) if given else None).exercises)
+    for book in books:
+        with contextlib.suppress(OSError, SyntaxError, ValueError):
+            found += outline(book)
+    return found, [book.stem for book in books]

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 @click.group(short_help="Build a Gradescope autograder, or a gradebook for Moodle or Canvas.")
 def export() -> None:
-    """Hand grading or marks to another program."""
+    """Hand grading or marks to another program.
+
+    \b
+    Example: jaxguide export moodle results/
+    """
 
 
 _results = click.argument("results", type=click.Path(exists=True, path_type=Path), default=Path("results"))
@@ -160,7 +164,11 @@ def gradescope(
 @export.command("run-gradescope", hidden=True)
 @click.argument("root", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def run_gradescope(root: Path) -> None:
-    """Grade the submission in a Gradescope container; the zip's `run_autograder` calls this."""
+    """Grade the submission in a Gradescope container; the zip's `run_autograder` calls this.
+
+    \b
+    Example: jaxguide export run-gradescope /autograder
+    """
     from jaxguide.grading.reports.harness import run_autograder
 
     sys.exit(0 if run_autograder(root) else 1)

@@ -37,7 +37,12 @@ _STOP_LIMIT_S = 15.0
 @click.option("--port", type=click.IntRange(1, 65535), help="Port to use; the first free one from 8888 by default.")
 @click.option("--ip", default="localhost", show_default=True, help="Address to listen on; 0.0.0.0 in a container.")
 def start(workspace: Path, browser: bool, port: int | None, ip: str) -> NoReturn:
-    """Lay the lessons into your workspace and open JupyterLab on it."""
+    """Lay the lessons into your workspace and open JupyterLab on it.
+
+    \b
+    Example: jaxguide start
+             jaxguide start --workspace mine --no-browser
+    """
     sys.exit(run_start(workspace, browser, port, ip))
 
 

@@ -1,41 +1,51 @@
-"""The commands of students: `check`, `hint` and `solution`."""
+"""The commands of students about one exercise: `check`, `hint`, `solution` and `reset`."""
 
 import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from jaxguide.cli.common import json_option, print_json, read_course
+from jaxguide.cli.common import (
+    complete_exercise,
+    course_option,
+    json_option,
+    need_exercise,
+    print_json,
+    read_course,
+    start_zygote,
+    workspace_of,
+)
 from jaxguide.text import _
 
 
 @click.command(short_help="Check a file by the visible checks.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("exercises", nargs=-1, metavar="[EXERCISE]...")
+@click.argument("exercises", nargs=-1, metavar="[EXERCISE]...", shell_complete=complete_exercise)
+@course_option
 @json_option
-def check(file: Path, exercises: tuple[str, ...], as_json: bool) -> None:
+def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
     """Check the answers in FILE, a notebook or a .py, by the visible checks.
+
+    The exit status is 0 where all that was checked has passed, 1 where not, and 2 where the command is wrong.
 
     \b
     Example: jaxguide check random_numbers.py
              jaxguide check random_numbers.ipynb two_samples
     """
+    from rich.console import Console
+
     from jaxguide.course.card import Card, LessonSummary, clean, result_to_plain
-    from jaxguide.course.library import UnknownName
+    from jaxguide.course.progress import Progress
     from jaxguide.course.verdict import Verdict
     from jaxguide.grading.remote import GraderError
     from jaxguide.grading.visible import check_file
-    from jaxguide.lesson import student_progress
 
-    course = read_course(None, keys=False, as_json=as_json)
+    start_zygote()
+    course = read_course(folder, keys=False, as_json=as_json)
+    for name in exercises:
+        need_exercise(course, name)
     try:
-        for name in exercises:
-            course.exercise(name)
-    except UnknownName as error:
-        raise click.UsageError(str(error)) from None
-    try:
-        found = check_file(file, course, student_progress(), exercises or None)
+        found = check_file(file, course, Progress(workspace_of(course)), exercises or None)
     except GraderError as error:
         click.echo(str(error), err=True)
         sys.exit(1)
@@ -60,39 +70,88 @@ def check(file: Path, exercises: tuple[str, ...], as_json: bool) -> None:
     sys.exit(0 if all(result.verdict is Verdict.PASSED for result in found.results) else 1)
 
 
-@click.command()
-@click.argument("exercise")
-def hint(exercise: str) -> None:
+@click.command(short_help="Show the next hint for an exercise.")
+@click.argument("exercise", shell_complete=complete_exercise)
+@course_option
+def hint(exercise: str, folder: Path | None) -> None:
     """Show the next hint for EXERCISE.
 
     \b
     Example: jaxguide hint two_samples
     """
     from jaxguide import lesson
+    from jaxguide.course.progress import Progress
 
-    _need(exercise)
-    lesson.show_hint(exercise)
+    course = read_course(folder, keys=False)
+    progress = Progress(workspace_of(course))
+    heading, text = lesson.next_hint(need_exercise(course, exercise), progress)
+    click.echo(f"{heading}\n\n{text}")
+    _say_trouble(progress.trouble)
 
 
 @click.command(short_help="Show the solution of an exercise.")
-@click.argument("exercise")
+@click.argument("exercise", shell_complete=complete_exercise)
 @click.option("--sure", is_flag=True, help="Show it after three different tries, before the exercise has passed.")
-def solution(exercise: str, sure: bool) -> None:
+@course_option
+def solution(exercise: str, sure: bool, folder: Path | None) -> None:
     """Show the solution of EXERCISE, once it has passed or three different tries have not.
 
     \b
     Example: jaxguide solution two_samples
     """
     from jaxguide import lesson
+    from jaxguide.course.progress import Progress
 
-    _need(exercise)
-    lesson.show_solution(exercise, sure, f"`jaxguide solution {exercise} --sure`")
+    course = read_course(folder, keys=False)
+    found = need_exercise(course, exercise)
+    how, stuck = f"`jaxguide solution {exercise} --sure`", _("Stuck? `jaxguide hint {name}` helps.")
+    closed = lesson.why_closed(found, Progress(workspace_of(course)), sure, how, stuck.format(name=exercise))
+    click.echo(lesson.solution_text(found, course) if closed is None else closed)
 
 
-def _need(exercise: str) -> None:
-    from jaxguide.course.library import UnknownName
+@click.command(short_help="Give an exercise's empty function back.")
+@click.argument("exercise", shell_complete=complete_exercise)
+@click.option(
+    "--file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The file to change, where several of yours answer the exercise.",
+)
+@course_option
+def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
+    """Put the empty function of EXERCISE back into your notebook or .py file; your old answer is kept in a file.
 
+    \b
+    Example: jaxguide reset two_samples
+             jaxguide reset two_samples --file workspace/random_numbers.py
+    """
+    from jaxguide.terminal.answers import read_all
+    from jaxguide.terminal.reset import give_stub_back
+    from jaxguide.terminal.screen import reset_sentence
+
+    course = read_course(folder, keys=False)
+    found, workspace = need_exercise(course, exercise), workspace_of(course).resolve()
+    having = [one for one in read_all(workspace, course) if exercise in one.places]
+    answered = [one.path for one in having if exercise in one.prints]
+    if file is not None:
+        answered = [file.resolve()]
+    elif not having:
+        words = _("No file in {folder} has `{name}`. Name one: jaxguide reset {name} --file FILE")
+        raise click.UsageError(words.format(folder=workspace, name=exercise))
+    elif not answered:
+        click.echo(_("`{name}` is as it was: there is nothing to reset.").format(name=exercise))
+        return
+    elif len(answered) > 1:
+        words = _("Several of your files answer `{name}`: {files}. Name one with --file.")
+        files = ", ".join(str(path.relative_to(workspace)) for path in answered)
+        raise click.UsageError(words.format(name=exercise, files=files))
     try:
-        read_course(None, keys=False).exercise(exercise)
-    except UnknownName as error:
-        raise click.UsageError(str(error)) from None
+        done = give_stub_back(answered[0], found, course.book_of(found), workspace)
+    except (OSError, ValueError) as error:
+        click.echo(str(error), err=True)
+        sys.exit(1)
+    click.echo(reset_sentence(done.path, done.backup, workspace))
+
+
+def _say_trouble(trouble: str) -> None:
+    if trouble:
+        click.echo(_("Your progress could not be kept: {why}").format(why=trouble), err=True)

@@ -16,7 +16,7 @@ class UnknownName(LookupError):
     """There is no exercise or lesson of this name."""
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Course:
     """The books of one course, by topic."""
 
@@ -39,6 +39,17 @@ class Course:
             message = _("There is no exercise `{name}`.").format(name=name)
             raise UnknownName(message + did_you_mean(name, list(self.exercises)))
         return found
+
+    def lesson(self, name: str) -> Book:
+        """Return the lesson of this name.
+
+        Raises:
+            UnknownName: there is none; the message suggests the nearest.
+        """
+        if name not in self.books:
+            message = _("There is no lesson `{name}`.").format(name=name)
+            raise UnknownName(message + did_you_mean(name, list(self.books)))
+        return self.books[name]
 
     def book_of(self, exercise: Exercise) -> Book:
         """Return the book that an exercise stands in."""

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from jaxguide.files import write_whole
 
 FILE_NAME = "jaxguide-progress.json"
 VERSION = 1
+_LOCK_NAME = ".jaxguide-progress.lock"
+_LOCK_LIMIT_S = 5.0
 
 
 @dataclasses.dataclass
@@ -68,17 +71,59 @@ class Progress:
         """Return what was done of one exercise."""
         return self._read().get(name, ExerciseProgress())
 
+    def everything(self) -> dict[str, ExerciseProgress]:
+        """Return what was done of each exercise that was touched."""
+        return self._read()
+
     def update(self, name: str, **changes: Any) -> ExerciseProgress:
         """Change what is known of one exercise and write the file."""
-        everything = self._read()
-        everything[name] = dataclasses.replace(everything.get(name, ExerciseProgress()), **changes)
-        plain = {"version": VERSION, "exercises": {n: dataclasses.asdict(e) for n, e in everything.items()}}
+        with self._alone():
+            everything, place = self._read(), self.place
+            everything[name] = dataclasses.replace(everything.get(name, ExerciseProgress()), **changes)
+            self._write(everything, place)
+        return everything[name]
+
+    @property
+    def place(self) -> str | None:
+        """The exercise that the student was at last, None where nobody knows."""
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            place = json.loads(self.path.read_bytes()).get("place")
+            return place if isinstance(place, str) else None
+        return None
+
+    def move_to(self, name: str) -> None:
+        """Note which exercise the student is at."""
+        with self._alone():
+            if self.place != name:
+                self._write(self._read(), name)
+
+    def _write(self, everything: dict[str, ExerciseProgress], place: str | None) -> None:
+        plain: dict[str, Any] = {
+            "version": VERSION,
+            "exercises": {n: dataclasses.asdict(e) for n, e in everything.items()},
+        }
         try:
+            plain |= {"place": place} if place else {}
             write_whole(self.path, json.dumps(plain, indent=1, sort_keys=True) + "\n")
         except OSError as error:
             # A folder that cannot be written must not keep anyone from working.
             self.trouble = str(error)
-        return everything[name]
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let no other process change the file meanwhile: a notebook and a terminal may both be at work."""
+        import filelock
+
+        lock = filelock.FileLock(self.path.with_name(_LOCK_NAME), timeout=_LOCK_LIMIT_S)
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        # Where there can be no lock, to work without one is better than not to.
+        with contextlib.suppress(OSError, NotImplementedError):
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release(force=True)
 
     def note(self, result: ExerciseResult, attempt: str) -> None:
         """Note what a check came to; of a prediction the first guess is locked, and `result` shows it from then on.
@@ -97,9 +142,11 @@ class Progress:
         if result.reveal is not None:
             result.note = done.guess if done.guess is not None else result.note
             self.update(result.name, guess=result.note, passed=True, **when)
+            self.move_to(result.name)
             return
         attempts = done.attempts if attempt in done.attempts else [*done.attempts, attempt]
         self.update(result.name, attempts=attempts, passed=done.passed or passed, **when)
+        self.move_to(result.name)
 
     def _read(self) -> dict[str, ExerciseProgress]:
         try:

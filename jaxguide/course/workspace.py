@@ -6,8 +6,12 @@ import enum
 import os
 import secrets
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
+from jaxguide.course.progress import FILE_NAME
+
+DEFAULT_FOLDER = "workspace"
 _PART = ".jaxguide-*.part"
 _ABANDONED_AFTER_S = 60.0
 
@@ -47,6 +51,22 @@ def lay_workspace(folder: Path, notebooks_folder: Path) -> list[LaidFile]:
     _remove_abandoned_parts(folder)
     sources = sorted(path for path in notebooks_folder.iterdir() if path.suffix in (".ipynb", ".py"))
     return [_lay(source, folder / source.name) for source in sources]
+
+
+def find_workspace(topics: Iterable[str]) -> Path:
+    """Return the student's folder: the one that `jaxguide start` opened, this one, or the `workspace` in it.
+
+    A folder is a workspace where it holds a progress file or a lesson; where neither is one, it is this one.
+
+    Args:
+        topics: the names of the lessons.
+    """
+    opened = os.environ.get("JAXGUIDE_WORKSPACE")
+    if opened:
+        return Path(opened)
+    names = [FILE_NAME, *(f"{topic}{suffix}" for topic in topics for suffix in (".ipynb", ".py"))]
+    here, below = Path(), Path(DEFAULT_FOLDER)
+    return next((folder for folder in (here, below) if any((folder / name).is_file() for name in names)), here)
 
 
 def _lay(source: Path, target: Path) -> LaidFile:

@@ -3,7 +3,8 @@
 import ast
 import dataclasses
 import difflib
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Mapping
 
 from jaxguide.course.book import Book
 from jaxguide.course.exercise import Exercise
@@ -56,9 +57,7 @@ def lessons_of(submission: Submission, course: Course) -> list[str]:
 
 def make_plan(submission: Submission, book: Book, course: Course) -> Plan:
     """Plan how a submission is run for one lesson."""
-    printed = {
-        _essence(cell.source) for b in course.books.values() for cell in printed_cells(b) if cell.kind != "prose"
-    }
+    printed = _printed(course)
     exercises = {exercise.name: exercise for exercise in book.exercises}
     plan = Plan("", [], {}, [])
     reads: set[str] = set()
@@ -77,13 +76,20 @@ def make_plan(submission: Submission, book: Book, course: Course) -> Plan:
             plan.repairs.append(message.format(label=cell.label, error=cell.error.message, line=line))
             plan.broken.update(dict.fromkeys(cell.defines & book.exercise_names, StudentError(cell.error)))
         elif cell.tree is not None and cell.tree.body and _essence(cell.source) not in printed:
-            plan.cells.append(PlannedCell(cell, frozenset(_starters(cell.tree, exercises))))
+            plan.cells.append(PlannedCell(cell, frozenset(starters_in(cell.tree, exercises))))
             reads |= _reads(cell.source)
     for name, sentence in _missing(submission, book).items():
         plan.broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, sentence)
     # Functions that checks send by name are among the book's names.
     plan.setup = book.setup_source({*reads, *book.exercise_setup_names()})
     return plan
+
+
+@functools.lru_cache(maxsize=4)
+def _printed(course: Course) -> frozenset[str]:
+    """Return what the code cells of all printed lessons say."""
+    cells = (cell for book in course.books.values() for cell in printed_cells(book))
+    return frozenset(_essence(cell.source) for cell in cells if cell.kind != "prose")
 
 
 def _missing(submission: Submission, book: Book) -> dict[str, str]:
@@ -120,7 +126,7 @@ def _essence(source: str) -> str:
         return source.strip()
 
 
-def _starters(tree: ast.Module, exercises: dict[str, Exercise]) -> Iterable[str]:
+def starters_in(tree: ast.Module, exercises: Mapping[str, Exercise]) -> Iterable[str]:
     """Yield the exercises for which the last thing that a cell binds to their name is the printed starter."""
     for name, exercise in exercises.items():
         binding = [node for node in tree.body if name in bound_names(node)]

@@ -1,6 +1,7 @@
 """Check a student's own file by the visible checks, in a worker, and note their progress."""
 
 import ast
+import contextlib
 import hashlib
 from collections.abc import Collection
 from pathlib import Path
@@ -8,9 +9,14 @@ from pathlib import Path
 from jaxguide.course.library import Course
 from jaxguide.course.progress import Progress
 from jaxguide.course.slices import bound_names
-from jaxguide.grading.grade import SubmissionResult, grade
+from jaxguide.grading.compile_cache import user_folder
+from jaxguide.grading.entry import ReadEntry
+from jaxguide.grading.grade import Grader, GradeSettings, SubmissionResult, grade
 from jaxguide.grading.submission import Submission, read_submission
+from jaxguide.grading.usage import Limits
 from jaxguide.text import _
+
+_PROGRAMS_BYTES = 256 * 2**20
 
 
 def check_file(path: Path, course: Course, progress: Progress, only: Collection[str] | None = None) -> SubmissionResult:
@@ -29,12 +35,68 @@ def check_file(path: Path, course: Course, progress: Progress, only: Collection[
     (found,) = grade([path], course, hidden=False, only=only)
     if found.unreadable is None:
         submission = read_submission(path)
+        note(found, submission, progress)
         for result in found.results:
-            progress.note(result, _fingerprint(submission, result.name))
             if only and not any(result.name in cell.defines for cell in submission.cells):
                 message = _("{file} does not define `{name}`.")
                 result.note = message.format(file=path.name, name=result.name)
     return found
+
+
+def note(found: SubmissionResult, submission: Submission, progress: Progress) -> None:
+    """Note in a student's progress what a check of their file came to."""
+    for result in found.results:
+        progress.note(result, _fingerprint(submission, result.name))
+
+
+class Checker:
+    """Checks a student's own files again and again, each time in a new process, forked where that is possible.
+
+    Their code may do there what it may do in their notebook: nothing keeps it from their files. What it compiles is
+    kept for the next time in this user's own cache, so that a check costs little more than what changed.
+
+    Args:
+        course: the course; its keys are not needed.
+        limits: what one exercise may use.
+    """
+
+    def __init__(self, course: Course, limits: Limits | None = None):
+        self._course, self._limits = course, limits or Limits()
+        self._programs = own_programs()
+        self._grader: Grader | None = None
+
+    def check(self, path: Path, content: bytes, only: Collection[str]) -> SubmissionResult:
+        """Check some exercises of a file whose bytes are these; notes nothing.
+
+        Raises:
+            GraderError: workers do not start here, or `stop` was called meanwhile.
+        """
+        settings = GradeSettings(limits=self._limits, hidden=False, only=frozenset(only))
+        grader = self._grader or Grader(self._course, settings, fill=self._programs)
+        grader.settings = settings  # to make a grader takes as long as to check
+        self._grader = grader
+        return grader.grade(ReadEntry(path, content))
+
+    def stop(self) -> None:
+        """End the check that runs now, from any thread."""
+        grader, self._grader = self._grader, None
+        if grader is not None:
+            grader.stop()
+
+
+def own_programs() -> Path:
+    """Return the folder of what this user's own code has compiled; the oldest goes where it holds too much."""
+    folder = user_folder() / "own"
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        files = sorted(((path.stat(), path) for path in folder.iterdir()), key=lambda pair: pair[0].st_mtime)
+        size = sum(about.st_size for about, _path in files)
+        for about, path in files if size > _PROGRAMS_BYTES else ():
+            path.unlink()
+            size -= about.st_size
+            if size < _PROGRAMS_BYTES / 2:
+                break
+    return folder
 
 
 def _fingerprint(submission: Submission, name: str) -> str:

@@ -1,0 +1,93 @@
+"""The commands of students about the course: `list`, `next` and `progress`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from jaxguide.cli.common import complete_lesson, course_option, read_course, workspace_of
+from jaxguide.text import _
+
+if TYPE_CHECKING:
+    from jaxguide.terminal.answers import FileAnswers
+    from jaxguide.terminal.place import Place
+
+
+@click.command("list", short_help="List lessons and exercises, and what is done.")
+@click.argument("lesson", required=False, shell_complete=complete_lesson)
+@click.option("--all", "is_all", is_flag=True, help="List the exercises of every lesson.")
+@course_option
+def list_(lesson: str | None, is_all: bool, folder: Path | None) -> None:
+    """List the lessons, and the exercises of LESSON; by default of the lesson that you are at.
+
+    \b
+    Example: jaxguide list
+             jaxguide list random_numbers
+    """
+    from jaxguide.course.library import UnknownName
+    from jaxguide.terminal.words import ExerciseList, console
+
+    place, _files = _open(folder)
+    course = place.course
+    try:
+        named = [course.lesson(lesson)] if lesson is not None else []
+    except UnknownName as error:
+        raise click.UsageError(str(error)) from None
+    if is_all:
+        named = list(course.books.values())
+    here = place.current()
+    opened = named or ([course.book_of(here)] if here is not None else [])
+    console().print(ExerciseList(place, opened, [] if lesson is not None else list(course.books.values())))
+
+
+@click.command("next", short_help="Show the next exercise.")
+@course_option
+def next_(folder: Path | None) -> None:
+    """Show the next exercise that is not done, and where to answer it.
+
+    \b
+    Example: jaxguide next
+    """
+    from jaxguide.terminal.answers import home_of
+    from jaxguide.terminal.screen import where
+    from jaxguide.terminal.words import ExerciseText, console
+
+    place, files = _open(folder)
+    exercise = place.current()
+    if exercise is None:
+        click.echo(_("All {count} exercises are done.").format(count=len(place.exercises)))
+        return
+    homes, workspace = home_of(exercise, files), workspace_of(place.course).resolve()
+    text = where(exercise, homes, workspace) if homes else ""
+    console().print(ExerciseText(exercise, place.course.book_of(exercise), text))
+
+
+@click.command(short_help="Show how far you are.")
+@course_option
+def progress(folder: Path | None) -> None:
+    """Show how far you are: exercises, points and hints of each lesson, and what to do next.
+
+    \b
+    Example: jaxguide progress
+    """
+    from jaxguide.terminal.words import ProgressText, console
+
+    place, _files = _open(folder)
+    exercise = place.current()
+    said = _("All done.")
+    if exercise is not None:
+        said = _("Next: {name} ({lesson}). `jaxguide next` shows it.")
+        said = said.format(name=exercise.name, lesson=exercise.lesson)
+    console().print(ProgressText(place, list(place.course.books.values()), said))
+
+
+def _open(folder: Path | None) -> "tuple[Place, list[FileAnswers]]":
+    """Return the student's place in a course, and their files."""
+    from jaxguide.course.progress import Progress
+    from jaxguide.terminal.answers import read_all
+    from jaxguide.terminal.place import Place, topics_of
+
+    course = read_course(folder, keys=False)
+    workspace = workspace_of(course)
+    files = read_all(workspace.resolve(), course)
+    return Place(course, Progress(workspace), topics_of(files, course)), files

@@ -1,0 +1,68 @@
+"""`jaxguide watch`: check answers whenever their file is saved."""
+
+import contextlib
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from jaxguide.cli.common import course_option, read_course, start_zygote
+from jaxguide.text import _
+
+_CPU_LIMIT_S = 20.0
+
+
+@click.command(short_help="Check your answers whenever you save them.")
+@course_option
+@click.option(
+    "--cpu-limit",
+    "cpu_limit_s",
+    type=click.FloatRange(min=0, min_open=True),
+    default=_CPU_LIMIT_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long one exercise may compute before it is stopped.",
+)
+@click.argument("workspace", required=False, metavar="[FOLDER]", type=click.Path(file_okay=False, path_type=Path))
+def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> None:
+    """Show the next exercise, and check your answers whenever you save a notebook or .py file in FOLDER.
+
+    FOLDER is your workspace. A folder that is not there yet is made, with the lessons in it.
+
+    Each check runs in a process of its own: code that never ends, or crashes, costs that check and nothing else.
+
+    \b
+    Example: jaxguide watch
+             jaxguide watch workspace --cpu-limit 5
+    """
+    from jaxguide.terminal import opening
+
+    if not start_zygote():
+        click.echo(_("On this system each check starts a new Python, which takes some seconds."))
+    for name in ("SIGTERM", "SIGHUP"):  # a closed terminal ends the session in order, too
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _end)
+    click.echo(_("Loading the lessons …") if _can_show("…") else _("Loading the lessons ..."))
+    course = read_course(folder, keys=False)
+    try:
+        at = opening.open_workspace(workspace or opening.usual_folder(course), course)
+    except opening.NoWorkspace as error:
+        raise click.UsageError(str(error)) from None
+    with contextlib.suppress(KeyboardInterrupt):
+        opening.watch(course, at, cpu_limit_s)
+    sys.exit(0)
+
+
+def _can_show(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt

@@ -1,0 +1,92 @@
+"""Where a student is in a course: which exercises are theirs to do, and which comes next."""
+
+import dataclasses
+from collections.abc import Collection, Iterable
+
+from jaxguide.course.book import Book
+from jaxguide.course.exercise import Exercise
+from jaxguide.course.library import Course
+from jaxguide.course.progress import ExerciseProgress, Progress
+from jaxguide.terminal.answers import FileAnswers
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """How much of a lesson, or of several, is done."""
+
+    exercises: int
+    done: int
+    points: float
+    earned: float
+    hints: int
+
+
+def topics_of(files: Iterable[FileAnswers], course: Course) -> set[str]:
+    """Return the lessons that a student's files answer."""
+    names = {name for file in files for name in file.places}
+    return {exercise.lesson for exercise in course.exercises.values() if exercise.name in names}
+
+
+class Place:
+    """A student's place in a course; it is read from their progress, and kept there.
+
+    Args:
+        course: the course.
+        progress: what they have done.
+        topics: the lessons that their files answer; all of them where there are none.
+    """
+
+    def __init__(self, course: Course, progress: Progress, topics: Collection[str] = ()):
+        self.course, self.progress = course, progress
+        self.topics = [topic for topic in course.books if topic in topics] or list(course.books)
+
+    @property
+    def exercises(self) -> list[Exercise]:
+        """Return the exercises to do, in order."""
+        return [exercise for topic in self.topics for exercise in self.course.books[topic].exercises]
+
+    def done(self, exercise: Exercise) -> ExerciseProgress:
+        """Return what was done of an exercise."""
+        return self.progress.of(exercise.name)
+
+    def current(self) -> Exercise | None:
+        """Return the exercise to work on: the one that the student was at, or the next one that is not done.
+
+        None where all are done.
+        """
+        everything, last = self.progress.everything(), self.progress.place
+        if last is None:
+            started = {name: one.started_s for name, one in everything.items() if one.started_s is not None}
+            last = max(started, key=lambda name: started[name], default=None)
+        at = next((e for e in self.exercises if e.name == last), None)
+        if at is not None and not everything.get(at.name, ExerciseProgress()).passed:
+            return at
+        return self.after(at)
+
+    def after(self, exercise: Exercise | None) -> Exercise | None:
+        """Return the first exercise not done behind this one, from the beginning again after the last.
+
+        None where all are done, but for this one.
+        """
+        exercises, everything = self.exercises, self.progress.everything()
+        at = next((i for i, e in enumerate(exercises) if exercise is not None and e.name == exercise.name), -1)
+        waiting = exercises[at + 1 :] + exercises[: max(at, 0)]
+        return next((e for e in waiting if not everything.get(e.name, ExerciseProgress()).passed), None)
+
+    def counts(self, books: Collection[Book]) -> Counts:
+        """Return how much of some lessons is done."""
+        everything = self.progress.everything()
+        exercises = [exercise for book in books for exercise in book.exercises]
+        known = [everything.get(exercise.name, ExerciseProgress()) for exercise in exercises]
+        return Counts(
+            exercises=len(exercises),
+            done=sum(one.passed for one in known),
+            points=sum(exercise.points for exercise in exercises),
+            earned=sum(e.points for e, one in zip(exercises, known, strict=True) if one.passed),
+            hints=sum(one.hints for one in known),
+        )
+
+    @property
+    def books(self) -> list[Book]:
+        """The lessons to do, in order."""
+        return [self.course.books[topic] for topic in self.topics]

@@ -1,0 +1,153 @@
+"""Give an exercise's stub back in a student's own file, and keep their old answer beside it."""
+
+import ast
+import dataclasses
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from jaxguide.course.book import Book, printable_source
+from jaxguide.course.exercise import Exercise
+from jaxguide.course.slices import bound_names
+from jaxguide.course.source import split_cells
+from jaxguide.files import write_whole
+from jaxguide.text import _
+
+BACKUP_FOLDER = "old_answers"
+
+
+@dataclasses.dataclass(frozen=True)
+class Reset:
+    """What a reset did: the file that was changed, and the file that keeps the old answer."""
+
+    path: Path
+    backup: Path
+
+
+def give_stub_back(path: Path, exercise: Exercise, book: Book, folder: Path) -> Reset:
+    """Put an exercise's stub in the place of its answer in a notebook or Python file.
+
+    A cell that has no other exercise becomes what it was when it was new; elsewhere, only the function is replaced. The
+    old answer is written first.
+
+    Args:
+        path: the student's file, which defines the exercise.
+        exercise: which one.
+        book: its lesson.
+        folder: the workspace, for the backup.
+
+    Raises:
+        OSError: a file cannot be read or written.
+        ValueError: the file is no notebook, or does not define the exercise.
+    """
+    text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    if path.suffix == ".ipynb":
+        changed, old = _in_notebook(json.loads(text), exercise, book)
+    else:
+        changed, old = _in_script(text, exercise, book)
+    if not old:
+        raise ValueError(_("{file} does not define `{name}`.").format(file=path.name, name=exercise.name))
+    backup = _keep(old, exercise, path, folder)
+    write_whole(path, changed)
+    return Reset(path, backup)
+
+
+def _keep(old: list[str], exercise: Exercise, path: Path, folder: Path) -> Path:
+    """Write what was taken out to a new file; `.txt`, so that nothing takes it for an answer."""
+    place = folder / BACKUP_FOLDER
+    number = 1
+    while (backup := place / f"{exercise.name}-{number}.txt").exists():
+        number += 1
+    head = _("# `{name}` in {file}, until {when}").format(
+        name=exercise.name, file=path.name, when=time.strftime("%Y-%m-%d %H:%M:%S")
+    )
+    write_whole(backup, "\n\n".join([head, *(part.strip("\n") for part in old)]) + "\n")
+    return backup
+
+
+def _in_notebook(notebook: Any, exercise: Exercise, book: Book) -> tuple[str, list[str]]:
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list):
+        raise ValueError(_("The file is no notebook: it has no list of cells."))
+    old: list[str] = []
+    for cell in cells:
+        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
+            continue
+        source = cell.get("source", "")
+        source = source if isinstance(source, str) else "".join(source)
+        changed = _without_answer(source, exercise, book, is_cell=True, is_first=not old)
+        if changed is not None:
+            old.append(source)
+            cell.update(source=changed.splitlines(keepends=True), outputs=[], execution_count=None)
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", old
+
+
+def _in_script(text: str, exercise: Exercise, book: Book) -> tuple[str, list[str]]:
+    lines = text.split("\n")
+    bounds = [line for _title, _source, line in split_cells(text)]
+    is_cells = bounds != [0]
+    old: list[str] = []
+    parts: list[str] = []
+    if bounds and bounds[0] > 1:
+        parts.append("\n".join(lines[: bounds[0] - 1]))
+    for start, end in zip(bounds, [*bounds[1:], len(lines) + 1], strict=True):
+        marker, source = lines[max(0, start - 1) : start], "\n".join(lines[start : end - 1])
+        changed = _without_answer(source, exercise, book, is_cell=is_cells, is_first=not old)
+        if changed is not None:
+            old.append(source if is_cells else _answer_of(source, exercise.name))
+            source = changed.rstrip("\n") + source[len(source.rstrip("\n")) :]
+        parts.append("\n".join([*marker, source]))
+    return "\n".join(parts), old
+
+
+def _answer_of(source: str, name: str) -> str:
+    lines = source.split("\n")
+    return "\n\n".join("\n".join(lines[start:end]) for start, end in _spans(source, name))
+
+
+def _without_answer(source: str, exercise: Exercise, book: Book, is_cell: bool, is_first: bool) -> str | None:
+    """Return a cell's source with the stub for the answer, or without it behind the first; None where it has none."""
+    spans = _spans(source, exercise.name)
+    if not spans:
+        return None
+    others = [name for name in book.exercise_names if name != exercise.name and _spans(source, name)]
+    if is_cell and is_first and not others:
+        return _printed(exercise, book)
+    lines = source.split("\n")
+    for i, (start, end) in reversed(list(enumerate(spans))):
+        lines[start:end] = exercise.starter_source.split("\n") if i == 0 and is_first else []
+    return "\n".join(lines)
+
+
+def _printed(exercise: Exercise, book: Book) -> str:
+    cells = [cell for cell in book.cells if cell.kind == "exercise" and cell.line <= exercise.line]
+    return printable_source(book, cells[-1])
+
+
+def _spans(source: str, name: str) -> list[tuple[int, int]]:
+    """Return the lines, from and to, of each statement at the margin that binds a name; by its look where no Python."""
+    try:
+        nodes = [node for node in ast.parse(source).body if name in bound_names(node)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _spans_by_look(source.split("\n"), name)
+    starts = [min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))]) for node in nodes]
+    return [(start - 1, node.end_lineno or start) for start, node in zip(starts, nodes, strict=True)]
+
+
+def _spans_by_look(lines: list[str], name: str) -> list[tuple[int, int]]:
+    head = re.compile(rf"(?:async )?def[ \t]+{re.escape(name)}\b|{re.escape(name)}[ \t]*=[^=]")
+    found = []
+    for i, line in enumerate(lines):
+        if head.match(line):
+            start = i
+            while start and lines[start - 1].startswith("@"):
+                start -= 1
+            end = i + 1
+            while end < len(lines) and (not lines[end].strip() or lines[end][0] in " \t)]}"):
+                end += 1
+            while end > i + 1 and not lines[end - 1].strip():
+                end -= 1
+            found.append((start, end))
+    return found

@@ -1,0 +1,153 @@
+"""Print what a session has to say, one thing after the other: nothing that a student reads is taken away again."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import RenderableType
+from rich.rule import Rule
+from rich.text import Text
+
+from jaxguide.course.card import Card, LessonSummary, clean
+from jaxguide.course.card.content import exercise_state
+from jaxguide.course.card.terminal import Layout
+from jaxguide.course.exercise import Exercise
+from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.grading.submission import Submission
+from jaxguide.terminal.answers import FileAnswers
+from jaxguide.terminal.flow import Flow
+from jaxguide.terminal.place import Place
+from jaxguide.terminal.words import ExerciseList, ExerciseText, bar, console
+from jaxguide.text import _
+
+_STATUS_BAR_CELLS = 10
+
+
+class Screen:
+    """The terminal of a session.
+
+    Args:
+        folder: the workspace, absolute.
+        has_keys: whether keys can be pressed.
+    """
+
+    def __init__(self, folder: Path, has_keys: bool):
+        self.folder, self.has_keys = folder, has_keys
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a sentence, below an empty line."""
+        self._print(self._layout().text(clean(text), style=style))
+
+    def name(self, path: Path) -> str:
+        """Return what a file of the workspace is called."""
+        return clean(str(path.relative_to(self.folder)), 200)
+
+    def checking(self, path: Path, names: Sequence[str]) -> None:
+        """Say that a check begins."""
+        layout = self._layout()
+        title = f"{self.name(path)} · {time.strftime('%H:%M:%S')}"
+        # Only the line is dim: dim words are hard to read on a light ground.
+        rule = Rule(layout.text(title), align="left", style="dim", characters="-" if layout.ascii_only else "─")
+        words = _("Checking {names} …").format(names=", ".join(names))
+        self._print(rule)
+        console().print(layout.text(words))
+
+    def exercise(self, exercise: Exercise, homes: list[FileAnswers], place: Place) -> None:
+        """Print an exercise and where to answer it."""
+        book = place.course.book_of(exercise)
+        self._print(ExerciseText(exercise, book, where(exercise, homes, self.folder)))
+
+    def lessons(self, place: Place, current: Exercise | None) -> None:
+        """Print the lessons, and the exercises of the one at hand."""
+        opened = [place.course.book_of(current)] if current is not None else []
+        self._print(ExerciseList(place, opened, place.books))
+
+    def hint(self, heading: str, text: str) -> None:
+        """Print a hint."""
+        self.say(heading, style="bold")
+        console().print(Flow(text, indent=2))
+
+    def status(self, place: Place) -> None:
+        """Print how much is done, and the keys."""
+        layout = self._layout()
+        counts = place.counts(place.books)
+        line = bar(counts, layout, _STATUS_BAR_CELLS)
+        line.append_text(
+            layout.text(" " + _("{done} of {count} done").format(done=counts.done, count=counts.exercises))
+        )
+        if self.has_keys:
+            keys = _("n next  h hint  l list  s solution  r reset  q quit")
+            line.append_text(layout.text(f"  {keys}"))
+        self._print(line)
+
+    def passed(self, result: ExerciseResult) -> None:
+        """Print that an exercise has passed; of a prediction, what JAX gives."""
+        if result.reveal is not None:
+            self._print(Card(result))
+            return
+        layout = self._layout()
+        head = Text(overflow="fold").append_text(layout.state(exercise_state(result)))
+        head.append_text(layout.text(f": {result.title} ({result.name})"))
+        self._print(head)
+        words = _("`jaxguide solution {name}` shows another way.").format(name=result.name)
+        console().print(layout.text(f"  {words}"))
+
+    def failed(self, shown: ExerciseResult, results: Sequence[ExerciseResult], repairs: Sequence[str]) -> None:
+        """Print the card of one result, and a line for each where there are several.
+
+        Args:
+            shown: the result to explain.
+            results: all of them.
+            repairs: what else went wrong in the file.
+        """
+        if shown.first_failure is not None:
+            shown.hint = _("Stuck? `jaxguide hint {name}` helps.").format(name=shown.name)
+            if self.has_keys:
+                shown.hint = _("Stuck? Press h for a hint.")
+        self._print(Card(shown))
+        for repair in repairs:
+            console().print(self._layout().text(clean(repair)))
+        if sum(result.verdict is not Verdict.PASSED for result in results) > 1:
+            self._print(LessonSummary(results))
+
+    def _layout(self) -> Layout:
+        out = console()
+        return Layout(out.width, out.options.ascii_only)
+
+    def _print(self, what: RenderableType) -> None:
+        out = console()
+        out.print()
+        out.print(what)
+
+
+def news(repairs: Sequence[str], submission: Submission, name: str) -> list[str]:
+    """Return what went wrong in a file beside the exercise of this name, whose card says it already.
+
+    That a magic was not run is no news at every save.
+    """
+    magics = {magic[:100] for cell in submission.cells for magic in cell.magics}
+    own = tuple(f"{cell.label}:" for cell in submission.cells if name in cell.defines)
+    found = [repair for repair in repairs if not repair.startswith(own)]
+    return [repair for repair in found if not any(f"`{magic}`" in repair for magic in magics)]
+
+
+def where(exercise: Exercise, homes: list[FileAnswers], folder: Path) -> str:
+    """Say in which file to answer, the one to open first."""
+    if not homes:
+        return _("None of your files has `{name}`.").format(name=exercise.name)
+    places = [
+        _("{file} ({place})").format(file=home.path.relative_to(folder), place=home.places[exercise.name])
+        for home in homes
+    ]
+    if exercise.name in homes[0].prints:
+        return _("Your answer is in {place}.").format(place=places[0])
+    return _("Write your answer in {places} and save the file.").format(places=_(" or ").join(places))
+
+
+def reset_sentence(path: Path, backup: Path, folder: Path) -> str:
+    """Say what a reset did and where the old answer is."""
+    said = _("{file} has the empty function again. Your old answer is in {backup}.")
+    said = said.format(file=path.relative_to(folder), backup=backup.relative_to(folder))
+    if path.suffix == ".ipynb":
+        said += " " + _("If the notebook is open, load it again (File > Reload Notebook from Disk).")
+    return said

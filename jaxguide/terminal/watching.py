@@ -1,0 +1,270 @@
+"""The session of `jaxguide watch`: the exercise at hand, a check after each save, and single keys."""
+
+import dataclasses
+import queue
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from jaxguide import lesson
+from jaxguide.course.card import clean
+from jaxguide.course.exercise import Exercise
+from jaxguide.course.library import Course
+from jaxguide.course.progress import Progress
+from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.grading.grade import SubmissionResult
+from jaxguide.grading.remote import GraderError
+from jaxguide.grading.submission import UnreadableSubmission, parse_submission
+from jaxguide.grading.visible import Checker, note
+from jaxguide.terminal.answers import home_of, read_all, read_answers
+from jaxguide.terminal.keyboard import END, ENTER
+from jaxguide.terminal.place import Place, topics_of
+from jaxguide.terminal.reset import give_stub_back
+from jaxguide.terminal.screen import Screen, news, reset_sentence
+from jaxguide.text import _
+
+_LOOKS_AFTER_S = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Saved:
+    """Some files changed."""
+
+    paths: frozenset[Path]
+
+
+@dataclasses.dataclass(frozen=True)
+class Pressed:
+    """A key was pressed."""
+
+    key: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """A check has ended: what it came to, or why there was none."""
+
+    job: int
+    content: bytes
+    found: SubmissionResult | GraderError
+
+
+Event = Saved | Pressed | Checked
+
+
+class Watching:
+    """What is shown and done after each event; only the checks themselves run in another thread.
+
+    Args:
+        course: the course.
+        folder: the workspace, absolute.
+        progress: the student's.
+        checker: runs the checks.
+        has_keys: whether keys can be pressed.
+    """
+
+    def __init__(self, course: Course, folder: Path, progress: Progress, checker: Checker, has_keys: bool):
+        self.course, self.folder, self.progress, self.checker = course, folder, progress, checker
+        self.screen = Screen(folder, has_keys)
+        self.events: queue.Queue[Event] = queue.Queue()
+        self.files = {file.path: file for file in read_all(folder, course)}
+        self.current: Exercise | None = self.place.current()
+        self._checked: set[tuple[Path, str]] = set()
+        self._job = 0
+        self._checking: tuple[Path, frozenset[str]] | None = None
+        self._guess: tuple[SubmissionResult, bytes] | None = None
+        self._asked: tuple[str, Callable[[], None]] | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where the student is, in the lessons that their files hold now."""
+        return Place(self.course, self.progress, topics_of(self.files.values(), self.course))
+
+    def tell(self, event: Event) -> None:
+        """Take an event, from any thread."""
+        self.events.put(event)
+
+    def run(self) -> None:
+        """Show the exercise at hand, and go on until `q` or the end of the keys."""
+        self._go_to(self.current)
+        while True:
+            try:
+                event = self.events.get(timeout=_LOOKS_AFTER_S)  # on Windows, Ctrl-C waits for a `get` to end
+            except queue.Empty:
+                continue
+            if isinstance(event, Pressed):
+                if event.key in ("q", END):
+                    return
+                self._press(event.key)
+            elif isinstance(event, Saved):
+                self._look_at(event.paths)
+            else:
+                self._show_result(event)
+
+    def stop(self) -> None:
+        """End the check that runs, if one does."""
+        self._job += 1
+        self.checker.stop()
+
+    # What changes
+
+    def _look_at(self, paths: Iterable[Path]) -> None:
+        for path in sorted(paths):
+            before = self.files.get(path)
+            try:
+                now = read_answers(path, self.course)
+            except FileNotFoundError:
+                self.files.pop(path, None)
+                continue
+            except (UnreadableSubmission, OSError) as why:
+                if before is not None:
+                    self.screen.say(_("{file}: {why}").format(file=self.screen.name(path), why=why))
+                continue
+            self.files[path] = now
+            known = before.prints if before is not None else {}
+            changed = [name for name in now.prints if known.get(name) != now.prints[name]]
+            if now.broken and (before is None or before.broken != now.broken):
+                for sentence in now.broken:
+                    self.screen.say(_("{file}, {what}").format(file=self.screen.name(path), what=sentence))
+            if changed:
+                self._check(path, changed)
+
+    def _check(self, path: Path, names: Iterable[str]) -> None:
+        wanted = frozenset(names)
+        if self._checking is not None:
+            # What is being checked has changed meanwhile, or still waits for its result.
+            if self._checking[0] == path:
+                wanted |= self._checking[1]
+            self.stop()
+        try:
+            content = path.read_bytes()
+        except OSError as why:
+            self.screen.say(_("{file}: {why}").format(file=self.screen.name(path), why=why))
+            return
+        self._job, self._checking, self._guess, self._asked = self._job + 1, (path, wanted), None, None
+        self._checked |= {(path, name) for name in wanted}
+        in_order = [exercise.name for exercise in self.place.exercises if exercise.name in wanted]
+        self.screen.checking(path, in_order)
+        threading.Thread(target=self._run_check, args=(self._job, path, content, wanted), daemon=True).start()
+
+    def _run_check(self, job: int, path: Path, content: bytes, names: frozenset[str]) -> None:
+        try:
+            found: SubmissionResult | GraderError = self.checker.check(path, content, names)
+        except GraderError as error:
+            found = error
+        self.tell(Checked(job, content, found))
+
+    def _show_result(self, event: Checked) -> None:
+        if event.job != self._job or self._checking is None:
+            return  # of a check that was stopped
+        self._checking = None
+        found = event.found
+        if isinstance(found, GraderError) or found.unreadable is not None:
+            self.screen.say(clean(str(found if isinstance(found, GraderError) else found.unreadable)))
+            return
+        guesses = [result for result in found.results if result.reveal is not None and self._is_new(result)]
+        if guesses and self.screen.has_keys:
+            self._guess = (dataclasses.replace(found, results=guesses), event.content)
+            found.results = [result for result in found.results if result not in guesses]
+        note(found, parse_submission(found.path, event.content), self.progress)
+        self._show(found, event.content)
+        if self._guess is not None:
+            for result in guesses:
+                self._go_near(result.name)
+                said = _("Your guess for {name} is {guess}. Press Enter to lock it and see what JAX gives.")
+                self.screen.say(said.format(name=result.name, guess=clean(result.note, 400)))
+
+    def _is_new(self, result: ExerciseResult) -> bool:
+        return self.progress.of(result.name).guess is None
+
+    def _show(self, found: SubmissionResult, content: bytes) -> None:
+        results = [result for result in found.results if result.verdict is not Verdict.NOT_ATTEMPTED]
+        for result in results:
+            if result.verdict is Verdict.PASSED:
+                self.screen.passed(result)
+        failed = [result for result in results if result.verdict is not Verdict.PASSED]
+        if failed:
+            here = self.current.name if self.current is not None else ""
+            shown = next((result for result in failed if result.name == here), failed[0])
+            submission = parse_submission(found.path, content)
+            self.screen.failed(shown, results, news(found.repairs, submission, shown.name))
+            self._go_near(shown.name)
+            self.screen.status(self.place)
+        elif results:
+            self._go_to(self.place.after(self.course.exercise(results[-1].name)))
+
+    # Where the student is
+
+    def _go_near(self, name: str) -> None:
+        """Follow the student to the exercise that they work at."""
+        if self.current is None or self.current.name != name:
+            self.current = self.course.exercise(name)
+        self.progress.move_to(name)
+
+    def _go_to(self, exercise: Exercise | None) -> None:
+        """Show an exercise; what was answered and not checked yet is checked."""
+        self.current = exercise
+        if exercise is None:
+            self.screen.say(_("All {count} exercises are done.").format(count=len(self.place.exercises)), style="bold")
+            return
+        self.progress.move_to(exercise.name)
+        homes = home_of(exercise, list(self.files.values()))
+        self.screen.exercise(exercise, homes, self.place)
+        self.screen.status(self.place)
+        if homes and exercise.name in homes[0].prints and (homes[0].path, exercise.name) not in self._checked:
+            self._check(homes[0].path, [exercise.name])
+
+    # Keys
+
+    def _press(self, key: str) -> None:
+        asked, self._asked = self._asked, None
+        if asked is not None and key == asked[0]:
+            asked[1]()
+        elif key == ENTER and self._guess is not None:
+            (found, content), self._guess = self._guess, None
+            note(found, parse_submission(found.path, content), self.progress)
+            self._show(found, content)
+        elif key == "n":
+            following = self.place.after(self.current)
+            self._go_to(following if following is not None else self.current)
+        elif key == "l":
+            self.screen.lessons(self.place, self.current)
+            self.screen.status(self.place)
+        elif key in ("?", ENTER):
+            self.screen.status(self.place)
+        elif self.current is None:
+            return
+        elif key == "h":
+            self.screen.hint(*lesson.next_hint(self.current, self.progress))
+        elif key == "s":
+            self._show_solution(self.current, sure=False)
+        elif key == "r":
+            self._ask_to_reset(self.current)
+
+    def _show_solution(self, exercise: Exercise, sure: bool) -> None:
+        closed = lesson.why_closed(exercise, self.progress, sure, _("press s again"), _("Press h for a hint."))
+        if closed is None:
+            self.screen.say(lesson.solution_text(exercise, self.course))
+            return
+        self.screen.say(closed)
+        if not sure:
+            self._asked = ("s", lambda: self._show_solution(exercise, sure=True))
+
+    def _ask_to_reset(self, exercise: Exercise) -> None:
+        homes = [f for f in home_of(exercise, list(self.files.values())) if exercise.name in f.prints]
+        if not homes:
+            self.screen.say(_("`{name}` is as it was: there is nothing to reset.").format(name=exercise.name))
+            return
+        path = homes[0].path
+        text = _("Put the empty `{name}` back into {file}? Your answer is kept. Press y for yes, any other key for no.")
+        self.screen.say(text.format(name=exercise.name, file=self.screen.name(path)))
+        self._asked = ("y", lambda: self._reset(exercise, path))
+
+    def _reset(self, exercise: Exercise, path: Path) -> None:
+        try:
+            done = give_stub_back(path, exercise, self.course.book_of(exercise), self.folder)
+        except (OSError, ValueError) as error:
+            self.screen.say(str(error))
+            return
+        self.screen.say(reset_sentence(done.path, done.backup, self.folder))
+        self._look_at([path])

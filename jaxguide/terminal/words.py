@@ -1,0 +1,173 @@
+"""What a student's session shows: an exercise, the list of exercises, how far they are."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from jaxguide.course.book import Book
+from jaxguide.course.card.content import State
+from jaxguide.course.card.terminal import Layout
+from jaxguide.course.exercise import Exercise
+from jaxguide.course.progress import ExerciseProgress
+from jaxguide.terminal.flow import Flow
+from jaxguide.terminal.place import Counts, Place
+from jaxguide.text import _, plural
+
+_WIDEST = 120
+_BAR_CELLS = 20
+
+
+def console(stderr: bool = False) -> Console:
+    """Return the terminal as it is now; lines are no longer than can be read well."""
+    found = Console(highlight=False, markup=False, emoji=False, stderr=stderr)
+    if found.width > _WIDEST:
+        found.width = _WIDEST
+    return found
+
+
+class ExerciseText:
+    """An exercise as a student reads it before the first try: where it stands, what is asked, where to answer.
+
+    Args:
+        exercise: which one.
+        book: its lesson.
+        where: a sentence that says which file to write in.
+    """
+
+    def __init__(self, exercise: Exercise, book: Book, where: str = ""):
+        self.exercise, self.book, self.where = exercise, book, where
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        layout, exercise = Layout(options.max_width, options.ascii_only), self.exercise
+        yield layout.text(" · ".join([self.book.title, *headings(self.book, exercise)]))
+        kind = _("Prediction: {title}") if exercise.is_prediction else _("Exercise: {title}")
+        points = plural("{count} point", "{count} points", exercise.points)
+        head = Text(overflow="fold").append_text(layout.text(kind.format(title=exercise.title), style="bold"))
+        head.append_text(layout.text(f" ({points})"))
+        yield head
+        yield Text("")
+        yield Padding(layout.text(f"{exercise.name}{exercise.signature}", style="bold"), (0, 0, 0, 2), expand=False)
+        yield Text("")
+        yield Flow(exercise.contract, indent=2)
+        if self.where:
+            yield Text("")
+            yield layout.text(self.where)
+
+
+def headings(book: Book, exercise: Exercise) -> list[str]:
+    """Return the headings of a lesson that an exercise stands under, below the lesson's own title."""
+    found: dict[int, str] = {}
+    for cell in book.cells:
+        if cell.line >= exercise.line:
+            break
+        if cell.kind == "prose":
+            for match in re.finditer(r"^(#+) (.+)$", cell.prose, re.MULTILINE):
+                level = len(match[1])
+                found = {n: text for n, text in found.items() if n < level} | {level: match[2].strip()}
+    return [text for level, text in sorted(found.items()) if level > 1]
+
+
+def state_of(done: ExerciseProgress) -> State:
+    """Return how far a student is with an exercise."""
+    if done.passed:
+        return State("✓", "+", _("done"), "good")
+    if done.attempts:
+        return State("◐", "~", _("tried"), "partly")
+    return State("○", "o", _("new"), "quiet")
+
+
+class ExerciseList:
+    """Lessons with how much of each is done, and the exercises of some of them.
+
+    Args:
+        place: where the student is.
+        opened: the lessons whose exercises are listed.
+        closed: the lessons that are only counted.
+    """
+
+    def __init__(self, place: Place, opened: Sequence[Book], closed: Sequence[Book] = ()):
+        self.place, self.opened, self.closed = place, opened, closed
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        layout = Layout(options.max_width, options.ascii_only)
+        current = self.place.current()
+        books = [book for book in self.place.course.books.values() if book in self.opened or book in self.closed]
+        for i, book in enumerate(books):
+            if i and (book in self.opened or books[i - 1] in self.opened):
+                yield Text("")
+            counts = self.place.counts([book])
+            head = Text(overflow="fold").append_text(layout.text(f"{book.title} ({book.topic})", style="bold"))
+            head.append_text(layout.text(f"  {_done_of(counts)}"))
+            yield head
+            if book in self.opened:
+                yield self._exercises(book, current, layout)
+
+    def _exercises(self, book: Book, current: Exercise | None, layout: Layout) -> Table:
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for is_narrow in (True, True, False, False):
+            table.add_column(no_wrap=is_narrow, overflow="fold")
+        arrow = ">" if layout.ascii_only else "→"
+        everything = self.place.progress.everything()
+        for exercise in book.exercises:
+            is_here = current is not None and exercise.name == current.name
+            table.add_row(
+                layout.text(arrow if is_here else " ", style="bold"),
+                layout.state(state_of(everything.get(exercise.name, ExerciseProgress()))),
+                layout.text(exercise.name, style="bold" if is_here else ""),
+                layout.text(exercise.title),
+            )
+        return table
+
+
+class ProgressText:
+    """How far a student is: a bar for each lesson, what they earned, and what to do next."""
+
+    def __init__(self, place: Place, books: Sequence[Book], next_step: str):
+        self.place, self.books, self.next_step = place, books, next_step
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        layout = Layout(options.max_width, options.ascii_only)
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(overflow="fold")
+        table.add_column(no_wrap=True)
+        for _column in range(3):
+            table.add_column(justify="right")
+        heads = (_("Lesson"), "", _("Exercises"), _("Points"), _("Hints"))
+        table.add_row(*(layout.text(head, style="bold") for head in heads))
+        for book in self.books:
+            counts = self.place.counts([book])
+            table.add_row(
+                layout.text(book.topic),
+                bar(counts, layout),
+                layout.text(_of(counts.done, counts.exercises)),
+                layout.text(_of(counts.earned, counts.points)),
+                layout.text(str(counts.hints)),
+            )
+        yield table
+        yield Text("")
+        total = self.place.counts(self.books)
+        words = _("{done} of {count} exercises done, {earned:g} of {points:g} points.")
+        said = words.format(done=total.done, count=total.exercises, earned=total.earned, points=total.points)
+        yield layout.text(said, style="bold")
+        yield layout.text(self.next_step)
+
+
+def bar(counts: Counts, layout: Layout, cells: int = _BAR_CELLS) -> Text:
+    """Return a bar that is as full as so many exercises are done; full only when all are."""
+    full = cells * counts.done // max(1, counts.exercises)
+    filled, empty = ("#", "-") if layout.ascii_only else ("█", "░")
+    found = Text(overflow="fold")  # without a style of its own, which would be that of all that follows
+    found.append_text(layout.text(filled * full, style="green"))
+    return found.append_text(layout.text(empty * (cells - full), style="dim"))
+
+
+def _of(part: float, whole: float) -> str:
+    return _("{part:g} of {whole:g}").format(part=part, whole=whole)
+
+
+def _done_of(counts: Counts) -> str:
+    return _("{done} of {count} done").format(done=counts.done, count=counts.exercises)

@@ -1,0 +1,31 @@
+"""The small course of two lessons, and a workspace with its files."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from two_lessons import write_course
+
+from jaxguide.course.library import Course
+from jaxguide.course.workspace import lay_workspace
+
+
+@pytest.fixture(scope="session", autouse=True)
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compiled programs go to a folder of the tests' own, and no workspace of the tester's is found."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
+        patch.delenv("JAXGUIDE_WORKSPACE", raising=False)
+        yield
+
+
+@pytest.fixture(scope="session")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    return write_course(tmp_path_factory.mktemp("course"))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, course: Course) -> Path:
+    folder = tmp_path / "workspace"
+    lay_workspace(folder, course.places.notebooks)
+    return folder

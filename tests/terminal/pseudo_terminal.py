@@ -1,0 +1,101 @@
+"""A program in a terminal of its own, as a student's: what it shows is waited for, keys are pressed."""
+
+import contextlib
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+LIMIT_S = 60.0
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+class PseudoTerminal:
+    """`python -m jaxguide ...` in a terminal; use it with `with`.
+
+    Args:
+        arguments: the command.
+        folder: where it runs.
+        columns: the terminal's width.
+        environment: variables to set.
+    """
+
+    def __init__(self, *arguments: object, folder: Path, columns: int = 80, environment: Mapping[str, str] = {}):
+        self._master, self._slave = pty.openpty()
+        termios.tcsetwinsize(self._slave, (50, columns))
+        self.settings_before = termios.tcgetattr(self._slave)
+        variables = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
+        variables |= {"TERM": "xterm-256color", "PYTHONUTF8": "1", **environment}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "jaxguide", *map(str, arguments)],
+            stdin=self._slave,
+            stdout=self._slave,
+            stderr=self._slave,
+            cwd=folder,
+            env=variables,
+            start_new_session=True,
+        )
+        self.raw = ""
+        self._seen = 0
+
+    def __enter__(self) -> "PseudoTerminal":
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+        os.close(self._master)
+        os.close(self._slave)
+
+    @property
+    def text(self) -> str:
+        """What was shown so far, without colours, with single line feeds."""
+        return _ESCAPES.sub("", self.raw).replace("\r\n", "\n")
+
+    def press(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def wait_for(self, words: str) -> str:
+        """Return what is shown from where the last wait ended to these words, once they are there.
+
+        Spaces and line ends count as one: where a line breaks depends on the terminal's width.
+        """
+        pattern = re.compile(r"\s+".join(map(re.escape, words.split())))
+        deadline = time.monotonic() + LIMIT_S
+        while True:
+            text = self.text
+            match = pattern.search(text, self._seen)
+            if match:
+                before, self._seen = self._seen, match.end()
+                return text[before : match.end()]
+            assert time.monotonic() < deadline, f"no {words!r} in:\n{text[self._seen :]}"
+            ended = self.process.poll() is not None
+            self._read()
+            assert not ended or pattern.search(self.text, self._seen), f"ended without {words!r}:\n{self.text}"
+
+    def wait(self) -> int:
+        """Return the exit status, once it has ended."""
+        deadline = time.monotonic() + LIMIT_S
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, self.text
+            self._read()
+        self._read()
+        return self.process.wait()
+
+    def settings(self) -> list[Any]:
+        """Return how the terminal is set."""
+        return termios.tcgetattr(self._slave)
+
+    def _read(self) -> None:
+        ready, _writable, _wrong = select.select([self._master], [], [], 0.1)
+        with contextlib.suppress(OSError):
+            self.raw += os.read(self._master, 65536).decode("utf-8", "replace") if ready else ""

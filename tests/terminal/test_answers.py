@@ -1,0 +1,106 @@
+"""Which answers of a file count as changed, where they are, and what belongs to no workspace."""
+
+from pathlib import Path
+
+import pytest
+
+from jaxguide.course.library import Course
+from jaxguide.grading.submission import UnreadableSubmission
+from jaxguide.terminal.answers import find_files, home_of, read_all, read_answers
+
+PLAIN = """\
+import functools
+import jax
+
+SCALE = 2.0
+
+
+@jax.custom_jvp
+def twice(x):
+    return SCALE * x
+
+
+@twice.defjvp
+def twice_rule(primals, tangents):
+    return twice(*primals), SCALE * tangents[0]
+
+
+def double(x):
+    return twice(x)
+
+
+def triple(x):
+    return 3 * x
+"""
+
+
+@pytest.fixture
+def prints(tmp_path: Path, course: Course):
+    """Return what tells the answers of a Python file's text from others."""
+
+    def of(text: str) -> dict[str, str]:
+        path = tmp_path / "mine.py"
+        path.write_text(text)
+        return dict(read_answers(path, course).prints)
+
+    return of
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ("return 3 * x", "return 4 * x", {"triple"}),
+        ("return 3 * x", "return 3 * x  # three times", set()),
+        ("return 3 * x\n", "return 3 * x\n\n\nprint(double(1.0), triple(1.0))\n", set()),
+        ("import functools", "import functools\nimport itertools", set()),
+        ("SCALE = 2.0", "SCALE = 3.0", {"double"}),
+        ("return SCALE * x", "return x * SCALE", {"double"}),
+        ("SCALE * tangents[0]", "3 * tangents[0]", {"double"}),
+        ("def triple(x):\n    return 3 * x", "def triple(x)\n    return 3 * x", {"triple"}),
+        ("@jax.custom_jvp\n", "", {"double"}),
+    ],
+)
+def test_an_answer_has_changed_when_code_that_it_needs_has(prints, old: str, new: str, changed: set[str]) -> None:
+    before, after = prints(PLAIN), prints(PLAIN.replace(old, new))
+    assert PLAIN.replace(old, new) != PLAIN
+    assert {name for name in after if before.get(name) != after[name]} == changed
+
+
+def test_a_new_workspace_has_every_exercise_twice_and_no_answer(course: Course, workspace: Path) -> None:
+    files = read_all(workspace, course)
+    assert [file.path.name for file in files] == ["more.ipynb", "more.py", "multiply.ipynb", "multiply.py"]
+    assert [dict(file.prints) for file in files] == [{}] * 4
+    places = {file.path.name: file.places["double"] for file in files if "double" in file.places}
+    line = (workspace / "multiply.py").read_text("utf-8").split("\n").index("def double(x):") + 1
+    assert places == {"multiply.py": f"line {line}", "multiply.ipynb": "code cell 3"}
+
+
+def test_the_file_with_the_answer_is_the_one_to_open(course: Course, workspace: Path) -> None:
+    script = workspace / "multiply.py"
+    script.write_text(script.read_text("utf-8").replace("    ...\n", "    return x\n", 1), "utf-8")
+    homes = home_of(course.exercise("double"), read_all(workspace, course))
+    assert [home.path.name for home in homes] == ["multiply.py", "multiply.ipynb"]
+
+
+def test_helpers_that_are_no_python_are_said(tmp_path: Path, course: Course) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("def helper(x:\n    return x\n\n\ndef double(x):\n    return helper(x)\n")
+    assert [sentence.split(":")[0] for sentence in read_answers(path, course).broken] == ["line 1"]
+
+
+def test_copies_of_editors_and_the_courses_own_files_are_no_answers(course: Course, tmp_path: Path) -> None:
+    for name in (".ipynb_checkpoints/a.py", "venv/lib/a.py", "env/pyvenv.cfg", "env/a.py", "old_answers/a-1.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("def double(x): return x")
+    (tmp_path / "mine.py").write_text("def double(x): return x")
+    assert [path.name for path in find_files(tmp_path, course)] == ["mine.py"]
+    assert find_files(course.places.exercises.parent, course) == []
+    assert len(find_files(course.places.notebooks, course)) == 4  # of a teacher who works in the folder itself
+
+
+def test_a_notebook_that_is_cut_off_is_said_and_read_past(course: Course, workspace: Path) -> None:
+    path = workspace / "multiply.ipynb"
+    path.write_text(path.read_text("utf-8")[:-100], "utf-8")
+    with pytest.raises(UnreadableSubmission, match="cut off"):
+        read_answers(path, course)
+    assert path not in [file.path for file in read_all(workspace, course)]

@@ -1,0 +1,49 @@
+"""Checks of `jaxguide watch` come to what a check comes to, also when all was compiled before."""
+
+from pathlib import Path
+
+import pytest
+
+from jaxguide.course.library import Course, load_course
+from jaxguide.course.places import topics
+from jaxguide.course.verdict import Verdict
+from jaxguide.grading.usage import Limits
+from jaxguide.grading.visible import Checker, own_programs
+
+
+def verdicts(checker: Checker, source: str, name: str) -> list[Verdict]:
+    return [result.verdict for result in checker.check(Path("mine.py"), source.encode(), [name]).results]
+
+
+def test_what_is_compiled_is_kept_and_the_oldest_goes_first(
+    course: Course, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    source = "import jax\n\n\ndef double(x):\n    return jax.jit(lambda y: y * 2)(x)\n"
+    assert verdicts(Checker(course), source, "double") == [Verdict.PASSED]
+    kept = sorted(own_programs().iterdir())
+    assert kept
+    assert verdicts(Checker(course), source, "double") == [Verdict.PASSED]
+    assert [path for path in sorted(own_programs().iterdir()) if path.suffix != ".lock"] == kept
+    monkeypatch.setattr("jaxguide.grading.visible._PROGRAMS_BYTES", 1)
+    assert not any(own_programs().iterdir())
+
+
+def test_a_check_that_was_stopped_leaves_the_next_one_whole(course: Course) -> None:
+    checker = Checker(course, Limits(cpu_s=2))
+    loop = "def double(x):\n    while True:\n        pass\n"
+    assert verdicts(checker, loop, "double") == [Verdict.OUT_OF_TIME]
+    checker.stop()
+    assert verdicts(checker, "def double(x):\n    return 2 * x\n", "double") == [Verdict.PASSED]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("topic", topics())
+def test_the_keys_answers_pass_cold_and_with_all_compiled_before(topic: str) -> None:
+    course = load_course()
+    exercises = [e for e in course.books[topic].exercises if e.key is not None]
+    source = "\n\n".join(["# %%\n" + e.key.answer.source for e in exercises if e.key is not None])
+    checker = Checker(load_course(keys=False))
+    for _time in range(2):
+        found = checker.check(Path("mine.py"), source.encode(), [e.name for e in exercises])
+        assert {r.name: r.verdict for r in found.results if r.verdict is not Verdict.PASSED} == {}

@@ -1,0 +1,207 @@
+"""The commands of a student's terminal: what they say, their examples, their suggestions, what a shell completes."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+from rich.cells import cell_len
+from two_lessons import CHINESE, answer
+
+from jaxguide.cli import main
+from jaxguide.course.card.terminal import to_text
+from jaxguide.course.library import Course
+from jaxguide.course.progress import Progress
+from jaxguide.terminal.flow import Flow
+from jaxguide.terminal.opening import open_workspace, usual_folder
+
+
+@pytest.fixture
+def run(course: Course, workspace: Path, monkeypatch: pytest.MonkeyPatch):
+    """Run a command on the small course in a workspace, 80 columns wide."""
+    monkeypatch.chdir(workspace)
+    monkeypatch.setenv("COLUMNS", "80")
+    folder = str(course.places.exercises.parent)
+
+    def of(command: str, *arguments: str) -> Result:
+        return CliRunner().invoke(main, [command, *arguments, "--course", folder])
+
+    return of
+
+
+def commands(group: click.Group, names: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield every command of the program, with those below it."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield (*names, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, (*names, name))
+
+
+@pytest.mark.parametrize("names", [(), *commands(main)], ids=" ".join)
+def test_each_commands_help_shows_an_example_of_it(names: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(main, [*names, "--help"])
+    assert done.exit_code == 0
+    examples = done.stdout.partition("Example: ")[2].partition("\n\n")[0]
+    assert " ".join(["jaxguide", *names]) in examples
+
+
+def test_an_unknown_command_exercise_and_lesson_are_wrong_usage_with_a_suggestion(run) -> None:
+    for arguments, near in (
+        (("progres",), "progress"),
+        (("hint", "duble"), "double"),
+        (("solution", "tripel"), "triple"),
+        (("reset", "duble"), "double"),
+        (("list", "multipy"), "multiply"),
+        (("check", "multiply.py", "duble"), "double"),
+    ):
+        done = run(*arguments)
+        assert done.exit_code == 2
+        assert f"Did you mean `{near}`" in done.stderr
+
+
+def test_list_shows_every_lesson_and_the_exercises_of_the_one_at_hand(run, workspace: Path) -> None:
+    Progress(workspace).update("double", passed=True)
+    lines = [line.rstrip() for line in run("list").stdout.splitlines()]
+    assert lines[0] == "Multiply (multiply)  1 of 3 done"
+    assert lines[1] == "   ✓ done  double        Twice"
+    assert lines[2].startswith("→  ○ new   triple")
+    assert lines[-1] == "More (more)  0 of 1 done"
+    assert "quadruple" in run("list", "more").stdout
+    assert "double" not in run("list", "more").stdout
+    assert "quadruple" in run("list", "--all").stdout
+
+
+def test_chinese_and_latin_columns_line_up(run, workspace: Path) -> None:
+    lines = [line for line in run("list").stdout.splitlines() if "○" in line]
+    titles = ["Twice", CHINESE, "Predict: a size"]
+    starts = [cell_len(line.partition(title)[0]) for line, title in zip(lines, titles, strict=True)]
+    assert len(set(starts)) == 1
+    for width in (40, 80, 120):
+        text = to_text(Flow(f"Args:\n    {CHINESE * 9}\n    {CHINESE * 9}", indent=2), width)
+        assert max(cell_len(line) for line in text.splitlines()) <= width
+        assert "".join(text.replace("\n", "").split()) == "Args:" + "".join((CHINESE * 18).split())
+
+
+def test_next_shows_the_exercise_and_where_to_answer_it(run, workspace: Path) -> None:
+    shown = run("next").stdout
+    assert "Exercise: Twice (1 point)" in shown
+    assert "Return 2.0 times float32[n]." in shown
+    assert "Write your answer in" in shown
+    progress = Progress(workspace)
+    for name in ("double", "triple", "predict_size", "quadruple"):
+        progress.update(name, passed=True)
+    done = run("next")
+    assert (done.exit_code, done.stdout) == (0, "All 4 exercises are done.\n")
+
+
+def test_progress_counts_exercises_points_and_hints(run, workspace: Path) -> None:
+    Progress(workspace).update("double", passed=True, hints=2)
+    lines = run("progress").stdout.splitlines()
+    assert lines[1].split() == ["multiply", "██████░░░░░░░░░░░░░░", "1", "of", "3", "1", "of", "3", "2"]
+    assert lines[2].split() == ["more", "░░░░░░░░░░░░░░░░░░░░", "0", "of", "1", "0", "of", "1", "0"]
+    assert lines[-2:] == ["1 of 4 exercises done, 1 of 4 points.", "Next: triple (multiply). `jaxguide next` shows it."]
+
+
+def test_check_hint_and_solution_take_a_course_of_ones_own(run, workspace: Path) -> None:
+    answer(workspace / "multiply.py", "double", "return 2 * x")
+    assert run("hint", "double").stdout == "Hint 1 of 3 for double\n\nHow?\n"
+    assert "opens when it has passed" in run("solution", "double").stdout
+    done = run("check", "multiply.py", "double")
+    assert (done.exit_code, "Visible checks passed" in done.stdout) == (0, True)
+    assert run("check", "multiply.py").exit_code == 1
+    assert "return 2.0 * x" in run("solution", "double").stdout
+
+
+def test_reset_says_where_the_old_answer_is(run, workspace: Path) -> None:
+    assert run("reset", "double").stdout == "`double` is as it was: there is nothing to reset.\n"
+    answer(workspace / "multiply.py", "double", "return 3 * x")
+    done = run("reset", "double")
+    assert done.stdout.startswith("multiply.py has the empty function again. Your old answer is in ")
+    assert "return 3 * x" in (workspace / "old_answers" / "double-1.txt").read_text()
+
+
+def test_reset_asks_which_of_two_answers_is_meant(run, workspace: Path) -> None:
+    for name in ("mine.py", "yours.py"):
+        (workspace / name).write_text("def double(x):\n    return 1\n")
+    done = run("reset", "double")
+    assert done.exit_code == 2
+    assert "mine.py, yours.py" in " ".join(done.stderr.split())
+    assert run("reset", "double", "--file", "yours.py").exit_code == 0
+    assert (workspace / "mine.py").read_text() == "def double(x):\n    return 1\n"
+
+
+def test_watch_lays_lessons_into_a_new_folder_only(course: Course, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("x")
+    done = CliRunner().invoke(main, ["watch", "--course", str(course.places.exercises.parent), str(tmp_path / "mine")])
+    assert done.exit_code == 2
+    assert "has an exercise" in " ".join(done.stderr.split())
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
+
+
+def test_watch_opens_what_is_there_and_else_a_folder_of_its_own(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.py").write_text("def other():\n    pass\n")
+    assert usual_folder(course) == Path("workspace")
+    (tmp_path / "mine.py").write_text("def double(x):\n    return x\n")
+    assert usual_folder(course) == Path()
+    assert open_workspace(tmp_path / "new", course) == tmp_path / "new"
+    assert (tmp_path / "new" / "multiply.ipynb").is_file()
+
+
+def test_watch_says_where_each_check_starts_a_new_python(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxguide.grading.zygote.can_fork", lambda: False)
+    (tmp_path / "letter.txt").write_text("x")
+    done = CliRunner().invoke(main, ["watch", "--course", str(course.places.exercises.parent), str(tmp_path)])
+    assert "each check starts a new Python" in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("jaxguide prog", ["progress"]),
+        ("jaxguide hint dou", ["double"]),
+        ("jaxguide check multiply.py tri", ["triple"]),
+        ("jaxguide list m", ["multiply", "more"]),
+    ],
+)
+def test_bash_completes_commands_exercises_and_lessons(
+    course: Course, tmp_path: Path, typed: str, completed: list[str]
+) -> None:
+    program = tmp_path / "jaxguide"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m jaxguide "$@"\n')
+    program.chmod(0o755)
+    words = typed.split()
+    if words[1] != "prog":
+        words[2:2] = ["--course", str(course.places.exercises.parent)]
+    script = (
+        'eval "$(jaxguide completion bash)"\n'
+        f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; COMPREPLY=()\n"
+        '_jaxguide_completion jaxguide; printf "%s\\n" "${COMPREPLY[@]}"; complete -p jaxguide\n'
+    )
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script], capture_output=True, text=True, check=True, env={**os.environ, "PATH": path}
+    )
+    *found, registered = done.stdout.splitlines()
+    assert (found, done.stderr) == (completed, "")
+    assert "_jaxguide_completion" in registered
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_a_script_that_asks_for_completions(shell: str) -> None:
+    done = CliRunner().invoke(main, ["completion", shell])
+    assert done.exit_code == 0
+    assert f"_JAXGUIDE_COMPLETE={shell}_complete" in done.stdout

@@ -1,0 +1,74 @@
+"""Where a student is: what comes next, what is kept, and that two programs at once lose nothing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jaxguide.course.library import Course
+from jaxguide.course.progress import Progress
+from jaxguide.course.workspace import find_workspace
+from jaxguide.terminal.place import Place
+
+
+def name_of(place: Place) -> str | None:
+    exercise = place.current()
+    return exercise and exercise.name
+
+
+def test_the_place_is_the_first_exercise_then_the_one_behind_the_last_that_passed(
+    course: Course, tmp_path: Path
+) -> None:
+    place = Place(course, Progress(tmp_path))
+    assert name_of(place) == "double"
+    place.progress.update("triple", passed=True, started_s=5)
+    assert name_of(place) == "predict_size"
+    place.progress.update("quadruple", started_s=9)
+    assert name_of(place) == "quadruple"
+    place.progress.update("quadruple", passed=True)
+    assert name_of(place) == "double"
+
+
+def test_a_place_that_was_gone_to_is_kept_until_it_has_passed(course: Course, tmp_path: Path) -> None:
+    Progress(tmp_path).move_to("predict_size")
+    place = Place(course, Progress(tmp_path))
+    assert name_of(place) == "predict_size"
+    place.progress.update("predict_size", passed=True)
+    assert name_of(place) == "quadruple"
+    assert Progress(tmp_path).place == "predict_size"
+
+
+def test_all_done_is_nowhere(course: Course, tmp_path: Path) -> None:
+    place = Place(course, Progress(tmp_path))
+    for exercise in place.exercises:
+        place.progress.update(exercise.name, passed=True)
+    assert place.current() is None
+
+
+def test_only_lessons_that_are_there_are_to_do(course: Course, tmp_path: Path) -> None:
+    assert name_of(Place(course, Progress(tmp_path), {"more"})) == "quadruple"
+
+
+def test_a_notebook_and_a_terminal_at_once_lose_nothing(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom jaxguide.course.progress import Progress\n"
+        "progress = Progress(Path(sys.argv[1]))\n"
+        "for n in range(15): progress.update(f'{sys.argv[2]}{n}', hints=n)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    both = [subprocess.Popen([*command, name]) for name in ("a", "b")]
+    assert [process.wait() for process in both] == [0, 0]
+    assert len(Progress(tmp_path).everything()) == 30
+
+
+def test_the_workspace_is_found_here_or_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_workspace(["multiply"]) == Path()
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "multiply.ipynb").write_text("{}")
+    assert find_workspace(["multiply"]) == Path("workspace")
+    (tmp_path / "jaxguide-progress.json").write_text("{}")
+    assert find_workspace(["multiply"]) == Path()
+    monkeypatch.setenv("JAXGUIDE_WORKSPACE", "/opened")
+    assert find_workspace(["multiply"]) == Path("/opened")

@@ -1,0 +1,135 @@
+"""A student's session in `jaxguide watch`: real processes in a real terminal, saves and keys."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from two_lessons import answer
+
+pytest.importorskip("termios", reason="a terminal as Unix has it")
+
+from pseudo_terminal import PseudoTerminal
+
+from jaxguide.course.library import Course
+
+
+def watch(course: Course, workspace: Path, **options: object) -> PseudoTerminal:
+    place = course.places.exercises.parent
+    arguments = ("watch", "--course", place, "--cpu-limit", 3, workspace)
+    return PseudoTerminal(*arguments, folder=workspace.parent, **options)  # type: ignore[arg-type]
+
+
+def test_a_session_survives_what_students_write_and_keeps_its_place(course: Course, workspace: Path) -> None:
+    file = workspace / "multiply.py"
+    with watch(course, workspace) as terminal:
+        shown = terminal.wait_for("q quit")
+        assert "Exercise: Twice (1 point)" in shown
+        assert "double(x)" in shown
+        assert "multiply.py" in shown
+        assert "0 of 4 done" in shown
+
+        answer(file, "double", "return 3 * x")
+        shown = terminal.wait_for("q quit")
+        assert "Not right yet: Twice (double)" in shown
+        assert "Press h for a hint." in shown
+
+        answer(file, "double", "import os; os.abort()")
+        assert "crash (signal SIGABRT)" in terminal.wait_for("q quit")
+
+        answer(file, "double", "while True: pass")
+        shown = " ".join(terminal.wait_for("q quit").split())
+        assert "Your code was stopped after 3 seconds of computing. Is there a loop that never ends?" in shown
+
+        answer(file, "double", "return 2 *")
+        assert "SyntaxError: invalid syntax" in terminal.wait_for("q quit")
+
+        terminal.press("h")
+        assert "How?" in terminal.wait_for("Hint 1 of 3 for double\n  How?")
+        terminal.press("ss")
+        terminal.wait_for("press s again")
+        terminal.wait_for("return 2.0 * x")
+
+        answer(file, "double", "return 2 * x")
+        shown = terminal.wait_for("q quit")
+        assert "Visible checks passed: Twice (double)" in shown
+        assert "triple(x)" in shown
+        assert "1 of 4 done" in shown
+
+        children = psutil.Process(terminal.process.pid).children(recursive=True)
+        terminal.process.send_signal(signal.SIGKILL)
+        assert terminal.wait() == -signal.SIGKILL
+        psutil.wait_procs(children, timeout=60)
+        assert [child for child in children if child.is_running()] == []
+
+    with watch(course, workspace, columns=120) as terminal:
+        shown = terminal.wait_for("q quit")
+        assert "triple(x)" in shown
+        assert "1 of 4 done" in shown
+        terminal.press("n")
+        assert "predict_size()" in terminal.wait_for("q quit")
+        answer(file, "predict_size", "return 5")
+        terminal.wait_for("Your guess for predict_size is 5. Press Enter to lock it")
+        answer(file, "predict_size", "return 7")
+        terminal.wait_for("Your guess for predict_size is 7.")
+        assert json.loads((workspace / "jaxguide-progress.json").read_text())["exercises"].keys() == {"double"}
+        terminal.press("\r")
+        shown = terminal.wait_for("q quit")
+        assert "JAX gives  6" in shown
+        assert "2 of 4 done" in shown
+        terminal.press("q")
+        assert terminal.wait() == 0
+        assert terminal.settings() == terminal.settings_before
+
+
+def test_r_gives_the_stub_back_and_only_y_means_yes(course: Course, workspace: Path) -> None:
+    file = workspace / "multiply.py"
+    new = file.read_text("utf-8")
+    answer(file, "double", "return 3 * x")
+    mine = file.read_text("utf-8")
+    with watch(course, workspace) as terminal:
+        terminal.wait_for("Not right yet")  # what was answered before is checked at once
+        terminal.press("r")
+        terminal.wait_for("Press y for yes")
+        terminal.press("s")
+        terminal.wait_for("The solution of double opens")
+        assert file.read_text("utf-8") == mine
+        terminal.press("ry")
+        terminal.wait_for("Your old answer is in old_answers/double-1.txt.")
+        assert file.read_text("utf-8") == new
+        assert "return 3 * x" in (workspace / "old_answers" / "double-1.txt").read_text("utf-8")
+
+
+def test_without_a_terminal_it_prints_and_checks_and_needs_no_keys(course: Course, workspace: Path) -> None:
+    command = ["watch", "--course", str(course.places.exercises.parent), str(workspace)]
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "jaxguide", *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONUTF8": "1"},
+    )
+    assert process.stdout is not None
+    try:
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if "0 of 4 done" in line:
+                answer(workspace / "multiply.py", "double", "return 3 * x")
+            if "jaxguide hint double" in line:
+                break
+        process.terminate()
+        lines += process.stdout.readlines()
+        assert process.wait(timeout=60) == 0
+    finally:
+        process.kill()
+        process.stdout.close()
+    text = "".join(lines)
+    assert "Not right yet: Twice (double)" in text
+    assert "q quit" not in text
+    assert "\x1b" not in text
