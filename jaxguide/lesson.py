@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxguide import compat
 from jaxguide.explain.notebook import explain_in_notebook
-from jaxguide.text import _, plural
+from jaxguide.text import _, plural, translated
 
 if TYPE_CHECKING:
     from jaxguide.course.exercise import Exercise
@@ -80,7 +80,7 @@ def next_hint(exercise: "Exercise", progress: "Progress") -> tuple[str, str]:
     step = min(progress.of(exercise.name).hints, steps - 1)
     progress.update(exercise.name, hints=step + 1)
     heading = _("Hint {step} of {steps} for {name}").format(step=step + 1, steps=steps, name=exercise.name)
-    return heading, exercise.hints[step]
+    return heading, translated(exercise.hints[step])
 
 
 def solution(target: Any = None, sure: bool = False) -> None:

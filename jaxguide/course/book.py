@@ -14,10 +14,11 @@ from typing import Any
 from jaxguide.course import author
 from jaxguide.course.author import Mark
 from jaxguide.course.exercise import AuthorError, Check, Exercise
+from jaxguide.course.pieces import said_in_code
 from jaxguide.course.slices import Statement, global_names, needed, statements
 from jaxguide.course.source import Cell, decorators, mark_line, parse_cells, run_cell
 from jaxguide.course.verdict import STAGES, Kind
-from jaxguide.text import _, plural
+from jaxguide.text import _, plural, translated
 
 RESERVED = frozenset({"check", "hint", "solution", "start", "progress", "jaxguide"})
 EXERCISE_MARKS = ("exercise", "prediction")
@@ -290,17 +291,21 @@ def _finish(exercise: Exercise, predictions: set[str]) -> None:
 
 
 def printable_source(book: Book, cell: Cell) -> str:
-    """Return an exercise cell as students get it: title and points, no decorator of ours, `check(<name>)` below."""
+    """Return an exercise cell as students get it: title and points, no decorator of ours, `check(<name>)` below.
+
+    Its words are in the reader's language.
+    """
     node, _decorator = _exercise_node(book.path, cell)
     lines = cell.source.split("\n")
     start = min(d.lineno for d in node.decorator_list)
     body = [*other_decorators(node, lines), *lines[node.lineno - 1 : node.end_lineno]]
     kept = [*lines[: start - 1], *body, *lines[node.end_lineno :]]
     exercise = next(e for e in book.exercises if e.name == node.name)
-    return f"{_heading(exercise)}\n" + "\n".join(kept).rstrip() + f"\n\n\ncheck({node.name})"
+    return f"{_heading(exercise)}\n" + said_in_code("\n".join(kept).rstrip()) + f"\n\n\ncheck({node.name})"
 
 
 def _heading(exercise: Exercise) -> str:
-    title = exercise.title if exercise.is_prediction else _("Exercise: {title}").format(title=exercise.title)
+    title = translated(exercise.title)
+    title = title if exercise.is_prediction else _("Exercise: {title}").format(title=title)
     points = plural("{count} point", "{count} points", exercise.points)
     return f"# {title} ({points})"
