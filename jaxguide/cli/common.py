@@ -43,15 +43,15 @@ def read_course(folder: Path | None, *, keys: bool, as_json: bool = False) -> "C
 
 def start_zygote() -> bool:
     """Start what workers are forked from while the course loads; return False where each is a new Python."""
-    from jaxguide.grading import zygote
+    from jaxguide.grading import spawning
 
     def start() -> None:
         with contextlib.suppress(OSError):  # the first worker says what is wrong
-            zygote.the_zygote()
+            spawning.the_zygote()
 
-    if zygote.can_fork():
+    if spawning.can_fork():
         threading.Thread(target=start, daemon=True).start()
-    return zygote.can_fork()
+    return spawning.can_fork()
 
 
 def print_json(plain: Any) -> None:
