@@ -99,7 +99,7 @@ class Catalogue:
         """Return the form of a message for a count, as `text` does."""
         found = self._texts.ngettext(one, many, count)
         # "One check" needs no number.
-        return found if found not in (one, many) and same_fields(many, found, or_fewer=True) else None
+        return found if found not in (one, many) and same_fields(one + many, found, or_fewer=True) else None
 
     def filled(self, text: str) -> tuple[str, dict[str, str]] | None:
         """Return the translation of the f-string that a text was made by, and what had been put into it."""

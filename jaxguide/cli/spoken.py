@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import gettext
+import inspect
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +21,10 @@ def spoken(command: click.Command) -> click.Command:
         return command
     found = copy.copy(command)
     if found.help:
-        said = [(f"{VERBATIM}\n" if verbatim else "") + _(words) for verbatim, words in paragraphs(found.help)]
+        said = [
+            (f"{VERBATIM}\n" if verbatim else "") + _(words)
+            for verbatim, words in paragraphs(inspect.cleandoc(found.help))
+        ]
         found.help = "\n\n".join(said)
     if found.short_help:
         found.short_help = _(found.short_help)

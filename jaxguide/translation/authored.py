@@ -3,7 +3,9 @@
 import ast
 import dataclasses
 import inspect
+import itertools
 import re
+import string
 from collections.abc import Iterator
 
 from jaxguide.course.pieces import comments, pieces
@@ -87,7 +89,7 @@ def _in_checks(tree: ast.Module, line: int) -> Iterator[Found]:
             fact = inspect.cleandoc(ast.get_docstring(node) or "").split("\n\n")[0].replace("\n", " ")
             if fact:
                 yield Found(line + node.lineno, fact, "fact")
-    marked = list(_marked(tree, line))
+    marked = [*_marked(tree, line), *_single_words(tree, line)]
     yield from marked
     seen = {(found.line, found.text) for found in marked}
     for node in _spoken(tree):
@@ -109,11 +111,23 @@ def _marked(tree: ast.AST, line: int) -> Iterator[Found]:
                             yield found
 
 
+def _single_words(tree: ast.AST, line: int) -> Iterator[Found]:
+    """Yield the single words that are said as got or expected, as in `expect_that(condition, message, "equal")`."""
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        if ast.unparse(call.func) == "expect_that":
+            for value in call.args[2:]:
+                for found in _literal(value, line, "got or expected"):
+                    if _WORD.fullmatch(found.text):
+                        yield found
+
+
 def _literal(node: ast.AST, line: int, what: str) -> Iterator[Found]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.strip():
         yield Found(line + node.lineno, node.value, what)
     elif isinstance(node, ast.JoinedStr):
         yield Found(line + node.lineno, _template(node), what, is_template=True)
+    elif _is_format(node):
+        yield Found(line + node.lineno, _numbered(node.func.value.value), what, is_template=True)  # type: ignore[attr-defined]
     elif isinstance(node, ast.IfExp):
         yield from _literal(node.body, line, what)
         yield from _literal(node.orelse, line, what)
@@ -140,7 +154,7 @@ def _template(node: ast.JoinedStr) -> str:
 
 def _spoken(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the texts of a syntax tree, but those that code compares, looks up, or hands to a method."""
-    if isinstance(node, ast.Constant | ast.JoinedStr):
+    if isinstance(node, ast.Constant | ast.JoinedStr) or _is_format(node):
         yield node
         return
     children: list[ast.AST] = list(ast.iter_child_nodes(node))
@@ -154,6 +168,26 @@ def _spoken(node: ast.AST) -> Iterator[ast.AST]:
         children = [node.func]
     for child in children:
         yield from _spoken(child)
+
+
+def _is_format(node: ast.AST) -> bool:
+    """Return whether this is `"...".format(...)`."""
+    function = node.func if isinstance(node, ast.Call) else None
+    text = function.value if isinstance(function, ast.Attribute) and function.attr == "format" else None
+    return isinstance(text, ast.Constant) and isinstance(text.value, str)
+
+
+def _numbered(text: str) -> str:
+    """Return the text of `"...".format(...)` with a name or number for each thing put in.
+
+    >>> _numbered("{} of {:.2f}, {name}")
+    '{0} of {1}, {name}'
+    """
+    parts = []
+    number = itertools.count()
+    for said, name, _spec, _conversion in string.Formatter().parse(text):
+        parts.append(said if name is None else f"{said}{{{name or next(number)}}}")
+    return "".join(parts)
 
 
 def _reads_as_words(found: Found) -> bool:

@@ -141,7 +141,7 @@ def _problem(message: Message) -> str:
     if isinstance(message.id, str):
         wanted, strings, or_fewer = message.id, [str(message.string)], False
     else:
-        wanted, strings, or_fewer = message.id[1], [str(form) for form in message.string or ()], True
+        wanted, strings, or_fewer = "".join(message.id), [str(form) for form in message.string or ()], True
     for string in strings:
         if not same_fields(wanted, string, or_fewer):
             words = _("`{text}` needs the placeholders {wanted}; the translation has {got}. It is left in English.")

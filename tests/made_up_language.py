@@ -1,0 +1,65 @@
+"""A language in which each text is the English one between ⟦ and ⟧: what stands outside cannot be translated."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from babel.messages.pofile import read_po, write_po
+
+from jaxguide.catalogues import COURSE, PACKAGE
+from jaxguide.course.places import Places
+from jaxguide.translation.extract import course_messages, package_messages
+from jaxguide.translation.update import template, update
+
+# Babel must know its plural forms; nobody here speaks it.
+NAME = "eo"
+_INNERMOST = re.compile(r"⟦[^⟦⟧]*⟧")
+
+
+def wrapped(text: str) -> str:
+    """Return a text in the made-up language."""
+    return f"⟦{text}⟧"
+
+
+def outside(text: str) -> str:
+    """Return what of a text is not in the made-up language; an end that was cut off counts as a bracket's end.
+
+    >>> outside("1 ⟦of {⟦two⟧}⟧ and")
+    '1  and'
+    """
+    text += "⟧" * max(0, text.count("⟦") - text.count("⟧"))
+    before = ""
+    while before != text:
+        before, text = text, _INNERMOST.sub("", text)
+    return text
+
+
+def words_outside(text: str, known: Iterable[str] = ()) -> list[str]:
+    """Return the words of two letters or more that are not in the made-up language, but code between backticks."""
+    left = re.sub(r"`[^`]*`", "", outside(text))
+    return [word for word in re.findall(r"[^\W\d_]{2,}", left) if word not in set(known)]
+
+
+def write_package(folder: Path) -> None:
+    """Write the catalogue of the package's own messages in the made-up language."""
+    _write(folder, PACKAGE, template(package_messages()))
+
+
+def write_course(folder: Path, places: Places) -> None:
+    """Write the catalogue of a course's texts in the made-up language."""
+    _write(folder, COURSE, template(course_messages(places)))
+
+
+def _write(folder: Path, domain: str, wanted: object) -> None:
+    path = update(folder, domain, NAME, wanted).path  # type: ignore[arg-type]
+    with path.open("rb") as file:
+        catalogue = read_po(file, locale=NAME, domain=domain)
+    for message in catalogue:
+        if message.id:
+            plural = isinstance(message.id, tuple)
+            message.string = tuple(map(wrapped, message.id)) if plural else wrapped(message.id)
+    with path.open("wb") as out:
+        write_po(out, catalogue)
+    done = update(folder, domain, NAME, wanted)  # type: ignore[arg-type]
+    assert done.problems == (), "\n".join(done.problems)
+    assert done.translated == done.messages
