@@ -4,15 +4,14 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from babel.messages.pofile import read_po, write_po
+from babel.messages.catalog import Catalog
 
 from jaxguide.catalogues import COURSE, PACKAGE
 from jaxguide.course.places import Places
 from jaxguide.translation.extract import course_messages, package_messages
-from jaxguide.translation.update import template, update
+from jaxguide.translation.update import compiled, template
 
-# Babel must know its plural forms; nobody here speaks it.
-NAME = "eo"
+NAME = "xx"
 _INNERMOST = re.compile(r"⟦[^⟦⟧]*⟧")
 
 
@@ -50,16 +49,12 @@ def write_course(folder: Path, places: Places) -> None:
     _write(folder, COURSE, template(course_messages(places)))
 
 
-def _write(folder: Path, domain: str, wanted: object) -> None:
-    path = update(folder, domain, NAME, wanted).path  # type: ignore[arg-type]
-    with path.open("rb") as file:
-        catalogue = read_po(file, locale=NAME, domain=domain)
-    for message in catalogue:
-        if message.id:
-            plural = isinstance(message.id, tuple)
-            message.string = tuple(map(wrapped, message.id)) if plural else wrapped(message.id)
-    with path.open("wb") as out:
-        write_po(out, catalogue)
-    done = update(folder, domain, NAME, wanted)  # type: ignore[arg-type]
-    assert done.problems == (), "\n".join(done.problems)
+def _write(folder: Path, domain: str, wanted: Catalog) -> None:
+    for message in wanted:
+        if isinstance(message.id, tuple):
+            message.string = tuple(map(wrapped, message.id))
+        elif message.id:
+            message.string = wrapped(message.id)
+    done = compiled(folder / NAME / "LC_MESSAGES" / f"{domain}.po", wanted)
+    assert done.problems == ()
     assert done.translated == done.messages

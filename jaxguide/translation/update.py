@@ -56,11 +56,11 @@ def update(folder: Path, domain: str, language: str, wanted: Catalog) -> Updated
     """
     path = folder / language / "LC_MESSAGES" / f"{domain}.po"
     catalogue = _read(path, _locale(language), domain)
-    catalogue.update(wanted, update_creation_date=False)
-    catalogue.obsolete.clear()
+    # Guessing which old message a new one was made of takes minutes for a course; the old ones stay at the file's end.
+    catalogue.update(wanted, no_fuzzy_matching=True, update_creation_date=False)
     out = io.BytesIO()
     # Without line numbers, which change with every line that an author adds.
-    write_po(out, catalogue, width=120, include_lineno=False, ignore_obsolete=True)
+    write_po(out, catalogue, width=120, include_lineno=False)
     write_whole(path, out.getvalue().decode("utf-8"))
     return compiled(path, catalogue)
 
@@ -68,10 +68,11 @@ def update(folder: Path, domain: str, language: str, wanted: Catalog) -> Updated
 def compiled(path: Path, catalogue: Catalog) -> Updated:
     """Write the `.mo` beside a `.po`, without the translations that have a mistake: their messages stay English."""
     problems = []
-    lines = _lines(path)
+    lines: dict[str, int] = {}
     for message in catalogue:
         wrong = _problem(message) if message.id and _is_translated(message) else ""
         if wrong:
+            lines = lines or _lines(path)
             line = lines.get(_first(message), 1)
             problems.append(f"{path}:{line}: {wrong}")
             message.string = tuple("" for _form in message.string) if isinstance(message.string, tuple) else ""
