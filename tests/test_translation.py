@@ -273,7 +273,7 @@ def test_the_help_of_a_command_can_be_translated(made_up: None, command: list[st
     assert shown.exit_code == 0
     # What stays: the usage line and, at the start of a line, names of options and commands; capitals are placeholders.
     lines = [
-        re.sub(r"^ +(-[\w, -]+|\w+)(?=  | ⟦|$| [A-Z])", "", line) for line in outside(shown.output).splitlines()[1:]
+        re.sub(r"^ +(-[\w, /-]+|\w+)(?=  | ⟦|$| [A-Z])", "", line) for line in outside(shown.output).splitlines()[1:]
     ]
     assert re.findall(r"[a-z]{2,}", " ".join(lines)) == []
 
