@@ -32,10 +32,10 @@ start: $(VENV)/.notebook
 	    $(if $(PORT),--port '$(PORT)') $(if $(filter none,$(BROWSER)),--no-browser)
 
 test: $(VENV)/.dev
-	$(IN_VENV) pytest -q -m 'not long' -n auto --maxprocesses 4 $(ARGS)
+	$(IN_VENV) pytest -q -m 'not long' -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 test-long: $(VENV)/.dev
-	$(IN_VENV) pytest -q -n auto --maxprocesses 4 $(ARGS)
+	$(IN_VENV) pytest -q -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 lint: $(VENV)/.dev
 	$(IN_VENV) ruff check

@@ -2,6 +2,7 @@
 import re
 
 from jaxguide.course.author import (
+    StudentError,
     exercise,
     expect_close,
     expect_documented,
@@ -31,6 +32,7 @@ def entries(got, names):
 
 def plain(value):
     """Return a scalar of any kind as a Python number, and what is a number already as it is."""
+    expect_that(np.shape(value) == (), "This should be a single number.", value)
     return np.asarray(value).item()
 
 
@@ -128,7 +130,7 @@ _ = half_again(6.0)
 def print_both_ways(x):
     """Compute y = x + 1, print it in two ways, and return 2 * y.
 
-    Both lines read `intermediate value: ` and y. The first is Python's `print`. The second is `jax.debug.print`.
+    Both lines read `intermediate value: ` and y. One comes from Python's `print`, the other from `jax.debug.print`.
 
     Args:
         x: int, or int32[]; traced under `jax.jit`.
@@ -177,6 +179,8 @@ def debug_print_shows_the_number(answer):
     expect_documented("S4-02", first.lines[-1] if first.lines else "", message=message)
     message = "The second call should show its own number."
     expect_that(second.lines == ["intermediate value: 4"], message, second.lines, "intermediate value: 4")
+    seen = answer.program(2).primitives
+    expect_that("debug_print" in seen, "There is no `jax.debug.print` in your program.", dict(seen), "a debug_print")
 
 
 # %% [markdown]
@@ -277,15 +281,16 @@ print(importlib.import_module("jax.experimental").__name__)
         "A dotted name can be a module, or something in a module. Which of the two does `import_module` find?",
         "`importlib.import_module` raises ImportError where there is no such module. The three kinds that are there: "
         "https://docs.jax.dev/en/latest/external-callbacks.html",
-        'home, _, name = path.rpartition(".")\ntry:\n    module = importlib.import_module(home)\n'
-        "    return hasattr(module, name) or ____\nexcept ImportError:\n    return False",
+        "try:\n    importlib.import_module(path)\n    return True\nexcept ImportError:\n    pass  # no module\n"
+        'home, _, name = path.rpartition(".")\ntry:\n    return ____\n'
+        "except (ImportError, ValueError):  # ValueError: there is no dot in path\n    return False",
     ],
 )
 def is_there(path):
     """Say whether the installed packages have this module, or this name in a module.
 
     Args:
-        path: str, such as "jax.pure_callback" (a name in a module) or "jax.experimental.pjit" (a module).
+        path: str, such as "jax.pure_callback" (a name in a module), "jax.experimental.pjit" or "json" (modules).
 
     Returns:
         True or False; never an exception.
@@ -311,19 +316,20 @@ def the_three_kinds_are_there(answer):
 
 @visible(
     is_there,
-    idea="What is deprecated goes one day: `host_callback` stopped working in 0.4.35, and its module went in 0.8.0.",
+    idea="What is deprecated goes one day: `host_callback` stopped working in 0.4.35, and was removed in 0.8.0.",
     reproduces=["S4-04"],
 )
 def host_callback_is_gone(answer):
     """The old module is not there any more."""
     got = truth(answer("jax.experimental.host_callback"))
-    expect_documented("S4-04", got, message="`jax.experimental.host_callback` went in JAX 0.8.0.")
+    expect_documented("S4-04", got, message="`jax.experimental.host_callback` was removed in JAX 0.8.0.")
 
 
 @visible(is_there, idea="A dotted name can be a module too.")
 def modules_are_found(answer):
     """Modules are found too, and what never was is not."""
-    for path, wanted in (("importlib.resources.abc", True), ("jax.experimental.no_callback", False)):
+    paths = {"importlib.resources.abc": True, "json": True, "jax.experimental.no_callback": False}
+    for path, wanted in paths.items():
         message = f"`{path}` is {'a module' if wanted else 'not there'}."
         expect_that(truth(answer(path)) is wanted, message, not wanted, wanted)
 
@@ -445,7 +451,7 @@ except NotImplementedError as error:
 # - `"expand_dims"`: one call; arguments without a batch get a batch axis of length 1,
 # - `"broadcast_all"`: one call; all arguments are repeated to the full batch.
 #
-# The last two need a host function that understands an extra axis in front.
+# The last two need a host function that understands an extra axis in front of each argument.
 
 
 # %% exercise
@@ -527,6 +533,8 @@ def the_host_computes_it(answer):
     seen = answer.program(np.ones(3, np.float32)).primitives
     called = any("callback" in name for name in seen)
     expect_that(called, "There is no callback in your program.", dict(seen), "a pure_callback")
+    message = "Your program computes a sine itself: return what the host function gives."
+    expect_that("sin" not in seen, message, dict(seen), "no sin")
 
 
 # %% [markdown]
@@ -534,6 +542,9 @@ def the_host_computes_it(answer):
 #
 # Every call leaves the compiled program, waits for Python, and comes back. So count the calls. Here `noisy_sine` prints
 # the shape of what it gets.
+#
+# If you must wait for a result y, write `jax.block_until_ready(y)`. The method `y.block_until_ready()` does the same,
+# but a tracer does not have it. `check` traces some answers, to look into their program.
 
 
 # %%
@@ -560,10 +571,10 @@ def noisy_sine(value):
 def sines_two_ways(xs):
     """Compute the sines of all numbers in two ways, with `noisy_sine` on the host.
 
-    First with `jax.lax.scan`: one host call for each number. Then with one host call for all numbers.
+    One way is `jax.lax.scan`, with one host call for each number. The other makes one host call for all numbers.
 
     Args:
-        xs: float32[n].
+        xs: float32[n]; may be traced.
 
     Returns:
         A tuple of two float32[n].
@@ -644,6 +655,8 @@ def print_something():
 def used_or_dropped(used):
     """Call `print_something` through `jax.pure_callback`, in a function under `jax.jit`.
 
+    JAX can trace it: if you wait for the result, use `jax.block_until_ready`.
+
     Args:
         used: bool. If True, that function returns the callback's value. If False, it makes the call and returns 1.0.
 
@@ -688,11 +701,12 @@ def unused_it_prints_nothing(answer):
     expect_documented("S4-19", answer.observe(False).lines, message=message)
 
 
-@visible(used_or_dropped, stage="cost", idea="The value comes from the host, through a pure callback.")
+@visible(used_or_dropped, stage="cost", idea="The call stands in the traced program; the compiler drops it later.")
 def the_program_has_a_callback(answer):
-    """With the value used, the program has a pure callback."""
-    seen = answer.program(True).primitives
-    expect_that("pure_callback" in seen, "There is no pure_callback in your program.", dict(seen))
+    """The traced program has a pure callback, whether its value is used or not."""
+    for used in (True, False):
+        seen = answer.program(used).primitives
+        expect_that("pure_callback" in seen, f"With used={used}, your program has no pure_callback.", dict(seen))
 
 
 # %% [markdown]
@@ -895,6 +909,14 @@ def in_a_batch_each_counts_for_itself(answer):
     expect_close(got[2], np.array([[0.25, -0.0625], [0.0, 0.125]], np.float32))
 
 
+@visible(inverse_or_nan, stage="cost", idea="NumPy works on the host, through a callback; `jnp.linalg` is not NumPy.")
+def numpy_inverts_it(answer):
+    """The program calls the host."""
+    seen = answer.program(REGULAR).primitives
+    called = any("callback" in name for name in seen)
+    expect_that(called, "There is no callback in your program.", dict(seen), "a pure_callback")
+
+
 # %% [markdown]
 # ## Part 3. Side effects: `io_callback` and `debug.callback`
 #
@@ -921,7 +943,7 @@ def uniform_like(generator, x):
         "generator = np.random.default_rng(seed)\n\ndef like(x, ordered=False):\n"
         "    promise = jax.ShapeDtypeStruct(x.shape, x.dtype)\n"
         "    return io_callback(partial(uniform_like, generator), promise, x, ordered=ordered)\n\n"
-        "alone = jax.jit(like)(x).block_until_ready()\nmapped = ____\n"
+        "alone = jax.block_until_ready(jax.jit(like)(x))\nmapped = ____\n"
         "_, looped = jax.lax.scan(lambda carry, row: (carry, like(row, True)), None, x)\nreturn alone, mapped, looped",
     ],
 )
@@ -965,6 +987,23 @@ def the_stream_is_drawn_as_documented(answer):
     expect_documented("S4-23", bool(np.allclose(sorted(mapped), sorted(stream[5:10]), atol=2e-6)), message=message)
     message = "The third vector should come from the last five calls, for float32[] each, in order."
     expect_documented("S4-25", {"lines": seen.lines[6:], "numbers": looped}, message=message)
+
+
+@visible(
+    draws_from_the_host,
+    stage="cost",
+    idea="A stream is a side effect: `io_callback` keeps each draw, and `ordered=True` promises their order.",
+)
+def the_draws_are_effects_in_order(answer):
+    """The draws are calls of io_callback, and those of the scan are ordered."""
+    try:
+        seen = answer.program(0, np.zeros(2, np.float32)).primitives
+    except StudentError:
+        return  # waiting by `x.block_until_ready()` cannot be traced, and is as good
+    expect_that("io_callback" in seen, "There is no io_callback in your program.", dict(seen), "an io_callback")
+    refused = answer.vmap(in_axes=(None, 0)).observe_error(0, np.zeros((2, 2), np.float32)).error
+    message = "No callback is ordered: JAX can map your program, and refuses that where an order is promised."
+    expect_that(refused is not None, message, "no error", "refused because of the order")
 
 
 # %% [markdown]
@@ -1084,7 +1123,8 @@ def try_out(kind, situation):
         situation: a function of f, a function of x that makes the call: `under_jit`, `in_loops`...
 
     Returns:
-        A tuple `(calls, error)`: how often the host was called, and "" or "Class: message" if it was refused.
+        A tuple `(calls, error)`: how often the host was called, and "", or "Class: message" of the exception that JAX
+        raised, of whatever class.
     """
     ...
 
@@ -1261,6 +1301,13 @@ def the_order_is_promised(answer):
         expect_documented("S4-24", seen)
 
 
+@visible(noted_totals, stage="cost", idea="A scan stays one loop in the program; a Python loop is written out.")
+def the_loop_is_in_the_program(answer):
+    """The program does not grow with n."""
+    small, large = (answer.program(np.ones(n, np.float32)).equations for n in (3, 7))
+    expect_that(small == large, "The program grows with n.", f"{small} and {large} equations")
+
+
 # %% [markdown]
 # ### A derivative, or a reason
 #
@@ -1379,7 +1426,7 @@ def log_value(x):
     ],
 )
 def log_and_pass(x):
-    """Call `log_value` on the host with the value of x, and return x.
+    """Log the value of x as `log_value` does, whenever the program runs, and return x.
 
     It works under jit, vmap and grad.
 
@@ -1579,8 +1626,8 @@ axes.set_xlabel("z")
 _ = axes.legend()
 
 # %% [markdown]
-# The guide wraps it with `vectorized=True`. That argument went in 0.6.0. Up to 0.9.2 an error said so; since 0.10 it is
-# handed on **to the host function**, which fails when the program runs:
+# The guide wraps it with `vectorized=True`. That argument was removed in 0.6.0. Up to 0.9.2 an error said so; since
+# 0.10 it is handed on **to the host function**, which fails when the program runs:
 
 # %%
 try:
@@ -1597,8 +1644,9 @@ except Exception as error:
     why_so_many="They are one function of the guide, called alone, under jit, under vmap and under grad.",
     hints=[
         "Which argument does JAX not know any more, and what took its place?",
-        '`scipy.special.jv` broadcasts, so `vmap_method="broadcast_all"` needs one host call for a batch. '
+        "The batch axis comes in front of each argument; they still fit together if v and z have one shape before. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.pure_callback.html",
+        "v, z = jnp.broadcast_arrays(v, z)  # one shape\n# ...\n"
         "return jax.pure_callback(host, promise, v, z, vmap_method=____)",
     ],
 )
@@ -1606,7 +1654,8 @@ def host_bessel(v, z):
     """Repair this: SciPy's Bessel function J_v(z), alone, under jit and under vmap.
 
     v must have an integer dtype; otherwise it raises an AssertionError, TypeError or ValueError. z may be int or
-    float32; the result is float32, and its shape is that of v and z, broadcast. No derivative is asked for yet.
+    float32; the result is float32, and its shape is that of v and z, broadcast: under vmap too, where v and z may have
+    different shapes. No derivative is asked for yet.
 
     Args:
         v: int32 array, the order.
@@ -1664,6 +1713,16 @@ def the_same_under_jit(answer):
 def the_same_under_vmap(answer):
     """Under vmap it gives the same."""
     expect_documented("S4-36", answer.vmap(in_axes=(None, 0))(1, jnp.arange(5.0)))
+
+
+@visible(
+    host_bessel, stage="jit", idea="A batch axis comes in front: v int32[3] and z float32[] then pair off wrongly."
+)
+def orders_and_points_of_different_shapes(answer):
+    """Under vmap over z alone, each row has all orders."""
+    v, z = np.array([0, 1, 2], np.int32), np.array([0.5, 1.5, 2.5], np.float32)
+    message = "Row i should have the three orders at z[i]."
+    expect_close(answer.vmap(in_axes=(None, 0))(v, z), bessel_values(v, z[:, None]), message, atol=1e-5)
 
 
 @visible(
@@ -1889,6 +1948,8 @@ def places(answer, size):
     got = entries(answer(jnp.ones(size)), ("device", "view", "host"))
     device, view, host = (plain(got[name]) for name in ("device", "view", "host"))
     expect_that(all(isinstance(one, int) for one in (device, view, host)), "The addresses should be int.", got)
+    message = "`host` is no address. Did the host function run? A pure callback is dropped if nobody uses its result."
+    expect_that(host > 0, message, host)
     return view == device, host == device
 
 

@@ -392,7 +392,7 @@ _ = jax.lax.map(watched_sine, jnp.arange(3.0))
     ],
 )
 def printed_sines(how, xs, ordered):
-    """Compute the sine of each number, and print x and y for each, by `jax.debug.print`.
+    """Compute the sine of each number, and print x and y for each, by one `jax.debug.print` for x and one for y.
 
     The lines are `jax.debug.print(x) -> ` and x, then `jax.debug.print(y) -> ` and y, the sine.
 
@@ -462,6 +462,18 @@ def the_result_is_the_same_and_the_order_is_not(answer):
     expect_documented("S0-08", same, message="The results should be equal, and the orders of the lines differ.")
 
 
+@visible(
+    printed_sines,
+    stage="traces",
+    idea="`jax.lax.map` is one loop in the program. A Python loop writes the function down once for each number.",
+)
+def map_is_a_loop_of_the_program(answer):
+    """Under "map" the program has a loop."""
+    primitives = answer.program("map", jnp.arange(3.0), True).primitives
+    message = 'For "map" the program has no loop. Use `jax.lax.map`.'
+    expect_that({"scan", "while"} & {*primitives}, message, sorted(primitives))
+
+
 # %% [markdown]
 # One more way out: put both values into **one** print. One print cannot be reordered with itself.
 
@@ -502,6 +514,7 @@ def the_sums_are_right(answer, draw):
     """The result is the sums."""
     xs, ys = draw.floats(3), draw.floats(3)
     expect_close(answer(xs, ys), np.asarray(xs) + np.asarray(ys))
+    expect_close(answer(jnp.array([1, 2]), jnp.array([30, 40])), np.array([31, 42], np.int32))
 
 
 @visible(
@@ -582,6 +595,20 @@ def grad_prints_once(answer):
     """Under grad, debug.print prints one line: the value of x."""
     lines = under_grad(answer, 1.0)[1][0]
     expect_documented("S0-09", lines, message="Under grad `jax.debug.print` should print 1.0, once.")
+
+
+@visible(
+    watched_square,
+    stage="gradient",
+    kind="observed",
+    idea="Where nothing is traced, each print prints when its line is reached.",
+)
+def pythons_print_comes_first(answer):
+    """Alone, Python's print comes first, then debug.print."""
+    lines = answer.observe(1.0).lines
+    starts = [line.partition(" ->")[0] for line in lines]
+    message = "Without jit there should be two lines: first that of Python's `print`."
+    expect_that(starts == ["print(x)", "jax.debug.print(x)"], message, lines)
 
 
 @visible(
@@ -821,7 +848,7 @@ def debugging_in(f, x):
 
 
 # %% check
-SENT_BY_THE_KEY = ("prints_the_sine",)
+SENT_BY_THE_KEY = ("prints_the_sine", "watched_sine", "times_ten")
 
 
 def debugging_of(answer, name):
@@ -1081,7 +1108,7 @@ print(transcript)
 def divide_under_watch(x, y):
     """Divide x by y in a function under jit, which stops in the debugger if the quotient is NaN or infinite.
 
-    Type the commands at the stop yourself: ask for the quotient, then for the divisor y.
+    Give the debugger its commands by `scripted_breakpoints`: ask for the quotient, then for the divisor y.
 
     Args:
         x, y: float.
@@ -1117,6 +1144,17 @@ def an_infinity_stops(answer):
     expect_that(np.isinf(plain(quotient)), "2 / 0 is inf.", quotient, "inf")
     message = "For 2 / 0 the debugger should show the quotient inf, and the divisor 0."
     expect_documented("S0-17", without_weak_types(answers), message=message)
+
+
+@visible(
+    divide_under_watch,
+    stage="traces",
+    idea="Without jit there is no need for a breakpoint in the program: Python could stop, and look.",
+)
+def the_quotient_is_under_jit(answer):
+    """The quotient is computed in a function under jit."""
+    seen = answer.observe(2.0, 1.0)
+    expect_that(seen.traces > 0, "No function of yours is traced by `jax.jit`.", seen.traces, "1 or more")
 
 
 @visible(divide_under_watch, idea="NaN is not finite either; and negative infinity is not.")
@@ -1193,7 +1231,7 @@ def times_ten(t):
 def values_at_stop(program, x, names):
     """Run program(x), which may stop at one breakpoint, and look up names there, in all functions of the call stack.
 
-    If several functions have a name, the one nearest to the stop counts. It is at most 6 levels away.
+    If several functions have a name, the one nearest to the stop counts. No name is more than 3 levels up.
 
     Args:
         program: a function of x, such as `times_ten` or `standardised`.

@@ -379,6 +379,9 @@ def the_price_is_earned_back(answer):
     expect_that(
         number(calls) == 8, "After 7 calls the plain ones are ahead by 0.2 s; after 8 they are not.", calls, "8"
     )
+    _, calls = parts(answer([5.0, 1.0, 1.0, 1.0], [4.0, 0.5, 0.5, 0.5]), 2)
+    message = "If the first jitted call takes 4 s, both have taken 7 s after 7 calls: that is no longer."
+    expect_that(number(calls) == 7, message, calls, "7", misconception="waits_until_it_is_shorter")
 
 
 # %% [markdown]
@@ -503,7 +506,7 @@ def mean_of_negatives(x):
 # %% check
 def mixed_numbers(draw, n):
     """Return n numbers of which some are negative and some are not."""
-    return jnp.concatenate([jnp.array([-2.0, 3.0, -0.5]), draw.floats(n - 3)])
+    return jnp.concatenate([jnp.array([-2.0, 3.0, -0.5, 1.5]), draw.floats(n - 4)])
 
 
 def right_mean(x):
@@ -588,6 +591,7 @@ def look_inside_jit(x, y):
     """Jit this function, and let it print what it sees while it is traced.
 
     It prints four lines: `Running f():`, then `x = ...`, `y = ...` and `result = ...`, with what `print` shows of each.
+    A second call with the same shapes prints nothing, as with `tell` above.
 
     Args:
         x: float32[n,m].
@@ -1625,6 +1629,9 @@ def static_or_traced(operation, x):
 
 
 # %% check
+SENT_BY_THE_KEY = ("flatten_by_jax",)
+
+
 def kinds_told(answer, *operations):
     """Return what the answer says of some operations on a small array."""
     return [answer(given(one.__name__), jnp.ones((2, 3))) for one in operations]

@@ -68,7 +68,7 @@ _ = half_again(6.0)
 def print_both_ways(x):
     """Compute y = x + 1, print it in two ways, and return 2 * y.
 
-    Both lines read `intermediate value: ` and y. The first is Python's `print`. The second is `jax.debug.print`.
+    Both lines read `intermediate value: ` and y. One comes from Python's `print`, the other from `jax.debug.print`.
 
     Args:
         x: int, or int32[]; traced under `jax.jit`.
@@ -151,7 +151,7 @@ def is_there(path):
     """Say whether the installed packages have this module, or this name in a module.
 
     Args:
-        path: str, such as "jax.pure_callback" (a name in a module) or "jax.experimental.pjit" (a module).
+        path: str, such as "jax.pure_callback" (a name in a module), "jax.experimental.pjit" or "json" (modules).
 
     Returns:
         True or False; never an exception.
@@ -244,7 +244,7 @@ except NotImplementedError as error:
 # - `"expand_dims"`: one call; arguments without a batch get a batch axis of length 1,
 # - `"broadcast_all"`: one call; all arguments are repeated to the full batch.
 #
-# The last two need a host function that understands an extra axis in front.
+# The last two need a host function that understands an extra axis in front of each argument.
 
 # %%
 # Exercise: A sine from NumPy (2 points)
@@ -273,6 +273,9 @@ check(host_sine)
 #
 # Every call leaves the compiled program, waits for Python, and comes back. So count the calls. Here `noisy_sine` prints
 # the shape of what it gets.
+#
+# If you must wait for a result y, write `jax.block_until_ready(y)`. The method `y.block_until_ready()` does the same,
+# but a tracer does not have it. `check` traces some answers, to look into their program.
 
 # %%
 def noisy_sine(value):
@@ -285,10 +288,10 @@ def noisy_sine(value):
 def sines_two_ways(xs):
     """Compute the sines of all numbers in two ways, with `noisy_sine` on the host.
 
-    First with `jax.lax.scan`: one host call for each number. Then with one host call for all numbers.
+    One way is `jax.lax.scan`, with one host call for each number. The other makes one host call for all numbers.
 
     Args:
-        xs: float32[n].
+        xs: float32[n]; may be traced.
 
     Returns:
         A tuple of two float32[n].
@@ -313,6 +316,8 @@ def print_something():
 # Exercise: Used or not (2 points)
 def used_or_dropped(used):
     """Call `print_something` through `jax.pure_callback`, in a function under `jax.jit`.
+
+    JAX can trace it: if you wait for the result, use `jax.block_until_ready`.
 
     Args:
         used: bool. If True, that function returns the callback's value. If False, it makes the call and returns 1.0.
@@ -553,7 +558,8 @@ def try_out(kind, situation):
         situation: a function of f, a function of x that makes the call: `under_jit`, `in_loops`...
 
     Returns:
-        A tuple `(calls, error)`: how often the host was called, and "" or "Class: message" if it was refused.
+        A tuple `(calls, error)`: how often the host was called, and "", or "Class: message" of the exception that JAX
+        raised, of whatever class.
     """
     ...
 
@@ -665,7 +671,7 @@ def log_value(x):
 # %%
 # Exercise: Log and pass on (2 points)
 def log_and_pass(x):
-    """Call `log_value` on the host with the value of x, and return x.
+    """Log the value of x as `log_value` does, whenever the program runs, and return x.
 
     It works under jit, vmap and grad.
 
@@ -759,8 +765,8 @@ axes.set_xlabel("z")
 _ = axes.legend()
 
 # %% [markdown]
-# The guide wraps it with `vectorized=True`. That argument went in 0.6.0. Up to 0.9.2 an error said so; since 0.10 it is
-# handed on **to the host function**, which fails when the program runs:
+# The guide wraps it with `vectorized=True`. That argument was removed in 0.6.0. Up to 0.9.2 an error said so; since
+# 0.10 it is handed on **to the host function**, which fails when the program runs:
 
 # %%
 try:
@@ -774,7 +780,8 @@ def host_bessel(v, z):
     """Repair this: SciPy's Bessel function J_v(z), alone, under jit and under vmap.
 
     v must have an integer dtype; otherwise it raises an AssertionError, TypeError or ValueError. z may be int or
-    float32; the result is float32, and its shape is that of v and z, broadcast. No derivative is asked for yet.
+    float32; the result is float32, and its shape is that of v and z, broadcast: under vmap too, where v and z may have
+    different shapes. No derivative is asked for yet.
 
     Args:
         v: int32 array, the order.

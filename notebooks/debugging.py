@@ -189,7 +189,7 @@ _ = jax.lax.map(watched_sine, jnp.arange(3.0))
 # %%
 # Exercise: At once, and one by one (3 points)
 def printed_sines(how, xs, ordered):
-    """Compute the sine of each number, and print x and y for each, by `jax.debug.print`.
+    """Compute the sine of each number, and print x and y for each, by one `jax.debug.print` for x and one for y.
 
     The lines are `jax.debug.print(x) -> ` and x, then `jax.debug.print(y) -> ` and y, the sine.
 
@@ -521,7 +521,7 @@ print(transcript)
 def divide_under_watch(x, y):
     """Divide x by y in a function under jit, which stops in the debugger if the quotient is NaN or infinite.
 
-    Type the commands at the stop yourself: ask for the quotient, then for the divisor y.
+    Give the debugger its commands by `scripted_breakpoints`: ask for the quotient, then for the divisor y.
 
     Args:
         x, y: float.
@@ -582,7 +582,7 @@ def times_ten(t):
 def values_at_stop(program, x, names):
     """Run program(x), which may stop at one breakpoint, and look up names there, in all functions of the call stack.
 
-    If several functions have a name, the one nearest to the stop counts. It is at most 6 levels away.
+    If several functions have a name, the one nearest to the stop counts. No name is more than 3 levels up.
 
     Args:
         program: a function of x, such as `times_ten` or `standardised`.

@@ -316,6 +316,7 @@ def look_inside_jit(x, y):
     """Jit this function, and let it print what it sees while it is traced.
 
     It prints four lines: `Running f():`, then `x = ...`, `y = ...` and `result = ...`, with what `print` shows of each.
+    A second call with the same shapes prints nothing, as with `tell` above.
 
     Args:
         x: float32[n,m].

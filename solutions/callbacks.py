@@ -61,6 +61,22 @@ def python_prints_twice(x):
     return y * 2
 
 
+@alternative
+def debug_print_first(x):
+    y = x + 1
+    jax.debug.print("intermediate value: {}", y)
+    print("intermediate value", y, sep=": ")
+    return 2 * y
+
+
+@wrong(rejected_by="debug_print_shows_the_number", says="A callback of its own stands for `jax.debug.print`.")
+def callback_for_debug_print(x):
+    y = x + 1
+    print(f"intermediate value: {y}")
+    jax.debug.callback(lambda value: print(f"intermediate value: {value}"), y)
+    return y * 2
+
+
 @wrong(rejected_by="pythons_print_shows_a_tracer", says="Both prints are callbacks.")
 def debug_prints_twice(x):
     y = x + 1
@@ -182,14 +198,27 @@ def any_array_arrives(answer):
 # %% is_there
 @answer
 def is_there(path):
-    home, _, name = path.rpartition(".")
     try:
-        if hasattr(importlib.import_module(home), name):
-            return True
         importlib.import_module(path)
         return True
     except ImportError:
+        pass
+    home, _, name = path.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(home), name)
+    except (ImportError, ValueError):  # ValueError: there is no dot in path
         return False
+
+
+@alternative
+def by_pkgutil(path):
+    import pkgutil
+
+    try:
+        pkgutil.resolve_name(path)
+    except (ImportError, AttributeError):
+        return False
+    return True
 
 
 @alternative
@@ -213,6 +242,15 @@ def modules_only(path):
         importlib.import_module(path)
         return True
     except ImportError:
+        return False
+
+
+@wrong(rejected_by="modules_are_found", says="Only names in a module are found, no modules.")
+def names_only(path):
+    home, _, name = path.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(home), name)
+    except (ImportError, ValueError):
         return False
 
 
@@ -303,6 +341,12 @@ def numpy_on_a_tracer(x):
 
 @wrong(rejected_by="the_host_computes_it", says="JAX's own sine is taken.")
 def jnp_instead(x):
+    return jnp.sin(x)
+
+
+@wrong(rejected_by="the_host_computes_it", says="The host is asked, and what it gives is forgotten.")
+def forgets_what_the_host_gives(x):
+    jax.pure_callback(lambda v: np.sin(np.asarray(v)), x, x, vmap_method="expand_dims")
     return jnp.sin(x)
 
 
@@ -434,6 +478,13 @@ def io_callback_instead(used):
         return value if used else 1.0
 
     return program()
+
+
+@wrong(rejected_by="the_program_has_a_callback", says="The call is left out if its value is not used.")
+def no_call_if_not_used(used):
+    if not used:
+        return jnp.float32(1)
+    return jax.jit(lambda: jax.pure_callback(print_something, np.int32(0)))()
 
 
 @wrong(rejected_by="unused_it_prints_nothing", says="Python prints while it traces.")
@@ -640,6 +691,11 @@ def one_call_spoils_all(a):
     return jax.pure_callback(host, jax.ShapeDtypeStruct(a.shape, a.dtype), a, vmap_method="broadcast_all")
 
 
+@wrong(rejected_by="numpy_inverts_it", says="JAX's own inverse is taken, and no host is asked.")
+def jnp_instead(a):
+    return jnp.where(jnp.linalg.det(a) == 0, jnp.nan, jnp.linalg.inv(a))
+
+
 @wrong(rejected_by="a_singular_matrix_gets_nan", says="A pseudo-inverse is always there.")
 def pseudo_inverse(a):
     promise = jax.ShapeDtypeStruct(a.shape, a.dtype)
@@ -679,6 +735,31 @@ def lambdas_and_map(seed, x):
     return alone, mapped, jax.lax.map(step, x)
 
 
+@wrong(rejected_by="the_draws_are_effects_in_order", says="The order in the scan is left to luck.")
+def scan_without_order(seed, x):
+    stream = np.random.default_rng(seed)
+    like = lambda x: io_callback(lambda v: uniform_like(stream, v), x, x)
+    alone = jax.block_until_ready(jax.jit(like)(x))
+    mapped = jax.block_until_ready(jax.vmap(like)(x))
+    return alone, mapped, jax.lax.scan(lambda carry, row: (carry, like(row)), None, x)[1]
+
+
+@wrong(rejected_by="the_draws_are_effects_in_order", says="A pure callback draws, though each draw is a side effect.")
+def pure_callback_for_a_stream(seed, x):
+    stream = np.random.default_rng(seed)
+    like = lambda x: jax.pure_callback(lambda v: uniform_like(stream, v), x, x, vmap_method="sequential")
+    alone = jax.block_until_ready(jax.jit(like)(x))
+    mapped = jax.block_until_ready(jax.vmap(like)(x))
+    return alone, mapped, jax.lax.scan(lambda carry, row: (carry, like(row)), None, x)[1]
+
+
+@wrong(rejected_by="the_draws_are_effects_in_order", says="NumPy draws alone, without JAX.")
+def no_callback_at_all(seed, x):
+    stream, x = np.random.default_rng(seed), np.asarray(x)
+    each = lambda: jnp.asarray(np.stack([uniform_like(stream, value) for value in x]))
+    return jnp.asarray(uniform_like(stream, x)), each(), each()
+
+
 @wrong(rejected_by="the_stream_is_drawn_as_documented", says="The generator starts again for each vector.")
 def starts_again_each_time(seed, x):
     def like(x):
@@ -696,14 +777,6 @@ def draws_while_tracing(seed, x):
     like = lambda x: jnp.asarray(uniform_like(stream, x)) + 0 * x
     mapped = jax.vmap(like)(x).block_until_ready()
     return jax.jit(like)(x), mapped, jax.lax.map(like, x)
-
-
-@wrong(rejected_by="the_stream_is_drawn_as_documented", says="The whole vector is drawn instead of mapping.")
-def draws_all_at_once_again(seed, x):
-    stream = np.random.default_rng(seed)
-    like = jax.jit(lambda x: io_callback(partial(uniform_like, stream), x, x))
-    alone = like(x).block_until_ready()
-    return alone, like(x).block_until_ready(), jax.lax.map(like, x)
 
 
 @wrong(rejected_by="the_stream_is_drawn_as_documented", says="The loop comes before the vmap.")
@@ -772,22 +845,6 @@ def message_only(kind, situation):
         jax.effects_barrier()
     except Exception as error:
         return len(calls), str(error)
-    return len(calls), ""
-
-
-@wrong(rejected_by="the_row_of_pure_callback", says="The traces are counted, not the host calls.")
-def counts_traces(kind, situation):
-    calls = []
-
-    def f(x):
-        calls.append(1)
-        return kind(lambda value: np.asarray(value), x)
-
-    try:
-        jax.block_until_ready(situation(f))
-        jax.effects_barrier()
-    except Exception as error:
-        return len(calls), f"{type(error).__name__}: {error}"
     return len(calls), ""
 
 
@@ -866,6 +923,16 @@ def unordered(xs):
         return total, total
 
     return jax.lax.scan(step, jnp.float32(0.0), xs)[1]
+
+
+@wrong(rejected_by="the_loop_is_in_the_program", says="A Python loop is written out in the program.")
+def python_loop(xs):
+    total, totals = jnp.float32(0), []
+    for x in xs:
+        total = total + x
+        io_callback(note_total, None, total, ordered=True)
+        totals.append(total)
+    return jnp.stack(totals)
 
 
 @wrong(rejected_by="each_total_is_noted", says="Python notes the tracer while it traces.")
@@ -1106,13 +1173,12 @@ def predict_watched_rows():
 def host_bessel(v, z):
     v, z = jnp.asarray(v), jnp.asarray(z)
     assert jnp.issubdtype(v.dtype, jnp.integer)
-    z = z.astype(jnp.result_type(float, z.dtype))
+    v, z = jnp.broadcast_arrays(v, z.astype(jnp.result_type(float, z.dtype)))
 
     def host(v, z):
         return scipy.special.jv(v, z).astype(z.dtype)
 
-    promise = jax.ShapeDtypeStruct(jnp.broadcast_shapes(v.shape, z.shape), z.dtype)
-    return jax.pure_callback(host, promise, v, z, vmap_method="broadcast_all")
+    return jax.pure_callback(host, jax.ShapeDtypeStruct(z.shape, z.dtype), v, z, vmap_method="broadcast_all")
 
 
 @alternative
@@ -1149,6 +1215,16 @@ def no_vmap_method(v, z):
     z = z.astype(jnp.result_type(float, z.dtype))
     host = lambda v, z: scipy.special.jv(v, z).astype(z.dtype)
     return jax.pure_callback(host, jax.ShapeDtypeStruct(jnp.broadcast_shapes(v.shape, z.shape), z.dtype), v, z)
+
+
+@wrong(rejected_by="orders_and_points_of_different_shapes", says="The batch axis of z pairs off with the orders.")
+def batch_axis_meets_the_orders(v, z):
+    v, z = jnp.asarray(v), jnp.asarray(z)
+    assert jnp.issubdtype(v.dtype, jnp.integer)
+    z = z.astype(jnp.result_type(float, z.dtype))
+    host = lambda v, z: np.broadcast_to(scipy.special.jv(v, z), np.broadcast_shapes(v.shape, z.shape)).astype(z.dtype)
+    promise = jax.ShapeDtypeStruct(jnp.broadcast_shapes(v.shape, z.shape), z.dtype)
+    return jax.pure_callback(host, promise, v, z, vmap_method="broadcast_all")
 
 
 @wrong(rejected_by="shapes_and_dtypes_are_kept", says="The shape of z is promised, whatever that of v.")
@@ -1360,6 +1436,23 @@ def looks_outside_the_host(x):
 
     promise = jax.ShapeDtypeStruct((), jnp.int32)
     jax.jit(lambda x: jax.pure_callback(host, promise, x))(x).block_until_ready()
+    return seen
+
+
+@wrong(rejected_by="the_view_lies_where_x_lies", says="Nobody uses the result, so the host function never runs.")
+def result_is_not_used(x):
+    seen = {"device": x.unsafe_buffer_pointer(), "view": np.asarray(x).ctypes.data, "host": 0}
+
+    def host(value):
+        seen["host"] = np.asarray(value).ctypes.data
+        return np.int32(0)
+
+    @jax.jit
+    def run(x):
+        jax.pure_callback(host, jax.ShapeDtypeStruct((), jnp.int32), x)
+        return x
+
+    run(x).block_until_ready()
     return seen
 
 

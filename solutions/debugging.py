@@ -236,6 +236,17 @@ def never_ordered(how, xs, ordered):
     return jax.vmap(one)(xs) if how == "vmap" else jax.lax.map(one, xs)
 
 
+@wrong(rejected_by="map_is_a_loop_of_the_program", says="A Python loop is not `lax.map`: its program grows with n.")
+def python_loop_for_map(how, xs, ordered):
+    def one(x):
+        jax.debug.print("jax.debug.print(x) -> {}", x, ordered=ordered)
+        y = jnp.sin(x)
+        jax.debug.print("jax.debug.print(y) -> {}", y, ordered=ordered)
+        return y
+
+    return jax.vmap(one)(xs) if how == "vmap" else jnp.stack([one(x) for x in xs])
+
+
 @hidden(stage="jit", kind="observed", idea="Each number is printed, and its sine.")
 def any_numbers_are_printed(answer, draw, reference):
     """Any numbers are printed."""
@@ -307,6 +318,15 @@ def python_prints_in_order(xs, ys):
     return jax.lax.map(lambda pair: add(*pair), (xs, ys))
 
 
+@wrong(rejected_by="the_sums_are_right", says="The sums are put into an array of floats.")
+def sums_as_floats(xs, ys):
+    def step(i, sums):
+        jax.debug.print("jax.debug.print(x) -> {}\njax.debug.print(y) -> {}", xs[i], ys[i])
+        return sums.at[i].set(xs[i] + ys[i])
+
+    return jax.lax.fori_loop(0, len(xs), step, jnp.zeros(len(xs)))
+
+
 @hidden(stage="jit", kind="observed", idea="Any pairs are printed in order.")
 def any_pairs_come_in_order(answer, draw):
     """Any pairs are printed in order."""
@@ -368,6 +388,13 @@ def prints_twice(x):
     print("print(x) ->", x)
     jax.debug.print("jax.debug.print(x) -> {}", x)
     jax.debug.print("jax.debug.print(x) -> {}", x)
+    return x**2
+
+
+@wrong(rejected_by="pythons_print_comes_first", says="The two prints are in the other order.")
+def debug_print_first(x):
+    jax.debug.print("jax.debug.print(x) -> {}", x)
+    print("print(x) ->", x)
     return x**2
 
 
@@ -544,11 +571,19 @@ def lists_all_primitives(f, x):
     return [equation.primitive.name for equation in program.eqns], [str(effect) for effect in program.effects]
 
 
-@hidden(idea="Other primitives are not listed.")
+@wrong(rejected_by="only_debugging_is_listed", says="A primitive that occurs twice is listed once.")
+def each_name_once(f, x):
+    program = jax.make_jaxpr(f)(x)
+    names = {equation.primitive.name for equation in program.eqns if "debug" in equation.primitive.name}
+    return sorted(names), [str(effect) for effect in program.effects]
+
+
+@hidden(idea="Each print is listed, and other primitives are not.")
 def only_debugging_is_listed(answer, reference):
-    """Of a longer program only the debugging is listed."""
-    got, wanted = (debugging_of(one, "prints_the_sine") for one in (answer, reference))
-    expect_that(got == wanted, "Something else is listed.", got, wanted)
+    """Of a longer program the debugging is listed, all of it and nothing else."""
+    for name in ("prints_the_sine", "watched_sine"):
+        got, wanted = (debugging_of(one, name) for one in (answer, reference))
+        expect_that(got == wanted, "Something else is listed.", got, wanted)
 
 
 # %% make_sine
@@ -685,13 +720,29 @@ def lines_for_answers(program, x, commands):
     return result, str(transcript).splitlines()
 
 
-@hidden(idea="Any expression may be asked for.")
+@wrong(
+    rejected_by="any_expression_is_answered", says="The program runs once for each command, and forgets the one before."
+)
+def one_run_for_each_command(program, x, commands):
+    answers = []
+    for command in commands:
+        with scripted_breakpoints([command, "c"]) as transcript:
+            result = program(x)
+        answers += answers_of(transcript)[:1]
+    return result, answers
+
+
+@hidden(idea="Any expression may be asked for, and commands build on each other.")
 def any_expression_is_answered(answer, draw, reference):
     """Any expression at any x is answered."""
     x = draw.integer(1, 99) / 8
     commands = ["p z - y", "pp x * 2", "c"]
     got, wanted = (answers_from(one(given("sine_times_cosine"), x, commands), 2) for one in (answer, reference))
     expect_that(got == wanted, "Other answers.", got, wanted)
+    # One stop for all commands: `u` changes what is meant by the next.
+    commands = ["u", "p w", "c"]
+    got, wanted = (answers_from(one(given("times_ten"), x, commands), 2)[1] for one in (answer, reference))
+    expect_that(got == wanted, "After `u` another answer.", got, wanted)
 
 
 # %% divide_under_watch
@@ -833,6 +884,36 @@ def positive_infinity_only(x, y):
     return z, answers_of(transcript)[:2]
 
 
+@wrong(
+    rejected_by="any_numbers_are_divided", says="Only a divisor of 0 is looked for; a quotient can be too large, too."
+)
+def looks_at_the_divisor(x, y):
+    @jax.jit
+    def divide(x, y):
+        z = x / y
+
+        def stop(z, y):
+            jax.debug.breakpoint()
+
+        jax.lax.cond(y == 0, stop, lambda z, y: None, z, y)
+        return z
+
+    with scripted_breakpoints(["p z", "p y", "c"]) as transcript:
+        z = divide(x, y)
+    return z, answers_of(transcript)[:2]
+
+
+@wrong(rejected_by="the_quotient_is_under_jit", says="Nothing is jitted.")
+def without_jit(x, y):
+    x, y = jnp.float32(x), jnp.float32(y)
+    z = x / y
+    if jnp.isfinite(z):
+        return z, []
+    with scripted_breakpoints(["p z", "p y", "c"]) as transcript:
+        jax.debug.breakpoint()
+    return z, answers_of(transcript)[:2]
+
+
 @hidden(idea="Any numbers.")
 def any_numbers_are_divided(answer, draw):
     """Any two numbers are divided, and stop only if the quotient is not finite."""
@@ -843,6 +924,9 @@ def any_numbers_are_divided(answer, draw):
     answers = without_weak_types(parts(answer(x, 0.0), 2)[1])
     wanted = ["Array(inf, dtype=float32)", "Array(0., dtype=float32)"]
     expect_that(answers == wanted, "An infinite quotient should stop.", answers, wanted)
+    answers = texts(parts(answer(3e38, 0.125), 2)[1])
+    stopped = len(answers) == 2 and "(inf," in answers[0] and "(0.125," in answers[1]
+    expect_that(stopped, "A quotient that is too large for float32 should stop.", answers, "inf, 0.125")
 
 
 # %% values_at_stop
@@ -1019,10 +1103,22 @@ def always_a_warning(x):
     return x
 
 
-@hidden(stage="gradient", kind="observed", idea="Transformations can be combined.")
+@wrong(rejected_by="combined_transformations_log", says="NaN is not negative: every comparison with it is False.")
+def not_a_number_is_an_error(x):
+    def log_value(value):
+        if value >= 0:
+            log.warning(f"Logged value: {value}")
+        else:
+            log.error(f"Logged value: {value}")
+
+    jax.debug.callback(log_value, x)
+    return x
+
+
+@hidden(stage="gradient", kind="observed", idea="Transformations can be combined. NaN and -0.0 are not negative.")
 def combined_transformations_log(answer, draw):
     """Under jit of vmap of grad each value is logged by its sign."""
-    xs = np.array([draw.integer(1, 99), -draw.integer(1, 99)], np.float32)
+    xs = np.array([draw.integer(1, 99), -draw.integer(1, 99), np.nan, -0.0], np.float32)
     seen = answer.grad().vmap().jit.observe(xs)
     wanted = sorted(f"{'ERROR' if x < 0 else 'WARNING'}:root:Logged value: {x}" for x in xs)
     expect_that(sorted(seen.lines) == wanted, "Other lines are logged.", seen.lines, wanted)
@@ -1196,10 +1292,21 @@ def pure_callback_for_a_report(x):
     return x
 
 
+@wrong(rejected_by="any_bad_example_is_reported", says="The sum of finite numbers may be infinite.")
+def looks_at_the_sum(x):
+    def say(values):
+        if not np.isfinite(np.sum(values)):
+            print(f"not finite: {np.count_nonzero(~np.isfinite(values))} of {len(values)}")
+
+    jax.debug.callback(say, x)
+    return x
+
+
 @hidden(stage="jit", idea="Any place, any number of examples.")
 def any_bad_example_is_reported(answer, draw):
     """Any example that is not finite is reported, and no other."""
-    xs = draw.numpy(5, 4)
+    xs = draw.numpy(6, 4)
+    xs[5] = 3e38  # finite, and its sum is not
     xs[draw.integer(0, 5), : draw.integer(1, 5)] = np.inf
     count = int(np.isinf(xs).sum())
     wanted = [f"not finite: {count} of 4"]

@@ -1063,11 +1063,20 @@ def noise_is_standard_normal(answer, draw):
         # 2000 distances, each above 8.5 standard deviations by chance 2e-17 (somewhat more for products of normals).
         message = "The normal numbers repeat themselves, perhaps with the other sign."
         expect_that(strongest_echo(noise[None]) < 8.5, message, "an echo", "independent numbers")
+        # None of 2000 normal numbers is farther than 2.5 from zero: chance 0.98758**2000 = 1.4e-11.
+        message = "No number is far from zero: these are not normal numbers (uniform ones?)."
+        expect_that(bool((np.abs(noise) > 2.5).any()), message, f"at most {np.abs(noise).max():.2f}", "some above 2.5")
 
 
 @wrong(rejected_by="numbers_behind_the_walk_are_standard_normal", says="Uniform numbers are drawn.")
 def uniform_for_normal(key, step_sizes):
     return jnp.cumsum(step_sizes * jax.random.uniform(key, step_sizes.shape))
+
+
+@wrong(rejected_by="noise_is_standard_normal", says="Uniform numbers with mean 0 and standard deviation 1 are drawn.")
+def uniform_of_unit_spread(key, step_sizes):
+    edge = 3**0.5
+    return jnp.cumsum(step_sizes * jax.random.uniform(key, step_sizes.shape, minval=-edge, maxval=edge))
 
 
 @wrong(rejected_by="noise_is_standard_normal", says="The second half of the noise is minus the first half.")
@@ -1398,6 +1407,15 @@ def rows_and_columns_vary_by_chance(answer, draw):
         seen = float(counts.var(ddof=1) / (kept.shape[axis] / 4))
         # Chi-squared tails: below 0.4 by chance 4e-14, above 1.8 by chance 3e-10.
         expect_that(0.4 < seen < 1.8, "The choices depend on each other.", f"variance {seen:.2f}", "near 1")
+    counts = {int((np.asarray(answer(draw.key(), jnp.ones((40, 60)), 0.5)) != 0).sum()) for _ in range(6)}
+    # 2400 fair choices: six times equally many by chance 0.012**5 = 2e-10.
+    expect_that(len(counts) > 1, "Each time equally many entries stay: the choices depend on each other.", counts)
+
+
+@wrong(rejected_by="rows_and_columns_vary_by_chance", says="The same number of entries stays in every batch.")
+def a_fixed_count_in_the_batch(key, batch, keep):
+    order = jax.random.permutation(key, batch.size).reshape(batch.shape)
+    return jnp.where(order < keep * batch.size, batch / keep, 0.0)
 
 
 # %% shuffle_together

@@ -27,7 +27,7 @@ def again() -> Course:
 
 @pytest.mark.parametrize("name", COURSE.exercises)
 def test_the_exercise_is_proven(name: str) -> None:
-    for _exercise, proof in verify(COURSE, seeds=2, only=name):
+    for _exercise, proof in verify(COURSE, seeds=1, only=name):
         assert [str(problem) for problem in proof.problems] == []
         assert proof.reproduced == set(COURSE.exercise(name).reproduces)
 

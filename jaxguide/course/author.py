@@ -22,8 +22,10 @@ from jaxguide.course.expect import (
     expect_that,
 )
 from jaxguide.course.values import FunctionName
+from jaxguide.course.verdict import StudentError
 
 __all__ = [
+    "StudentError",
     "alternative",
     "alternative_value",
     "answer",

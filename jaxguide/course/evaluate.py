@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import io
 import linecache
+import re
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -189,6 +190,9 @@ _QUESTIONS: dict[str, Callable[[Callable[..., Any], Request, dict[str, Any]], An
 }
 
 
+_HOST_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:  .*\n)*")
+
+
 def describe_error(error: BaseException) -> ErrorInfo:
     """Describe an exception of a student's code with the last line of theirs that it passed through."""
     line, source, where = None, "", ""
@@ -208,7 +212,8 @@ def describe_error(error: BaseException) -> ErrorInfo:
 
 def _text_of(error: BaseException) -> str:
     try:
-        return str(error)
+        # An exception of a host function arrives with its traceback, where the library's frames hide what was raised.
+        return _HOST_TRACEBACK.sub("", str(error))
     except Exception:  # an exception class of the student's own may fail to describe itself
         return ""
 

@@ -61,3 +61,16 @@ def test_a_sys_exit_is_seen_as_the_error_that_it_is() -> None:
     seen = LocalAnswer("leaves", leaves, {}).observe_error(X)
     assert seen.error is not None
     assert seen.error.type_name == "SystemExit"
+
+
+def test_an_exception_of_a_host_function_is_told_without_the_traceback_around_it() -> None:
+    def refuse(value: jax.Array) -> None:
+        raise ValueError("no such order")
+
+    def ask(x: jax.Array) -> jax.Array:
+        return jax.pure_callback(refuse, x, x)
+
+    error = LocalAnswer("ask", ask, {}).observe_error(X).error
+    assert error is not None
+    assert error.message.endswith("calling callback: ValueError: no such order")
+    assert "File" not in error.message

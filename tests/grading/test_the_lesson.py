@@ -62,6 +62,7 @@ BREAKING = {
 }
 
 
+@pytest.mark.long
 def test_four_answers_that_break_their_process_cost_no_other_its_mark(lesson: Course, tmp_path: Path) -> None:
     book = lesson.books["random_numbers"]
     answers = right_answers(book)
