@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.catalogues import in_language
-from jaxguide.course.book import Book, printable_source
+from jaxguide.course.book import Book
 from jaxguide.course.pieces import said, said_in_code
+from jaxguide.course.stub import printable_source
 from jaxguide.files import write_whole
 
 SOURCE = "en"
