@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "check": "jaxguide.lesson",
     "hint": "jaxguide.lesson",
+    "progress": "jaxguide.lesson",
     "solution": "jaxguide.lesson",
     "start": "jaxguide.lesson",
     "key_use": "jaxguide.keys",
@@ -38,6 +39,7 @@ __all__ = [
     "keys",
     "lesson",
     "program",
+    "progress",
     "solution",
     "start",
     "trace_counts",
@@ -47,7 +49,7 @@ __all__ = [
 if TYPE_CHECKING:
     from jaxguide import callbacks, debug, explain, keys, lesson, tracing
     from jaxguide.keys import key_use
-    from jaxguide.lesson import check, hint, solution, start
+    from jaxguide.lesson import check, hint, progress, solution, start
     from jaxguide.tracing import program, trace_counts
 
 

@@ -1,14 +1,11 @@
-"""What a lesson imports: `start`, `check`, `hint` and `solution`, in a notebook, a script or a shell."""
+"""What a lesson imports: `start`, `check`, `hint`, `solution` and `progress`, in a notebook, a script or a shell."""
 
 import difflib
 import hashlib
-import platform
 import sys
 from collections.abc import Mapping
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from jaxguide import compat
 from jaxguide.explain.notebook import explain_in_notebook
 from jaxguide.text import _, plural, translated
 
@@ -19,44 +16,63 @@ if TYPE_CHECKING:
     from jaxguide.course.verdict import ExerciseResult
 
 ATTEMPTS_BEFORE_SOLUTION = 3
+_started = ""  # the lesson of this session
 
 
 def start(topic: str) -> None:
-    """Prepare a lesson: say which versions run, cure known trouble before JAX starts, and have errors explained.
+    """Prepare a lesson: cure known trouble before JAX starts, say what runs and what is done, have errors explained.
 
     Args:
         topic: the lesson's name, such as 'random_numbers'.
 
-    >>> start("random_numbers")  # doctest: +ELLIPSIS
-    random_numbers: Python ..., jax ..., ready.
+    >>> start("random_numbers")
+    random_numbers: Python ..., jax ..., PRNG threefry2x32, threefry_partitionable on; ...
     """
-    from jaxguide.course.places import topics
-
-    if topic not in topics():
-        near = difflib.get_close_matches(str(topic), topics(), n=1)
-        text = _("There is no lesson `{topic}`.").format(topic=topic)
-        _say(text + (_(" Did you mean `{near}`?").format(near=near[0]) if near else ""))
+    global _started
+    if not _is_lesson(topic):
         return
-    compat.set_print_flag()
+    from jaxguide.course.greeting import greeting
+
+    _started = topic
+    lines = greeting(topic, student_progress())
     explain_in_notebook()
-    words = _("{topic}: Python {python}, jax {jax}, ready.")
-    print(words.format(topic=topic, python=platform.python_version(), jax=metadata.version("jax")))
+    _say("\n".join(lines))
 
 
-def check(target: Any = None) -> None:
+def progress(lesson: str | None = None) -> None:
+    """Show how far you are with a lesson: a bar, its exercises, points, hints read, and what to do next.
+
+    Args:
+        lesson: its name, such as 'random_numbers'; by default the one that you have started.
+    """
+    if lesson is not None and not _is_lesson(lesson):
+        return
+    from jaxguide.course.card.standing import Standing
+
+    kept, course = student_progress(), _course()
+    last = course.exercises.get(kept.place or "")
+    topic = lesson or _started or (last.lesson if last else next(iter(course.books)))
+    _show(Standing(course, course.books[topic], kept.everything(), kept.place))
+    _say_trouble(kept)
+
+
+def check(target: Any = None, verbose: bool = False) -> None:
     """Check your answer to an exercise and show a card that says what is right, what is not, and why.
 
     Args:
         target: your function, or its name in quotes.
+        verbose: list the cases of each check too: how your function was called, and what it returned.
 
     The exercise is found by the name that your function has in your notebook or script, so `check(per_row)` works
     whether `per_row` is a `def`, a lambda, or what `jax.vmap` returned.
     """
-    _check(target, _callers_names())
+    _check(target, _callers_names(), verbose)
 
 
 def hint(target: Any = None) -> None:
     """Show the next hint for an exercise: first a question, then the concept, then a skeleton with a blank.
+
+    Once it has passed, all hints are shown.
 
     Args:
         target: your function, or its name in quotes.
@@ -75,8 +91,14 @@ def show_hint(name: str) -> None:
 
 
 def next_hint(exercise: "Exercise", progress: "Progress") -> tuple[str, str]:
-    """Return the heading and the text of the next hint for an exercise, and note that it was read."""
+    """Return the heading and the text of the next hint for an exercise, and note that it was read.
+
+    After a pass it is all of them, and nothing is noted.
+    """
     steps = len(exercise.hints)
+    if progress.of(exercise.name).passed:
+        numbered = (f"{number}. {translated(text)}" for number, text in enumerate(exercise.hints, 1))
+        return _("All hints for {name}").format(name=exercise.name), "\n\n".join(numbered)
     step = min(progress.of(exercise.name).hints, steps - 1)
     progress.update(exercise.name, hints=step + 1)
     heading = _("Hint {step} of {steps} for {name}").format(step=step + 1, steps=steps, name=exercise.name)
@@ -132,23 +154,42 @@ def why_closed(exercise: "Exercise", progress: "Progress", sure: bool, how: str,
     return text.format(name=name, how=how)
 
 
-def _check(target: Any, names: Mapping[str, Any]) -> None:
-    found = _find(target, names)
+def _is_lesson(topic: Any) -> bool:
+    """Tell whether there is such a lesson, and say so where there is none."""
+    from jaxguide.course.places import topics
+
+    if topic in topics():
+        return True
+    near = difflib.get_close_matches(str(topic), topics(), n=1)
+    text = _("There is no lesson `{topic}`.").format(topic=topic)
+    _say(text + (_(" Did you mean `{near}`?").format(near=near[0]) if near else ""))
+    return False
+
+
+def _check(target: Any, names: Mapping[str, Any], verbose: bool = False) -> None:
+    from jaxguide.course.asked import find
+
+    found = find(target, names, _course())
     if isinstance(found, str):
         _say(found)
         return
     from jaxguide.course.card import Card
 
     exercise, function = found
-    progress = student_progress()
-    _show(Card(check_answer(exercise, function, names, progress)))
+    progress, cases = student_progress(), dict[str, list[str]]()
+    result = check_answer(exercise, function, names, progress, cases if verbose else None)
+    _show(Card(result, cases=cases))
     _say_trouble(progress)
 
 
 def check_answer(
-    exercise: "Exercise", function: Any, names: Mapping[str, Any], progress: "Progress"
+    exercise: "Exercise",
+    function: Any,
+    names: Mapping[str, Any],
+    progress: "Progress",
+    cases: dict[str, list[str]] | None = None,
 ) -> "ExerciseResult":
-    """Judge a function by an exercise's visible checks, in this process, and note the progress."""
+    """Judge a function by an exercise's visible checks, here, and note the progress; fill in `cases` where given."""
     from jaxguide.course.answer import LocalAnswer
     from jaxguide.course.judge import judge
     from jaxguide.course.starter import is_starter
@@ -157,7 +198,14 @@ def check_answer(
     book = _course().book_of(exercise)
     # A function that a check sends by name is the book's own, as in grading, whatever the notebook has made of it.
     answer = LocalAnswer(exercise.name, function, {**names, **book.names}) if attempted else None
-    result = judge(exercise, answer)
+    if cases is None or answer is None:
+        result = judge(exercise, answer)
+    else:
+        from jaxguide.course.cases import watched
+
+        watched_exercise, watched_answer, found = watched(exercise, answer)
+        result = judge(watched_exercise, watched_answer)
+        cases.update(found)
     progress.note(result, _fingerprint(function))
     if result.first_failure:
         result.hint = _next_hint(exercise)
@@ -186,55 +234,15 @@ def _fingerprint(function: Any) -> str:
 
 def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:
     """Return the name of the exercise that is meant, or say why there is none."""
+    from jaxguide.course.asked import find
+
     if isinstance(target, str) and target in _course().exercises:
         return target
-    found = _find(target, names)
+    found = find(target, names, _course())
     if isinstance(found, str):
         _say(found)
         return None
     return found[0].name
-
-
-def _find(target: Any, names: Mapping[str, Any]) -> "tuple[Exercise, Any] | str":
-    """Return the exercise and the student's function, or a sentence that says why there is none."""
-    from jaxguide.course.library import UnknownName
-
-    course = _course()
-    if isinstance(target, str):
-        try:
-            exercise = course.exercise(target)
-        except UnknownName as error:
-            return str(error)
-        if target not in names:
-            return _("`{name}` is not defined yet: run the cell that defines it, then check again.").format(name=target)
-        function = names[target]
-    else:
-        bound = [name for name, value in names.items() if value is target and name in course.exercises]
-        if not bound:
-            return _not_an_exercise(target, course)
-        # Of two names for one function, the one in its `def` is meant.
-        own = getattr(target, "__name__", "")
-        exercise, function = course.exercises[own if own in bound else bound[-1]], target
-    if not callable(function):
-        text = _("`{name}` should be a function; it is of type {kind}. Did you call it by mistake?")
-        return text.format(name=exercise.name, kind=type(function).__name__)
-    return exercise, function
-
-
-def _not_an_exercise(target: Any, course: "Course") -> str:
-    from jaxguide.course.library import did_you_mean
-
-    if target is None:
-        return _("Which exercise? Name your function: `check(name)`; so for `hint` and `solution`.")
-    if not callable(target):
-        text = _(
-            "A function is needed, or its name in quotes; this is of type {kind}. "
-            "Write `check(name)`, not `check(name(...))`; so for `hint` and `solution`."
-        )
-        return text.format(kind=type(target).__name__)
-    name = getattr(target, "__name__", type(target).__name__)
-    text = _("No exercise is bound to this function (`{name}`). Give it the name of the exercise, then check again.")
-    return text.format(name=name) + did_you_mean(name, list(course.exercises))
 
 
 def _course() -> "Course":
@@ -253,7 +261,7 @@ def student_progress() -> "Progress":
 
 
 def solution_text(exercise: "Exercise", course: "Course") -> str:
-    """Return the key's answer to an exercise, and another where it has one."""
+    """Return the key's answer to an exercise, and the other right answers that it has."""
     from jaxguide.course.book import load_book
     from jaxguide.course.exercise import AuthorError
     from jaxguide.course.key import load_key
@@ -269,8 +277,8 @@ def solution_text(exercise: "Exercise", course: "Course") -> str:
     key = next(e.key for e in book.exercises if e.name == exercise.name)
     assert key is not None
     texts = [_("A solution of {name}:").format(name=exercise.name), key.answer.source.strip()]
-    if key.alternatives:
-        texts += [_("Another right answer:"), key.alternatives[0].source.strip()]
+    for other in key.alternatives:
+        texts += [_("Another right answer:"), other.source.strip()]
     return "\n\n".join(texts)
 
 

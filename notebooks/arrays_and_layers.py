@@ -19,7 +19,17 @@
 # something else than an older copy of that page says, you will see both.
 
 # %%
-from jaxguide.lesson import check, hint, solution, start
+# This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("jaxguide") is None:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True)
+    importlib.invalidate_caches()
+
+# %%
+from jaxguide.lesson import check, hint, progress, solution, start
 
 start("arrays_and_layers")
 

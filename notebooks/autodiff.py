@@ -14,7 +14,17 @@
 # You need NumPy; of JAX you need `jit` and `vmap`. The lesson takes about two hours. You can stop after each part.
 
 # %%
-from jaxguide.lesson import check, hint, solution, start
+# This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("jaxguide") is None:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True)
+    importlib.invalidate_caches()
+
+# %%
+from jaxguide.lesson import check, hint, progress, solution, start
 
 start("autodiff")
 

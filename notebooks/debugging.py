@@ -14,7 +14,17 @@
 # You need NumPy, and should have met `jit`, `vmap` and `grad`. The lesson takes about two hours. It has four parts.
 
 # %%
-from jaxguide.lesson import check, hint, solution, start
+# This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("jaxguide") is None:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True)
+    importlib.invalidate_caches()
+
+# %%
+from jaxguide.lesson import check, hint, progress, solution, start
 
 start("debugging")
 

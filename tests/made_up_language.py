@@ -1,9 +1,11 @@
 """A language in which each text is the English one between ⟦ and ⟧: what stands outside cannot be translated."""
 
+import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import pytest
 from babel.messages.catalog import Catalog
 
 from jaxguide.catalogues import COURSE, PACKAGE
@@ -47,6 +49,17 @@ def write_package(folder: Path) -> None:
 def write_course(folder: Path, places: Places) -> None:
     """Write the catalogue of a course's texts in the made-up language."""
     _write(folder, COURSE, template(course_messages(places)))
+
+
+@contextlib.contextmanager
+def spoken(folder: Path, places: Places) -> Iterator[None]:
+    """Make the made-up language the reader's for a while, with catalogues in this folder."""
+    write_package(folder)
+    write_course(folder, places)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAXGUIDE_LANG", NAME)
+        patch.setenv("JAXGUIDE_CATALOGUES", str(folder))
+        yield
 
 
 def _write(folder: Path, domain: str, wanted: Catalog) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jaxguide import lesson
-from jaxguide.course.library import installed_course
+from jaxguide.course.library import installed_course, load_course
 from jaxguide.course.progress import Progress
 
 
@@ -56,6 +56,26 @@ def test_hints_go_up_a_ladder_and_stay_at_its_top(workspace: Path, capsys: pytes
     for step in (1, 2, 3, 3):
         lesson.hint("two_samples")
         assert f"Hint {step} of 3 for two_samples" in capsys.readouterr().out
+
+
+def test_after_a_pass_all_hints_and_all_right_answers_can_be_read(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = load_course()
+    exercise = max(course.exercises.values(), key=lambda one: len(one.key.alternatives if one.key else []))
+    assert exercise.key is not None
+    assert len(exercise.key.alternatives) > 1
+    lesson.solution(exercise.name, sure=True)
+    assert exercise.key.answer.source.strip() not in capsys.readouterr().out
+    Progress(workspace).update(exercise.name, passed=True, hints=1)
+    lesson.solution(exercise.name)
+    said = capsys.readouterr().out
+    answers = [exercise.key.answer, *exercise.key.alternatives]
+    assert [one.name for one in answers if one.source.strip() not in said] == []
+    lesson.hint(exercise.name)
+    said = capsys.readouterr().out
+    assert [hint for hint in exercise.hints if hint not in said] == []
+    assert Progress(workspace).of(exercise.name).hints == 1, "these hints helped nobody to pass"
 
 
 def test_the_first_guess_is_locked(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,6 @@
 """Translation: which language is chosen, what falls back, and that all that a student reads can be translated."""
 
 import io
-import os
 import re
 import tokenize
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from pathlib import Path
 import made_up_language
 import pytest
 from click.testing import CliRunner
-from made_up_language import NAME, outside, words_outside
+from made_up_language import outside, words_outside
 from rich.cells import cell_len
 
 from jaxguide.catalogues import COURSE, PACKAGE, in_language
@@ -188,12 +187,7 @@ def test_a_workspace_gets_the_lessons_printed_in_the_readers_language(own: Path)
 @pytest.fixture(scope="module")
 def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The reader's language is made up: each text stands between ⟦ and ⟧."""
-    folder = tmp_path_factory.mktemp("catalogues")
-    made_up_language.write_package(folder)
-    made_up_language.write_course(folder, places())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(os.environ, "JAXGUIDE_LANG", NAME)
-        patch.setitem(os.environ, "JAXGUIDE_CATALOGUES", str(folder))
+    with made_up_language.spoken(tmp_path_factory.mktemp("catalogues"), places()):
         yield
 
 
@@ -258,7 +252,7 @@ def _left_on_cards(course: Course, topic: str, exercises: int) -> list[tuple[str
 def _words_of(content: Content) -> list[str]:
     """Return what a card says, without calls and values."""
     rows = [row.label for row in (content.call, *content.pair, content.error, content.hint, content.printed) if row]
-    checks = [text for state, fact in content.checks for text in (state.word, fact)]
+    checks = [text for state, fact, _cases in content.checks for text in (state.word, fact)]
     behind = [content.misconceptions.text] if content.misconceptions else []
     said = [content.state.word, content.title, content.failed, content.message, content.idea, content.counts]
     return [*said, *rows, *checks, *behind]

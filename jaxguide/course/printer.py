@@ -11,6 +11,7 @@ from jaxguide.course.book import Book
 from jaxguide.course.pieces import said, said_in_code
 from jaxguide.course.stub import printable_source
 from jaxguide.files import write_whole
+from jaxguide.text import _
 
 SOURCE = "en"
 """The language that books are written in."""
@@ -30,7 +31,7 @@ class PrintedCell:
 
 
 def printed_cells(book: Book) -> list[PrintedCell]:
-    """Return a lesson's cells as students get them: no checks, no decorators, a setup cell after the first prose.
+    """Return a lesson's cells as students get them: no checks, no decorators, the setup after the first prose.
 
     Prose, comments, docstrings and titles are in the reader's language.
     """
@@ -47,6 +48,7 @@ def printed_cells(book: Book) -> list[PrintedCell]:
         if cell.kind == "prose":
             add("prose", said(cell.prose))
             if sum(c.kind == "setup" for c in cells) == 0:
+                add("setup", install_cell())
                 add("setup", setup_cell(book.topic))
         elif cell.kind == "example":
             add("example", said_in_code(cell.source))
@@ -55,9 +57,25 @@ def printed_cells(book: Book) -> list[PrintedCell]:
     return cells
 
 
+# Plain Python, for the lesson as a script; `python -m pip` installs for the very Python that runs the cell.
+_INSTALL = """import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("jaxguide") is None:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True)
+    importlib.invalidate_caches()"""
+
+
+def install_cell() -> str:
+    """Return the source of the cell that installs the package where it is missing."""
+    words = _("This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.")
+    return f"# {words}\n{_INSTALL}"
+
+
 def setup_cell(topic: str) -> str:
-    """Return the source of the cell that each printed lesson starts with."""
-    return f'from jaxguide.lesson import check, hint, solution, start\n\nstart("{topic}")'
+    """Return the source of the cell that starts a printed lesson."""
+    return f'from jaxguide.lesson import check, hint, progress, solution, start\n\nstart("{topic}")'
 
 
 def notebook_text(book: Book) -> str:

@@ -112,6 +112,11 @@ def doctor() -> Diagnosis:
     Returns:
         A `Diagnosis`; print it, or end a notebook cell with it. `jaxguide doctor` prints the same in a terminal.
     """
+    return diagnose(measured=True)
+
+
+def diagnose(measured: bool) -> Diagnosis:
+    """Report as `doctor` does; without what is measured it compiles nothing and takes no time once JAX has started."""
     # Without the cure on purpose: it reports this process as it is.
     facts = {"jaxguide": jaxguide.__version__, "Python": f"{platform.python_version()} ({sys.executable})"}
     for package in _PACKAGES:
@@ -135,7 +140,8 @@ def doctor() -> Diagnosis:
     else:
         kinds = sorted({device.device_kind for device in devices})
         facts["devices"] = f"{len(devices)} {devices[0].platform} ({', '.join(kinds)})"
-        troubles += [_unused_gpu(devices[0].platform), _print_fails(), _prints_out_of_order()]
+        troubles.append(_unused_gpu(devices[0].platform))
+        troubles += [_print_fails(), _prints_out_of_order()] if measured else []
     facts |= _settings()
     troubles.append(_draws_differ())
     return Diagnosis(facts, [trouble for trouble in troubles if trouble])
@@ -143,7 +149,7 @@ def doctor() -> Diagnosis:
 
 def _settings() -> dict[str, str]:
     config: Any = jax.config  # its fields are made at run time
-    partitionable = "on" if config.jax_threefry_partitionable else _("off: the numbers of JAX before 0.5")
+    partitionable = _("on") if config.jax_threefry_partitionable else _("off: the numbers of JAX before 0.5")
     found = {
         "PRNG": f"{config.jax_default_prng_impl}, threefry_partitionable {partitionable}",
         "64 bits": _("on") if config.jax_enable_x64 else _("off: float32 is the widest float"),

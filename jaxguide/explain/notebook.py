@@ -1,4 +1,4 @@
-"""Put an explanation under the traceback of a cell that failed, in IPython and in notebooks."""
+"""Put an explanation under the traceback of a cell that failed, and add `%jaxguide`, in IPython and in notebooks."""
 
 import sys
 from typing import Any
@@ -12,6 +12,8 @@ _shown_before: BaseException | None = None
 def load_ipython_extension(ipython: Any) -> None:
     """Show a card under the traceback of each JAX error that is known; called by `%load_ext jaxguide`.
 
+    Adds the magic `%jaxguide`: `%jaxguide trace f(x)`, `%jaxguide keys f(key)` and `%jaxguide program f(x)`.
+
     Tracebacks stay as they are, and errors that are not known get no card. Known trouble of the installed jaxlib that a
     flag cures is cured, if JAX has run nothing yet: see `jaxguide.debug.doctor`.
 
@@ -23,17 +25,23 @@ def load_ipython_extension(ipython: Any) -> None:
     # IPython registers one function once, however often it is asked.
     ipython.events.register("pre_run_cell", _before)
     ipython.events.register("post_run_cell", _after)
+    from jaxguide.explain import magics  # needs IPython, which scripts do without
+
+    magics.register(ipython)
 
 
 def unload_ipython_extension(ipython: Any) -> None:
-    """Show no more cards; called by `%unload_ext jaxguide`."""
+    """Show no more cards and take `%jaxguide` away; called by `%unload_ext jaxguide`."""
+    from jaxguide.explain import magics
+
+    magics.unregister(ipython)
     for event, function in (("pre_run_cell", _before), ("post_run_cell", _after)):
         if function in ipython.events.callbacks[event]:
             ipython.events.unregister(event, function)
 
 
 def explain_in_notebook() -> None:
-    """Switch the cards on where IPython runs, and do nothing elsewhere."""
+    """Switch the cards and the magic on where IPython runs, and do nothing elsewhere."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if shell is not None:

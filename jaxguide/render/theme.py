@@ -14,7 +14,8 @@ EDGES = {
     "good": ("#388e3c", "var(--jp-success-color1, var(--vscode-testing-iconPassed, #388e3c))"),
     "partly": ("#c77700", "var(--jp-warn-color1, var(--vscode-editorWarning-foreground, #c77700))"),
     "bad": ("#d32f2f", "var(--jp-error-color1, var(--vscode-testing-iconFailed, #d32f2f))"),
-    "quiet": ("#757575", "var(--jp-border-color1, var(--vscode-descriptionForeground, #757575))"),
+    # JupyterLab's colour for borders is too faint (1.9 to 1 on white) for the lines of a drawing.
+    "quiet": ("#757575", "var(--vscode-descriptionForeground, #757575)"),
 }
 
 WRAP = "white-space:pre-wrap;overflow-wrap:break-word;word-break:normal"

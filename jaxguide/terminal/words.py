@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from jaxguide.course.book import Book
-from jaxguide.course.card.content import State
+from jaxguide.course.card.standing import state_of
 from jaxguide.course.card.terminal import Layout
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.pieces import said
@@ -72,15 +72,6 @@ def headings(book: Book, exercise: Exercise) -> list[str]:
                 level = len(match[1])
                 found = {n: text for n, text in found.items() if n < level} | {level: match[2].strip()}
     return [text for level, text in sorted(found.items()) if level > 1]
-
-
-def state_of(done: ExerciseProgress) -> State:
-    """Return how far a student is with an exercise."""
-    if done.passed:
-        return State("✓", "+", _("done"), "good")
-    if done.attempts:
-        return State("◐", "~", _("tried"), "partly")
-    return State("○", "o", _("new"), "quiet")
 
 
 class ExerciseList:

@@ -44,7 +44,7 @@ def test_a_students_answers_get_cards_that_can_be_read(lab_page: LabPage, key: K
     check = f"check({EXERCISE})"
     lab_page.open(f"{LESSON}.ipynb", theme)
     setup = lab_page.run("from jaxguide.lesson import")
-    assert "ready" in setup.inner_text()
+    assert "Ready." in setup.inner_text()
     lab_page.run("import jax.numpy as jnp")
 
     card = lab_page.run(check).locator(CARD)

@@ -1,6 +1,6 @@
 """The card that a student reads after `check`: one result as text, HTML and JSON in one object."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -23,12 +23,13 @@ class Card:
     """One exercise's result, shown as a terminal, a notebook or a program can read it.
 
     Whatever the result holds, a card shows a student's view: nothing of a hidden check beyond its fact and its idea.
-    With `reveal` it shows an instructor's: everything.
+    With `reveal` it shows an instructor's: everything. `cases` are lines to show under checks, by the check's name.
     """
 
-    def __init__(self, result: ExerciseResult, reveal: bool = False):
+    def __init__(self, result: ExerciseResult, reveal: bool = False, cases: Mapping[str, list[str]] | None = None):
         self.result = result
         self.reveal = reveal
+        self.cases = cases or {}
 
     def text(self, width: int | None = None) -> str:
         """Return the card as plain text without colour, no line longer than `width` (the terminal's by default)."""
@@ -36,14 +37,16 @@ class Card:
 
     def html(self) -> str:
         """Return the card as HTML with inline style, for light and dark themes."""
-        return card_html(content_of(self.result, self.reveal))
+        return card_html(content_of(self.result, self.reveal, self.cases))
 
     def plain(self) -> dict[str, Any]:
         """Return the card's result as JSON data."""
         return result_to_plain(self.result if self.reveal else for_student(self.result))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        yield from card_lines(content_of(self.result, self.reveal), Layout(options.max_width, options.ascii_only))
+        yield from card_lines(
+            content_of(self.result, self.reveal, self.cases), Layout(options.max_width, options.ascii_only)
+        )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"text/plain": self.text(), "text/html": self.html(), JSON_TYPE: self.plain()}

@@ -1,11 +1,15 @@
 """What a card says, in words, before any of it is laid out for a terminal or a notebook."""
 
 import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from jaxguide.course.card.plain import clean, written
 from jaxguide.course.card.student import for_student
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Verdict
 from jaxguide.text import _, plural, translated
+
+_CASES_SHOWN = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,11 +47,13 @@ class Content:
     misconceptions: Row | None = None
     hint: Row | None = None
     counts: str = ""
-    checks: tuple[tuple[State, str], ...] = ()
+    checks: tuple[tuple[State, str, tuple[str, ...]], ...] = ()
     printed: Row | None = None
 
 
-def content_of(result: ExerciseResult, reveal: bool = False) -> Content:
+def content_of(
+    result: ExerciseResult, reveal: bool = False, cases: Mapping[str, list[str]] = MappingProxyType({})
+) -> Content:
     """Put a result into words: first what failed and why, then every check; hidden details only with `reveal`."""
     result = result if reveal else for_student(result)
     failure = result.first_failure
@@ -56,7 +62,14 @@ def content_of(result: ExerciseResult, reveal: bool = False) -> Content:
         title=clean(translated(result.title), 200) or clean(result.name, 100),
         name=clean(result.name, 100),
         counts=counts_of(result),
-        checks=tuple((check_state(check.verdict), _fact(check)) for check in result.checks),
+        checks=tuple(
+            (
+                check_state(check.verdict),
+                _fact(check),
+                tuple(clean(case, 400) for case in _first_cases(cases.get(check.name, []))),
+            )
+            for check in result.checks
+        ),
         printed=_printed(result.printed),
     )
     if result.verdict is Verdict.NOT_ATTEMPTED:
@@ -71,6 +84,12 @@ def content_of(result: ExerciseResult, reveal: bool = False) -> Content:
     if result.hint and result.verdict is not Verdict.PASSED:
         content = dataclasses.replace(content, hint=Row(_("Next"), clean(result.hint, 600)))
     return content
+
+
+def _first_cases(lines: list[str]) -> list[str]:
+    """Return the cases to show of a check: the first ones, and how many more there were."""
+    more = len(lines) - _CASES_SHOWN
+    return lines if more <= 0 else [*lines[:_CASES_SHOWN], plural("… and {count} more", "… and {count} more", more)]
 
 
 def is_prediction(result: ExerciseResult) -> bool:

@@ -31,7 +31,7 @@ def card_html(content: Content) -> str:
         items = "".join(_item(row) for row in after)
         parts.append(f'<dl style="{_BLOCK}">{items}</dl>')
     if content.checks:
-        items = "".join(_check(state, fact) for state, fact in content.checks)
+        items = "".join(_check(*check) for check in content.checks)
         parts.append(f'<p style="{_BLOCK};margin-top:0.8em">{escape(content.counts)}</p>')
         parts.append(f'<ul style="{_BLOCK};list-style-type:none">{items}</ul>')
     if content.printed:
@@ -69,9 +69,11 @@ def _item(row: Row) -> str:
     )
 
 
-def _check(state: State, fact: str) -> str:
+def _check(state: State, fact: str, cases: tuple[str, ...]) -> str:
+    items = "".join(f'<li style="margin:0;padding:0"><code style="{CODE}">{escape(case)}</code></li>' for case in cases)
+    below = f'<ul style="margin:0;padding:0 0 0 1.2em;list-style-type:none">{items}</ul>' if cases else ""
     # The edge repeats in colour what glyph and word say.
     return (
         f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(state.tone, 3)}">'
-        f"{escape(state.glyph)} <strong>{escape(state.word)}</strong> · {prose_html(fact)}</li>"
+        f"{escape(state.glyph)} <strong>{escape(state.word)}</strong> · {prose_html(fact)}{below}</li>"
     )

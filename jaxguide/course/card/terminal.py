@@ -27,7 +27,7 @@ class Layout:
     def text(self, words: str, style: str = "") -> Text:
         if self.ascii_only:
             # A terminal that cannot show a character must not end the program.
-            words = words.replace("…", "...").replace("·", "-").replace("\u2013", "-")
+            words = words.replace("…", "...").replace("·", "-").replace("\u2013", "-").replace("→", "->")
             words = words.encode("ascii", "backslashreplace").decode()
         return Text(words, style=style, overflow="fold")
 
@@ -58,7 +58,9 @@ def card_lines(content: Content, layout: Layout) -> Iterator[RenderableType]:
     if content.counts:
         yield Padding(layout.text(content.counts), (0, 0, 0, _INDENT))
     if content.checks:
-        yield layout.grid([(layout.state(state), layout.text(fact)) for state, fact in content.checks])
+        facts = ["\n".join([fact, *(f"  {case}" for case in cases)]) for _state, fact, cases in content.checks]
+        states = [layout.state(state) for state, _fact, _cases in content.checks]
+        yield layout.grid([(state, layout.text(words)) for state, words in zip(states, facts, strict=True)])
     if content.printed:
         yield Text("")
         yield Padding(layout.text(content.printed.label, style="bold"), (0, 0, 0, _INDENT))

@@ -1,0 +1,51 @@
+"""Find the exercise that a student means by a function of theirs, or by its name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from jaxguide.course.exercise import Exercise
+from jaxguide.course.library import Course, UnknownName, did_you_mean
+from jaxguide.text import _
+
+
+def find(target: Any, names: Mapping[str, Any], course: Course) -> tuple[Exercise, Any] | str:
+    """Return the exercise and the student's function, or a sentence that says why there is none.
+
+    Args:
+        target: what they gave: a function, or its name in quotes.
+        names: the names of their session.
+        course: the course.
+    """
+    if isinstance(target, str):
+        try:
+            exercise = course.exercise(target)
+        except UnknownName as error:
+            return str(error)
+        if target not in names:
+            return _("`{name}` is not defined yet: run the cell that defines it, then check again.").format(name=target)
+        function = names[target]
+    else:
+        bound = [name for name, value in names.items() if value is target and name in course.exercises]
+        if not bound:
+            return _not_an_exercise(target, course)
+        # Of two names for one function, the one in its `def` is meant.
+        own = getattr(target, "__name__", "")
+        exercise, function = course.exercises[own if own in bound else bound[-1]], target
+    if not callable(function):
+        text = _("`{name}` should be a function; it is of type {kind}. Did you call it by mistake?")
+        return text.format(name=exercise.name, kind=type(function).__name__)
+    return exercise, function
+
+
+def _not_an_exercise(target: Any, course: Course) -> str:
+    if target is None:
+        return _("Which exercise? Name your function: `check(name)`; so for `hint` and `solution`.")
+    if not callable(target):
+        text = _(
+            "A function is needed, or its name in quotes; this is of type {kind}. "
+            "Write `check(name)`, not `check(name(...))`; so for `hint` and `solution`."
+        )
+        return text.format(kind=type(target).__name__)
+    name = getattr(target, "__name__", type(target).__name__)
+    text = _("No exercise is bound to this function (`{name}`). Give it the name of the exercise, then check again.")
+    return text.format(name=name) + did_you_mean(name, list(course.exercises))

@@ -1,0 +1,83 @@
+"""Write down the cases of each check: how it called the student's function, and what came back."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jaxguide.course.answer import LocalAnswer, write_call
+from jaxguide.course.evaluate import Request, Step
+from jaxguide.course.exercise import Check, Exercise
+from jaxguide.course.values import Data, show
+from jaxguide.course.verdict import ErrorInfo
+from jaxguide.text import _
+
+_VALUE_WIDTH = 80
+
+Cases = dict[str, list[str]]
+"""The name of a check -> its cases, each in a line."""
+
+
+class WatchedAnswer(LocalAnswer):
+    """An answer in this process whose calls are written down, under the check that makes them."""
+
+    cases: Cases
+    running: list[str]
+
+    @classmethod
+    def of(cls, answer: LocalAnswer, cases: Cases, running: list[str]) -> "WatchedAnswer":
+        """Return the same answer, watched; `running` holds the name of the check that runs now."""
+        found = cls(answer.name, answer.function, answer.names, answer.steps, answer.log)
+        found.cases, found.running = cases, running
+        return found
+
+    def _with(self, steps: tuple[Step, ...]) -> "WatchedAnswer":
+        return self.of(super()._with(steps), self.cases, self.running)
+
+    def _ask(self, request: Request) -> dict[str, Any]:
+        reply = super()._ask(request)
+        self.cases.setdefault(self.running[0], []).extend(_lines(self.name, request, reply))
+        return reply
+
+
+def watched(exercise: Exercise, answer: LocalAnswer) -> tuple[Exercise, WatchedAnswer, Cases]:
+    """Return an exercise and an answer that judge as these do, and where the cases will be written."""
+    cases: Cases = {}
+    running = [""]
+    checks = [dataclasses.replace(check, function=_noting(check, running)) for check in exercise.checks]
+    return dataclasses.replace(exercise, checks=checks), WatchedAnswer.of(answer, cases, running), cases
+
+
+def _noting(check: Check, running: list[str]) -> Callable[..., None]:
+    @functools.wraps(check.function)
+    def run(*args: Any, **kwargs: Any) -> None:
+        running[0] = check.name
+        check.function(*args, **kwargs)
+
+    return run
+
+
+def _lines(name: str, request: Request, reply: dict[str, Any]) -> list[str]:
+    calls = [_in_a_line(write_call(name, dataclasses.replace(request, calls=(call,)))) for call in request.calls]
+    if "error" in reply:
+        return [_outcome(calls[0], None, ErrorInfo.from_plain(reply["error"]))]
+    value = reply["value"]
+    if request.question == "program":
+        return [_("the program of {call}").format(call=calls[0])]
+    if request.question == "key_use":
+        return [_("the keys of {call}").format(call=calls[0])]
+    if request.question == "observe":
+        errors = [ErrorInfo.from_plain(one["error"]) if one["error"] else None for one in value]
+        return [_outcome(c, one["value"], e) for c, one, e in zip(calls, value, errors, strict=True)]
+    return [_outcome(calls[0], value, None)]
+
+
+def _outcome(call: str, value: Data, error: ErrorInfo | None) -> str:
+    if error is not None:
+        return _("{call} raised {error}").format(call=call, error=error.type_name)
+    return f"{call} → {_in_a_line(show(value, _VALUE_WIDTH))}"
+
+
+def _in_a_line(words: str) -> str:
+    """Join the rows of an array."""
+    return " ".join(words.split())

@@ -1,0 +1,71 @@
+"""What a lesson says first: versions, device, PRNG setting, the progress found, and what is wrong, if anything is."""
+
+import functools
+import importlib.metadata
+import os
+import platform
+import sys
+
+from jaxguide import compat
+from jaxguide.course.outline import outline
+from jaxguide.course.places import places
+from jaxguide.course.progress import Progress
+from jaxguide.text import _, plural
+
+# Of what the doctor finds without compiling, what a student can do something about before the lesson.
+_TOLD = ("versions_differ", "no_backend", "gpu_not_used", "draws_of_older_jax")
+
+
+def greeting(topic: str, progress: Progress) -> list[str]:
+    """Return the lines to show when a lesson starts: one where all is well. Starts JAX's backend.
+
+    Args:
+        topic: the lesson's name, such as 'random_numbers'; it is one of the course's.
+        progress: what the student has done.
+    """
+    troubles = [_started_too_early()]
+    compat.set_print_flag()
+    from jaxguide.debug.diagnosis import diagnose
+
+    found = diagnose(measured=False)
+    words = _("{topic}: Python {python}, jax {jax}, {devices}, PRNG {prng}; {done}.")
+    line = words.format(
+        topic=topic,
+        python=platform.python_version(),
+        jax=found.facts["jax"],
+        devices=found.facts["devices"].removesuffix(" (cpu)"),
+        prng=found.facts["PRNG"],
+        done=_done(topic, progress),
+    )
+    troubles += [f"{one.what} {one.remedy}" for one in found.troubles if one.name in _TOLD]
+    if progress.trouble:
+        troubles.append(_("Your progress could not be read: {why}").format(why=progress.trouble))
+    return [line if any(troubles) else _("{line} Ready.").format(line=line), *(f"! {one}" for one in troubles if one)]
+
+
+def _done(topic: str, progress: Progress) -> str:
+    names = [name for name, _title in outline(places().exercises / f"{topic}.py")]
+    everything = progress.everything()
+    done = sum(name in everything and everything[name].passed for name in names)
+    if not done:
+        return plural("no progress yet, {count} exercise to do", "no progress yet, {count} exercises to do", len(names))
+    words = plural(
+        "progress restored, {{done}} of {count} exercise done",
+        "progress restored, {{done}} of {count} exercises done",
+        len(names),
+    )
+    return words.format(done=done)
+
+
+@functools.cache
+def _started_too_early() -> str:
+    """Say so where JAX has started before a flag was set that the installed jaxlib needs."""
+    flag = compat.print_flag(importlib.metadata.version("jaxlib"))
+    if flag is None or "jax" not in sys.modules or not compat.backend_started():
+        return ""
+    if flag.split("=")[0] in os.environ.get("XLA_FLAGS", ""):
+        return ""
+    return _(
+        "JAX had started before this cell, and some uses of `jax.debug.print` will not compile: restart Python (in a "
+        "notebook, the kernel) and run this cell before any other."
+    )

@@ -1,0 +1,80 @@
+"""A student's session in JupyterLab around the cards: the first line, hints, the magics, progress after a restart."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+from lab_page import LabPage
+
+from jaxguide.course.library import installed_course
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
+
+EXERCISE = "draw_per_key"
+CHECK = f"check({EXERCISE})"
+RIGHT = f"{EXERCISE} = jax.vmap(jax.random.normal)\n\n{CHECK}"
+SETUP = "from jaxguide.lesson import"
+DEFINED = "import jax\ndef twice(key):\n    return jax.random.normal(key) + jax.random.uniform(key)"
+OUTPUT = ".jp-OutputArea-output"
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_a_session_goes_on_after_the_kernel_was_restarted(lab_page: LabPage, theme: str) -> None:
+    name = theme.split()[-1].lower()
+    lab_page.open("random_numbers.ipynb", theme)
+    assert lab_page.run("importlib.util.find_spec").locator(OUTPUT).count() == 0, "nothing to install"
+    line = words(lab_page.run(SETUP))
+    assert "PRNG threefry2x32" in line
+    exercises = installed_course().books["random_numbers"].exercises
+    points = sum(exercise.points for exercise in exercises)
+    assert f"no progress yet, {len(exercises)} exercises to do. Ready." in line
+    lab_page.run("import jax.numpy as jnp")
+    assert "Hint 1 of" in words(lab_page.run(CHECK, f"hint('{EXERCISE}')"))
+    assert "✓ Visible checks passed" in words(lab_page.run("hint(", RIGHT))
+    assert_magics(lab_page, name)
+
+    lab_page.page.keyboard.press("Escape")
+    lab_page.page.keyboard.press("0")
+    lab_page.page.keyboard.press("0")
+    lab_page.page.locator(".jp-Dialog .jp-mod-accept").click()
+    lab_page.page.wait_for_selector('.jp-NotebookPanel .jp-Notebook-ExecutionIndicator[data-status="idle"]')
+    assert f"progress restored, 1 of {len(exercises)} exercises done. Ready." in words(lab_page.run(SETUP))
+    cell = lab_page.run("import jax.numpy as jnp", "progress()")
+    card = cell.locator(f"{OUTPUT} section")
+    said = f"1 of {len(exercises)} exercises done · 2 of {points:g} points · 1 hint read"
+    assert said in card.inner_text()
+    assert "✓ done · draw_per_key" in card.inner_text()
+    assert "Next: " in card.inner_text()
+    bar = card.locator("div > div")
+    share = bar.evaluate("bar => bar.offsetWidth / bar.parentElement.clientWidth")
+    assert 0.02 < share < 0.07
+    lab_page.picture(cell, f"progress-{name}")
+
+
+def assert_magics(lab_page: LabPage, name: str) -> None:
+    """Each magic draws, and Tab completes what it shows and the function's name."""
+    cell = lab_page.run("np.random.seed", f"{DEFINED}\n%jaxguide keys twice(jax.random.key(0))\n1 + 1")
+    drawing = cell.locator(f"{OUTPUT} svg[role=img]")
+    assert "Keys of twice" in drawing.locator("title").first.text_content()
+    assert "drawn from twice" in drawing.locator("desc").text_content()
+    lab_page.picture(cell, f"keys-magic-{name}")
+    cell = lab_page.run("%jaxguide keys", f"{DEFINED}\n%jaxguide program twice(jax.random.key(0))")
+    assert cell.locator(f"{OUTPUT} svg[role=img]").count() == 1
+    cell = lab_page.run("%jaxguide program", f"{DEFINED}\n%jaxguide trace twice(jax.random.key(0))")
+    assert "traced" in words(cell)
+    assert "Did you mean `keys`" in words(lab_page.run("%jaxguide trace", "%jaxguide key twice"))
+
+    cell.locator(".cm-content").first.click()
+    lab_page.page.keyboard.press("Control+a")
+    lab_page.page.keyboard.insert_text("%jaxguide pro")
+    lab_page.page.keyboard.press("Tab")
+    lab_page.page.locator(".jp-Completer-item").filter(has_text="program").wait_for()
+    lab_page.page.keyboard.press("Enter")
+    assert "%jaxguide program" in cell.locator(".cm-content").inner_text()
+
+
+def words(cell: "Locator") -> str:
+    """Return everything that a cell has shown."""
+    return "\n".join(cell.locator(OUTPUT).all_inner_texts())

@@ -1,0 +1,207 @@
+"""Text of cards and pictures stands out at least 4.5 to 1 from what is behind it, in light and dark, trusted or not."""
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+from test_card import ALL
+
+from jaxguide.callbacks.measured import Cell
+from jaxguide.callbacks.table import CallbackTable
+from jaxguide.course.card import Card
+from jaxguide.course.card.standing import Standing
+from jaxguide.course.library import installed_course
+from jaxguide.course.progress import ExerciseProgress
+from jaxguide.debug import find_nan
+from jaxguide.debug.diagnosis import Diagnosis, Trouble
+from jaxguide.explain.explaining import explain
+from jaxguide.keys import key_tree
+from jaxguide.render.theme import EDGES
+from jaxguide.tracing import draw_program, show_lines
+
+PACKAGE = Path(__file__).parents[1] / "jaxguide"
+LEAST = 4.5
+Colour = tuple[float, float, float]
+
+BORDER = {"--jp-border-color1": "#bdbdbd"}
+# What the front ends set, as of JupyterLab 4.5 and VS Code 1.100; without a theme, a browser's own colours.
+THEMES: dict[str, dict[str, str]] = {
+    "JupyterLab light": {"--jp-content-font-color1": "rgba(0,0,0,.87)", "--jp-layout-color1": "#ffffff", **BORDER},
+    "JupyterLab dark": {"--jp-content-font-color1": "#ffffff", "--jp-layout-color1": "#212121", **BORDER},
+    "VS Code light": {"--vscode-editor-foreground": "#3b3b3b", "--vscode-editor-background": "#ffffff"},
+    "VS Code dark": {"--vscode-editor-foreground": "#cccccc", "--vscode-editor-background": "#1f1f1f"},
+    "browser light": {"CanvasText": "#000000", "Canvas": "#ffffff"},
+    "browser dark": {"CanvasText": "#ffffff", "Canvas": "#121212"},
+}
+PAGE = {name: tuple(theme.values())[:2] for name, theme in THEMES.items()}
+
+
+def f(x, n):
+    y = jnp.log(x) * n
+    return y.sum()
+
+
+def two_draws(key):
+    first, _second = jax.random.split(key)
+    return jax.random.normal(first) + jax.random.uniform(first)
+
+
+def card() -> str:
+    return "".join(Card(one, cases={check.name: ["f(1) → 2"] for check in one.checks}).html() for one in ALL)
+
+
+def progress() -> str:
+    course = installed_course()
+    done = {"two_samples": ExerciseProgress(attempts=["a"], hints=1), "draw_per_key": ExerciseProgress(passed=True)}
+    return Standing(course, course.books["random_numbers"], done).html()
+
+
+def explanation() -> str:
+    try:
+        jax.jit(lambda x: x if x > 0 else -x)(1.0)
+    except jax.errors.TracerBoolConversionError as error:
+        found = explain(error)
+        assert found is not None
+        return found.html()
+    raise AssertionError
+
+
+def doctor() -> str:
+    bad = [Trouble("a", serious, "It `fails`.", "Set `b`.") for serious in (True, False)]
+    return Diagnosis({"jax": "0.12"}, bad)._repr_html_() + Diagnosis({"jax": "0.12"})._repr_html_()
+
+
+# Each thing that is shown -> its HTML.
+PICTURES: dict[str, Callable[[], str]] = {
+    "card": card,
+    "progress": progress,
+    "explanation": explanation,
+    "program": lambda: draw_program(f, jnp.ones(3), 2).html,
+    "keys": lambda: key_tree(two_draws, jax.random.key(0)).html,
+    "lines": lambda: show_lines(f, jnp.ones(3), 2).html,
+    "doctor": doctor,
+    "first NaN": lambda: find_nan(f, -jnp.ones(3), 2)._repr_html_(),
+    "callbacks": lambda: CallbackTable({"jit": {"pure_callback": Cell(1, 1)}}, "0.12", "cpu")._repr_html_(),
+}
+
+
+def rgb(words: str, behind: Colour = (1, 1, 1)) -> Colour:
+    """Return a CSS colour, put over what is behind it where it lets that through."""
+    if words.startswith("#"):
+        digits = words[1:] if len(words) == 7 else "".join(2 * digit for digit in words[1:])
+        red, green, blue = (int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4))
+        return red, green, blue
+    found = re.fullmatch(r"rgba\((.+)\)", words)
+    assert found is not None, words
+    *parts, alpha = (float(part) for part in found[1].split(","))
+    red, green, blue = (alpha * part / 255 + (1 - alpha) * under for part, under in zip(parts, behind, strict=True))
+    return red, green, blue
+
+
+def contrast(one: Colour, other: Colour) -> float:
+    def light(colour: Colour) -> float:
+        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    dark, bright = sorted([light(one), light(other)])
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def resolved(value: str, theme: dict[str, str]) -> str:
+    """Return a value with its variables put in, the innermost first."""
+    while found := re.search(r"var\((--[\w-]+)(?:,\s*([^()]*(?:\([^()]*\))?[^()]*))?\)", value):
+        value = value.replace(found[0], theme.get(found[1], (found[2] or "").strip()))
+    return theme.get(value, value)
+
+
+class Texts(HTMLParser):
+    """Finds each text with its colour and what is behind it."""
+
+    void = ("br", "hr", "img", "meta", "input")
+
+    def __init__(self, source: str, page: tuple[str, str], theme: dict[str, str], trusted: bool):
+        super().__init__()
+        self.theme, self.trusted = theme, trusted
+        self.open = [page]
+        self.found: list[tuple[str, str, str]] = []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        colour, ground = self.open[-1]
+        for declaration in (given.get("style") or "").split(";"):
+            name, _colon, value = declaration.partition(":")
+            if not self.trusted and "var(" in value:
+                continue  # as JupyterLab's sanitizer does
+            value = resolved(value.strip(), self.theme)
+            if name.strip() in ("color", "fill") and value not in ("inherit", "currentColor"):
+                colour = value
+            if name.strip() in ("background-color", "background") and value not in ("none", "transparent"):
+                ground = value
+        if given.get("fill") not in (None, "none", "currentColor") and tag == "text":
+            colour = str(given["fill"])
+        if tag == "a":
+            return self.open.append(("", ground))  # the front end's own colour for links
+        if tag not in self.void:
+            self.open.append((colour, ground))
+        return None
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.void:
+            self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if data.strip() and self.open[-1][0]:
+            self.found.append((data.strip(), *self.open[-1]))
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_text_stands_out_from_what_is_behind_it(name: str) -> None:
+    source = PICTURES[name]()
+    for theme, variables in THEMES.items():
+        for trusted in (True, False):
+            texts = Texts(source, PAGE[theme], variables, trusted).found
+            assert texts
+            for words, colour, ground in texts:
+                behind = rgb(ground)
+                assert contrast(rgb(colour, behind), behind) >= LEAST, (theme, words, colour, ground, trusted)
+
+
+@pytest.mark.parametrize("which", ["program", "keys"])
+def test_a_drawing_in_a_file_of_its_own_stands_out_and_has_a_title_and_a_description(which: str) -> None:
+    picture = draw_program(f, jnp.ones(3), 2) if which == "program" else key_tree(two_draws, jax.random.key(0))
+    light, dark = re.findall(r"\{color:(#\w+);background:(#\w+)\}", picture.svg)
+    assert all(contrast(rgb(text), rgb(ground)) >= LEAST for text, ground in (light, dark))
+    for source in (picture.svg, picture.html):
+        head = re.search(r'<svg[^>]* role="img" aria-labelledby="([\w-]+) ([\w-]+)"', source)
+        assert head is not None
+        title = re.search(rf'<title id="{head[1]}">([^<]+)</title>', source)
+        described = re.search(rf'<desc id="{head[2]}">([^<]+)</desc>', source)
+        assert title is not None
+        assert described is not None
+        assert title[1] in picture.text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        assert len(described[1]) > 2 * len(title[1]), "the description says more than the title"
+
+
+@pytest.mark.parametrize("tone", EDGES)
+def test_edges_and_lines_of_the_packages_own_colours_stand_out_3_to_1(tone: str) -> None:
+    own, themes = EDGES[tone]
+    colours = {own, *([resolved(themes, THEMES["JupyterLab light"])] if tone == "quiet" else [])}
+    for colour in colours:
+        assert min(contrast(rgb(colour), rgb(ground)) for ground in ("#ffffff", "#1f1f1f", "#212121")) >= 3
+
+
+def test_no_text_has_a_colour_but_the_themes() -> None:
+    wrong = []
+    for path in PACKAGE.rglob("*.py"):
+        if "reports" in path.parts:
+            continue  # a page of its own, with its own test
+        values = re.findall(r"(?<![-\w])(?:color:|fill=\")([^;\"'}]+)", path.read_text())
+        known = ("{FOREGROUND", "inherit", "currentColor", "none", "#111", "#eee")
+        wrong += [(path.name, value) for value in values if value not in known]
+    assert wrong == []

@@ -1,0 +1,227 @@
+"""What a lesson shows besides cards: its first line, what is wrong, the progress, the cases of the checks."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kernel import run_in_kernel
+
+from jaxguide import lesson
+from jaxguide.course.card.standing import Standing
+from jaxguide.course.library import installed_course
+from jaxguide.course.printer import install_cell
+from jaxguide.course.progress import FILE_NAME, ExerciseProgress, Progress
+
+LESSON = "random_numbers"
+RIGHT = "import jax\ndraw_per_key = jax.vmap(jax.random.normal)\n"
+WRONG = """
+import jax
+def two_samples(key, n, m):
+    return jax.random.normal(key, (n,)), jax.random.normal(key, (m,))
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("JAXGUIDE_WORKSPACE", str(tmp_path))
+    return tmp_path
+
+
+def names_of(source: str) -> dict[str, object]:
+    names: dict[str, object] = {}
+    exec(source, names)
+    return names
+
+
+def python(source: str, folder: Path, *options: str, **env: str) -> str:
+    """Return what a plain Python prints that is given these lines as if someone typed them."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("XLA_FLAGS", "JAXGUIDE_WORKSPACE")}
+    command = [sys.executable, *(options or ("-c", source))]
+    done = subprocess.run(
+        command, input=source if options else None, cwd=folder, env={**kept, **env}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def count() -> int:
+    """Return how many exercises the lesson has."""
+    return len(installed_course().books[LESSON].exercises)
+
+
+START = f"from jaxguide.lesson import start\nstart({LESSON!r})\n"
+
+
+def test_a_lesson_starts_with_one_line_of_versions_device_setting_and_progress(tmp_path: Path) -> None:
+    import jax
+
+    (line,) = python(START, tmp_path, JAX_PLATFORMS="cpu").splitlines()
+    assert line.startswith(
+        f"{LESSON}: Python {sys.version.split()[0]}, jax {jax.__version__}, 1 cpu, PRNG threefry2x32"
+    )
+    assert line.endswith(f"threefry_partitionable on; no progress yet, {count()} exercises to do. Ready.")
+    Progress(tmp_path).update("two_samples", passed=True)
+    (line,) = python(START, tmp_path, JAX_PLATFORMS="cpu").splitlines()
+    assert line.endswith(f"progress restored, 1 of {count()} exercises done. Ready.")
+
+
+@pytest.mark.parametrize(
+    ("before", "env", "said"),
+    [
+        ("", {"JAX_THREEFRY_PARTITIONABLE": "0", "JAX_PLATFORMS": "cpu"}, ["random numbers differ", "Unset JAX_THREE"]),
+        ("", {"JAX_PLATFORMS": "none_such"}, ["JAX cannot start", "Unset JAX_PLATFORMS"]),
+        (f"open({FILE_NAME!r}, 'w').write('[')\n", {}, ["Your progress could not be read"]),
+    ],
+)
+def test_what_is_wrong_is_said_under_the_line_with_what_to_do(
+    tmp_path: Path, before: str, env: dict[str, str], said: list[str]
+) -> None:
+    line, *more = python(before + START, tmp_path, **env).splitlines()
+    assert "Ready" not in line
+    assert all(one.startswith("! ") for one in more)
+    assert [words for words in said if words not in "\n".join(more)] == []
+
+
+def test_a_cell_that_started_jax_before_the_lesson_is_said_each_time(tmp_path: Path) -> None:
+    from importlib.metadata import version
+
+    from jaxguide import compat
+
+    if compat.print_flag(version("jaxlib")) is None:
+        pytest.skip("this jaxlib needs no flag")
+    said = python(f"import jax\njax.devices()\n{START}{START}", tmp_path, JAX_PLATFORMS="cpu")
+    assert said.count("JAX had started before this cell") == 2
+    assert said.count("and run this cell before any other") == 2
+
+
+def test_the_progress_tells_exercises_points_hints_and_what_is_next(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lesson._check("draw_per_key", names_of(RIGHT))
+    lesson._check("two_samples", names_of(WRONG))
+    lesson.hint("two_samples")
+    capsys.readouterr()
+    lesson.progress(LESSON)
+    said = capsys.readouterr().out
+    book = installed_course().books[LESSON]
+    points = sum(exercise.points for exercise in book.exercises)
+    assert f"1 of {len(book.exercises)} exercises done · 2 of {points:g} points · 1 hint read" in said
+    assert "✓ done   draw_per_key" in said
+    assert "◐ tried  two_samples" in said
+    assert "2 points · 1 hint\n" in said
+    assert said.count("○ new") == len(book.exercises) - 2
+    assert said.endswith("Next: Two independent samples (two_samples). Stuck? hint(two_samples) helps.\n")
+
+
+def standing(*passed: str, place: str | None = None) -> Standing:
+    course = installed_course()
+    done = {name: ExerciseProgress(passed=True) for name in passed}
+    return Standing(course, course.books[LESSON], done, place)
+
+
+def test_what_is_next_is_behind_the_last_exercise_then_before_it_then_another_lesson() -> None:
+    course = installed_course()
+    first, second, *rest = [exercise.name for exercise in course.books[LESSON].exercises]
+    assert f"(`{first}`)" in standing().next_step()
+    assert f"(`{rest[0]}`)" in standing(second, place=second).next_step()
+    assert f"(`{first}`)" in standing(second, *rest, place=second).next_step()
+    assert "Next lesson: `random_depth`" in standing(first, second, *rest).next_step()
+    assert standing(*course.exercises).next_step() == "All lessons are done."
+
+
+def test_the_bar_is_full_only_when_all_is_done_and_empty_only_when_nothing_is() -> None:
+    names = [exercise.name for exercise in installed_course().books[LESSON].exercises]
+    bars = [standing(*names[:count]).text().splitlines()[1] for count in (0, 1, len(names) - 1, len(names))]
+    assert [bar[:20].count("█") for bar in bars] == [0, 1, 19, 20]
+    for count in (0, 1, len(names)):
+        html = standing(*names[:count]).html()
+        assert f"width:{100 * count / len(names):.0f}%" in html
+        assert f"{count} of {len(names)} exercises done" in html, "the bar says nothing that words do not"
+
+
+def test_without_a_name_the_progress_is_of_the_lesson_that_was_started(tmp_path: Path) -> None:
+    shown = python(
+        "from jaxguide.lesson import progress, start\nprogress()\nstart('callbacks')\nprogress()",
+        tmp_path,
+        JAX_PLATFORMS="cpu",
+    )
+    first, second = installed_course().books["arrays_and_layers"], installed_course().books["callbacks"]
+    assert shown.startswith(f"{first.title} (arrays_and_layers)\n")
+    assert f"\n{second.title} (callbacks)\n" in shown
+
+
+def test_an_unknown_lesson_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    lesson.progress("random_number")
+    assert capsys.readouterr().out == "There is no lesson `random_number`. Did you mean `random_numbers`?\n"
+
+
+def test_verbose_lists_the_cases_of_every_check_that_ran(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lesson._check("draw_per_key", names_of(RIGHT))
+    short = capsys.readouterr().out
+    assert "→" not in short
+    lesson._check("draw_per_key", names_of(RIGHT), verbose=True)
+    said = " ".join(capsys.readouterr().out.split())
+    for check in installed_course().exercise("draw_per_key").checks:
+        assert " ".join(check.fact.split()) in said
+    assert "draw_per_key(keys with bits" in said
+    assert "jax.jit(draw_per_key)(" in said
+    assert "the program of draw_per_key(" in said
+    assert "]) → [" in said
+    assert len(Progress(workspace).of("draw_per_key").attempts) == 1, "the same code, however it is shown"
+
+
+def test_verbose_says_what_a_case_raised_and_judges_the_same(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lesson._check("two_samples", names_of("def two_samples(key, n, m): raise ValueError('no')"), verbose=True)
+    said = capsys.readouterr().out
+    assert "Your code raised an error" in said
+    assert "raised ValueError" in " ".join(said.split())
+    assert "not checked" in said
+
+
+def test_a_plain_python_shell_shows_text(tmp_path: Path) -> None:
+    typed = (
+        f"from jaxguide.lesson import *\nfrom jaxguide.lesson import check, hint, progress, solution, start\n{RIGHT}"
+    )
+    typed += "\ncheck(draw_per_key)\nhint('two_samples')\nsolution(draw_per_key)\nprogress('random_numbers')\n"
+    shown = python(typed, tmp_path, "-i", "-q", JAX_PLATFORMS="cpu")
+    assert "✓ Visible checks passed: One draw for each key (draw_per_key)" in shown
+    assert "Hint 1 of" in shown
+    assert "A solution of draw_per_key:" in shown
+    assert f"1 of {count()} exercises done" in shown
+    assert "<" not in shown.replace("<stdin>", ""), "no HTML"
+
+
+def test_a_notebook_gets_the_progress_as_a_card_after_a_restart(workspace: Path) -> None:
+    setup = f"from jaxguide.lesson import check, hint, progress, solution, start\n{START}"
+    run_in_kernel([setup, RIGHT + "check(draw_per_key)"])
+    shown = run_in_kernel([setup, "progress()"])
+    assert f"progress restored, 1 of {count()} exercises done" in shown[0]
+    assert "✓ done draw_per_key" in " ".join(shown[1].split())
+    assert "text/html" in standing()._repr_mimebundle_()
+    assert json.loads((workspace / FILE_NAME).read_text())["exercises"]["draw_per_key"]["passed"] is True
+
+
+def test_the_install_cell_does_nothing_where_the_package_is(capfd: pytest.CaptureFixture[str]) -> None:
+    started: list[object] = []
+    names = {"__builtins__": __builtins__}
+    exec(install_cell().replace("subprocess.run(", "started.append("), {**names, "started": started})
+    assert started == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_install_cell_installs_where_the_package_is_missing(tmp_path: Path) -> None:
+    # A pip of the test's own stands for the one that would fetch from the index.
+    (tmp_path / "pip").mkdir()
+    (tmp_path / "pip" / "__init__.py").write_text("")
+    pip = "import pathlib, sys\nhere = pathlib.Path(__file__).parents[1]\n"
+    pip += "(here / 'jaxguide.py').write_text(f'arguments = {sys.argv[1:]!r}')\n"
+    (tmp_path / "pip" / "__main__.py").write_text(pip)
+    source = f"{install_cell()}\nimport jaxguide; print(jaxguide.arguments)"
+    # Without `site`, no package is there but the one in this folder.
+    shown = python(source, tmp_path, "-S", "-c", source, PYTHONPATH=str(tmp_path))
+    assert shown == "['install', '--quiet', 'jaxguide']\n"
