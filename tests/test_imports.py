@@ -9,7 +9,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "jaxguide"
 HELPERS = {"keys", "callbacks", "debug", "tracing", "explain"}
-BELOW = {"interpret", "render", "frames", "lazy", "lines", "arguments", "staging", "compat", "text", "files"}
+EVERYWHERE = {"text", "catalogues", "compat", "files"}
+BELOW = {"interpret", "render", "frames", "lazy", "lines", "arguments", "staging", *EVERYWHERE}
 HEAVY = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "IPython", "nbformat", "nbclient", "jupyter_core", "rich")
 
 
@@ -91,7 +92,7 @@ def _imports(path: Path) -> list[str]:
 
 
 def _allowed(importer: str, imported: str) -> bool:
-    if importer == imported or imported in ("text", "compat", "files", "__version__") or importer in ("", "__main__"):
+    if importer == imported or imported in {*EVERYWHERE, "__version__"} or importer in ("", "__main__"):
         return True
     if importer in BELOW:
         return imported in BELOW
@@ -105,6 +106,8 @@ def _allowed(importer: str, imported: str) -> bool:
         return imported in BELOW | HELPERS | {"course"}
     if importer == "grading":
         return imported in BELOW | HELPERS | {"course"}
+    if importer == "translation":
+        return imported in BELOW | {"course"}
     if importer == "terminal":
         return imported in BELOW | HELPERS | {"course", "grading", "lesson"}
     return importer == "cli"

@@ -2,11 +2,12 @@
 
 import difflib
 import importlib
-from typing import Any
+from typing import Any, cast
 
 import click
 
 from jaxguide import __version__
+from jaxguide.cli.spoken import click_spoken, spoken
 from jaxguide.text import _
 
 # Command -> module and attribute; imported when the command is used, so that `--help` starts at once.
@@ -25,6 +26,7 @@ _COMMANDS = {
     "export": "jaxguide.cli.export:export",
     "verify": "jaxguide.cli.author:verify",
     "print": "jaxguide.cli.author:print_",
+    "translate": "jaxguide.cli.translate:translate",
     "coverage": "jaxguide.cli.author:coverage",
     "drift": "jaxguide.cli.author:drift",
     "completion": "jaxguide.cli.completion:completion",
@@ -41,7 +43,14 @@ class _Commands(click.Group):
             return None
         module, attribute = _COMMANDS[cmd_name].split(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
+        return spoken(command)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        click.Group.format_help(cast(click.Group, spoken(self)), ctx, formatter)
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        with click_spoken():
+            return super().main(*args, **options)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):

@@ -83,23 +83,32 @@ def verify(folder: Path | None, as_json: bool, seeds: int, only: str | None) -> 
 @click.command("print")
 @course_option
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; end with status 1 where a file is stale.")
-def print_(folder: Path | None, only_check: bool) -> None:
+@click.option("--lang", metavar="LANGUAGE", help="Print translated, into notebooks/LANGUAGE; see `jaxguide translate`.")
+def print_(folder: Path | None, only_check: bool, lang: str | None) -> None:
     """Print the books for students: notebooks/<topic>.ipynb and .py.
 
     \b
     Example: jaxguide print
+             jaxguide print --lang de
     """
-    from jaxguide.course.printer import print_book, stale_files
+    from jaxguide.catalogues import COURSE, files, named
+    from jaxguide.course.printer import SOURCE, print_book, stale_files
 
     course = read_course(folder, keys=False)
     target = course.places.notebooks
-    stale = [path for book in course.books.values() for path in stale_files(book, target)]
+    if lang is not None:
+        if len(named(lang)) != 1 or not files(COURSE, named(lang)):
+            words = _("There is no translation of the lessons to `{name}`; `jaxguide translate {name}` begins one.")
+            raise click.UsageError(words.format(name=lang))
+        target /= named(lang)[0]
+    language = lang or SOURCE
+    stale = [path for book in course.books.values() for path in stale_files(book, target, language)]
     if only_check:
         for path in stale:
             click.echo(_("{path} is stale; run `jaxguide print`").format(path=path))
         sys.exit(1 if stale else 0)
     for book in course.books.values():
-        print_book(book, target)
+        print_book(book, target, language)
     for path in stale:
         click.echo(_("printed {path}").format(path=path))
     if not stale:

@@ -82,7 +82,10 @@ def need_exercise(course: "Course", name: str) -> "Exercise":
 
 def complete_exercise(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Return the exercises whose names begin so, with their titles where the shell shows them."""
-    return [CompletionItem(name, help=title) for name, title in _names(context)[0] if name.startswith(begun)]
+    from jaxguide.text import translated
+
+    found = [(name, title) for name, title in _names(context)[0] if name.startswith(begun)]
+    return [CompletionItem(name, help=translated(title)) for name, title in found]
 
 
 def complete_lesson(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:

@@ -100,7 +100,22 @@ def expect_no_key_problem(use: KeyUse, allow: Collection[str] = (), *, misconcep
     """Expect clean key use; otherwise say the first problem that is not of an allowed kind."""
     for problem in use.problems:
         if problem.kind not in allow:
-            raise CheckFailed(problem.message, problem.kind.replace("_", " "), _("each key used once"), misconception)
+            raise CheckFailed(problem.message, _in_words(problem.kind), _("each key used once"), misconception)
+
+
+def _in_words(kind: str) -> str:
+    """Return the kind of a problem with a key as it is said to students."""
+    said = {
+        "drawn_twice": _("drawn twice"),
+        "parent_used_after_split": _("parent used after split"),
+        "parent_used_after_fold": _("parent used after fold"),
+        "split_twice": _("split twice"),
+        "fold_twice_same_data": _("fold twice same data"),
+        "split_and_fold_mixed": _("split and fold mixed"),
+        "same_key_for_all_rows": _("same key for all rows"),
+        "seed_built_twice": _("seed built twice"),
+    }
+    return said.get(kind, kind.replace("_", " "))
 
 
 def expect_raises(observation: Observation, type_name: str, phrase: str = "", *, misconception: str = "") -> None:

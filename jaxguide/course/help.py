@@ -5,7 +5,7 @@ from jaxguide.course.exercise import AuthorError, Exercise
 from jaxguide.course.key import load_key
 from jaxguide.course.library import Course
 from jaxguide.course.progress import Progress
-from jaxguide.text import _, plural
+from jaxguide.text import _, plural, translated
 
 ATTEMPTS_BEFORE_SOLUTION = 3
 
@@ -17,12 +17,12 @@ def next_hint(exercise: Exercise, progress: Progress) -> tuple[str, str]:
     """
     steps = len(exercise.hints)
     if progress.of(exercise.name).passed:
-        numbered = (f"{number}. {text}" for number, text in enumerate(exercise.hints, 1))
+        numbered = (f"{number}. {translated(text)}" for number, text in enumerate(exercise.hints, 1))
         return _("All hints for {name}").format(name=exercise.name), "\n\n".join(numbered)
     step = min(progress.of(exercise.name).hints, steps - 1)
     progress.update(exercise.name, hints=step + 1)
     heading = _("Hint {step} of {steps} for {name}").format(step=step + 1, steps=steps, name=exercise.name)
-    return heading, exercise.hints[step]
+    return heading, translated(exercise.hints[step])
 
 
 def why_closed(exercise: Exercise, progress: Progress, sure: bool, how: str, next_hint: str) -> str | None:

@@ -7,7 +7,8 @@ from typing import Any
 
 from jaxguide.course import author
 from jaxguide.course.author import Mark
-from jaxguide.course.book import Book, add_check, function_line, make_check, other_decorators
+from jaxguide.course.book import Book
+from jaxguide.course.declared import add_check, function_line, make_check, other_decorators
 from jaxguide.course.exercise import AuthorError, Check, Exercise, Key, Planted
 from jaxguide.course.slices import global_names, needed, statements
 from jaxguide.course.source import Cell, decorators, mark_line, parse_cells, run_cell

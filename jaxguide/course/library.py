@@ -5,6 +5,7 @@ import difflib
 import functools
 from pathlib import Path
 
+from jaxguide.catalogues import add_course
 from jaxguide.course.book import Book, load_book
 from jaxguide.course.exercise import AuthorError, Exercise
 from jaxguide.course.key import load_key
@@ -80,6 +81,7 @@ def load_course(folder: Path | None = None, *, keys: bool = True) -> Course:
         if name not in {path.stem for path in paths}:
             message = _("there is no book `{name}.py` in this folder").format(name=name)
             raise AuthorError(where.exercises / ORDER, number, message)
+    add_course(where.locale)
     books = {path.stem: load_book(path) for path in paths}
     _check_unique(books)
     if keys:

@@ -14,6 +14,7 @@ class Places:
     exercises: Path
     solutions: Path
     notebooks: Path
+    locale: Path
 
 
 def places(course: Path | None = None) -> Places:
@@ -26,7 +27,7 @@ def places(course: Path | None = None) -> Places:
         course = (
             clone if (clone / "exercises").is_dir() and (clone / "pyproject.toml").is_file() else _PACKAGE / "_course"
         )
-    return Places(course / "exercises", course / "solutions", course / "notebooks")
+    return Places(course / "exercises", course / "solutions", course / "notebooks", course / "locale")
 
 
 def listed(exercises: Path) -> list[str]:

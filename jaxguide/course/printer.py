@@ -6,9 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from jaxguide.course.book import Book, printable_source
+from jaxguide.catalogues import in_language
+from jaxguide.course.book import Book
+from jaxguide.course.pieces import said, said_in_code
+from jaxguide.course.stub import printable_source
 from jaxguide.files import write_whole
+from jaxguide.text import _
 
+SOURCE = "en"
+"""The language that books are written in."""
 _METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -25,7 +31,10 @@ class PrintedCell:
 
 
 def printed_cells(book: Book) -> list[PrintedCell]:
-    """Return a lesson's cells as students get them: no checks, no decorators, the setup after the first prose."""
+    """Return a lesson's cells as students get them: no checks, no decorators, the setup after the first prose.
+
+    Prose, comments, docstrings and titles are in the reader's language.
+    """
     cells: list[PrintedCell] = []
     seen: dict[str, int] = {}
 
@@ -37,26 +46,31 @@ def printed_cells(book: Book) -> list[PrintedCell]:
 
     for cell in book.cells:
         if cell.kind == "prose":
-            add("prose", cell.prose)
+            add("prose", said(cell.prose))
             if sum(c.kind == "setup" for c in cells) == 0:
-                add("setup", INSTALL_CELL)
+                add("setup", install_cell())
                 add("setup", setup_cell(book.topic))
         elif cell.kind == "example":
-            add("example", cell.source)
+            add("example", said_in_code(cell.source))
         elif cell.kind == "exercise":
             add("exercise", printable_source(book, cell))
     return cells
 
 
 # Plain Python, for the lesson as a script; `python -m pip` installs for the very Python that runs the cell.
-INSTALL_CELL = """# This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.
-import importlib.util
+_INSTALL = """import importlib.util
 import subprocess
 import sys
 
 if importlib.util.find_spec("jaxguide") is None:
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True)
     importlib.invalidate_caches()"""
+
+
+def install_cell() -> str:
+    """Return the source of the cell that installs the package where it is missing."""
+    words = _("This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.")
+    return f"# {words}\n{_INSTALL}"
 
 
 def setup_cell(topic: str) -> str:
@@ -98,22 +112,23 @@ def script_text(book: Book) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def print_book(book: Book, folder: Path) -> list[Path]:
+def print_book(book: Book, folder: Path, language: str = SOURCE) -> list[Path]:
     """Write the notebook and the `.py` of a book into `folder`; return the files that changed."""
     changed = []
-    for path, text in printed_files(book, folder).items():
+    for path, text in printed_files(book, folder, language).items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             write_whole(path, text)
             changed.append(path)
     return changed
 
 
-def stale_files(book: Book, folder: Path) -> list[Path]:
+def stale_files(book: Book, folder: Path, language: str = SOURCE) -> list[Path]:
     """Return the printed files of a book that are missing or not what the book prints now."""
-    files = printed_files(book, folder)
+    files = printed_files(book, folder, language)
     return [p for p, text in files.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
 
 
-def printed_files(book: Book, folder: Path) -> dict[Path, str]:
-    """Return what a book prints: path -> text."""
-    return {folder / f"{book.topic}.ipynb": notebook_text(book), folder / f"{book.topic}.py": script_text(book)}
+def printed_files(book: Book, folder: Path, language: str = SOURCE) -> dict[Path, str]:
+    """Return what a book prints in a language, whatever the reader's is: path -> text."""
+    with in_language(language):
+        return {folder / f"{book.topic}.ipynb": notebook_text(book), folder / f"{book.topic}.py": script_text(book)}

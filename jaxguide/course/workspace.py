@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from jaxguide.catalogues import languages
 from jaxguide.course.progress import FILE_NAME
 
 DEFAULT_FOLDER = "workspace"
@@ -35,6 +36,8 @@ class LaidFile:
 def lay_workspace(folder: Path, notebooks_folder: Path) -> list[LaidFile]:
     """Copy each lesson's `.ipynb` and `.py` into `folder`, leaving alone whatever is there already.
 
+    A lesson that is printed in the reader's language comes in it.
+
     A file appears whole or not at all, also when two commands run at once or one is killed.
 
     Args:
@@ -49,8 +52,16 @@ def lay_workspace(folder: Path, notebooks_folder: Path) -> list[LaidFile]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     _remove_abandoned_parts(folder)
-    sources = sorted(path for path in notebooks_folder.iterdir() if path.suffix in (".ipynb", ".py"))
-    return [_lay(source, folder / source.name) for source in sources]
+    sources = {path.name: path for path in _printed_in(notebooks_folder)}
+    for name in reversed(languages()):
+        for place in dict.fromkeys((name.split("_")[0], name)):
+            if (notebooks_folder / place).is_dir():
+                sources |= {path.name: path for path in _printed_in(notebooks_folder / place)}
+    return [_lay(source, folder / name) for name, source in sorted(sources.items())]
+
+
+def _printed_in(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.suffix in (".ipynb", ".py")]
 
 
 def find_workspace(topics: Iterable[str]) -> Path:

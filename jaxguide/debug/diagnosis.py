@@ -149,7 +149,7 @@ def diagnose(measured: bool) -> Diagnosis:
 
 def _settings() -> dict[str, str]:
     config: Any = jax.config  # its fields are made at run time
-    partitionable = "on" if config.jax_threefry_partitionable else _("off: the numbers of JAX before 0.5")
+    partitionable = _("on") if config.jax_threefry_partitionable else _("off: the numbers of JAX before 0.5")
     found = {
         "PRNG": f"{config.jax_default_prng_impl}, threefry_partitionable {partitionable}",
         "64 bits": _("on") if config.jax_enable_x64 else _("off: float32 is the widest float"),

@@ -119,9 +119,13 @@ def _reads(source: str) -> frozenset[str]:
 
 
 def _essence(source: str) -> str:
-    """Return what a cell says, whatever its comments and layout."""
+    """Return what a cell says, whatever its comments, docstrings and layout: these differ between languages."""
     try:
-        return ast.dump(ast.parse(source))
+        tree = ast.parse(source)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
+                node.body[0] = ast.Pass()
+        return ast.dump(tree)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return source.strip()
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import IO, Protocol
 
+from jaxguide.catalogues import languages
 from jaxguide.grading.usage import TOKEN_VARIABLE
 
 _BOOT = (
@@ -92,8 +93,10 @@ def environment(scratch: Path, token: str) -> dict[str, str]:
         # Each thread's own heap would reserve 64 MB of address space: the memory limit must not depend on their number.
         "MALLOC_ARENA_MAX": "2",
         TOKEN_VARIABLE: token,
+        # What a worker says of a student's keys and programs, the student reads.
+        "JAXGUIDE_LANG": ":".join(languages()) or "en",
     }
-    for name in ("SYSTEMROOT", "SYSTEMDRIVE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
+    for name in ("JAXGUIDE_CATALOGUES", "SYSTEMROOT", "SYSTEMDRIVE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
         if name in os.environ:
             variables[name] = os.environ[name]
     return variables

@@ -11,7 +11,8 @@ from jaxguide.course.card.terminal import Layout
 
 # A line that begins something: a list's entry, a table's row, or, where it is indented, names with a colon behind them.
 _STARTS = re.compile(r"[-*|#] |\d+\. ")
-_NAMES = re.compile(r"`?\*{0,2}\w+`?(?:, `?\*{0,2}\w+`?)*(?: \([^)]*\))?:\s")
+_COLONS = (":", "：")  # Chinese and Japanese have their own
+_NAMES = re.compile(r"`?\*{0,2}\w+`?(?:, `?\*{0,2}\w+`?)*(?: \([^)]*\))?(?::\s|：)")
 
 
 class Flow:
@@ -59,7 +60,7 @@ def joined_lines(text: str) -> list[tuple[int, str]]:
         follows = follows and not (indent and _NAMES.match(words))
         is_same = indent == last_indent
         # A deeper line goes on with the entry above, unless that one is a heading such as `Args:`.
-        is_hanging = follows and indent > found[-1][0] and not found[-1][1].endswith(":")
+        is_hanging = follows and indent > found[-1][0] and not found[-1][1].endswith(_COLONS)
         if follows and (is_same or is_hanging) and not _is_heading(found[-1], indent):
             before, said = found[-1]
             found[-1] = (before, f"{said}{_space(said, words)}{words}")
@@ -70,7 +71,7 @@ def joined_lines(text: str) -> list[tuple[int, str]]:
 
 
 def _is_heading(line: tuple[int, str], indent: int) -> bool:
-    return line[1].endswith(":") and indent > line[0]
+    return line[1].endswith(_COLONS) and indent > line[0]
 
 
 def _space(before: str, after: str) -> str:

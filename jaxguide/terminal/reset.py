@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from jaxguide.course.book import Book, printable_source
+from jaxguide.course.book import Book
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.slices import bound_names
 from jaxguide.course.source import split_cells
+from jaxguide.course.stub import printable_source
 from jaxguide.files import write_whole
 from jaxguide.text import _
 

@@ -18,7 +18,7 @@ from jaxguide.terminal.answers import FileAnswers
 from jaxguide.terminal.flow import Flow
 from jaxguide.terminal.place import Place
 from jaxguide.terminal.words import ExerciseList, ExerciseText, bar, console
-from jaxguide.text import _
+from jaxguide.text import _, translated
 
 _STATUS_BAR_CELLS = 10
 
@@ -87,7 +87,7 @@ class Screen:
             return
         layout = self._layout()
         head = Text(overflow="fold").append_text(layout.state(exercise_state(result)))
-        head.append_text(layout.text(f": {result.title} ({result.name})"))
+        head.append_text(layout.text(f": {translated(result.title)} ({result.name})"))
         self._print(head)
         words = _("`jaxguide solution {name}` shows another way.").format(name=result.name)
         console().print(layout.text(f"  {words}"))

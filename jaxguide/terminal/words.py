@@ -9,13 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from jaxguide.course.book import Book
-from jaxguide.course.card.content import State
+from jaxguide.course.card.standing import state_of
 from jaxguide.course.card.terminal import Layout
 from jaxguide.course.exercise import Exercise
+from jaxguide.course.pieces import said
 from jaxguide.course.progress import ExerciseProgress
 from jaxguide.terminal.flow import Flow
 from jaxguide.terminal.place import Counts, Place
-from jaxguide.text import _, plural
+from jaxguide.text import _, plural, translated
 
 _WIDEST = 120
 _BAR_CELLS = 20
@@ -43,16 +44,18 @@ class ExerciseText:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layout, exercise = Layout(options.max_width, options.ascii_only), self.exercise
-        yield layout.text(" · ".join([self.book.title, *headings(self.book, exercise)]))
+        yield layout.text(" · ".join(map(translated, [self.book.title, *headings(self.book, exercise)])))
         kind = _("Prediction: {title}") if exercise.is_prediction else _("Exercise: {title}")
         points = plural("{count} point", "{count} points", exercise.points)
-        head = Text(overflow="fold").append_text(layout.text(kind.format(title=exercise.title), style="bold"))
+        head = Text(overflow="fold").append_text(
+            layout.text(kind.format(title=translated(exercise.title)), style="bold")
+        )
         head.append_text(layout.text(f" ({points})"))
         yield head
         yield Text("")
         yield Padding(layout.text(f"{exercise.name}{exercise.signature}", style="bold"), (0, 0, 0, 2), expand=False)
         yield Text("")
-        yield Flow(exercise.contract, indent=2)
+        yield Flow(said(exercise.contract), indent=2)
         if self.where:
             yield Text("")
             yield layout.text(self.where)
@@ -69,15 +72,6 @@ def headings(book: Book, exercise: Exercise) -> list[str]:
                 level = len(match[1])
                 found = {n: text for n, text in found.items() if n < level} | {level: match[2].strip()}
     return [text for level, text in sorted(found.items()) if level > 1]
-
-
-def state_of(done: ExerciseProgress) -> State:
-    """Return how far a student is with an exercise."""
-    if done.passed:
-        return State("✓", "+", _("done"), "good")
-    if done.attempts:
-        return State("◐", "~", _("tried"), "partly")
-    return State("○", "o", _("new"), "quiet")
 
 
 class ExerciseList:
@@ -100,7 +94,9 @@ class ExerciseList:
             if i and (book in self.opened or books[i - 1] in self.opened):
                 yield Text("")
             counts = self.place.counts([book])
-            head = Text(overflow="fold").append_text(layout.text(f"{book.title} ({book.topic})", style="bold"))
+            head = Text(overflow="fold").append_text(
+                layout.text(f"{translated(book.title)} ({book.topic})", style="bold")
+            )
             head.append_text(layout.text(f"  {_done_of(counts)}"))
             yield head
             if book in self.opened:
@@ -118,7 +114,7 @@ class ExerciseList:
                 layout.text(arrow if is_here else " ", style="bold"),
                 layout.state(state_of(everything.get(exercise.name, ExerciseProgress()))),
                 layout.text(exercise.name, style="bold" if is_here else ""),
-                layout.text(exercise.title),
+                layout.text(translated(exercise.title)),
             )
         return table
 

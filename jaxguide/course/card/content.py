@@ -7,7 +7,7 @@ from types import MappingProxyType
 from jaxguide.course.card.plain import clean, written
 from jaxguide.course.card.student import for_student
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Verdict
-from jaxguide.text import _, plural
+from jaxguide.text import _, plural, translated
 
 _CASES_SHOWN = 10
 
@@ -59,13 +59,13 @@ def content_of(
     failure = result.first_failure
     content = Content(
         state=exercise_state(result),
-        title=clean(result.title, 200) or clean(result.name, 100),
+        title=clean(translated(result.title), 200) or clean(result.name, 100),
         name=clean(result.name, 100),
         counts=counts_of(result),
         checks=tuple(
             (
                 check_state(check.verdict),
-                clean(check.fact or check.name, 300),
+                _fact(check),
                 tuple(clean(case, 400) for case in _first_cases(cases.get(check.name, []))),
             )
             for check in result.checks
@@ -162,24 +162,33 @@ def counts_of(result: ExerciseResult) -> str:
 
 
 def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
-    got, expected = clean(check.got, 600), clean(check.expected, 600)
+    got, expected = clean(translated(check.got), 600), clean(translated(check.expected), 600)
     pair = [Row(_("Got"), got, code=True)] if got else []
     pair += [Row(_("Expected"), expected, code=True)] if expected else []
-    likely = "; ".join([check.misconception] if check.misconception else check.misconceptions) if check.hidden else ""
-    message = clean(check.message, 1000) or note
+    message = clean(translated(check.message), 1000) or note
     error = _error_row(check.error, message) if check.error else None
-    fact = clean(check.fact or check.name, 300)
+    behind = _behind(check) if check.hidden else ""
     failed = _("Failed: {fact}") if check.verdict is Verdict.FAILED else _("While checking: {fact}")
     return dataclasses.replace(
         content,
-        failed=failed.format(fact=fact),
+        failed=failed.format(fact=_fact(check)),
         message=message,
         call=Row(_("Call"), clean(check.call, 600), code=True) if check.call else None,
         pair=tuple(pair),
         error=error,
-        idea=clean(check.idea, 600),
-        misconceptions=Row(_("Often behind this"), clean(likely, 300).replace("_", " ")) if likely else None,
+        idea=clean(translated(check.idea), 600),
+        misconceptions=Row(_("Often behind this"), behind) if behind else None,
     )
+
+
+def _fact(check: CheckResult) -> str:
+    return clean(translated(check.fact) or check.name, 300)
+
+
+def _behind(check: CheckResult) -> str:
+    """Name the misconceptions that a failure points to: in a sentence, or each by its name in words."""
+    likely = [check.misconception] if check.misconception else check.misconceptions
+    return clean("; ".join(translated(one.replace("_", " ")) for one in likely), 300)
 
 
 def _error_row(error: ErrorInfo, message: str) -> Row | None:

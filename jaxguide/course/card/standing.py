@@ -18,7 +18,7 @@ from jaxguide.course.library import Course
 from jaxguide.course.progress import ExerciseProgress
 from jaxguide.render.prose import prose_html
 from jaxguide.render.theme import CODE, EDGES, WRAP, edge, frame
-from jaxguide.text import _, plural
+from jaxguide.text import _, plural, translated
 
 _BAR_CELLS = 20
 
@@ -47,7 +47,7 @@ class Standing:
         waiting = sorted(self._waiting(self.book), key=lambda exercise: names.index(exercise.name) < at)
         if waiting:
             exercise = waiting[0]
-            said = _("Next: {title} (`{name}`).").format(name=exercise.name, title=exercise.title)
+            said = _("Next: {title} (`{name}`).").format(name=exercise.name, title=translated(exercise.title))
             if self.of(exercise).attempts:
                 said += " " + _("Stuck? `hint({name})` helps.").format(name=exercise.name)
             return said
@@ -80,7 +80,7 @@ class Standing:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layout = Layout(options.max_width, options.ascii_only)
         done, points = self._totals()
-        yield layout.text(f"{self.book.title} ({self.book.topic})", style="bold")
+        yield layout.text(f"{translated(self.book.title)} ({self.book.topic})", style="bold")
         filled, empty = ("#", "-") if layout.ascii_only else ("█", "░")
         # Full only when all are done, empty only when none is.
         full = math.ceil(_BAR_CELLS * self._share()) if self._share() < 0.5 else int(_BAR_CELLS * self._share())
@@ -93,7 +93,7 @@ class Standing:
             table.add_column(no_wrap=is_narrow, overflow="fold")
         for exercise in self.book.exercises:
             more = self._details(exercise)
-            words = [layout.text(text) for text in (exercise.name, exercise.title, more)]
+            words = [layout.text(text) for text in (exercise.name, translated(exercise.title), more)]
             table.add_row(layout.state(state_of(self.of(exercise))), *words)
         yield Padding(table, (0, 0, 0, 2), expand=False)
         yield Text("")
@@ -112,6 +112,7 @@ class Standing:
     def html(self) -> str:
         """Return the progress as HTML with inline style, for light and dark themes."""
         done, points = self._totals()
+        title = escape(translated(self.book.title))
         own, theme = EDGES["good"]
         quiet_own, quiet = EDGES["quiet"]
         block = "margin:0.35em 0;padding:0"
@@ -123,7 +124,7 @@ class Standing:
         items = "".join(self._item(exercise) for exercise in self.book.exercises)
         return (
             f'<section style="{frame("good" if self._share() == 1 else "quiet")}">'
-            f'<p style="{block}"><strong>{escape(self.book.title)}</strong>: {escape(done)} · {escape(points)}</p>'
+            f'<p style="{block}"><strong>{title}</strong>: {escape(done)} · {escape(points)}</p>'
             f'{bar}<ul style="{block};list-style-type:none">{items}</ul>'
             f'<p style="{block};{WRAP}">{prose_html(self.next_step())}</p></section>'
         )
@@ -133,7 +134,7 @@ class Standing:
         return (
             f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(state.tone, 3)}">'
             f"{escape(state.glyph)} <strong>{escape(state.word)}</strong> · "
-            f'<code style="{CODE}">{escape(exercise.name)}</code> {escape(exercise.title)} · '
+            f'<code style="{CODE}">{escape(exercise.name)}</code> {escape(translated(exercise.title))} · '
             f"{escape(self._details(exercise))}</li>"
         )
 

@@ -1,0 +1,62 @@
+"""Say the commands' help in the reader's language: their docstrings, their options' help, and click's own words."""
+
+import contextlib
+import copy
+import gettext
+import inspect
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from jaxguide.catalogues import PACKAGE, files, languages
+from jaxguide.text import _
+from jaxguide.translation.helps import VERBATIM, paragraphs
+
+
+def spoken(command: click.Command) -> click.Command:
+    """Return a command as the reader reads it: a copy, with each paragraph of its help translated."""
+    if not languages():
+        return command
+    found = copy.copy(command)
+    if found.help:
+        said = [
+            (f"{VERBATIM}\n" if verbatim else "") + _(words)
+            for verbatim, words in paragraphs(inspect.cleandoc(found.help))
+        ]
+        found.help = "\n\n".join(said)
+    if found.short_help:
+        found.short_help = _(found.short_help)
+    found.params = [_spoken_parameter(parameter) for parameter in found.params]
+    if isinstance(found, click.Group):
+        found.commands = {name: spoken(one) for name, one in found.commands.items()}
+    return found
+
+
+def _spoken_parameter(parameter: click.Parameter) -> click.Parameter:
+    found = copy.copy(parameter)
+    if isinstance(found, click.Option) and found.help:
+        found.help = _(found.help)
+    return found
+
+
+@contextlib.contextmanager
+def click_spoken() -> Iterator[None]:
+    """Let click find its own words (Usage, Options, errors) in the package's catalogues while a command runs."""
+    found = files(PACKAGE, languages()) if languages() else []
+    if not found:
+        yield
+        return
+    before: dict[str, Any] = {"domain": gettext.textdomain(), "LANGUAGE": os.environ.get("LANGUAGE")}
+    # Of a file folder/de/LC_MESSAGES/jaxguide.mo.
+    gettext.bindtextdomain(PACKAGE, str(found[0].parents[2]))
+    gettext.textdomain(PACKAGE)
+    os.environ["LANGUAGE"] = ":".join(languages())
+    try:
+        yield
+    finally:
+        gettext.textdomain(before["domain"])
+        os.environ.pop("LANGUAGE")
+        if before["LANGUAGE"] is not None:
+            os.environ["LANGUAGE"] = before["LANGUAGE"]

@@ -1,0 +1,50 @@
+"""The command of translators: `translate`."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import click
+
+from jaxguide.cli.common import course_option
+from jaxguide.text import _
+
+
+@click.command(short_help="Begin or update a translation.")
+@click.argument("language")
+@course_option
+@click.option(
+    "--to",
+    "target",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder to write to; by default the package's own, or the course's folder locale/.",
+)
+def translate(language: str, folder: Path | None, target: Path | None) -> None:
+    """Write what there is to translate into LANGUAGE (de, pt_BR, zh_CN), and compile what is translated.
+
+    Run it before you translate, and again afterwards: translations are kept, and mistakes in them are listed.
+
+    \b
+    Example: jaxguide translate de
+             jaxguide translate de --course my_course
+    """
+    from jaxguide.catalogues import COURSE, LOCALE, PACKAGE
+    from jaxguide.course.places import places
+
+    if importlib.util.find_spec("babel") is None:
+        raise click.ClickException(_("Translating needs Babel: pip install 'jaxguide[translate]'"))
+    from jaxguide.translation.extract import course_messages, package_messages
+    from jaxguide.translation.update import BadCatalogue, said, template, update
+
+    where = places(folder)
+    sources = {COURSE: course_messages(where)} | ({} if folder is not None else {PACKAGE: package_messages()})
+    into = target or (where.locale if folder is not None else LOCALE)
+    try:
+        done = [update(into, domain, language, template(found)) for domain, found in sources.items()]
+    except (BadCatalogue, OSError, SyntaxError) as error:
+        raise click.ClickException(str(error)) from None
+    for updated in done:
+        for problem in updated.problems:
+            click.echo(problem, err=True)
+        click.echo(said(updated))
+    sys.exit(1 if any(updated.problems for updated in done) else 0)

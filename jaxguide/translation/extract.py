@@ -1,0 +1,80 @@
+"""Find what can be translated, in the form that Babel asks of an extraction method, for `pybabel extract` too."""
+
+import ast
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+from babel.messages import extract as babel_extract
+
+from jaxguide.course.places import Places, in_order
+from jaxguide.translation.authored import Found, texts_in_book, texts_in_key
+from jaxguide.translation.helps import paragraphs
+
+KEYWORDS: dict[str, tuple[int, ...] | None] = {"_": None, "gettext": None, "plural": (1, 2), "ngettext": (1, 2)}
+_PACKAGE = Path(__file__).parents[1]
+_COMMANDS = frozenset({"command", "group"})
+
+# As Babel has it: line, function, message or (singular, plural), comments.
+Extracted = tuple[int, str, Any, list[str]]
+
+
+def extract_book(file: BinaryIO, keywords: Any, comment_tags: Any, options: Any) -> Iterator[Extracted]:
+    """Yield what a book says, for Babel."""
+    yield from map(_extracted, texts_in_book(file.read().decode("utf-8")))
+
+
+def extract_key(file: BinaryIO, keywords: Any, comment_tags: Any, options: Any) -> Iterator[Extracted]:
+    """Yield what a key says, for Babel."""
+    yield from map(_extracted, texts_in_key(file.read().decode("utf-8")))
+
+
+def extract_package(file: BinaryIO, keywords: Any, comment_tags: Any, options: Any) -> Iterator[Extracted]:
+    """Yield what a module of the package says: what `_` and `plural` are given, and the help of commands."""
+    source = file.read()
+    # Babel annotates this one otherwise than `extract` asks for.
+    found: Any = babel_extract.extract_python(io.BytesIO(source), KEYWORDS, (), {})
+    yield from found
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and any(_is_command(one) for one in node.decorator_list):
+            for verbatim, words in paragraphs(ast.get_docstring(node) or ""):
+                yield node.lineno, "", words, ["an example"] if verbatim else []
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            for keyword in node.keywords:
+                if keyword.arg in ("help", "short_help") and isinstance(keyword.value, ast.Constant):
+                    yield keyword.value.lineno, "", keyword.value.value, []
+
+
+def _extracted(found: Found) -> Extracted:
+    return found.line, "", found.text, [found.what]
+
+
+def _is_command(decorator: ast.expr) -> bool:
+    call = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(call, ast.Attribute) and call.attr in _COMMANDS
+
+
+def package_messages() -> Iterator[tuple[str, Extracted]]:
+    """Yield every message of the package and of click, with the file that it stands in."""
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        if "_course" not in path.parts:
+            with path.open("rb") as file:
+                for line, message, comments, _context in babel_extract.extract(extract_package, file, KEYWORDS):  # type: ignore[arg-type]
+                    yield f"jaxguide/{path.relative_to(_PACKAGE).as_posix()}", (line, "", message, comments)
+    place = Path(click.__file__).parent
+    for path in sorted(place.glob("*.py")):
+        with path.open("rb") as file:
+            for line, message, comments, _context in babel_extract.extract("python", file, KEYWORDS):
+                yield f"click/{path.name}", (line, "", message, comments)
+
+
+def course_messages(places: Places) -> Iterator[tuple[str, Extracted]]:
+    """Yield every text that a course's books and keys say to students, with its file."""
+    for book in in_order(places.exercises):
+        for found in texts_in_book(book.read_text("utf-8")):
+            yield f"exercises/{book.name}", _extracted(found)
+    for key in sorted(places.solutions.glob("*.py")):
+        for found in texts_in_key(key.read_text("utf-8")):
+            yield f"solutions/{key.name}", _extracted(found)

@@ -1,0 +1,161 @@
+"""Bring a language's catalogue up to date with what there is to translate, look for mistakes in it, and compile it."""
+
+import dataclasses
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+from babel import Locale, UnknownLocaleError
+from babel.messages.catalog import Catalog, Message
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import PoFileError, read_po, write_po
+
+from jaxguide.catalogues import Catalogue, fields, same_fields
+from jaxguide.files import write_whole
+from jaxguide.text import _, plural
+from jaxguide.translation.extract import Extracted
+
+_SHOWN = 60
+
+
+class BadCatalogue(Exception):
+    """A catalogue cannot be read, or there is no such language; the message says what to do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Updated:
+    """What became of one catalogue: its file, how much is translated, and a sentence for each mistake in it."""
+
+    path: Path
+    messages: int
+    translated: int
+    problems: tuple[str, ...]
+
+
+def template(messages: Iterable[tuple[str, Extracted]]) -> Catalog:
+    """Return a catalogue without translations; a text that stands in several places stands in it once."""
+    found = Catalog(project="jaxguide", charset="utf-8", fuzzy=False)
+    for file, (line, _function, message, comments) in messages:
+        one = message if isinstance(message, str) else tuple(message)
+        if one and (one[0] if isinstance(one, tuple) else one).strip():
+            found.add(one, locations=[(file, line)], auto_comments=comments)
+    return found
+
+
+def update(folder: Path, domain: str, language: str, wanted: Catalog) -> Updated:
+    """Write `folder/language/LC_MESSAGES/domain.po` and `.mo`: what is translated is kept, what is new is added.
+
+    Args:
+        folder: holds a folder for each language.
+        domain: the name of the file.
+        language: such as 'de' or 'zh_CN'.
+        wanted: what is to be translated, as `template` returns it.
+
+    Raises:
+        BadCatalogue: the file there cannot be read, or Babel knows no such language.
+    """
+    path = folder / language / "LC_MESSAGES" / f"{domain}.po"
+    catalogue = _read(path, _locale(language), domain)
+    # Guessing which old message a new one was made of takes minutes for a course; the old ones stay at the file's end.
+    catalogue.update(wanted, no_fuzzy_matching=True, update_creation_date=False)
+    out = io.BytesIO()
+    # Without line numbers, which change with every line that an author adds.
+    write_po(out, catalogue, width=120, include_lineno=False)
+    write_whole(path, out.getvalue().decode("utf-8"))
+    return compiled(path, catalogue)
+
+
+def compiled(path: Path, catalogue: Catalog) -> Updated:
+    """Write the `.mo` beside a `.po`, without the translations that have a mistake: their messages stay English."""
+    problems = []
+    lines: dict[str, int] = {}
+    for message in catalogue:
+        wrong = _problem(message) if message.id and _is_translated(message) else ""
+        if wrong:
+            lines = lines or _lines(path)
+            line = lines.get(_first(message), 1)
+            problems.append(f"{path}:{line}: {wrong}")
+            message.string = tuple("" for _form in message.string) if isinstance(message.string, tuple) else ""
+    done = sum(bool(message.id) and _is_translated(message) for message in catalogue)
+    target = path.with_suffix(".mo")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("wb") as file:
+        write_mo(file, catalogue)
+    Catalogue(target)  # what a reader's jaxguide could not read must not be found out by them
+    return Updated(path, len(catalogue), done, tuple(problems))
+
+
+def said(updated: Updated) -> str:
+    """Say how far a translation is."""
+    words = plural(
+        "{path}: {done} of {count} message translated",
+        "{path}: {done} of {count} messages translated",
+        updated.messages,
+        path=updated.path,
+        done=updated.translated,
+    )
+    if not updated.problems:
+        return words
+    wrong = plural("{count} with a mistake", "{count} with mistakes", len(updated.problems))
+    return f"{words}, {wrong}"
+
+
+def _locale(language: str) -> Locale:
+    try:
+        return Locale.parse(language)
+    except (UnknownLocaleError, ValueError, TypeError):
+        message = _("There is no language `{name}`; names are such as `de`, `pt_BR` or `zh_CN`.")
+        raise BadCatalogue(message.format(name=language)) from None
+
+
+def _read(path: Path, locale: Locale, domain: str) -> Catalog:
+    if not path.is_file():
+        return Catalog(locale=locale, domain=domain, project="jaxguide", charset="utf-8", fuzzy=False)
+    try:
+        with path.open("rb") as file:
+            return read_po(file, locale=locale, domain=domain, charset="utf-8", abort_invalid=True)
+    except PoFileError as error:
+        line = f":{error.lineno + 1}" if error.lineno is not None else ""
+        message = _("{path}{line}: this is no catalogue: {error}.")
+        raise BadCatalogue(message.format(path=path, line=line, error=error)) from None
+    except (OSError, ValueError) as error:
+        raise BadCatalogue(_("{path} cannot be read: {error}.").format(path=path, error=error)) from None
+
+
+def _lines(path: Path) -> dict[str, int]:
+    """Return the line in which each message begins."""
+    with path.open("rb") as file:
+        return {_first(message): message.lineno or 1 for message in read_po(file, charset="utf-8")}
+
+
+def _first(message: Message) -> str:
+    return message.id if isinstance(message.id, str) else message.id[0]
+
+
+def _is_translated(message: Message) -> bool:
+    strings = message.string if isinstance(message.string, tuple) else (message.string,)
+    return not message.fuzzy and all(strings)
+
+
+def _problem(message: Message) -> str:
+    """Return what is wrong with a translation, nothing where it can be filled in as its message is."""
+    if isinstance(message.id, str):
+        wanted, strings, or_fewer = message.id, [str(message.string)], False
+    else:
+        wanted, strings, or_fewer = "".join(message.id), [str(form) for form in message.string or ()], True
+    for string in strings:
+        if not same_fields(wanted, string, or_fewer):
+            words = _("`{text}` needs the placeholders {wanted}; the translation has {got}. It is left in English.")
+            return words.format(text=_short(wanted), wanted=_listed(wanted), got=_listed(string))
+    return ""
+
+
+def _listed(text: str) -> str:
+    try:
+        return ", ".join(f"{{{name}}}" for name in sorted(fields(text))) or _("none")
+    except ValueError:
+        return _("broken ones")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,0 +1,73 @@
+"""A language in which each text is the English one between ⟦ and ⟧: what stands outside cannot be translated."""
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog
+
+from jaxguide.catalogues import COURSE, PACKAGE
+from jaxguide.course.places import Places
+from jaxguide.translation.extract import course_messages, package_messages
+from jaxguide.translation.update import compiled, template
+
+NAME = "xx"
+_INNERMOST = re.compile(r"⟦[^⟦⟧]*⟧")
+
+
+def wrapped(text: str) -> str:
+    """Return a text in the made-up language."""
+    return f"⟦{text}⟧"
+
+
+def outside(text: str) -> str:
+    """Return what of a text is not in the made-up language; an end that was cut off counts as a bracket's end.
+
+    >>> outside("1 ⟦of {⟦two⟧}⟧ and")
+    '1  and'
+    """
+    text += "⟧" * max(0, text.count("⟦") - text.count("⟧"))
+    before = ""
+    while before != text:
+        before, text = text, _INNERMOST.sub("", text)
+    return text
+
+
+def words_outside(text: str, known: Iterable[str] = ()) -> list[str]:
+    """Return the words of two letters or more that are not in the made-up language, but code between backticks."""
+    left = re.sub(r"`[^`]*`", "", outside(text))
+    return [word for word in re.findall(r"[^\W\d_]{2,}", left) if word not in set(known)]
+
+
+def write_package(folder: Path) -> None:
+    """Write the catalogue of the package's own messages in the made-up language."""
+    _write(folder, PACKAGE, template(package_messages()))
+
+
+def write_course(folder: Path, places: Places) -> None:
+    """Write the catalogue of a course's texts in the made-up language."""
+    _write(folder, COURSE, template(course_messages(places)))
+
+
+@contextlib.contextmanager
+def spoken(folder: Path, places: Places) -> Iterator[None]:
+    """Make the made-up language the reader's for a while, with catalogues in this folder."""
+    write_package(folder)
+    write_course(folder, places)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAXGUIDE_LANG", NAME)
+        patch.setenv("JAXGUIDE_CATALOGUES", str(folder))
+        yield
+
+
+def _write(folder: Path, domain: str, wanted: Catalog) -> None:
+    for message in wanted:
+        if isinstance(message.id, tuple):
+            message.string = tuple(map(wrapped, message.id))
+        elif message.id:
+            message.string = wrapped(message.id)
+    done = compiled(folder / NAME / "LC_MESSAGES" / f"{domain}.po", wanted)
+    assert done.problems == ()
+    assert done.translated == done.messages
