@@ -194,6 +194,20 @@ def test_every_printed_starter_is_known_as_one(suffix: str) -> None:
             assert is_starter(names[exercise.name], exercise), exercise.name
 
 
+@pytest.mark.parametrize("name", ["hessian_times", "negatives", "louder"])
+def test_a_starter_without_its_docstring_is_still_one(name: str) -> None:
+    from jaxguide.course.starter import is_starter
+    from jaxguide.grading.plan import _is_starter
+
+    exercise = installed_course().exercise(name)
+    (function,) = ast.parse(exercise.starter_source).body
+    assert isinstance(function, ast.FunctionDef)
+    function.body = function.body[1:]
+    names = run(f"import jax, jax.numpy as jnp\n{ast.unparse(function)}\n")
+    assert is_starter(names[name], exercise)
+    assert _is_starter(function, exercise)
+
+
 def test_a_decorator_above_the_starter_is_a_beginning_unless_the_starter_does_nothing() -> None:
     from jaxguide.course.starter import is_starter
     from jaxguide.grading.plan import _is_starter

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import jax
 
 from jaxguide import compat, keys, tracing
+from jaxguide.course.unattended import unattended
 from jaxguide.course.values import Data, from_data, to_data
 from jaxguide.course.verdict import ErrorInfo
 from jaxguide.frames import is_library
@@ -73,7 +74,7 @@ def evaluate(function: Callable[..., Any], request: Request, names: Mapping[str,
     """
     namespace = dict(names)
     out = Printed()
-    with _quiet(out):
+    with _quiet(out), unattended():
         try:
             subject = _transform(function, request.steps, namespace)
             value: Any = _QUESTIONS[request.question](subject, request, namespace)

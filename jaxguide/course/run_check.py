@@ -10,6 +10,7 @@ from typing import Any
 from jaxguide.course.answer import Answer
 from jaxguide.course.draw import Draw
 from jaxguide.course.exercise import Check, Exercise
+from jaxguide.course.unattended import END_OF_INPUT
 from jaxguide.course.values import show
 from jaxguide.course.verdict import AnswerGone, CheckFailed, CheckResult, NotJudged, StudentError, Verdict
 from jaxguide.text import _
@@ -103,6 +104,8 @@ def error_sentence(failure: StudentError) -> str:
         return _("The check was stopped while your code ran.")
     if failure.info.type_name == "NotImplementedError" and not failure.info.message:
         return _("Your code raised NotImplementedError: this part is not written yet.")
+    if failure.info.type_name == "EOFError" and failure.info.message == END_OF_INPUT:
+        return _("Your code raised EOFError: it asked for input, and nobody types while it is checked.")
     return _("Your code raised {name}: {message}").format(name=failure.info.type_name, message=failure.info.message)
 
 

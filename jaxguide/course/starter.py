@@ -39,11 +39,21 @@ def statements(function: ast.FunctionDef) -> list[str]:
 def _starter_essences(source: str) -> tuple[tuple[Any, ...], ...]:
     """Return the starter's code as a cell of its own compiles, and as below the imports that a script has.
 
-    CPython calls an attribute of a name in another way where the same source imports that name.
+    CPython calls an attribute of a name in another way where the same source imports that name. And where a docstring
+    was, another constant may stand when it is taken out: the starter is compiled without it, too.
     """
     imports = "\n".join(f"import {name}" for name in sorted(global_names(source)))
-    modules = (compile(f"{above}\n{source}", "<starter>", "exec") for above in ("", imports))
+    texts = [f"{above}\n{text}" for above in ("", imports) for text in (source, _without_docstring(source))]
+    modules = [compile(text, "<starter>", "exec") for text in texts]
     return tuple(essence(next(c for c in module.co_consts if isinstance(c, types.CodeType))) for module in modules)
+
+
+def _without_docstring(source: str) -> str:
+    tree = ast.parse(source)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(tree)
 
 
 def essence(code: types.CodeType) -> tuple[Any, ...]:

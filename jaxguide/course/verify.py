@@ -204,12 +204,16 @@ class _Prover:
     def _rejected_as_named(self, planted: Planted, seed: int) -> bool:
         try:
             result = self._judge(planted, seed)
+            is_untouched = is_starter(self._answer(planted).function, self.exercise)
         except Exception as error:
             message = _("the wrong answer `{wrong}` breaks a check: {error}")
             self._problem(message.format(wrong=planted.name, error=_one_line(error)), planted)
             return False
         failure = result.first_failure
-        if failure is None:
+        if is_untouched:
+            message = _("the wrong answer `{wrong}` is the starter, which counts as not attempted: write it otherwise")
+            self._problem(message.format(wrong=planted.name), planted)
+        elif failure is None:
             message = _("the wrong answer `{wrong}` passes all checks (seed {seed})")
             self._problem(message.format(wrong=planted.name, seed=seed), planted)
         elif failure.trouble:

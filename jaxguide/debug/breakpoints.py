@@ -5,7 +5,7 @@ import contextlib
 import io
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TextIO
 
 from jaxguide.arguments import describe
@@ -98,20 +98,48 @@ def scripted_breakpoints(commands: Iterable[str]) -> Iterator[Transcript]:
 
 
 @contextlib.contextmanager
+def passed_breakpoints() -> Iterator[None]:
+    """Let the program go on at every `jax.debug.breakpoint()` in a block, as where nobody is at the keyboard.
+
+    >>> import jax
+    >>> with passed_breakpoints():
+    ...     jax.debug.breakpoint()
+
+    Breakpoints that are given a debugger of their own (`jax.debug.breakpoint(stdin=...)`) are left alone, and so are
+    those of a `scripted_breakpoints` in the block.
+
+    Rests on `jax.debug.breakpoint`, whose debugger is a `cmd.Cmd`.
+    """
+    with _reached(lambda debugger, loop: None):
+        yield
+
+
+@contextlib.contextmanager
 def _driven(transcript: Transcript) -> Iterator[None]:
     """Let the command loop of JAX's debugger read from a transcript's commands."""
+
+    def type_commands(debugger: cmd.Cmd, loop: Callable[[], None]) -> None:
+        transcript.stops += 1
+        keyboard: Any = _Keyboard(transcript)
+        screen: Any = _Screen(transcript, sys.stdout)
+        debugger.use_rawinput, debugger.stdin, debugger.stdout = False, keyboard, screen
+        with contextlib.redirect_stdout(screen):  # for expressions that print
+            loop()
+
+    with _reached(type_commands):
+        yield
+
+
+@contextlib.contextmanager
+def _reached(at_breakpoint: Callable[[cmd.Cmd, Callable[[], None]], None]) -> Iterator[None]:
+    """Hand JAX's debugger and its command loop to a function instead of running the loop at the keyboard."""
     original = cmd.Cmd.cmdloop
 
     def cmdloop(self: cmd.Cmd, intro: Any = None) -> None:
         own_input = not self.use_rawinput
         if own_input or not type(self).__module__.startswith("jax."):
             return original(self, intro)
-        transcript.stops += 1
-        keyboard: Any = _Keyboard(transcript)
-        screen: Any = _Screen(transcript, sys.stdout)
-        self.use_rawinput, self.stdin, self.stdout = False, keyboard, screen
-        with contextlib.redirect_stdout(screen):  # for expressions that print
-            return original(self, intro)
+        return at_breakpoint(self, lambda: original(self, intro))
 
     cmd.Cmd.cmdloop = cmdloop  # type: ignore[method-assign]
     try:

@@ -238,11 +238,12 @@ class Submission:
     def run(self, filename: str, source: str) -> dict[str, Any]:
         """Run source in the namespace; an exception becomes data."""
         from jaxguide.course.evaluate import Printed, describe_error
+        from jaxguide.course.unattended import unattended
 
         linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
         out = Printed()
         error = None
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), unattended():
             try:
                 exec(compile(source, filename, "exec", dont_inherit=True), self.names)
             except BaseException as raised:  # also a sys.exit() in the cell

@@ -92,6 +92,13 @@ MISTAKES = {
         "starter of `double` passes",
         "@exercise",
     ),
+    "a wrong answer that is the starter": (
+        BOOK,
+        DOUBLE_STUB,
+        DOUBLE_STUB.replace("...", "return x * x"),
+        "`squares` is the starter",
+        "@wrong",
+    ),
     "one wrong answer only": (
         KEY,
         '@wrong(rejected_by="works_under_jit", says="NumPy cannot be traced.")',

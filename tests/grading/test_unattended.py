@@ -1,0 +1,26 @@
+"""In a worker, too, code goes on at the breakpoints that were left in it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from jaxguide.course.library import Course
+from jaxguide.grading.grade import grade
+
+_CELL = """
+import jax
+
+jax.debug.breakpoint()
+breakpoint()
+
+
+def double(x):
+    jax.debug.breakpoint()
+    breakpoint()
+    return 2.0 * x
+"""
+
+
+def test_a_breakpoint_that_was_left_in_costs_no_marks(course: Course, notebook: Callable[..., Path]) -> None:
+    (graded,) = grade([notebook(_CELL)], course, only=["double"])
+    assert [result.verdict.value for result in graded.results] == ["passed"]
+    assert graded.repairs == []
