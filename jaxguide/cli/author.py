@@ -3,59 +3,56 @@
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from jaxguide.cli.common import course_option, json_option, print_json, read_course
+from jaxguide.cli.common import (
+    complete_exercise,
+    complete_lesson,
+    course_option,
+    json_option,
+    judged_course,
+    need_exercise,
+    need_lesson,
+    print_json,
+    read_course,
+)
 from jaxguide.text import _, plural
+
+if TYPE_CHECKING:
+    from jaxguide.course.library import Course
+    from jaxguide.course.verify import Problem, Proof
+
+# A process is ready after some seconds, in which another has proven about as many exercises.
+_WORTH_A_PROCESS = 4
 
 
 @click.command(short_help="Prove every exercise of the course.")
+@click.argument("lessons", nargs=-1, metavar="[LESSON]...", shell_complete=complete_lesson)
 @course_option
 @json_option
 @click.option("--seeds", type=click.IntRange(1), default=2, show_default=True, help="Seeds to judge each answer with.")
-@click.option("--only", metavar="EXERCISE", help="Prove this exercise alone.")
-def verify(folder: Path | None, as_json: bool, seeds: int, only: str | None) -> None:
+@click.option("--only", metavar="EXERCISE", help="Prove this exercise alone.", shell_complete=complete_exercise)
+@click.option("--jobs", type=click.IntRange(1), help="How many exercises at a time; by default one for each core.")
+def verify(
+    lessons: tuple[str, ...], folder: Path | None, as_json: bool, seeds: int, only: str | None, jobs: int | None
+) -> None:
     """Prove every exercise: right answers pass, wrong ones are rejected by the check that names them.
 
+    With lessons named, prove theirs alone.
+
     \b
+    Example: jaxguide verify random_numbers
     Example: jaxguide verify --only two_samples --seeds 50
     """
-    from jaxguide.course.compiled import compiled_once
-    from jaxguide.course.library import UnknownName
-    from jaxguide.course.verify import Proof, stale_problems
-    from jaxguide.course.verify import verify as prove
-
-    course = read_course(folder, keys=True, as_json=as_json)
-    if only is not None:
-        try:
-            course.exercise(only)
-        except UnknownName as error:
-            raise click.UsageError(str(error)) from None
-    started, proof, shown = time.monotonic(), Proof(), 0
-    total = len(course.exercises) if only is None else 1
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=console,
-        transient=True,
-        disable=as_json,
-    )
-    with bar, compiled_once():
-        task = bar.add_task("", total=total)
-        for exercise, proof in prove(course, seeds, only):
-            bar.update(task, advance=1, description=exercise.name)
-            for problem in proof.problems[shown:] if not as_json else []:
-                bar.console.print(str(problem), style="red", markup=False, soft_wrap=True, highlight=False)
-            shown = len(proof.problems)
-    stale = stale_problems(course) if only is None else []
-    proof.problems += stale
-    for problem in stale if not as_json else []:
-        console.print(str(problem), style="red", markup=False, soft_wrap=True, highlight=False)
+    if lessons and only is not None:
+        raise click.UsageError(_("Give lessons or `--only`, not both."))
+    started = time.monotonic()
+    with judged_course(folder, as_json=as_json) as course:
+        proof = _prove(course, lessons, only, seeds, jobs, as_json)
     seconds = round(time.monotonic() - started, 1)
     if as_json:
         print_json({**proof.to_plain(), "seconds": seconds})
@@ -78,6 +75,43 @@ def verify(folder: Path | None, as_json: bool, seeds: int, only: str | None) -> 
         )
         click.echo(_("{found}: {judged} answers judged in {s} s").format(found=found, judged=proof.judged, s=seconds))
     sys.exit(1 if proof.problems else 0)
+
+
+def _prove(
+    course: "Course", lessons: tuple[str, ...], only: str | None, seeds: int, jobs: int | None, as_json: bool
+) -> "Proof":
+    """Prove the exercises that are asked for, and show how far it is and what is wrong."""
+    from jaxguide.course.prove import ProverDied, prove
+    from jaxguide.course.verify import Proof, stale_problems
+    from jaxguide.grading.pools import cores
+
+    books = [need_lesson(course, name) for name in dict.fromkeys(lessons)] or list(course.books.values())
+    exercises = [exercise for book in books for exercise in book.exercises]
+    if only is not None:
+        exercises = [need_exercise(course, only)]
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    bar = Progress(*columns, console=console, transient=True, disable=as_json)
+
+    def tell(problems: "list[Problem]") -> None:
+        for problem in problems if not as_json else []:
+            console.print(str(problem), style="red", markup=False, soft_wrap=True, highlight=False)
+
+    jobs = jobs or min(cores(), max(1, len(exercises) // _WORTH_A_PROCESS))
+    proof, shown = Proof(seeds=seeds), 0
+    try:
+        with bar:
+            task = bar.add_task("", total=len(exercises))
+            for exercise, proof in prove(course, exercises, seeds=seeds, jobs=jobs):
+                bar.update(task, advance=1, description=exercise.name)
+                tell(proof.problems[shown:])
+                shown = len(proof.problems)
+    except ProverDied as died:
+        raise click.ClickException(str(died)) from None
+    stale = stale_problems(course, [book.topic for book in books]) if only is None else []
+    tell(stale)
+    proof.problems += stale
+    return proof
 
 
 @click.command("print")
@@ -124,11 +158,9 @@ def coverage(folder: Path | None, as_json: bool) -> None:
     \b
     Example: jaxguide coverage --json
     """
-    from jaxguide.course.compiled import compiled_once
     from jaxguide.course.coverage import coverage as measure
 
-    course = read_course(folder, keys=True, as_json=as_json)
-    with compiled_once():
+    with judged_course(folder, as_json=as_json) as course:
         found = measure(course)
     if as_json:
         print_json(found.to_plain())
@@ -152,12 +184,10 @@ def drift(folder: Path | None, as_json: bool) -> None:
     """
     import jax
 
-    from jaxguide.course.compiled import compiled_once
     from jaxguide.course.drift import NEWLY_CHANGED, STATES
     from jaxguide.course.drift import drift as compare
 
-    course = read_course(folder, keys=True, as_json=as_json)
-    with compiled_once():
+    with judged_course(folder, as_json=as_json) as course:
         found = list(compare(course))
     counts = {state: sum(one.state == state for one in found) for state in STATES}
     if as_json:

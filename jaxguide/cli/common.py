@@ -12,6 +12,9 @@ from click.shell_completion import CompletionItem
 
 # Nothing else here: a shell waits for this module at every Tab.
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jaxguide.course.book import Book
     from jaxguide.course.exercise import Exercise
     from jaxguide.course.library import Course
 
@@ -41,6 +44,15 @@ def read_course(folder: Path | None, *, keys: bool, as_json: bool = False) -> "C
         sys.exit(1)
 
 
+@contextlib.contextmanager
+def judged_course(folder: Path | None, *, as_json: bool) -> "Iterator[Course]":
+    """Load a course with its keys, to run its answers inside the block: there each program is compiled once."""
+    from jaxguide.course.compiled import compiled_once
+
+    with compiled_once():
+        yield read_course(folder, keys=True, as_json=as_json)
+
+
 def start_zygote() -> bool:
     """Start what workers are forked from while the course loads; return False where each is a new Python."""
     from jaxguide.grading import spawning
@@ -64,6 +76,20 @@ def workspace_of(course: "Course") -> Path:
     from jaxguide.course.workspace import find_workspace
 
     return find_workspace(course.books)
+
+
+def need_lesson(course: "Course", name: str) -> "Book":
+    """Return the lesson of this name.
+
+    Raises:
+        click.UsageError: there is none; the message suggests the nearest.
+    """
+    from jaxguide.course.library import UnknownName
+
+    try:
+        return course.lesson(name)
+    except UnknownName as error:
+        raise click.UsageError(str(error)) from None
 
 
 def need_exercise(course: "Course", name: str) -> "Exercise":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxguide.cli.common import complete_lesson, course_option, read_course, workspace_of
+from jaxguide.cli.common import complete_lesson, course_option, need_lesson, read_course, workspace_of
 from jaxguide.text import _
 
 if TYPE_CHECKING:
@@ -24,15 +24,11 @@ def list_(lesson: str | None, is_all: bool, folder: Path | None) -> None:
     Example: jaxguide list
              jaxguide list random_numbers
     """
-    from jaxguide.course.library import UnknownName
     from jaxguide.terminal.words import ExerciseList, console
 
     place, _files = _open(folder)
     course = place.course
-    try:
-        named = [course.lesson(lesson)] if lesson is not None else []
-    except UnknownName as error:
-        raise click.UsageError(str(error)) from None
+    named = [need_lesson(course, lesson)] if lesson is not None else []
     if is_all:
         named = list(course.books.values())
     here = place.current()

@@ -57,9 +57,11 @@ class Book:
 
     def setup_source(self, names: Iterable[str]) -> str:
         """Return the code that must run before an answer: imports, given definitions, and what defines `names`."""
-        wanted = {*names, *self._given_in_exercises(), *self._sent_by_name()}
+        wanted = {*names, *self._given_in_exercises, *self._sent_by_name}
         return "\n".join(s.source for s in needed(self.given, wanted)) + "\n"
 
+    # Each answer is run in a namespace of its own, and asks for these anew: a book is parsed for them once.
+    @functools.cached_property
     def _sent_by_name(self) -> set[str]:
         """Return the functions of example cells that a check names, in code or in quotes."""
         named: set[str] = set()
@@ -70,11 +72,13 @@ class Book:
                 named |= {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
         return {name for s in self.given if s.is_definition for name in s.binds & named}
 
+    @functools.cached_property
     def _given_in_exercises(self) -> set[str]:
         cells = [cell for cell in self.cells if cell.kind == "exercise"]
         found = [s for cell in cells for s in statements(cell.source)]
         return {name for s in found for name in s.binds} - self.exercise_names
 
+    @functools.cached_property
     def exercise_setup_names(self) -> frozenset[str]:
         """Return the names that the exercises' starters read from the lesson."""
         return frozenset().union(*(global_names(e.starter_source) for e in self.exercises))
@@ -87,7 +91,7 @@ class Book:
     def student_namespace(self, names: Iterable[str] = ()) -> dict[str, Any]:
         """Return a new namespace in which the lesson's setup has run, as a worker makes it."""
         namespace: dict[str, Any] = {"__name__": "__main__"}
-        source = self.setup_source({*names, *self.exercise_setup_names()})
+        source = self.setup_source({*names, *self.exercise_setup_names})
         # An example may print while it defines a name; that is nobody's output here.
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(source, f"<setup {self.topic}>", "exec"), namespace)
@@ -133,7 +137,7 @@ def load_book(path: Path) -> Book:
 def _run(book: Book) -> None:
     """Run the exercise and check cells, and of the example cells what those need."""
     code = [cell for cell in book.cells if cell.kind in ("exercise", "check")]
-    wanted = set().union(*(global_names(cell.source) for cell in code)) | book._sent_by_name()
+    wanted = set().union(*(global_names(cell.source) for cell in code)) | book._sent_by_name
     kept = {(s.line, s.source) for s in needed(book.given, wanted)}
     for cell in book.cells:
         if cell.kind in ("exercise", "check"):

@@ -10,7 +10,7 @@ from jaxguide.course.author import Mark
 from jaxguide.course.book import Book
 from jaxguide.course.declared import add_check, function_line, make_check, other_decorators
 from jaxguide.course.exercise import AuthorError, Check, Exercise, Key, Planted
-from jaxguide.course.slices import global_names, needed, statements
+from jaxguide.course.slices import Statement, global_names, needed, statements
 from jaxguide.course.source import Cell, decorators, mark_line, parse_cells, run_cell
 from jaxguide.text import _
 
@@ -50,20 +50,21 @@ def load_key(path: Path, book: Book) -> None:
 def _read_cell(path: Path, cell: Cell, marks: list[Mark], exercise: Exercise) -> Key:
     planted: dict[str, list[Planted]] = {role: [] for role in _PLANTED}
     options = {(mark.role, _name(mark)): mark.options for mark in marks}
+    helpers = [s for s in statements(cell.source) if not _is_authors(s.source)]
     for node in ast.parse(cell.source).body:
         if isinstance(node, ast.FunctionDef):
             roles = [role for role in decorators(node) if role in _PLANTED]
             if roles:
                 source = _function_source(cell, node, exercise.name)
                 planted[roles[0]].append(
-                    _planted(path, cell, node.name, source, mark_line(node, cell), options[roles[0], node.name])
+                    _planted(path, helpers, node.name, source, mark_line(node, cell), options[roles[0], node.name])
                 )
         elif role := _value_role(node):
             assert isinstance(node, ast.Expr)
             assert isinstance(node.value, ast.Call)
             name = ast.literal_eval(node.value.args[0])
             source = f"{exercise.name} = {ast.get_source_segment(cell.source, node.value.args[1])}"
-            planted[role].append(_planted(path, cell, name, source, cell.line + node.lineno, options[role, name]))
+            planted[role].append(_planted(path, helpers, name, source, cell.line + node.lineno, options[role, name]))
     _check_planted(path, cell, exercise, planted)
     hidden: list[Check] = []
     for mark in marks:
@@ -93,8 +94,9 @@ def _function_source(cell: Cell, node: ast.FunctionDef, name: str) -> str:
     return "\n".join([*other_decorators(node, lines), *body])
 
 
-def _planted(path: Path, cell: Cell, name: str, source: str, line: int, options: dict[str, Any]) -> Planted:
-    helpers = [s for s in statements(cell.source) if not _is_authors(s.source)]
+def _planted(
+    path: Path, helpers: list[Statement], name: str, source: str, line: int, options: dict[str, Any]
+) -> Planted:
     used = [s.source for s in needed(helpers, global_names(source))]
     full = "\n\n\n".join([*used, source]) + "\n"
     return Planted(name, full, line, path, options.get("rejected_by", ""), options.get("says", ""))

@@ -4,7 +4,7 @@ import ast
 import dataclasses
 import inspect
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from jaxguide.text import _
 
 MIN_WRONG = 2
 MANY_EXAMPLES = 4
+
+_COUNTS = ("exercises", "predictions", "checks", "hidden_checks", "wrong", "alternatives", "judged")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +54,13 @@ class Proof:
     seeds: int = 0
     reproduced: set[str] = dataclasses.field(default_factory=set)
 
+    def add(self, other: "Proof") -> None:
+        """Add what was proven of other exercises, with as many seeds."""
+        self.problems += other.problems
+        self.reproduced |= other.reproduced
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
     def to_plain(self) -> dict[str, Any]:
         plain = dataclasses.asdict(self)
         plain["problems"] = [{**dataclasses.asdict(p), "path": str(p.path)} for p in self.problems]
@@ -74,8 +83,15 @@ def verify(course: Course, seeds: int = 2, only: str | None = None) -> Iterator[
     for book in course.books.values():
         for exercise in book.exercises:
             if only is None or exercise.name == only:
-                _Prover(book, exercise, seeds, proof).prove()
+                proof.add(prove_exercise(book, exercise, seeds))
                 yield exercise, proof
+
+
+def prove_exercise(book: Book, exercise: Exercise, seeds: int) -> Proof:
+    """Return the proof of one exercise of a book; its key is loaded."""
+    proof = Proof(seeds=seeds)
+    _Prover(book, exercise, seeds, proof).prove()
+    return proof
 
 
 def reproduced(book: Book, exercise: Exercise) -> set[str]:
@@ -85,11 +101,11 @@ def reproduced(book: Book, exercise: Exercise) -> set[str]:
     return prover.proof.reproduced
 
 
-def stale_problems(course: Course) -> list[Problem]:
-    """Return a problem for each printed file that is not what its book prints now."""
+def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
+    """Return a problem for each printed file of these lessons that is not what its book prints now."""
     message = _("not what the book prints now; run `jaxguide print`")
     folder = course.places.notebooks
-    return [Problem(path, 1, message) for book in course.books.values() for path in stale_files(book, folder)]
+    return [Problem(path, 1, message) for name in lessons for path in stale_files(course.books[name], folder)]
 
 
 class _Prover:

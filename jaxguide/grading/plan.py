@@ -81,7 +81,7 @@ def make_plan(submission: Submission, book: Book, course: Course) -> Plan:
     for name, sentence in _missing(submission, book).items():
         plan.broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, sentence)
     # Functions that checks send by name are among the book's names.
-    plan.setup = book.setup_source({*reads, *book.exercise_setup_names()})
+    plan.setup = book.setup_source({*reads, *book.exercise_setup_names})
     return plan
 
 

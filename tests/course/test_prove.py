@@ -1,0 +1,61 @@
+"""Exercises proven in several processes: the same proof in the same order, and a process that ends is told."""
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from jaxguide.cli import main
+from jaxguide.course.library import load_course
+from jaxguide.course.prove import ProverDied, prove
+from jaxguide.course.verify import Proof
+
+from .conftest import edit
+
+
+def _prove(folder: Path, jobs: int) -> tuple[list[str], Proof]:
+    course = load_course(folder)
+    found = list(prove(course, list(course.exercises.values()), jobs=jobs))
+    return [exercise.name for exercise, _proof in found], found[-1][1]
+
+
+def test_two_processes_prove_what_one_does_in_the_same_order(tiny: Path) -> None:
+    edit(tiny, "solutions/tiny.py", "return x * x", "return x + x")
+    names, proof = _prove(tiny, jobs=1)
+    assert names == ["double", "guess_shape"]
+    assert proof.exercises == 2
+    assert [p.message for p in proof.problems] == ["the wrong answer `squares` passes all checks (seed 0)"]
+    names_of_two, proof_of_two = _prove(tiny, jobs=2)
+    assert names_of_two == names
+    assert dataclasses.asdict(proof_of_two) == dataclasses.asdict(proof)
+
+
+def test_a_process_that_ends_is_told_with_the_exercises_it_may_have_been_at(tiny: Path) -> None:
+    edit(tiny, "solutions/tiny.py", "x = draw.floats(4)", "import os; os._exit(9)")
+    told = "ended before its result: it was killed, or memory ran out. It was at `double` or `guess_shape`."
+    with pytest.raises(ProverDied, match=re.escape(told)):
+        _prove(tiny, jobs=2)
+
+
+def test_a_lesson_named_is_proven_alone(tiny: Path) -> None:
+    for folder in ("exercises", "solutions"):
+        text = (tiny / folder / "tiny.py").read_text()
+        (tiny / folder / "other.py").write_text(text.replace("guess_shape", "guess").replace("double", "twice"))
+    done = CliRunner().invoke(main, ["verify", "other", "--course", str(tiny), "--json"])
+    found = json.loads(done.stdout)
+    assert found["exercises"] == 2
+    assert {Path(problem["path"]).stem for problem in found["problems"]} == {"other"}
+    assert all("jaxguide print" in problem["message"] for problem in found["problems"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [(["tinny"], "Did you mean `tiny`?"), (["tiny", "--only", "double"], "Give lessons or `--only`, not both.")],
+)
+def test_what_is_not_asked_for_rightly_is_said(tiny: Path, asked: list[str], words: str) -> None:
+    done = CliRunner().invoke(main, ["verify", *asked, "--course", str(tiny)])
+    assert done.exit_code == 2
+    assert words in done.stderr
