@@ -1309,6 +1309,41 @@ def the_loop_is_in_the_program(answer):
 
 
 # %% [markdown]
+# When does the host work? `callback_timeline` runs a program once and draws each call on the host, numbered as they
+# began. Of the three callbacks below one is ordered, one is not, and one has a result that nobody uses.
+
+# %%
+from jaxguide.callbacks import callback_timeline
+
+
+def look_at(value):
+    """Take a value, and do nothing with it."""
+
+
+def square_on_host(value):
+    """Square with NumPy, on the host."""
+    return np.square(value)
+
+
+def three_in_each_step(xs):
+    """Add up xs in a scan, with three callbacks in each step."""
+
+    def step(total, x):
+        jax.pure_callback(square_on_host, x, x)
+        io_callback(look_at, None, total, ordered=True)
+        jax.debug.callback(look_at, x)
+        return total + x, None
+
+    return jax.lax.scan(step, 0.0, xs)[0]
+
+
+callback_timeline(three_in_each_step, jnp.arange(4.0))
+
+# %% [markdown]
+# Run the cell again: the times are new, and the numbers may be. All that the program promises is the order along the
+# lane that says "ordered". `square_on_host` has no box: JAX dropped the call, because nobody uses the squares.
+
+# %% [markdown]
 # ### A derivative, or a reason
 #
 # JAX cannot look into a host function, so it has no derivative for it. It says so, in its own words.

@@ -71,6 +71,11 @@ def test_coverage_counts_what_is_missing() -> None:
     assert found.to_plain() == {"documented": 2, "reproduced": 1, "missing": ["b"]}
 
 
+@pytest.mark.parametrize("name", [name for name, one in COURSE.exercises.items() if not one.is_prediction])
+def test_the_last_hint_is_a_task_like_it_worked_out(name: str) -> None:
+    assert len(COURSE.exercise(name).hints) == 4
+
+
 @pytest.mark.parametrize("topic", COURSE.books)
 class TestPrinted:
     def test_printed_files_are_current(self, topic: str) -> None:

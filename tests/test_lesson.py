@@ -53,9 +53,9 @@ def test_what_is_no_function_is_said_whichever_was_called(workspace: Path, capsy
 
 
 def test_hints_go_up_a_ladder_and_stay_at_its_top(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for step in (1, 2, 3, 3):
+    for step in (1, 2, 3, 4, 4):
         lesson.hint("two_samples")
-        assert f"Hint {step} of 3 for two_samples" in capsys.readouterr().out
+        assert f"Hint {step} of 4 for two_samples" in capsys.readouterr().out
 
 
 def test_after_a_pass_all_hints_and_all_right_answers_can_be_read(
@@ -133,7 +133,7 @@ def test_damaged_progress_is_kept_aside_and_said(workspace: Path, capsys: pytest
     (workspace / "jaxguide-progress.json").write_text("{not json")
     lesson.hint("two_samples")
     said = capsys.readouterr().out
-    assert "Hint 1 of 3" in said
+    assert "Hint 1 of 4" in said
     assert "could not be kept" in said
     assert (workspace / "jaxguide-progress.damaged.json").read_text() == "{not json"
 
@@ -145,7 +145,7 @@ def test_progress_of_another_form_breaks_nothing(
     path = workspace / "jaxguide-progress.json"
     path.write_text('{"version": 1, "exercises": {"two_samples": ' + damage + "}}")
     lesson.hint("two_samples")
-    assert "Hint 1 of 3" in capsys.readouterr().out
+    assert "Hint 1 of 4" in capsys.readouterr().out
 
 
 def test_calls_without_a_name_and_unknown_lessons_are_answered(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ def test_the_wheel_holds_the_lessons_and_nothing_of_the_tests(installed: Path) -
 
 def test_the_installed_program_hints_checks_and_keeps_the_key_from_workers(installed: Path, tmp_path: Path) -> None:
     hint = _run(installed, tmp_path, "hint", "two_samples")
-    assert hint.stdout.startswith("Hint 1 of 3"), hint.stderr
+    assert hint.stdout.startswith("Hint 1 of 4"), hint.stderr
     (tmp_path / "thief.py").write_text(STEALS)
     graded = _run(installed, tmp_path, "grade", "thief.py", "--only", "two_samples", "--json")
     (submission,) = json.loads(graded.stdout)["submissions"]

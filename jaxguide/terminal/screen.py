@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import RenderableType
+from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
@@ -15,7 +16,6 @@ from jaxguide.course.exercise import Exercise
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.submission import Submission
 from jaxguide.terminal.answers import FileAnswers
-from jaxguide.terminal.flow import Flow
 from jaxguide.terminal.place import Place
 from jaxguide.terminal.words import ExerciseList, ExerciseText, bar, console
 from jaxguide.text import _, translated
@@ -65,7 +65,8 @@ class Screen:
     def hint(self, heading: str, text: str) -> None:
         """Print a hint."""
         self.say(heading, style="bold")
-        console().print(Flow(text, indent=2))
+        # Line by line: the last hints are Python.
+        console().print(Padding(self._layout().text(text), (0, 0, 0, 2), expand=False))
 
     def status(self, place: Place) -> None:
         """Print how much is done, and the keys."""
