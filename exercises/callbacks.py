@@ -1960,9 +1960,8 @@ scipy_jv = host_function(scipy.special.jv, elementwise=True)
         "def power_rule(primals, tangents):\n"
         "    (x, n), (dx, _) = primals, tangents\n"
         "    return power(x, n), n * power(x, n - 1) * dx\n\n"
-        "slope = jax.grad(power)\n"
-        "print(jax.jit(slope)(5.0, 3))  # 75.0, that is 3 * 5**2\n"
-        "print(jax.jit(jax.grad(slope))(5.0, 3))  # 30.0, that is 3 * 2 * 5",
+        "print(jax.jit(jax.grad(power))(5.0, 3))  # 75.0 = 3 * 5**2\n"
+        "print(jax.jit(jax.grad(jax.grad(power)))(5.0, 3))  # 30.0 = 3 * 2 * 5",
     ],
 )
 def bessel(v, z):
