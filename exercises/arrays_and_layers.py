@@ -132,6 +132,16 @@ plot_curves()
         "https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html#jax-vs-numpy",
         "x = np.linspace(0, 10, n)\nin_numpy = 2 * np.sin(x) * np.cos(x)\nx = jnp.linspace(0, 10, n)\n"
         "in_jax = ____\nreturn in_numpy, in_jax",
+        """# Like it: how a cup of tea cools in n minutes, by NumPy and by JAX.
+def cooling(n):
+    minutes = np.arange(n)
+    by_numpy = 20 + 70 * np.exp(-minutes / 10)
+    minutes = jnp.arange(n)
+    by_jax = 20 + 70 * jnp.exp(-minutes / 10)
+    return by_numpy, by_jax
+
+tea_numpy, tea_jax = cooling(4)
+print(tea_numpy.dtype, tea_jax.dtype)  # float64 float32""",
     ],
 )
 def curve_both_ways(n):
@@ -259,6 +269,13 @@ def kind_of_the_mixed_sum():
         "A function of NumPy returns NumPy arrays, one of JAX returns JAX arrays, and `+` with a JAX array asks JAX. "
         "https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html#jax-vs-numpy",
         "values = (a, b, np.sin(b), ____, ____)\nreturn values, [type_name(value) for value in values]",
+        """# Like it: the types of three results, one of NumPy's, two of JAX's.
+def types_of_results(row, other):
+    results = (np.exp(other), jnp.sum(row), row * other)
+    return [type_name(result) for result in results]
+
+# np.exp is NumPy's, jnp.sum is JAX's, and `*` asks the JAX array.
+print(types_of_results(np.ones(2), jnp.ones(2)))""",
     ],
 )
 def duck_typing(a, b):
@@ -352,6 +369,13 @@ _ = show_type(jnp.ones(3))
         "`isinstance(x, jax.Array)` holds for every JAX array. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.Array.html",
         "return isinstance(x, ____)",
+        """# Like it: is a value one of NumPy's numbers, of whatever size?
+def is_numpy_number(value):
+    # np.generic is the one class above np.float32, np.int64 and the others.
+    return isinstance(value, np.generic)
+
+print(is_numpy_number(np.float32(1)), is_numpy_number(np.int64(1)))
+print(is_numpy_number(1.0), is_numpy_number(np.ones(2)))  # False False""",
     ],
 )
 def is_jax_array(x):
@@ -433,6 +457,16 @@ except TypeError as error:
         "NumPy arrays are mutable, JAX arrays are not. "
         "https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html#jax-vs-numpy",
         "____ = value\nreturn x",
+        """# Like it: double the last row of a table in place.
+def double_last_row(rows):
+    rows[-1] *= 2
+    return rows
+
+print(double_last_row(np.ones((2, 2))).tolist())  # [[1.0, 1.0], [2.0, 2.0]]
+try:
+    double_last_row(jnp.ones((2, 2)))
+except TypeError as error:  # caught by the caller, not by the function
+    print(type(error).__name__)  # TypeError""",
     ],
 )
 def change_first(x, value):
@@ -515,6 +549,13 @@ print(len(session.type_in("import jax.numpy as jnp\nx = jnp.arange(10)\nx[0] = 1
         "The magic command `%xmode` sets how IPython reports exceptions. "
         "https://ipython.readthedocs.io/en/stable/interactive/magics.html#magic-xmode",
         'session = Session()\nsaid = session.type_in("____")\nreport = session.type_in(code)\nreturn said, report',
+        """# Like it: make a new session show floats with 3 digits, then run code.
+def with_three_digits(code):
+    other = Session()
+    other.type_in("%precision 3")
+    return other.type_in(code)
+
+print(with_three_digits("2 / 3"))""",
     ],
 )
 def minimal_report(code):
@@ -581,6 +622,14 @@ print(x.at[x % 2 == 0].set(7))
         "What does `x.at[...].set(...)` return, and what becomes of `x`?",
         "Indexed updates return a changed copy. https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html",
         "y = x.____\nreturn x, y",
+        """# Like it: a table, and a copy of it with 1 added to the last column.
+def table_and_raised(rows):
+    raised = rows.at[:, -1].add(1)
+    return rows, raised
+
+before, after = table_and_raised(jnp.zeros((2, 3), dtype=jnp.int32))
+print(before.tolist())  # [[0, 0, 0], [0, 0, 0]]
+print(after.tolist())  # [[0, 0, 1], [0, 0, 1]]""",
     ],
 )
 def old_and_new(x, value):
@@ -644,6 +693,14 @@ except jax.errors.NonConcreteBooleanIndexError as error:
         "`jnp.where(condition, this, that)` chooses for each element and keeps the shape, also under `jax.jit`. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.where.html",
         "return jnp.where(____, limit, x)",
+        """# Like it: blank the noise of a grid, for NumPy's
+# `grid[abs(grid) < 0.1] = 0`.
+@jax.jit
+def without_noise(grid):
+    return jnp.where(jnp.abs(grid) < 0.1, 0.0, grid)
+
+noisy = jnp.array([[0.05, 2.0], [-3.0, -0.01]])
+print(without_noise(noisy).tolist())  # [[0.0, 2.0], [-3.0, 0.0]]""",
     ],
 )
 def cap_peaks(x, limit):
@@ -760,6 +817,14 @@ draw_program(count_in_a_loop, jnp.array([0, 2, 2]))
         "One indexed update handles all indices, and an index that stands there twice is counted twice. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html",
         "return counts.at[____].add(____)",
+        """# Like it: the largest reading of each sensor, all readings in one update.
+def largest_readings(sensors, readings):
+    lowest = jnp.full(3, -jnp.inf)
+    return lowest.at[sensors].max(readings)
+
+sensors = jnp.array([0, 2, 0, 0])
+readings = jnp.array([1.0, 5.0, 4.0, 2.0])
+print(largest_readings(sensors, readings).tolist())  # [4.0, -inf, 5.0]""",
     ],
 )
 def add_votes(counts, votes):
@@ -862,6 +927,14 @@ for a, b in ((1, 1.0), (jnp.int32(1), 1), (jnp.float32(1), 1.0), (jnp.float16(1)
         "Who knows whether the result is weak: the two inputs, or the result?",
         "JAX arrays have the attribute `weak_type`. https://docs.jax.dev/en/latest/type_promotion.html",
         "total = jnp.add(a, b)\nreturn total, total.____",
+        """# Like it: the root of a number, and its dtype: the result is asked for it.
+def root_and_dtype(value):
+    root = jnp.sqrt(value)
+    return root, root.dtype.name
+
+root, dtype_name = root_and_dtype(4)
+print(repr(root))  # Array(2., dtype=float32, weak_type=True)
+print(dtype_name)  # float32""",
     ],
 )
 def add_and_tell(a, b):
@@ -921,6 +994,16 @@ print((x * 0.5).dtype, (x * np.float32(0.5)).dtype, (x * jnp.ones(())).dtype)
         "Python numbers are weak and give way to the array's type; NumPy's numbers do not. "
         "https://docs.jax.dev/en/latest/type_promotion.html#weakly-typed-values-in-jax",
         "return x * ____ + ____",
+        """# Like it: Celsius from Fahrenheit, with strong numbers and with weak ones.
+def celsius_strong(degrees):
+    return (degrees - np.float32(32)) / np.float32(1.8)
+
+def celsius_weak(degrees):
+    return (degrees - 32) / 1.8
+
+warm = jnp.array([50.0, 212.0], dtype=jnp.float16)
+print(celsius_strong(warm).dtype)  # float32
+print(celsius_weak(warm).dtype)  # float16""",
     ],
 )
 def half_and_shift(x):
@@ -993,6 +1076,15 @@ lax.add(jnp.float32(1), 1.0)
         "Which of the two modules, `jnp` or `lax`, raises an error when types differ?",
         "`jax.lax` asks for explicit types. https://docs.jax.dev/en/latest/_autosummary/jax.lax.add.html",
         "if c is None:\n    return ____\nreturn ____",
+        """# Like it: the larger of two squares, without any promotion.
+def larger_square(a, b):
+    return lax.max(lax.mul(a, a), lax.mul(b, b))
+
+print(larger_square(2.0, -3.0))  # 9.0
+try:
+    larger_square(2, -3.0)
+except TypeError as error:  # lax.max does not mix int32 and float32
+    print(type(error).__name__)  # TypeError""",
     ],
 )
 def strict_add(a, b, c=None):
@@ -1101,6 +1193,13 @@ jax.make_jaxpr(choose)(jnp.array([True, False]), jnp.ones(2), jnp.zeros(2))
         "`program(function, *args).primitives` is a dict from the operation's name to how often it occurs. "
         "https://docs.jax.dev/en/latest/jaxpr.html",
         "return sorted(program(____, *args).____)",
+        """# Like it: the operation that a function becomes most often.
+def commonest_operation(function, *args):
+    counts = program(function, *args).primitives
+    return max(counts, key=counts.get)
+
+print(program(lambda v: jnp.sin(v) * v * v, jnp.ones(2)).primitives)
+print(commonest_operation(lambda v: jnp.sin(v) * v * v, jnp.ones(2)))  # mul""",
     ],
 )
 def lax_operations(function, *args):
@@ -1182,6 +1281,15 @@ print(program(convolve, jnp.ones(3), jnp.ones(10)))
         "In neural networks 'convolution' means sliding without reversing; mathematics calls that correlation. "
         "https://docs.jax.dev/en/latest/notebooks/convolutions.html",
         "# as before, but with `y` in the order of a convolution:\ny = ____\nby_lax = lax.conv_general_dilated(...)",
+        """# Like it: one number of a convolution, by hand: the last weight comes first.
+def convolved_at(signal, weights, i):
+    window = signal[i : i + len(weights)]
+    return jnp.dot(window, jnp.flip(weights))
+
+signal = jnp.array([1.0, 2.0, 4.0, 8.0])
+weights = jnp.array([1.0, 10.0, 100.0])
+print(convolved_at(signal, weights, 1))  # 248.0
+print(jnp.convolve(signal, weights, mode="valid")[1])  # 248.0""",
     ],
 )
 def convolve_two_ways(x, y):
@@ -1299,6 +1407,16 @@ plot_both_slides()
         "https://docs.jax.dev/en/latest/_autosummary/jax.lax.conv_general_dilated.html",
         "m = len(kernel)\nout = lax.conv_general_dilated(\n    rows[:, None, :],\n    ____,\n    window_strides=____,\n"
         "    padding=[(m - 1, m - 1)],\n)\nreturn out[:, 0, :]",
+        """# Like it: sums of three numbers, for all tracks at once, without overlap.
+def sums_of_three(tracks):
+    window = jnp.ones((1, 1, 3))
+    out = lax.conv_general_dilated(
+        tracks[:, None, :], window, window_strides=(3,), padding="VALID"
+    )
+    return out[:, 0, :]
+
+tracks = jnp.arange(12.0).reshape(2, 6)
+print(sums_of_three(tracks).tolist())  # [[3.0, 12.0], [21.0, 30.0]]""",
     ],
 )
 def filter_rows(rows, kernel):
@@ -1394,6 +1512,12 @@ print(jax.jit(sine_of_a_sum).lower(jnp.ones(3), jnp.ones(3)).as_text())
         "`jax.jit(f).lower(*args).as_text()` is the text; `re.findall` finds all names in it. "
         "https://docs.jax.dev/en/latest/aot.html",
         'text = jax.jit(function).____\nreturn sorted(set(re.findall(r"stablehlo\\.(\\w+)", text)))',
+        """# Like it: how many products XLA gets for a function and its arguments.
+def count_products(function, *args):
+    text = jax.jit(function).lower(*args).as_text()
+    return text.count("stablehlo.multiply")
+
+print(count_products(lambda v: jnp.sin(v) * v * v, jnp.ones(2)))  # 2""",
     ],
 )
 def xla_operations(function, *args):
@@ -1503,6 +1627,16 @@ print("the call came back after", machine.clock(), "s, and its result is not the
         "https://docs.jax.dev/en/latest/async_dispatch.html",
         "machine = start_machine()\nmachine.run().block_until_ready()\nbefore = machine.clock()\n____\n"
         "return machine.clock() - before",
+        """# Like it: seconds until three jobs in a queue are done, compiling included.
+def seconds_of_three(start_machine):
+    fresh = start_machine()
+    before = fresh.clock()
+    results = [fresh.run() for _ in range(3)]
+    for result in results:
+        result.block_until_ready()
+    return fresh.clock() - before
+
+print(seconds_of_three(small_machine))  # 55.0: 30 + 1 + 3 * 8""",
     ],
 )
 def seconds_per_run(start_machine):

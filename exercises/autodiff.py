@@ -166,6 +166,16 @@ def cubic(x):
         "`jax.grad` gives a function, and that function can go into `jax.grad` again. "
         "https://docs.jax.dev/en/latest/automatic-differentiation.html",
         "for _ in range(n):\n    f = ____\nreturn f",
+        """# Like it: give a function one more batch axis, n times over.
+def with_batch_axes(function, n):
+    for _ in range(n):
+        function = jax.vmap(function)
+    return function
+
+
+numbers = jnp.arange(8).reshape(2, 2, 2)
+print(with_batch_axes(jnp.max, 2)(numbers).tolist())  # [[1, 3], [5, 7]]
+print(with_batch_axes(jnp.max, 0)(numbers))  # 7""",
     ],
 )
 def nth_derivative(f, n):
@@ -254,6 +264,18 @@ print(jax.vmap(jax.grad(wave))(jnp.array([0.0, 1.0])))
         "`jax.vmap(jax.grad(f))` is the slope at each point of a vector. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.grad.html",
         "rows = []\nfor _ in range(5):\n    rows.append(jax.vmap(f)(xs))\n    f = ____\nreturn jnp.stack(rows)",
+        """# Like it: the next three steps of Newton's method, from many points.
+def newton_rows(function, starts):
+    value, steepness = jax.vmap(function), jax.vmap(jax.grad(function))
+    rows = []
+    for _ in range(3):
+        starts = starts - value(starts) / steepness(starts)
+        rows.append(starts)
+    return jnp.stack(rows)
+
+
+rows = newton_rows(lambda t: t**2 - 4, jnp.array([1.0, 3.0, -5.0]))
+print(rows.shape, rows[2])  # (3, 3), and near [ 2 2 -2]""",
     ],
 )
 def derivative_table(f, xs):
@@ -363,6 +385,17 @@ except TypeError as error:
         "https://docs.jax.dev/en/latest/_autosummary/jax.grad.html",
         'if not jnp.issubdtype(jnp.asarray(x).dtype, jnp.floating):\n    return "input"\nif jnp.shape(____) != ():\n'
         '    return "output"\nreturn "nothing"',
+        """# Like it: what is wrong with a mask for x: its dtype, or its shape?
+def what_is_wrong(mask, x):
+    if not jnp.issubdtype(jnp.asarray(mask).dtype, jnp.bool_):
+        return "dtype"
+    if jnp.shape(mask) != jnp.shape(x):
+        return "shape"
+    return "nothing"
+
+
+print(what_is_wrong(jnp.array([1, 0]), jnp.ones(2)))  # dtype
+print(what_is_wrong(jnp.array([True]), jnp.ones(2)))  # shape""",
     ],
 )
 def what_grad_refuses(f, x):
@@ -420,6 +453,13 @@ def the_shape_of_the_input_does_not_matter(answer):
         "`jnp.asarray(x, dtype)` converts numbers and arrays, also traced ones; `float(x)` does not. "
         "https://docs.jax.dev/en/latest/errors.html#jax.errors.ConcretizationTypeError",
         "def slope(x):\n    return jax.grad(f)(____)\n\nreturn slope",
+        """# Like it: `jax.lax.sqrt` refuses whole numbers; convert before it sees them.
+def root(number):
+    return jax.lax.sqrt(jnp.asarray(number, dtype=jnp.float32))
+
+
+print(root(4), root(4.0))  # 2.0 2.0
+print(jax.jit(root)(9))  # 3.0: a traced number is converted too""",
     ],
 )
 def slope_at_any_number(f):
@@ -527,6 +567,16 @@ print("a standard normal number:", jax.random.normal(second_key))
         "https://docs.jax.dev/en/latest/_autosummary/jax.random.split.html",
         "key, w_key, b_key = jax.random.split(key, 3)\nW = jax.random.normal(w_key, (3,))\nb = ____\n"
         "return w, b, loss(w, b)",
+        """# Like it: toss three coins and draw a stake; the last key is for later.
+def toss(key):
+    coins_key, stake_key, later = jax.random.split(key, 3)
+    coins = jax.random.bernoulli(coins_key, shape=(3,))
+    stake = jax.random.uniform(stake_key)
+    return coins, stake, later
+
+
+coins, stake, later = toss(jax.random.key(0))
+print(coins, stake)""",
     ],
 )
 def start_of_regression(key):
@@ -605,6 +655,17 @@ print("numbers 2 and 0:", jax.grad(bend, argnums=(2, 0))(2.0, 3.0, 0.5))
         "Does `jax.grad` count arguments from 0 or from 1? What does it do without `argnums`?",
         "`argnums` may be an int or a tuple of ints. https://docs.jax.dev/en/latest/_autosummary/jax.grad.html",
         "if which is None:\n    return jax.grad(f)(*args)\nreturn ____",
+        """# Like it: which of the chosen arguments moves the result most?
+def strongest(function, values, chosen):
+    slopes = jax.grad(function, argnums=chosen)(*values)  # a tuple, as chosen
+    return chosen[int(jnp.argmax(jnp.abs(jnp.array(slopes))))]
+
+
+def volume(width, depth, height):
+    return width * depth * height
+
+
+print(strongest(volume, (2.0, 3.0, 5.0), (1, 2)))  # 1: slope 10, not 6""",
     ],
 )
 def gradient_by_position(f, args, which=None):
@@ -697,6 +758,19 @@ print("found:   ", bend(2.01, 3.02, 0.49) - bend(2.0, 3.0, 0.5))
         "https://docs.jax.dev/en/latest/_autosummary/jax.jvp.html",
         "partials = jax.grad(f, argnums=tuple(range(len(args))))(*args)\n"
         "return sum(jnp.sum(____) for partial, step in zip(partials, steps))",
+        """# Like it: how uncertain is a result, if each number has an error of its own?
+def total_error(function, values, errors):
+    every = tuple(range(len(values)))
+    partials = jax.grad(function, argnums=every)(*values)
+    pairs = zip(partials, errors, strict=True)
+    return jnp.sqrt(sum((partial * error) ** 2 for partial, error in pairs))
+
+
+def rectangle(width, height):
+    return width * height
+
+
+print(total_error(rectangle, (4.0, 3.0), (1.0, 1.0)))  # 5.0: root of 3² + 4²""",
     ],
 )
 def first_order_change(f, args, steps):
@@ -787,6 +861,15 @@ print(jax.tree.map(lambda x: 10 * x, params))
         "`jax.tree.map(function, tree, other_tree)` goes through two trees of one structure at once. "
         "https://docs.jax.dev/en/latest/pytrees.html",
         "gradient = jax.grad(f)(params)\nnew = jax.tree.map(lambda p, g: ____, params, gradient)\nreturn gradient, new",
+        """# Like it: a running mean of parameters, in any container.
+def running_mean(mean, latest):
+    return jax.tree.map(lambda m, new: 0.75 * m + 0.25 * new, mean, latest)
+
+
+before = {"weights": jnp.zeros(2), "rest": [jnp.float32(4.0)]}
+after = {"weights": jnp.array([4.0, 8.0]), "rest": [jnp.float32(0.0)]}
+mean = running_mean(before, after)
+print(mean["weights"], mean["rest"][0])  # [1. 2.] 3.0""",
     ],
 )
 def gradient_step(f, params, rate):
@@ -911,6 +994,19 @@ print(type(slope).__name__, slope.radius, slope.colour)
         "@jax.tree_util.register_pytree_node_class\nclass Model:\n    def __init__(self, w, b):\n"
         "        self.w, self.b = w, b\n\n    def tree_flatten(self):\n        return ____, None\n\n    @classmethod\n"
         "    def tree_unflatten(cls, aux, children):\n        return cls(*children)",
+        """# Like it: tell JAX how to take an interval apart, and how to build one.
+class Interval:
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+
+jax.tree_util.register_pytree_node(
+    Interval,
+    lambda it: ((it.low, it.high), None),  # the arrays, and the rest
+    lambda _, arrays: Interval(*arrays),
+)
+got = jax.grad(lambda it: it.low * it.high)(Interval(2.0, 3.0))
+print(type(got).__name__, got.low, got.high)  # Interval 3.0 2.0""",
     ],
 )
 def gradient_of_model(w, b):
@@ -1005,6 +1101,15 @@ print("gradient:", jax.grad(loss_aloud)(w, b))
         "How often is f computed in the starter?",
         "One function of JAX does both in one pass. https://docs.jax.dev/en/latest/_autosummary/jax.value_and_grad.html",
         "return jax.value_and_grad(f, argnums=tuple(range(len(args))))____",
+        """# Like it: how high a hill is, and how steep, in one pass.
+def hill(t):
+    print("the hill is computed")
+    return (t - 3) ** 2
+
+
+height_and_steepness = jax.value_and_grad(hill)  # a function
+height, steepness = height_and_steepness(5.0)
+print(height, steepness)  # 4.0 4.0""",
     ],
 )
 def loss_and_gradient(f, args):
@@ -1090,6 +1195,18 @@ print("jax.grad:         ", jax.grad(wave)(1.0))
         "https://docs.jax.dev/en/latest/automatic-differentiation.html",
         "ahead = [x + eps / 2 * d for x, d in zip(args, direction)]\nbehind = ____\n"
         "numerical = (f(*ahead) - f(*behind)) / eps",
+        """# Like it: the curvature along a direction, in two ways.
+def curvature_in_two_ways(function, point, along, eps):
+    def walk(t):
+        return function(point + t * along)
+
+    numerical = (walk(eps) - 2 * walk(0.0) + walk(-eps)) / eps**2
+    return numerical, jax.grad(jax.grad(walk))(0.0)
+
+
+point, along = jnp.array([2.0, 1.0]), jnp.array([1.0, 0.0])
+two = curvature_in_two_ways(lambda p: jnp.sum(p**4), point, along, 0.5)
+print(two[0], two[1])  # 48.5 48.0""",
     ],
 )
 def slope_in_two_ways(f, args, direction, eps):
@@ -1256,6 +1373,15 @@ except jax.errors.TracerArrayConversionError as error:
         "Two errors are in balance where the step is about the third root of the precision, times the size of x. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.finfo.html",
         "eps = ____ * abs(x)\nreturn (f(x + eps / 2) - f(x - eps / 2)) / eps",
+        """# Like it: a second derivative; its best step is about the fourth root.
+def numerical_curvature(function, at):
+    eps = np.finfo(np.float32).eps ** (1 / 4) * abs(at)  # 0.0186 times at
+    ahead, behind = function(at + eps), function(at - eps)
+    return (ahead - 2 * function(at) + behind) / eps**2
+
+
+print(numerical_curvature(cube_in_numpy, 1.0))  # near 6
+print(numerical_curvature(cube_in_numpy, 1000.0))  # near 6000""",
     ],
 )
 def numerical_derivative(f, x):
@@ -1347,6 +1473,17 @@ print("frozen_slope:", jax.grad(frozen_slope)(1.0))
         "https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html",
         "from jax.test_util import check_grads\n\ntry:\n    check_grads(f, args, order=2)\nexcept ____:\n"
         "    return False\nreturn True",
+        """# Like it: this test of NumPy returns nothing too, or raises.
+def is_growing(values):
+    try:
+        np.testing.assert_array_less(values[:-1], values[1:])
+    except AssertionError:
+        return False
+    return True
+
+
+print(is_growing(np.array([1, 2, 4])))  # True
+print(is_growing(np.array([1, 2, 2])))  # False""",
     ],
 )
 def derivatives_agree(f, args):
@@ -1444,6 +1581,15 @@ print("slopes: ", [float(jax.grad(safer_root)(x)) for x in (4.0, 0.0, -1.0)])
         "Make the input safe before the division, and choose the output after it. "
         "https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where",
         "harmless = jnp.where(x == 0, ____, x)\nreturn jnp.where(x == 0, 1.0, jnp.sin(harmless) / harmless)",
+        """# Like it: the length of a vector, with the gradient 0 at the zero vector.
+def safe_length(vector):
+    squares = jnp.sum(vector**2)
+    harmless = jnp.where(squares > 0, squares, 9.0)  # any number above 0
+    return jnp.where(squares > 0, jnp.sqrt(harmless), 0.0)
+
+
+print(jax.grad(lambda v: jnp.sqrt(jnp.sum(v**2)))(jnp.zeros(2)))  # [nan nan]
+print(jax.grad(safe_length)(jnp.zeros(2)))  # [0. 0.]""",
     ],
 )
 def sine_ratio(x):
@@ -1531,6 +1677,14 @@ print("value of half_frozen at 3:", half_frozen(3.0), " slope:", jax.grad(half_f
         "Write x plus something that `jax.grad` does not see. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.lax.stop_gradient.html",
         "return x + jax.lax.stop_gradient(____)",
+        """# Like it: a step from 0 to 1, but with the slope of `sigmoid`.
+def soft_step(t):
+    hard, soft = jnp.where(t > 0, 1.0, 0.0), sigmoid(t)
+    nothing = soft - jax.lax.stop_gradient(soft)  # 0, with a slope
+    return hard + nothing
+
+
+print(soft_step(0.0), jax.grad(soft_step)(0.0))  # 0.0 0.25""",
     ],
 )
 def straight_through_round(x):
@@ -1613,6 +1767,20 @@ print("second derivative at 4:", jax.grad(jax.grad(logarithm))(4.0))
         "https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html",
         "@jax.custom_jvp\ndef soft_plus(x):\n    return jnp.logaddexp(x, 0.0)\n\n\n@soft_plus.defjvp\n"
         "def rule(primals, tangents):\n    (x,), (dx,) = primals, tangents\n    return soft_plus(x), ____",
+        """# Like it: the root of 1 + t², stable for large t, with a rule of its own.
+@jax.custom_jvp
+def bowl(t):
+    return jnp.hypot(1.0, t)
+
+
+@bowl.defjvp
+def bowl_rule(primals, tangents):
+    (t,), (dt,) = primals, tangents
+    return bowl(t), t / bowl(t) * dt
+
+
+print(jax.grad(lambda t: jnp.sqrt(1 + t**2))(1e30))  # 0.0, and should be 1.0
+print(jax.grad(bowl)(1e30))  # 1.0""",
     ],
 )
 def soft_plus(x):
@@ -1710,6 +1878,15 @@ print("its product with v:", jax.hessian(valley)(x) @ v)
         "`jax.jvp(g, (x,), (v,))` gives g(x), and how g changes along v. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.jvp.html",
         "_, change = jax.jvp(____, (x,), (v,))\nreturn change",
+        """# Like it: a Jacobian times a vector, without the Jacobian.
+def stretch(p):
+    return p * jnp.sum(p)
+
+
+at, along = jnp.array([2.0, 3.0]), jnp.array([1.0, 1.0])
+value, change = jax.jvp(stretch, (at,), (along,))
+print(value, change)  # [10. 15.] [ 9. 11.]
+print(jax.jacobian(stretch)(at) @ along)  # the same change, by the matrix""",
     ],
 )
 def hessian_times(f, x, v):

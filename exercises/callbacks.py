@@ -125,6 +125,14 @@ _ = half_again(6.0)
         "`jax.debug.print` takes a format string and the values, apart from each other. "
         "https://docs.jax.dev/en/latest/external-callbacks.html",
         'y = x + 1\nprint("intermediate value: {}".format(y))\njax.debug.print(____, y)\nreturn y * 2',
+        "# Like it: two values in one line, seen by Python and by the program.\n"
+        "@jax.jit\n"
+        "def speed(way, hours):\n"
+        '    print(f"Python: {way} km in {hours} h")  # at the first call only\n'
+        '    jax.debug.print("program: {w} km in {h} h", w=way, h=hours)\n'
+        "    return way / hours\n\n"
+        "speed(100.0, 4.0)\n"
+        "print(speed(90.0, 2.0))  # 45.0",
     ],
 )
 def print_both_ways(x):
@@ -235,6 +243,15 @@ def describe(value):
         "seen = {}\n\ndef note(kind, value):\n    seen[kind] = ____\n    return np.asarray(value)\n\n"
         'jax.pure_callback(partial(note, "pure_callback"), jax.ShapeDtypeStruct(x.shape, x.dtype), x)\n'
         "# ... io_callback, jax.debug.callback ...\njax.effects_barrier()  # wait for all callbacks\nreturn seen",
+        "# Like it: two host functions note a fact each about what they get.\n"
+        "facts = {}\n\n"
+        "def note_fact(name, measure, value):\n"
+        "    facts[name] = float(measure(np.asarray(value)))\n\n"
+        "numbers = jnp.arange(6.0)\n"
+        'jax.debug.callback(partial(note_fact, "mean", np.mean), numbers)\n'
+        'io_callback(partial(note_fact, "length", len), None, numbers)\n'
+        "jax.effects_barrier()\n"
+        "print(sorted(facts.items()))  # [('length', 6.0), ('mean', 2.5)]",
     ],
 )
 def what_arrives(x):
@@ -284,6 +301,17 @@ print(importlib.import_module("jax.experimental").__name__)
         "try:\n    importlib.import_module(path)\n    return True\nexcept ImportError:\n    pass  # no module\n"
         'home, _, name = path.rpartition(".")\ntry:\n    return ____\n'
         "except (ImportError, ValueError):  # ValueError: there is no dot in path\n    return False",
+        "# Like it: does a module have a version, and is there such a module?\n"
+        "def version_of(name):\n"
+        "    try:\n"
+        "        module = importlib.import_module(name)\n"
+        "    except ImportError:\n"
+        '        return "no module"\n'
+        '    if hasattr(module, "__version__"):\n'
+        "        return module.__version__\n"
+        '    return "no version"\n\n'
+        'print(version_of("numpy"))\n'
+        'print(version_of("builtins"), version_of("numpie"))  # no version no module',
     ],
 )
 def is_there(path):
@@ -382,6 +410,13 @@ def wave_twice(x):
         "What does `jax.make_jaxpr(f)(x)` return, and where in it are the equations?",
         "A closed jaxpr has `.eqns`, and an equation has `.primitive.name`. https://docs.jax.dev/en/latest/jaxpr.html",
         "jaxpr = jax.make_jaxpr(f)(x)\nreturn [____ for equation in jaxpr.eqns]",
+        "# Like it: the shape of what each line of a program computes.\n"
+        "def result_shapes(f, x):\n"
+        "    program = jax.make_jaxpr(f)(x)\n"
+        "    return [line.outvars[0].aval.shape for line in program.eqns]\n\n"
+        "def turned(x):\n"
+        "    return jnp.exp(x).T\n\n"
+        "print(result_shapes(turned, jnp.ones((2, 3))))  # [(2, 3), (3, 2)]",
     ],
 )
 def primitive_names(f, x):
@@ -465,6 +500,14 @@ except NotImplementedError as error:
         "https://docs.jax.dev/en/latest/_autosummary/jax.pure_callback.html",
         "promise = jax.ShapeDtypeStruct(x.shape, x.dtype)\n"
         "return jax.pure_callback(host, promise, x, vmap_method=____)",
+        "# Like it: NumPy sorts each row of a batch, in one host call.\n"
+        "def host_sort(x):\n"
+        "    def by_numpy(rows):\n"
+        "        return np.sort(rows, axis=-1)\n\n"
+        "    like_x = jax.ShapeDtypeStruct(x.shape, x.dtype)\n"
+        '    return jax.pure_callback(by_numpy, like_x, x, vmap_method="expand_dims")\n\n'
+        "table = jnp.array([[3, 1, 2], [9, 8, 7]])\n"
+        "print(jax.jit(jax.vmap(host_sort))(table).tolist())  # [[1, 2, 3], [7, 8, 9]]",
     ],
 )
 def host_sine(x):
@@ -566,6 +609,16 @@ def noisy_sine(value):
         "def one(x):\n    promise = jax.ShapeDtypeStruct(x.shape, x.dtype)\n"
         "    return jax.pure_callback(noisy_sine, promise, x, vmap_method=____)\n\n"
         "_, looped = jax.lax.scan(lambda carry, x: (carry, one(x)), None, xs)\nreturn looped, jax.vmap(one)(xs)",
+        "# Like it: round on the host, one by one in lax.map, then all in one call.\n"
+        "def noisy_round(value):\n"
+        '    print("host rounds", np.size(value))\n'
+        "    return np.round(np.asarray(value))\n\n"
+        "def rounded(x):\n"
+        "    like_x = jax.ShapeDtypeStruct(x.shape, x.dtype)\n"
+        '    method = "broadcast_all"\n'
+        "    return jax.pure_callback(noisy_round, like_x, x, vmap_method=method)\n\n"
+        "numbers = jnp.array([0.9, 2.2])\n"
+        "print(jax.lax.map(rounded, numbers), jax.vmap(rounded)(numbers))",
     ],
 )
 def sines_two_ways(xs):
@@ -650,6 +703,16 @@ def print_something():
         "https://docs.jax.dev/en/latest/external-callbacks.html",
         "@jax.jit\ndef program():\n    value = jax.pure_callback(print_something, ____)\n"
         "    return value if used else 1.0\n\nreturn program()",
+        "# Like it: of two host functions, only the one that is needed is asked.\n"
+        "def ask(name):\n"
+        '    print("asked:", name)\n'
+        "    return np.float32(2.0)\n\n"
+        "@jax.jit\n"
+        "def double(x):\n"
+        '    left = jax.pure_callback(partial(ask, "left"), np.float32(0))\n'
+        '    right = jax.pure_callback(partial(ask, "right"), np.float32(0))\n'
+        "    return x * left\n\n"
+        'print(double(3.0))  # 6.0, and before it only "asked: left"',
     ],
 )
 def used_or_dropped(used):
@@ -760,6 +823,18 @@ def same_in_each_step(host, x):
         "https://docs.jax.dev/en/latest/_autosummary/jax.effects_barrier.html",
         "calls = []\n\ndef host(value):\n    ____\n    return np.asarray(value)\n\n"
         "jax.block_until_ready(jax.jit(lambda x: program(host, x))(x))\njax.effects_barrier()\nreturn len(calls)",
+        "# Like it: how many numbers does a program send to the host in all?\n"
+        "sent = []\n"
+        "def note_size(value):\n"
+        "    sent.append(np.size(value))\n\n"
+        "@jax.jit\n"
+        "def send_twice(x):\n"
+        "    jax.debug.callback(note_size, x)\n"
+        "    jax.debug.callback(note_size, x[:2])\n"
+        "    return x.sum()\n\n"
+        "jax.block_until_ready(send_twice(jnp.ones(5)))\n"
+        "jax.effects_barrier()\n"
+        "print(sum(sent))  # 7",
     ],
 )
 def host_calls(program, x):
@@ -852,6 +927,17 @@ def count_the_same_question():
         "https://numpy.org/doc/stable/reference/generated/numpy.linalg.inv.html",
         "def host(a):\n    a = np.asarray(a)\n    try:\n        return np.linalg.inv(a)\n"
         "    except np.linalg.LinAlgError:\n        return ____",
+        "# Like it: look up a price on the host, and -1 where there is none.\n"
+        "prices = {3: 250, 7: 99}\n\n"
+        "def price_of(item):\n"
+        "    def look_up(item):\n"
+        "        try:\n"
+        "            return np.int32(prices[int(item)])\n"
+        "        except KeyError:\n"
+        "            return np.int32(-1)\n\n"
+        "    like = jax.ShapeDtypeStruct((), jnp.int32)\n"
+        '    return jax.pure_callback(look_up, like, item, vmap_method="sequential")\n\n'
+        "print(jax.jit(jax.vmap(price_of))(jnp.array([7, 5, 3])))  # [ 99  -1 250]",
     ],
 )
 def inverse_or_nan(a):
@@ -945,6 +1031,16 @@ def uniform_like(generator, x):
         "    return io_callback(partial(uniform_like, generator), promise, x, ordered=ordered)\n\n"
         "alone = jax.block_until_ready(jax.jit(like)(x))\nmapped = ____\n"
         "_, looped = jax.lax.scan(lambda carry, row: (carry, like(row, True)), None, x)\nreturn alone, mapped, looped",
+        "# Like it: a ticket machine on the host: each call gets the next number.\n"
+        "machine = iter(range(1, 100))\n\n"
+        "def next_ticket():\n"
+        "    return np.int32(next(machine))\n\n"
+        "def ticket(ordered=False):\n"
+        "    like = jax.ShapeDtypeStruct((), jnp.int32)\n"
+        "    return io_callback(next_ticket, like, ordered=ordered)\n\n"
+        "first = jax.block_until_ready(jax.jit(ticket)())\n"
+        "step = lambda carry, _: (carry, ticket(ordered=True))\n"
+        "print(first, jax.lax.scan(step, None, length=3)[1])  # 1 [2 3 4]",
     ],
 )
 def draws_from_the_host(seed, x):
@@ -1113,6 +1209,19 @@ def vmap_of_while(f):
         "calls = []\n\ndef host(value):\n    calls.append(1)\n    return np.asarray(value)\n\ntry:\n"
         "    jax.block_until_ready(situation(lambda x: kind(host, x)))\n    jax.effects_barrier()\n"
         "except Exception as error:\n    return ____\nreturn len(calls), ''",
+        "# Like it: how often does Python run a function, and what does JAX say?\n"
+        "def runs_and_class(function, transform):\n"
+        "    runs = []\n"
+        "    def noted(x):\n"
+        "        runs.append(1)\n"
+        "        return function(x)\n"
+        "    try:\n"
+        "        jax.block_until_ready(transform(noted)(jnp.arange(3.0)))\n"
+        "    except Exception as error:\n"
+        "        return len(runs), type(error).__name__\n"
+        '    return len(runs), "no error"\n\n'
+        "print(runs_and_class(jnp.sin, jax.jit))  # (1, 'no error')\n"
+        "print(runs_and_class(jnp.sin, jax.grad))  # (1, 'TypeError')",
     ],
 )
 def try_out(kind, situation):
@@ -1236,6 +1345,16 @@ def note_total(total):
         "https://docs.jax.dev/en/latest/_autosummary/jax.experimental.io_callback.html",
         "def step(total, x):\n    total = total + x\n    io_callback(note_total, ____, total, ordered=____)\n"
         "    return total, total\n\nreturn jax.lax.scan(step, jnp.float32(0.0), xs)[1]",
+        "# Like it: a loop saves each of its states on the host, surely in order.\n"
+        "saved = []\n\n"
+        "def save(i, number):\n"
+        "    saved.append((int(i), float(number)))\n\n"
+        "def halve_and_save(i, number):\n"
+        "    io_callback(save, None, i, number, ordered=True)\n"
+        "    return number / 2\n\n"
+        "print(jax.lax.fori_loop(0, 3, halve_and_save, 8.0))  # 1.0\n"
+        "jax.effects_barrier()\n"
+        "print(saved)  # [(0, 8.0), (1, 4.0), (2, 2.0)]",
     ],
 )
 def noted_totals(xs):
@@ -1382,6 +1501,15 @@ def cube(x):
         "`jax.grad` needs a single number, so add up the results. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.grad.html",
         "try:\n    return jax.grad(lambda value: ____)(x)\nexcept ValueError as error:\n    return str(error)",
+        "# Like it: the gradient of the largest of f(a), or the exception's class.\n"
+        "def slope_of_largest(f, a):\n"
+        "    try:\n"
+        "        return jax.grad(lambda b: jnp.max(f(b)))(a)\n"
+        "    except TypeError as error:\n"
+        "        return type(error).__name__\n\n"
+        "numbers = jnp.array([1.0, 3.0, 2.0])\n"
+        "print(slope_of_largest(jnp.square, numbers))  # [0. 6. 0.]\n"
+        "print(slope_of_largest(lambda a: a.astype(int), numbers))  # TypeError",
     ],
 )
 def gradient_or_reason(f, x):
@@ -1458,6 +1586,16 @@ def log_value(x):
         "`jax.debug.callback(function, *args)` calls `function` with the values. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.debug.callback.html",
         "____(log_value, x)\nreturn x",
+        "# Like it: collect both sides of a rectangle whenever its area is computed.\n"
+        "sides = []\n\n"
+        "def collect(width, height):\n"
+        "    sides.append((float(width), float(height)))\n\n"
+        "def area(width, height):\n"
+        "    jax.debug.callback(collect, width, height)\n"
+        "    return width * height\n\n"
+        "print(jax.grad(area)(2.0, 3.0))  # 3.0\n"
+        "jax.effects_barrier()\n"
+        "print(sides)  # [(2.0, 3.0)]",
     ],
 )
 def log_and_pass(x):
@@ -1555,6 +1693,17 @@ def shape_only(f, x):
         "seen, came_back = [], []\n\ndef host(value):\n    seen.append(float(value))\n    return 42\n\ndef f(x):\n"
         "    came_back.append(str(____))\n    return jnp.sin(x)\n\n"
         "jax.block_until_ready(transform(f, x))\njax.effects_barrier()\nreturn seen, came_back[0]",
+        "# Like it: what Python sees of a row under vmap, and what the host sees.\n"
+        "shapes, rows = [], []\n\n"
+        "def note_row(row):\n"
+        "    rows.append(np.asarray(row).tolist())\n\n"
+        "def total(row):\n"
+        "    shapes.append(row.shape)  # runs while JAX traces\n"
+        "    jax.debug.callback(note_row, row)\n"
+        "    return row.sum()\n\n"
+        "jax.block_until_ready(jax.vmap(total)(jnp.array([[1, 2], [3, 4]])))\n"
+        "jax.effects_barrier()\n"
+        "print(shapes, sorted(rows))  # [(2,)] [[1, 2], [3, 4]]",
     ],
 )
 def what_debug_sees(transform, x):
@@ -1683,6 +1832,17 @@ except Exception as error:
         "https://docs.jax.dev/en/latest/_autosummary/jax.pure_callback.html",
         "v, z = jnp.broadcast_arrays(v, z)  # one shape\n# ...\n"
         "return jax.pure_callback(host, promise, v, z, vmap_method=____)",
+        "# Like it: NumPy's quotient and rest of arrays whose shapes may differ.\n"
+        "def host_divmod(a, b):\n"
+        "    a, b = jnp.broadcast_arrays(a, b)\n"
+        "    like_a = jax.ShapeDtypeStruct(a.shape, a.dtype)\n"
+        "    by_numpy = lambda a, b: np.divmod(np.asarray(a), np.asarray(b))\n"
+        '    two, method = (like_a, like_a), "expand_dims"\n'
+        "    return jax.pure_callback(by_numpy, two, a, b, vmap_method=method)\n\n"
+        "mapped = jax.vmap(host_divmod, in_axes=(0, None))\n"
+        "quotients, rests = mapped(jnp.array([17, 23]), jnp.array([5, 10, 4]))\n"
+        "print(quotients.tolist())  # [[3, 1, 4], [4, 2, 5]]\n"
+        "print(rests.tolist())  # [[2, 7, 1], [3, 3, 3]]",
     ],
 )
 def host_bessel(v, z):
@@ -1826,6 +1986,17 @@ scipy_jv = host_function(scipy.special.jv, elementwise=True)
         "@jax.custom_jvp\ndef bessel(v, z):\n    return scipy_jv(v, z)\n\n\n@bessel.defjvp\n"
         "def bessel_rule(primals, tangents):\n    (v, z), (_, dz) = primals, tangents\n"
         "    slope = jnp.where(v == 0, -bessel(v + 1, z), ____)\n    return bessel(v, z), slope * dz",
+        "# Like it: NumPy's x**n, with a slope in x: n * x**(n - 1).\n"
+        "numpy_power = host_function(np.power, elementwise=True)\n\n"
+        "@jax.custom_jvp\n"
+        "def power(x, n):\n"
+        "    return numpy_power(x, n)\n\n"
+        "@power.defjvp\n"
+        "def power_rule(primals, tangents):\n"
+        "    (x, n), (dx, _) = primals, tangents\n"
+        "    return power(x, n), n * power(x, n - 1) * dx\n\n"
+        "print(jax.jit(jax.grad(power))(5.0, 3))  # 75.0 = 3 * 5**2\n"
+        "print(jax.jit(jax.grad(jax.grad(power)))(5.0, 3))  # 30.0 = 3 * 2 * 5",
     ],
 )
 def bessel(v, z):
@@ -1962,6 +2133,16 @@ _ = axes.set_ylabel("time by callback / by jnp.sin")
         '    seen["host"] = ____\n    return np.int32(0)\n\n'
         "promise = jax.ShapeDtypeStruct((), jnp.int32)\n"
         "jax.jit(lambda x: jax.pure_callback(host, promise, x))(x).block_until_ready()\nreturn seen",
+        "# Like it: who may write into x: a view, a copy, and the host function?\n"
+        "numbers = jnp.ones(3)\n"
+        'writeable = {"view": np.asarray(numbers).flags.writeable}\n'
+        'writeable["copy"] = np.array(numbers).flags.writeable\n\n'
+        "def look(value):\n"
+        '    writeable["host"] = np.asarray(value).flags.writeable\n'
+        "    return np.float32(0)\n\n"
+        "program = jax.jit(lambda x: jax.pure_callback(look, np.float32(0), x))\n"
+        "jax.block_until_ready(program(numbers))\n"
+        "print(writeable)  # only the copy",
     ],
 )
 def addresses(x):

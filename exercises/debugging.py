@@ -150,6 +150,14 @@ show_lines(centred, jnp.arange(3.0))
         "A tracer has `.shape` and `.dtype`, and Python's `print` can show them. Values need `jax.debug.print`. "
         "https://docs.jax.dev/en/latest/debugging.html",
         'print(f"shape {x.shape} dtype {x.dtype}")\n____("value {}", x)\nreturn x',
+        "# Like it: print how many numbers v has when it is traced, and their sum.\n"
+        "@jax.jit\n"
+        "def sum_up(v):\n"
+        '    print("traced for", v.size, "numbers")  # static\n'
+        '    jax.debug.print("they make {}", v.sum())  # traced\n'
+        "    return v.sum()\n\n"
+        "print(sum_up(jnp.array([1.0, 2.0])))  # 3.0, after two lines\n"
+        "print(sum_up(jnp.array([5.0, 6.0])))  # 11.0, after one line: no new trace",
     ],
 )
 def shape_and_value(x):
@@ -276,6 +284,13 @@ _ = fifth(10.0)
         "`jax.debug.print` fills in the braces at run time, with the values that you hand over apart. "
         "https://docs.jax.dev/en/latest/debugging/print_breakpoint.html",
         'jax.debug.print("jax.debug.print(x) -> {x}", ____)',
+        '# Like it: the width of a vector. f"{low} to {high}" would show tracers.\n'
+        "@jax.jit\n"
+        "def width_of(v):\n"
+        "    low, high = v.min(), v.max()\n"
+        '    jax.debug.print("{low} to {high}", low=low, high=high)\n'
+        "    return high - low\n\n"
+        "print(width_of(jnp.array([3.0, 8.0, 5.0])))  # 5.0",
     ],
 )
 def see_sine(x):
@@ -389,6 +404,15 @@ _ = jax.lax.map(watched_sine, jnp.arange(3.0))
         "https://docs.jax.dev/en/latest/debugging.html",
         'def one(x):\n    jax.debug.print("jax.debug.print(x) -> {}", x, ordered=____)\n    y = jnp.sin(x)\n'
         '    ...\n    return y\n\nreturn jax.vmap(one)(xs) if how == "vmap" else ____',
+        "# Like it: the largest number of each row. Print each row's sum before it.\n"
+        "def peak(row):\n"
+        '    jax.debug.print("sum {}", row.sum(), ordered=True)\n'
+        "    top = row.max()\n"
+        '    jax.debug.print("    top {}", top, ordered=True)\n'
+        "    return top\n\n"
+        "rows = jnp.array([[1.0, 5.0], [4.0, 2.0]])\n"
+        "print(jax.vmap(peak)(rows))  # [5. 4.]: both sums came first, then both tops\n"
+        "print(jax.lax.map(peak, rows))  # [5. 4.]: one row came after the other",
     ],
 )
 def printed_sines(how, xs, ordered):
@@ -488,6 +512,12 @@ def map_is_a_loop_of_the_program(answer):
         "`ordered=True` keeps the order of the prints; under vmap that is all x, then all y. "
         "https://docs.jax.dev/en/latest/debugging.html",
         'jax.debug.print("jax.debug.print(x) -> {}", x, ____)',
+        "# Like it: halve a number three times. Print the step, then the number.\n"
+        "def halve_once(i, number):\n"
+        '    jax.debug.print("step {}", i, ordered=True)\n'
+        '    jax.debug.print("    from {}", number, ordered=True)\n'
+        "    return number / 2\n\n"
+        "print(jax.lax.fori_loop(0, 3, halve_once, 8.0))  # 1.0",
     ],
 )
 def add_in_order(xs, ys):
@@ -554,6 +584,13 @@ def one_pair_after_the_other(answer):
         "Which of the two prints is a part of the program, and so does not mind what is around it?",
         "`jax.debug.print` prints the forward value. https://docs.jax.dev/en/latest/debugging.html",
         'print("print(x) ->", x)\njax.debug.print(____, x)\nreturn x**2',
+        "# Like it: watch a root in both ways, and take the slope of three roots.\n"
+        "def three_roots(x):\n"
+        "    root = jnp.sqrt(x)\n"
+        '    print("Python sees", root)  # under grad: a tracer\n'
+        '    jax.debug.print("the program has {}", root)  # the forward value: 2.0\n'
+        "    return 3 * root\n\n"
+        "print(jax.grad(three_roots)(4.0))  # 0.75",
     ],
 )
 def watched_square(x):
@@ -694,6 +731,16 @@ print(jax.grad(lambda x: 3 * turn_around(x))(1.0))
         "@jax.custom_vjp\ndef look(y):\n    return y\n\n\ndef back(kept, cotangent):\n"
         '    jax.debug.print("cotangent of y: {}", ____)\n    return ____\n\n\n'
         "look.defvjp(lambda y: (y, None), back)\n\n\ndef sine_cubed(x):\n    y = look(jnp.sin(x))\n    return y**3",
+        "# Like it: on the way back, say how large the cotangents of a layer are.\n"
+        "@jax.custom_vjp\n"
+        "def watch(layer):\n"
+        "    return layer\n\n"
+        "def tell(kept, arrived):\n"
+        '    jax.debug.print("the largest is {}", jnp.abs(arrived).max())\n'
+        "    return (arrived,)  # a tuple, with one entry for each argument\n\n"
+        "watch.defvjp(lambda layer: (layer, None), tell)\n"
+        "slope = jax.grad(lambda w: (watch(2 * w) ** 2).sum())\n"
+        "print(slope(jnp.array([1.0, 3.0])))  # [ 8. 24.], and the largest is 12.0",
     ],
 )
 def sine_cubed(x):
@@ -831,6 +878,13 @@ def prints_the_sine(x):
         "It has `.eqns`, each with `.primitive.name`, and a set `.effects`. https://docs.jax.dev/en/latest/jaxpr.html",
         "program = jax.make_jaxpr(f)(x)\nnames = [equation.primitive.name for equation in ____]\n"
         'return [name for name in names if "debug" in name], [str(effect) for effect in ____]',
+        "# Like it: the steps of a program with two inputs, and the number of effects.\n"
+        "def steps_of_two(f, x):\n"
+        "    made = jax.make_jaxpr(f)(x)  # traces f, and does not run it\n"
+        "    steps = [step for step in made.eqns if len(step.invars) == 2]\n"
+        "    return [step.primitive.name for step in steps], len(made.effects)\n\n"
+        "print(steps_of_two(lambda x: prints_in_order(3 * x) + x, 1.0))\n"
+        "# (['mul', 'add'], 1)",
     ],
 )
 def debugging_in(f, x):
@@ -912,6 +966,15 @@ def effects_tell_whether_order_is_promised(answer):
         "https://docs.jax.dev/en/latest/control-flow.html",
         'def sine(x):\n    y = jnp.sin(x)\n    if ____:\n        jax.debug.print("y {}", y)\n    return y\n\n'
         "return sine",
+        "# Like it: a mean with a flag. Its program prints only with the flag.\n"
+        "def mean_of(v, loud):\n"
+        "    mean = v.mean()\n"
+        "    if loud:  # Python decides, while JAX traces\n"
+        '        jax.debug.print("mean {}", mean)\n'
+        "    return mean\n\n"
+        "def program_of(loud):\n"
+        "    return str(jax.make_jaxpr(lambda v: mean_of(v, loud))(jnp.ones(3)))\n\n"
+        'print("debug" in program_of(True), "debug" in program_of(False))  # True False',
     ],
 )
 def make_sine(verbose):
@@ -1004,6 +1067,12 @@ answers_of(transcript)[:2]
         "`with scripted_breakpoints(commands) as transcript:` types the commands at the stops of what runs in it. "
         "https://docs.jax.dev/en/latest/debugging/print_breakpoint.html",
         "with scripted_breakpoints(____) as transcript:\n    result = program(x)\nreturn result, ____",
+        "# Like it: how many commands are typed until a program is at its end?\n"
+        "def count_commands(stopping, x, typed):\n"
+        "    with scripted_breakpoints(typed) as talk:\n"
+        "        stopping(x)\n"
+        '    return str(talk).count("(jdb) ")  # after the block the talk is complete\n\n'
+        'print(count_commands(sine_times_cosine, 2.0, ["p x", "p y", "c"]))  # 3',
     ],
 )
 def ask_debugger(program, x, commands):
@@ -1103,6 +1172,17 @@ print(transcript)
         "    jax.lax.cond(____, lambda z, y: None, stop, z, y)\n    return z\n\n"
         'with scripted_breakpoints(["p z", "p y", "c"]) as transcript:\n    z = divide(x, y)\n'
         "return z, answers_of(transcript)[:2]",
+        "# Like it: add up a vector, and stop in the debugger if the sum is above 10.\n"
+        "@jax.jit\n"
+        "def add_up(v):\n"
+        "    total = v.sum()\n\n"
+        "    def stop(total):\n"
+        "        jax.debug.breakpoint()\n\n"
+        "    jax.lax.cond(total > 10, stop, lambda total: None, total)\n"
+        "    return total\n\n"
+        'with scripted_breakpoints(["p total", "c"]) as talk:\n'
+        "    print(add_up(jnp.array([4.0, 9.0])))  # 13.0\n"
+        "print(answers_of(talk)[0])  # what the debugger says about the total",
     ],
 )
 def divide_under_watch(x, y):
@@ -1226,6 +1306,15 @@ def times_ten(t):
         "for command, text in zip(commands, answers_of(transcript)):\n"
         '    if command != "u" and not text.startswith(____):\n        found.setdefault(command[2:], text)\n'
         "return found",
+        "# Like it: how many functions up is a name? Ask for it, go up, ask again, ...\n"
+        "def levels_up(stopping, x, name):\n"
+        '    with scripted_breakpoints([f"p {name}", "u"] * 4 + ["c"]) as talk:\n'
+        "        stopping(x)\n"
+        '    asked = answers_of(talk)[:8:2]  # each second answer is that to a "u"\n'
+        '    missing = [text.startswith("***") for text in asked]  # "***": an error\n'
+        "    return missing.index(False)\n\n"
+        'print(levels_up(times_ten, 1.0, "k"))  # 0\n'
+        'print(levels_up(times_ten, 1.0, "w"))  # 1',
     ],
 )
 def values_at_stop(program, x, names):
@@ -1370,6 +1459,14 @@ _ = fourth(800.0)
         'def log_value(value):\n    if value < 0:\n        log.error(f"Logged value: {value}")\n'
         "    else:\n        ____\n\n"
         "jax.debug.callback(____, x)\nreturn x",
+        "# Like it: log a loss as information, and as critical if it is above 100.\n"
+        "def note_loss(loss):\n"
+        "    def write(number):  # runs on the host, and gets a value\n"
+        "        level = logging.CRITICAL if number > 100 else logging.INFO\n"
+        '        log.log(level, f"loss {number}")\n\n'
+        "    jax.debug.callback(write, loss)\n"
+        "    return loss / 2\n\n"
+        "print(jax.vmap(note_loss)(jnp.array([3.0, 250.0])))  # [  1.5 125. ]",
     ],
 )
 def log_by_sign(x):
@@ -1518,6 +1615,16 @@ print(leaked)
         "seen = []\n\ndef look(value):\n"
         "    jax.debug.callback(lambda number: seen.append(____), value, ordered=True)\n\n"
         "program(look, x)\njax.effects_barrier()\nreturn seen",
+        "# Like it: keep in a dict, by the step, what a loop makes of a number.\n"
+        "heights = {}\n\n"
+        "def keep(i, height):  # runs on the host, and gets values\n"
+        "    heights[int(i)] = float(height)\n\n"
+        "def fall(i, height):\n"
+        "    jax.debug.callback(keep, i, height)\n"
+        "    return height / 2\n\n"
+        "jax.lax.fori_loop(0, 3, fall, 8.0)\n"
+        "jax.effects_barrier()  # wait until `keep` has run three times\n"
+        "print(sorted(heights.items()))  # [(0, 8.0), (1, 4.0), (2, 2.0)]",
     ],
 )
 def values_seen(program, x):
@@ -1629,6 +1736,14 @@ draw_program(jax.vmap(report_with_cond), jnp.ones(3))
         "https://docs.jax.dev/en/latest/external-callbacks.html",
         'def say(count):\n    if ____:\n        print(f"not finite: {count} of {x.size}")\n\n'
         "jax.debug.callback(say, (~jnp.isfinite(x)).sum())\nreturn x",
+        "# Like it: cut numbers off at 5, and say for which examples that was needed.\n"
+        "def cut_off(v):\n"
+        "    def warn(top):\n"
+        "        if top > 5:  # on the host: no part of the program, vmap or not\n"
+        '            print(f"cut off: {top}")\n\n'
+        "    jax.debug.callback(warn, v.max())\n"
+        "    return jnp.minimum(v, 5.0)\n\n"
+        "print(jax.vmap(cut_off)(jnp.array([[1.0, 7.0], [2.0, 3.0]])))  # one warning",
     ],
 )
 def report_nonfinite(x):
@@ -1723,6 +1838,14 @@ for x in (4.0, 0.0):
         '@jax.jit\ndef pick(table, i):\n    checkify.check(____, "index {i} is out of bounds", i=i)\n'
         "    return table[i]\n\n"
         "error, value = ____(pick)(table, i)\nreturn error.get(), value",
+        "# Like it: mix two numbers. The running program checks that the share is fair.\n"
+        "@jax.jit\n"
+        "def mix(a, b, share):\n"
+        '    checkify.check(share <= 1, "a share of {share} is too much", share=share)\n'
+        "    return share * a + (1 - share) * b\n\n"
+        "for share in (0.5, 2.0):\n"
+        "    complaint, mixed = checkify.checkify(mix)(10.0, 20.0, share)\n"
+        "    print(complaint.get(), mixed)  # None 15.0, then a text and 0.0",
     ],
 )
 def checked_pick(table, i):

@@ -121,6 +121,13 @@ print(jax.make_jaxpr(decay)(x))
         "`jax.make_jaxpr` takes any function, also what `jax.jit` returns. "
         "https://docs.jax.dev/en/latest/jit-compilation.html",
         "plain = jax.make_jaxpr(function)(x)\njitted = jax.make_jaxpr(____)(x)\nreturn len(plain.eqns), ____",
+        """# Like it: the lines of a function, and of what `jax.vmap` makes of it.
+def lines_with_vmap(function, rows):
+    for_one_row = jax.make_jaxpr(function)(rows[0])
+    for_all_rows = jax.make_jaxpr(jax.vmap(function))(rows)
+    return len(for_one_row.eqns), len(for_all_rows.eqns)
+
+print(lines_with_vmap(wave, jnp.ones((2, 4))))  # (3, 3)""",
     ],
 )
 def operations_to_run(function, x):
@@ -208,6 +215,15 @@ print("means of the columns:", norm(table).mean(axis=0))
         "Along axis 1, with `keepdims=True`, the means are a column [n,1] and broadcast against [n,m]. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.mean.html",
         "x = x - x.mean(axis=____, keepdims=____)\nreturn x / ____",
+        """# Like it: scale each image of a stack so that its largest number is 1.
+@jax.jit
+def brightened(images):
+    # The shape of `largest` is [k,1,1], so it broadcasts against [k,n,m].
+    largest = images.max(axis=(1, 2), keepdims=True)
+    return images / largest
+
+stack = jnp.array([[[1.0, 2.0]], [[3.0, 12.0]]])
+print(brightened(stack).tolist())  # [[[0.5, 1.0]], [[0.25, 1.0]]]""",
     ],
 )
 def normalise_rows(x):
@@ -335,6 +351,16 @@ plot_ratios()
         "https://docs.jax.dev/en/latest/benchmarking.html",
         "plain, jitted = np.median(plain_s[1:]), ____\nratio = ____\ncalls = 1\n"
         "while jitted_s[0] + (calls - 1) * jitted > ____:\n    calls += 1\nreturn ratio, calls",
+        """# Like it: after how many rides is a card no dearer than single tickets?
+def rides_until_even(ticket, card, ride_with_card):
+    rides = 1
+    while card + rides * ride_with_card > rides * ticket:
+        rides += 1
+    return rides
+
+print(rides_until_even(ticket=3.0, card=25.0, ride_with_card=1.5))  # 17
+waits = [40.0, 5.0, 90.0, 6.0]  # the first one is no typical wait
+print(np.median(waits[1:]), np.mean(waits))  # 6.0 35.25""",
     ],
 )
 def what_jit_saves(plain_s, jitted_s):
@@ -403,6 +429,16 @@ def the_price_is_earned_back(answer):
         "A mask as an index selects where it is True. It needs the numbers, so `jit` refuses. "
         "https://docs.jax.dev/en/latest/errors.html#jax.errors.NonConcreteBooleanIndexError",
         "return x[____]",
+        """# Like it: the rows of a table whose first number is above their second.
+def falling_rows(pairs):
+    return pairs[pairs[:, 0] > pairs[:, 1]]
+
+pairs = jnp.array([[3, 1], [2, 5], [9, 0]])
+print(falling_rows(pairs).tolist())  # [[3, 1], [9, 0]]
+try:
+    jax.jit(falling_rows)(pairs)
+except jax.errors.NonConcreteBooleanIndexError as error:
+    print(type(error).__name__)  # NonConcreteBooleanIndexError""",
     ],
 )
 def negatives(x):
@@ -486,6 +522,16 @@ print(jnp.where(x > 2.5, x, 0.0), "  shape", jnp.where(x > 2.5, x, 0.0).shape)
         "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.where.html",
         "mask = x < 0\ntotal = jnp.sum(jnp.where(mask, x, ____))\ncount = ____\n"
         "return total / jnp.maximum(count, ____)",
+        """# Like it: each row's smallest positive number, and how many it has.
+@jax.jit
+def smallest_positive(rows):
+    mask = rows > 0
+    harmless = jnp.where(mask, rows, jnp.inf)
+    return harmless.min(axis=1), mask.sum(axis=1)
+
+rows = jnp.array([[3.0, -1.0, 2.0], [-1.0, 0.0, -2.0]])
+smallest, how_many = smallest_positive(rows)
+print(smallest.tolist(), how_many.tolist())  # [2.0, inf] [2, 0]""",
     ],
 )
 def mean_of_negatives(x):
@@ -585,6 +631,16 @@ print(tell(jnp.arange(3) + 5))
         "https://docs.jax.dev/en/latest/jit-compilation.html",
         '@____\ndef look_inside_jit(x, y):\n    print("Running f():")\n    print(f"x = {x}")\n    print(____)\n'
         '    result = jnp.dot(____)\n    print(f"result = {result}")\n    return result',
+        """# Like it: the area of a frame, which tells what it sees while it is traced.
+@jax.jit
+def frame_area(inner, outer):
+    print(f"outer = {outer}")
+    area = outer**2 - inner**2
+    print(f"area = {area}")
+    return area
+
+print(frame_area(1.0, 2.0))  # 3.0, after two lines with tracers
+print(frame_area(2.0, 3.0))  # 5.0, and no other line""",
     ],
 )
 def look_inside_jit(x, y):
@@ -731,6 +787,17 @@ def counted_traces():
         "https://docs.jax.dev/en/latest/jit-compilation.html",
         "ran = []\n\n@jax.jit\ndef f(x):\n    ____\n    return 2 * x\n\nso_far = []\nfor x in arguments:\n    f(x)\n"
         "    so_far.append(____)\nreturn so_far",
+        """# Like it: note the shapes for which a jitted function is traced.
+noted = []
+
+@jax.jit
+def added_up(v):
+    noted.append(v.shape)
+    return v.sum()
+
+for size in (2, 2, 5, 2):
+    added_up(jnp.ones(size))
+print(noted)  # [(2,), (5,)]""",
     ],
 )
 def traces_so_far(arguments):
@@ -820,6 +887,13 @@ def dot_of_sums(x, y):
         "`jax.make_jaxpr(f)(*args)` traces f. Its text is `str(...)`, and each of its `eqns` has a `primitive` with a "
         "`name`. https://docs.jax.dev/en/latest/jaxpr.html",
         "jaxpr = jax.make_jaxpr(function)(____)\nreturn str(jaxpr), [____ for equation in jaxpr.eqns]",
+        """# Like it: how many products a program has, and how many results.
+def products_and_results(function, *args):
+    jaxpr = jax.make_jaxpr(function)(*args)
+    products = [e for e in jaxpr.eqns if e.primitive.name == "mul"]
+    return len(products), len(jaxpr.out_avals)
+
+print(products_and_results(decay, jnp.ones(3)))  # (3, 1)""",
     ],
 )
 def recorded_program(function, *args):
@@ -907,6 +981,15 @@ print(amplified(2.0), "although gain is", gain)
         "Pass what changes as an argument: arguments are traced, values from outside are frozen. "
         "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html#pure-functions",
         "@jax.jit\ndef step(x, ____):\n    return x - rate * x\n\nfor rate in rates:\n    x = step(____)\nreturn x",
+        """# Like it: how many readings are above a limit that changes between calls.
+@jax.jit
+def count_above(readings, limit):  # as a global name, `limit` would freeze
+    return jnp.sum(readings > limit)
+
+readings = jnp.array([1.0, 6.0, 8.0])
+with watch_traces() as counted:
+    above = [int(count_above(readings, limit)) for limit in (5.0, 7.0)]
+print(above, counted.traces)  # [2, 1] 1""",
     ],
 )
 def steps_with_rates(x, rates):
@@ -1003,6 +1086,16 @@ except jax.errors.UnexpectedTracerError as error:
         "https://docs.jax.dev/en/latest/errors.html#jax.errors.UnexpectedTracerError",
         "@jax.jit\ndef model(x):\n    saved = []\n    for weight in weights:\n        x = jnp.tanh(weight * x)\n"
         "        saved.append(x)\n    return x.sum(), ____\n\nreturn model(x)",
+        """# Like it: a mean, and also the distances from it, for a later look.
+@jax.jit
+def mean_and_distances(v):
+    middle = v.mean()
+    rest = v - middle
+    return middle, {"rest": rest, "largest": rest.max()}
+
+middle, aside = mean_and_distances(jnp.array([1.0, 2.0, 6.0]))
+print(middle, aside["largest"])  # 3.0 3.0
+print(aside["rest"].tolist())  # [-2.0, -1.0, 3.0]""",
     ],
 )
 def sum_and_layers(x, weights):
@@ -1094,6 +1187,14 @@ print(traces)
         "Jit once, outside of the calls, for example with `@jax.jit` above the `def`; pass the factor as an argument. "
         "https://docs.jax.dev/en/latest/jit-compilation.html#jit-and-caching",
         "____\ndef louder(x, factor):\n    return ____",
+        """# Like it: distances from any centre, by a function that is jitted once.
+distances = jax.jit(lambda points, centre: jnp.abs(points - centre).sum(1))
+
+points = jnp.arange(6.0).reshape(3, 2)
+with watch_traces() as counted:
+    for centre in (points[0], points[2]):
+        print(distances(points, centre).tolist())
+print(counted.traces)  # 1""",
     ],
 )
 def louder(x, factor):
@@ -1164,6 +1265,13 @@ show_lines(negate_if, jnp.array(1), jnp.array(True))
         "`jax.jit(f, static_argnums=(i,))` makes argument number i static; counting begins at 0. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.jit.html",
         "if static:\n    return jax.jit(negate_if, ____)\nreturn ____",
+        """# Like it: the sum or the product of a vector; a word decides which.
+def reduced(v, how):
+    return v.sum() if how == "sum" else v.prod()
+
+reduce_jitted = jax.jit(reduced, static_argnames="how")
+v = jnp.array([2.0, 5.0])
+print(reduce_jitted(v, "sum"), reduce_jitted(v, "product"))  # 7.0 10.0""",
     ],
 )
 def jit_negate_if(static):
@@ -1252,6 +1360,15 @@ print(traces)
         "https://docs.jax.dev/en/latest/jit-compilation.html#marking-arguments-as-static",
         '@partial(jax.jit, static_argnames="____")\ndef moving_sum(x, width, scale):\n'
         "    window = jnp.ones(width)\n    return scale * ____",
+        """# Like it: some points from 0 on. `count` makes the shape, `step` does not.
+@partial(jax.jit, static_argnums=0)
+def points_apart(count, step):
+    return jnp.arange(count) * step
+
+with watch_traces() as counted:
+    print(points_apart(3, 0.5).tolist())  # [0.0, 0.5, 1.0]
+    print(points_apart(3, 2.0).tolist())  # [0.0, 2.0, 4.0]
+print(counted.traces)  # 1""",
     ],
 )
 def moving_sum(x, width, scale):
@@ -1344,6 +1461,16 @@ print(traces)
         "def body(i, carry):\n    total, power = carry\n    power = power * x\n    return ____, power\n\n"
         "start = jnp.zeros_like(x), jnp.ones_like(x)\ntotal, _ = jax.lax.fori_loop(____, ____, body, start)\n"
         "return total",
+        """# Like it: the n-th Fibonacci number; each round needs the last two.
+@jax.jit
+def fibonacci(n):
+    def body(i, carry):
+        last, this = carry
+        return this, last + this
+
+    return jax.lax.fori_loop(0, n, body, (0, 1))[0]
+
+print([int(fibonacci(n)) for n in (1, 2, 10)])  # [1, 1, 55]""",
     ],
 )
 def sum_of_powers(x, n):
@@ -1426,6 +1553,15 @@ def one_program_for_every_n(answer, draw):
         "https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html#static-vs-traced-operations",
         '@jax.jit\ndef three_lines(x):\n    product = ____\n    print(f"x = {x}")\n    print(f"x.shape = {x.shape}")\n'
         '    print(f"jnp.array(x.shape).prod() = {____}")\n    return product',
+        """# Like it: is the length of a vector traced, and what JAX makes of it?
+@jax.jit
+def tell_length(v):
+    root = jnp.sqrt(len(v))
+    print(f"len(v) = {len(v)}")
+    print(f"jnp.sqrt(len(v)) = {root}")
+    return root
+
+print(tell_length(jnp.ones(9)))  # 3.0, after a number and a tracer""",
     ],
 )
 def three_lines(x):
@@ -1491,6 +1627,16 @@ def jaxs_product(shape):
         "`x.reshape(n)` gives a vector of n numbers. A shape must be known while tracing. "
         "https://docs.jax.dev/en/latest/notebooks/thinking_in_jax.html#static-vs-traced-operations",
         "@jax.jit\ndef flatten(x):\n    return x.reshape(____)\n\nreturn flatten",
+        """# Like it: a function that pads a vector; `zeros_for` tells by how much.
+def make_padded(zeros_for):
+    @jax.jit
+    def padded(v):
+        return jnp.pad(v, (0, zeros_for(len(v))))
+
+    return padded
+
+to_even_length = make_padded(lambda n: n % 2)
+print(to_even_length(jnp.ones(3)).tolist())  # [1.0, 1.0, 1.0, 0.0]""",
     ],
 )
 def flatten_with(product):
@@ -1612,6 +1758,17 @@ def half(x):
         "found = []\n\n@jax.jit\ndef look(x):\n    try:\n        value = operation(x)\n    except ____:\n"
         '        found.append("refused")\n    else:\n        found.append("traced" if ____ else "static")\n'
         "    return x\n\nlook(x)\nreturn found[0]",
+        """# Like it: which values inside a jitted function are JAX arrays there?
+noted = {}
+
+@jax.jit
+def probe(v):
+    for name, value in {"v": v, "shape": v.shape, "twice": 2 * v}.items():
+        noted[name] = isinstance(value, jax.Array)
+    return v
+
+probe(jnp.ones(3))
+print(noted)  # {'v': True, 'shape': False, 'twice': True}""",
     ],
 )
 def static_or_traced(operation, x):

@@ -79,6 +79,13 @@ for key in jax.random.split(jax.random.key(0), 5):
         "`jax.vmap` maps over the keys; `np.unique` sorts and removes what comes twice. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.random.randint.html",
         "draws = jax.vmap(lambda key: ____)(keys)\nreturn np.unique(draws)",
+        "# Like it: throw 3 coins with each key; how often came 0, 1, 2, 3 heads?\n"
+        "def count_heads(coin_key):\n"
+        "    return jax.random.bernoulli(coin_key, shape=(3,)).sum()\n\n"
+        "coin_keys = jax.random.split(jax.random.key(0), 100)\n"
+        "heads = jax.vmap(count_heads)(coin_keys)\n"
+        "print(heads.shape)  # (100,)\n"
+        "print(np.bincount(heads))  # four numbers, about 12, 38, 38, 12",
     ],
 )
 def depths_that_occur(keys, low, high):
@@ -183,6 +190,14 @@ except ValueError as error:
         "Which arguments of `randint` decide how big the result is, and which only decide its value?",
         "Values may be traced; shapes must be static. https://docs.jax.dev/en/latest/jit-compilation.html",
         "number = jax.random.randint(key, (), ____, ____)\nreturn number",
+        "# Like it: a random point, with a radius that is known only when it runs.\n"
+        "@jax.jit\n"
+        "def point_within(key, radius):\n"
+        '    print("Python runs: JAX compiles")  # printed once for both radii\n'
+        "    return jax.random.uniform(key, (2,), minval=-radius, maxval=radius)\n\n"
+        "near = point_within(jax.random.key(0), 1.0)\n"
+        "far = point_within(jax.random.key(0), 50.0)\n"
+        "print(np.abs(near).max() < 1, np.abs(far).max() < 50)  # True True",
     ],
 )
 def depth_between(key, low, high):
@@ -299,6 +314,11 @@ except jax.errors.ConcretizationTypeError as error:
         "`astype` changes the dtype, `reshape` the shape; both are JAX operations. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.reshape.html",
         "return x.astype(int).reshape(____)",
+        "# Like it: six whole numbers become a table of float32, inside jit.\n"
+        "def as_table(numbers):\n"
+        "    return numbers.astype(float).reshape((2, 3))\n\n"
+        "table = jax.jit(as_table)(jnp.arange(6))\n"
+        "print(table.dtype, table.shape)  # float32 (2, 3)",
     ],
 )
 def as_integer(x):
@@ -402,6 +422,16 @@ def value_in_jax(x):
         "https://docs.jax.dev/en/latest/errors.html",
         "def name_of_failure(f):\n    try:\n        f(*args)\n    except Exception as error:\n        return ____\n"
         '    return ""\n\nreturn name_of_failure(function), name_of_failure(jax.jit(____))',
+        "# Like it: does a function work plainly, and does its gradient?\n"
+        "def works(f, x):\n"
+        "    try:\n"
+        "        f(x)\n"
+        "    except Exception:\n"
+        "        return False\n"
+        "    return True\n\n"
+        "def rounded(x):\n"
+        "    return jnp.round(x).astype(int)\n\n"
+        "print(works(rounded, 2.0), works(jax.grad(rounded), 2.0))  # True False",
     ],
 )
 def failure_names(function, *args):
@@ -526,6 +556,15 @@ def runs_of_a_mapped_function():
         "def count(transform):\n    runs = 0\n\n    def counted(x):\n        nonlocal runs\n        runs += 1\n"
         "        return function(x)\n\n    mapped = transform(____)\n    for xs in batches:\n        mapped(xs)\n"
         "    return runs",
+        "# Like it: note the shapes for which Python runs when jit calls a function.\n"
+        "shapes = []\n\n"
+        "def noted(x):\n"
+        "    shapes.append(x.shape)\n"
+        "    return 2 * x\n\n"
+        "doubled = jax.jit(noted)\n"
+        "for length in (2, 3, 2, 3):\n"
+        "    doubled(jnp.ones(length))\n"
+        "print(shapes)  # [(2,), (3,)]",
     ],
 )
 def body_runs(function, batches):
@@ -601,6 +640,14 @@ print(tokens.shape, "->", TABLE[tokens].shape)
         "https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html",
         "def one(x):\n    step = lambda h, _: (block(weights, h, x), None)\n"
         "    h, _ = jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(____))\n    return h\n\nreturn jax.vmap(____)(xs)",
+        "# Like it: each cup of a batch cools for some minutes, in the same room.\n"
+        "def cool(room, cups, minutes):\n"
+        "    def one(cup):\n"
+        "        step = lambda heat, _: ((heat + room) / 2, None)\n"
+        "        heat, _ = jax.lax.scan(step, cup, length=minutes)\n"
+        "        return heat\n\n"
+        "    return jax.vmap(one)(cups)\n\n"
+        "print(cool(20.0, jnp.array([100.0, 60.0, 20.0]), 2))  # [40. 30. 20.]",
     ],
 )
 def run_fixed(weights, xs, depth):
@@ -658,6 +705,14 @@ def fixed_depth_equals_the_loop(answer, draw):
         "How many examples are there: which axis of the tokens counts them?",
         "`split` makes the keys, `vmap` gives one to each example. https://docs.jax.dev/en/latest/random-numbers.html",
         "keys = jax.random.split(key, tokens.shape[____])\nreturn keys, jax.vmap(____)(keys)",
+        "# Like it: make each picture of a batch brighter or darker, at random.\n"
+        "def brighten(picture_key, picture):\n"
+        "    return picture * jax.random.uniform(picture_key, (), minval=0.5, maxval=2)\n\n"
+        "pictures = jnp.ones((4, 3, 3))\n"
+        "picture_keys = jax.random.split(jax.random.key(0), len(pictures))\n"
+        "brighter = jax.vmap(brighten)(picture_keys, pictures)\n"
+        "print(picture_keys.shape, brighter.shape)  # (4,) (4, 3, 3)\n"
+        "print(np.asarray(brighter)[:, 0, 0])  # four different numbers",
     ],
 )
 def depths_for_batch(key, tokens):
@@ -781,6 +836,15 @@ print(react_forward(jax.random.key(0), TABLE[tokens[0]]).shape, "one example: no
         "`str(error).splitlines()` are the lines of a message. https://docs.jax.dev/en/latest/errors.html",
         "try:\n    jax.vmap(function)(*batches)\nexcept Exception as error:\n"
         '    return type(error).__name__, ____\nreturn "", []',
+        "# Like it: why a function has no gradient, in the first sentence.\n"
+        "def reason(f, x):\n"
+        "    try:\n"
+        "        jax.grad(f)(x)\n"
+        "    except TypeError as error:\n"
+        '        return str(error).split(".")[0]\n'
+        '    return "it has a gradient"\n\n'
+        "print(reason(jnp.sum, jnp.ones(3)))  # it has a gradient\n"
+        "print(reason(jnp.sin, jnp.ones(3)))",
     ],
 )
 def complaint_under_vmap(function, *batches):
@@ -904,6 +968,15 @@ for rounds in (1, 3):
         "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.where.html",
         "def step(h, i):\n    return jnp.where(____, block(weights, h, x), h), None\n\n"
         "h, _ = jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))\nreturn h",
+        "# Like it: n steps of Newton's method for the root of a, n at most 20.\n"
+        "def newton(a, n):\n"
+        "    def step(root, i):\n"
+        "        better = (root + a / root) / 2\n"
+        "        return jnp.where(i < n, better, root), None\n\n"
+        "    return jax.lax.scan(step, a, jnp.arange(20))[0]\n\n"
+        "root_of = jax.jit(newton)\n"
+        "print(root_of(9.0, 1), root_of(9.0, 15))  # 5.0 3.0\n"
+        "print(jax.jit(jax.grad(newton))(9.0, 1))  # 0.5",
     ],
 )
 def masked_depth(weights, x, depth):
@@ -1031,6 +1104,12 @@ print(jax.vmap(double_rounds, in_axes=(None, 0))(1, jnp.array([1, 3, 10])))
         "https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html",
         "def body(i, h):\n    return block(weights, h, x)\n\n"
         "return jax.lax.fori_loop(0, ____, body, jnp.zeros_like(x))",
+        "# Like it: the n-th Fibonacci number, with n known only when it runs.\n"
+        "def fibonacci(n):\n"
+        "    def step(i, two):\n"
+        "        return two[1], two[0] + two[1]\n\n"
+        "    return jax.lax.fori_loop(0, n, step, (0, 1))[0]\n\n"
+        "print(jax.vmap(fibonacci)(jnp.array([1, 10, 30])))  # 1, 55 and 832040",
     ],
 )
 def counted_depth(weights, x, depth):
@@ -1179,6 +1258,15 @@ print([float(power(2.0, 3)) for power in (power_masked, power_masked_fori, power
         "reverse = jax.jit(jax.grad(power))\nforward = jax.jit(lambda w, n: jax.jvp(____, (w,), (1.0,))[1])\n"
         "slopes = []\nfor derivative in (reverse, forward):\n    try:\n        slopes.append(float(derivative(w, n)))\n"
         "    except ValueError:\n        slopes.append(None)\nreturn tuple(slopes)",
+        "# Like it: the slope of a wave in time t, both ways, with traced k.\n"
+        "def wave(k, t):\n"
+        "    return jnp.sin(k * t)\n\n"
+        "def slope_forward(k, t):\n"
+        "    value, slope = jax.jvp(lambda s: wave(k, s), (t,), (1.0,))\n"
+        "    return slope\n\n"
+        "slope_reverse = jax.grad(wave, argnums=1)\n"
+        "print(jax.jit(slope_forward)(3.0, 0.0))  # 3.0\n"
+        "print(jax.jit(slope_reverse)(3.0, 0.0))  # 3.0",
     ],
 )
 def derivatives(power, w, n):
@@ -1252,6 +1340,15 @@ def any_loop_is_differentiated(answer):
         "https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html",
         "def state(x, depth):\n    step = lambda h, i: (jnp.where(i < ____, block(weights, h, x), h), None)\n"
         "    return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(____))[0]",
+        "# Like it: a mean over accounts, each with years of its own, and its slope.\n"
+        "def mean_money(rate, years):\n"
+        "    def one(n):\n"
+        "        def step(i, money):\n"
+        "            return jnp.where(i < n, money * (1 + rate), money)\n\n"
+        "        return jax.lax.fori_loop(0, 10, step, 1.0)  # 10: the most years\n\n"
+        "    return jnp.mean(jax.vmap(one)(years))\n\n"
+        "slope = jax.jit(jax.grad(mean_money))\n"
+        "print(slope(1.0, jnp.array([1, 2])))  # 2.5, the mean of 1 and 4",
     ],
 )
 def depth_loss(weights, xs, depths):
@@ -1367,6 +1464,13 @@ def outputs_for_two_k():
         "def step(h, i):\n    h = block(weights, h, x)\n"
         "    return jnp.where(____, jax.lax.stop_gradient(h), h), None\n\n"
         "h, _ = jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))\nreturn jnp.mean(h**2)",
+        "# Like it: all entries count, but those below a limit get no gradient.\n"
+        "def energy(x, limit):\n"
+        "    fixed = jax.lax.stop_gradient(x)\n"
+        "    return jnp.sum(jnp.where(x < limit, fixed, x) ** 2)\n\n"
+        "entries = jnp.array([1.0, 2.0, 3.0])\n"
+        "print(jax.jit(energy)(entries, 2.5))  # 14.0\n"
+        "print(jax.jit(jax.grad(energy))(entries, 2.5))  # [0. 0. 6.]",
     ],
 )
 def two_phase_loss(weights, x, k):
@@ -1457,6 +1561,12 @@ print(jax.grad(lambda x: jnp.where(jnp.arange(4) < 2, jnp.sqrt(x), 0.0).sum())(p
         "https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where",
         "used = jnp.arange(x.shape[0]) < n\nsafe = jnp.where(used, x, ____)\n"
         "return jnp.where(used, jnp.sqrt(safe), 0.0).sum()",
+        "# Like it: the sum of all 1 / x, without those where x is 0.\n"
+        "def sum_of_inverses(x):\n"
+        "    is_zero = x == 0\n"
+        "    inverses = 1 / jnp.where(is_zero, 5.0, x)  # 5.0: anything but 0\n"
+        "    return jnp.where(is_zero, 0.0, inverses).sum()\n\n"
+        "print(jax.grad(sum_of_inverses)(jnp.array([0.5, 0.0])))  # [-4.  0.]",
     ],
 )
 def sum_of_roots(x, n):
@@ -1527,6 +1637,17 @@ print(sum_of_exp(jnp.array([0.0, 1.0, 0.0, 0.0]), 2))
         "A traced n costs no compilation, a new shape does. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.pad.html",
         "size = 1\nwhile size < ____:\n    size *= 2\nreturn sum_of_exp(np.pad(values, (0, ____)), len(values))",
+        "# Like it: the largest of some numbers, padded to a multiple of 100.\n"
+        "@jax.jit\n"
+        "def largest_of(filled, n):\n"
+        '    print("compiled for", filled.shape)  # printed twice, not three times\n'
+        "    used = jnp.arange(filled.shape[0]) < n\n"
+        "    return jnp.where(used, filled, -jnp.inf).max()\n\n"
+        "def largest(numbers):\n"
+        "    extra = -len(numbers) % 100  # 97 for 3 numbers, 0 for 100\n"
+        "    return largest_of(np.pad(numbers, (0, extra)), len(numbers))\n\n"
+        "for length in (3, 100, 101):\n"
+        "    print(largest(-np.ones(length, np.float32)))  # -1.0",
     ],
 )
 def sum_in_bucket(values):
@@ -1593,6 +1714,12 @@ def a_small_bucket_for_few_values(answer, draw):
         "A random permutation gives every item a random place; take the places below k. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.random.permutation.html",
         "places = jax.random.permutation(key, ____)\nreturn places < ____",
+        "# Like it: mark the k largest of n numbers, with traced k.\n"
+        "def mark_largest(x, k):\n"
+        "    places = jnp.argsort(jnp.argsort(-x))  # 0 for the largest number\n"
+        "    return places < k\n\n"
+        "numbers = jnp.array([5.0, 1.0, 7.0, 3.0])\n"
+        "print(jax.jit(mark_largest)(numbers, 2))  # [ True False  True False]",
     ],
 )
 def choose_k(key, items, k):

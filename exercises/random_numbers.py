@@ -185,6 +185,14 @@ show_state()
         "https://docs.jax.dev/en/latest/random-numbers.html shows how it changes.",
         "np.random.seed(seed)\nfor _ in range(draws):\n    ____\nstate = np.random.get_state()\n"
         "return state[1], state[2]",
+        "# Like it: how far do n more draws move the position in the state?\n"
+        "def position_moved(n):\n"
+        "    np.random.seed(1)\n"
+        "    np.random.uniform()  # the first draw renews all 624 words\n"
+        "    before = np.random.get_state()[2]\n"
+        "    np.random.uniform(size=n)\n"
+        "    return np.random.get_state()[2] - before\n\n"
+        "print(position_moved(5))  # 10: each draw takes two words",
     ],
 )
 def numpy_state_after(seed, draws):
@@ -286,6 +294,14 @@ print("all at once: ", np.random.uniform(size=3))
         "https://docs.jax.dev/en/latest/random-numbers.html",
         "np.random.seed(seed)\none_by_one = np.array([np.random.uniform() for _ in range(n)])\n____\n"
         "at_once = np.random.uniform(size=n)\nreturn one_by_one, at_once",
+        "# Like it: a table of dice at once, and row by row, from the same seed.\n"
+        "def dice_table(seed):\n"
+        "    np.random.seed(seed)\n"
+        "    table = np.random.randint(1, 7, size=(2, 3))\n"
+        "    np.random.seed(seed)  # back to the state from before the table\n"
+        "    rows = [np.random.randint(1, 7, size=3) for _ in range(2)]\n"
+        "    return table, np.stack(rows)\n\n"
+        "print(np.array_equal(*dice_table(4)))  # True",
     ],
 )
 def one_by_one_and_at_once(seed, n):
@@ -424,6 +440,16 @@ print("baz first:", a + 2 * b)
         "https://docs.jax.dev/en/latest/random-numbers.html",
         "np.random.seed(seed)\nbar_first = bar() + 2 * baz()\nnp.random.seed(seed)\nb = baz()\na = bar()\n"
         "baz_first = ____\nreturn bar_first, baz_first",
+        "# Like it: a width divided by a height. Each of the two is drawn first once.\n"
+        "def width():\n"
+        "    return np.random.uniform(1, 2)\n\n"
+        "def height():\n"
+        "    return np.random.uniform(1, 2)\n\n"
+        "np.random.seed(3)\n"
+        "width_first = width() / height()\n"
+        "np.random.seed(3)\n"
+        "h = height()  # now this call gets the first number\n"
+        "print(width_first, width() / h)  # the second is the first upside down",
     ],
 )
 def both_orders(seed):
@@ -532,6 +558,16 @@ print("same sample:", jax.random.normal(key) == jax.random.normal(legacy))
         "https://docs.jax.dev/en/latest/jep/9263-typed-keys.html",
         'return {\n    "dtype": str(key.dtype),\n    "shape": key.shape,\n    "words": ____,\n'
         '    "implementation": str(jax.random.key_impl(key)),\n    "printed": str(key),\n}',
+        "# Like it: describe a batch of keys: how many, and of which kind.\n"
+        "def describe_batch(keys):\n"
+        "    words = jax.random.key_data(keys)  # a function: the words are hidden\n"
+        "    return {\n"
+        '        "keys": keys.shape[0],  # an attribute, as of any array\n'
+        '        "words each": words.shape[1],\n'
+        '        "kind": str(jax.random.key_impl(keys)),\n'
+        "    }\n\n"
+        'print(describe_batch(jax.random.split(jax.random.key(0, impl="rbg"), 5)))\n'
+        "# {'keys': 5, 'words each': 4, 'kind': 'rbg'}",
     ],
 )
 def describe_key(key):
@@ -625,6 +661,13 @@ for _ in range(2):
         "https://docs.jax.dev/en/latest/_autosummary/jax.random.uniform.html",
         "np.random.seed(seed)\nfrom_numpy = np.random.uniform(size=n)\n"
         "from_jax = jax.random.uniform(____, (n,))\nreturn from_numpy, from_jax",
+        "# Like it: throw five dice with NumPy and five with JAX, from the same seed.\n"
+        "def five_dice(seed):\n"
+        "    np.random.seed(seed)  # sets the hidden state\n"
+        "    with_numpy = np.random.randint(1, 7, size=5)\n"
+        "    key = jax.random.key(seed)  # is the state, for JAX\n"
+        "    return with_numpy, jax.random.randint(key, (5,), 1, 7)\n\n"
+        "print(*five_dice(0))  # other dice: the two libraries have other rules",
     ],
 )
 def first_draws(seed, n):
@@ -762,6 +805,12 @@ print("today:       ", jax.random.normal(key))
         "Here the same number is wanted twice. Do you need a second key?",
         "Random functions read a key and do not change it. https://docs.jax.dev/en/latest/random-numbers.html",
         "first = jax.random.normal(key)\nsecond = ____\nreturn first, second, jax.random.key_data(key)",
+        "# Like it: does a second throw of four dice with one key give other dice?\n"
+        "def throw_again(key):\n"
+        "    first_throw = jax.random.randint(key, (4,), 1, 7)\n"
+        "    second_throw = jax.random.randint(key, (4,), 1, 7)\n"
+        "    return (first_throw != second_throw).any()\n\n"
+        "print(throw_again(jax.random.key(5)))  # False",
     ],
 )
 def use_key_twice(key):
@@ -858,6 +907,14 @@ print("correlation:", np.corrcoef(uniform, normal)[0, 1])
         "def correlation(key_u, key_z):\n    u = jax.random.uniform(key_u, (n,))\n"
         "    z = jax.random.normal(key_z, (n,))\n    return float(np.corrcoef(u, z)[0, 1])\n\n"
         "reused = correlation(key, key)\napart = correlation(____)\nreturn reused, apart",
+        "# Like it: how often do two rows of coins agree, from one key and from two?\n"
+        "def agreement(silver_key, gold_key):\n"
+        "    silver = jax.random.bernoulli(silver_key, shape=(1000,))\n"
+        "    gold = jax.random.bernoulli(gold_key, shape=(1000,))\n"
+        "    return (silver == gold).mean()\n\n"
+        "one_key, other_key = jax.random.split(jax.random.key(5))\n"
+        "print(agreement(one_key, one_key))  # 1.0: the same coins\n"
+        "print(agreement(one_key, other_key))  # near 0.5: independent coins",
     ],
 )
 def reuse_correlation(key, n):
@@ -1008,6 +1065,15 @@ def fail_with_a_type_error(key):
         "The watcher raises `jax.errors.KeyReuseError`. https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html",
         "with jax.debug_key_reuse(True):\n    try:\n        function(key)\n    except ____:\n        return True\n"
         "return False",
+        "# Like it: does a function make a NaN? JAX has a watcher for that too.\n"
+        "def makes_nan(function, x):\n"
+        "    try:\n"
+        "        with jax.debug_nans(True):\n"
+        "            function(x)\n"
+        "    except FloatingPointError:  # what this watcher raises\n"
+        "        return True\n"
+        "    return False\n\n"
+        "print(makes_nan(jax.lax.log, 1.0), makes_nan(jax.lax.log, -1.0))  # False True",
     ],
 )
 def reuses_a_key(function, key):
@@ -1117,6 +1183,15 @@ with jax.threefry_partitionable(False):
         "https://docs.jax.dev/en/latest/_autosummary/jax.random.split.html",
         "draws = []\nfor _ in range(n):\n    key, subkey = ____\n    draws.append(jax.random.normal(subkey))\n"
         "return jnp.stack(draws)",
+        "# Like it: throw a die until a six comes. How many throws does it take?\n"
+        "def throws_until_six(key):\n"
+        "    throws, face = 0, 0\n"
+        "    while face != 6:\n"
+        "        key, throw_key = jax.random.split(key)  # one to keep, one to use up\n"
+        "        face = jax.random.randint(throw_key, (), 1, 7)\n"
+        "        throws += 1\n"
+        "    return throws\n\n"
+        "print(throws_until_six(jax.random.key(1)))",
     ],
 )
 def draws_in_a_row(key, n):
@@ -1250,6 +1325,12 @@ print(len(forty_two_subkeys), "subkeys, the first:", jax.random.key_data(forty_t
         "`jax.random.split(key, num)` makes any number of keys at once, and the old key is used up. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.random.split.html",
         "new_keys = jax.random.split(key, ____)\nreturn new_keys[0], new_keys[1:]",
+        "# Like it: make keys for n training runs and two tests, in one go.\n"
+        "def training_and_tests(key, n):\n"
+        "    made = jax.random.split(key, n + 2)\n"
+        "    return made[:-2], made[-2:]\n\n"
+        "training, tests = training_and_tests(jax.random.key(0), 5)\n"
+        "print(training.shape, tests.shape)  # (5,) (2,)",
     ],
 )
 def keep_one_key(key, n):
@@ -1367,6 +1448,14 @@ with jax.threefry_partitionable(False):
         "https://docs.jax.dev/en/latest/random-numbers.html#lack-of-sequential-equivalence",
         "subkeys = jax.random.split(key, n)\nindividually = jnp.stack([____ for subkey in subkeys])\n"
         "return individually, jax.random.normal(key, (n,))",
+        "# Like it: a random table, from a key for each row, and from one key.\n"
+        "def tables(key, n):\n"
+        "    row_keys = jax.random.split(key, n)\n"
+        "    rows = [jax.random.uniform(row_key, (2,)) for row_key in row_keys]\n"
+        "    return jnp.stack(rows), jax.random.uniform(key, (n, 2))\n\n"
+        "by_row, at_once = tables(jax.random.key(0), 3)\n"
+        "print(by_row)\n"
+        "print(at_once)  # other numbers",
     ],
 )
 def individually_and_at_once(key, n):
@@ -1486,6 +1575,11 @@ def shape_of_mapped_draws():
         "`jax.vmap(f)` maps `f` over the first axis of its argument. "
         "https://docs.jax.dev/en/latest/automatic-vectorization.html",
         "return jax.vmap(____)(keys)",
+        "# Like it: the larger of two random numbers for each key, all keys at once.\n"
+        "def larger_of_two(key):\n"
+        "    return jax.random.uniform(key, (2,)).max()\n\n"
+        "five_keys = jax.random.split(jax.random.key(0), 5)\n"
+        "print(jax.vmap(larger_of_two)(five_keys))  # five numbers",
     ],
 )
 def draw_per_key(keys):
@@ -1618,6 +1712,12 @@ with jax.threefry_partitionable(False):
         "Split first; then draw only from the new keys. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.random.split.html",
         "key_a, key_b = ____\nreturn jax.random.normal(key_a, (n,)), jax.random.normal(key_b, (m,))",
+        "# Like it: throw a dart. Its angle says nothing about its distance.\n"
+        "def throw_dart(key):\n"
+        "    angle_key, distance_key = jax.random.split(key)\n"
+        "    angle = jax.random.uniform(angle_key, maxval=360)\n"
+        "    return angle, jax.random.exponential(distance_key)\n\n"
+        "print(*throw_dart(jax.random.key(2)))",
     ],
 )
 def two_samples(key, n, m):
@@ -1778,6 +1878,15 @@ print(outputs)
         "def step(carry, size):\n    position, key = carry\n    key, subkey = ____\n"
         "    position = position + size * jax.random.normal(subkey)\n    return (position, key), position\n\n"
         "_, path = jax.lax.scan(step, (0.0, key), step_sizes)\nreturn path",
+        "# Like it: a player wins or loses a coin each round. Scan goes over the keys.\n"
+        "def play(key, rounds):\n"
+        "    def one_round(coins, round_key):\n"
+        "        won = jax.random.bernoulli(round_key)\n"
+        "        coins = coins + jnp.where(won, 1, -1)\n"
+        "        return coins, coins\n\n"
+        "    round_keys = jax.random.split(key, rounds)\n"
+        "    return jax.lax.scan(one_round, 10, round_keys)[1]\n\n"
+        "print(play(jax.random.key(0), 6))  # up or down by one, six times",
     ],
 )
 def random_walk(key, step_sizes):
@@ -1924,6 +2033,14 @@ print("layer (2, 3):", jax.random.normal(key, (2, 3)).ravel())
         "keys = jax.random.split(key, len(shapes))\nreturn {\n"
         "    name: jax.random.normal(____, shape) / jnp.sqrt(shape[0])\n"
         "    for layer_key, (name, shape) in zip(keys, shapes.items())\n}",
+        "# Like it: throw some dice for each player, with a key for each player.\n"
+        "def throw_all(key, counts):\n"
+        "    thrown = {}\n"
+        "    for player, count in counts.items():\n"
+        "        key, player_key = jax.random.split(key)\n"
+        "        thrown[player] = jax.random.randint(player_key, (count,), 1, 7)\n"
+        "    return thrown\n\n"
+        'print(throw_all(jax.random.key(3), {"Ada": 4, "Ben": 4}))',
     ],
 )
 def init_layers(key, shapes):
@@ -2094,6 +2211,13 @@ print(jax.vmap(drop, in_axes=(None, 0, None))(jax.random.key(0), jnp.ones((3, 8)
         "https://docs.jax.dev/en/latest/automatic-vectorization.html",
         "keys = jax.random.split(key, batch.shape[0])\n"
         "return jax.vmap(drop, in_axes=(____, 0, None))(keys, batch, keep)",
+        "# Like it: turn rows round at random, each row by a coin of its own.\n"
+        "def turn(key, row):\n"
+        "    return jnp.where(jax.random.bernoulli(key), row[::-1], row)\n\n"
+        "def turn_rows(key, table):\n"
+        "    row_keys = jax.random.split(key, len(table))\n"
+        "    return jax.vmap(turn)(row_keys, table)  # both along their first axis\n\n"
+        "print(turn_rows(jax.random.key(0), jnp.tile(jnp.arange(5), (4, 1))))",
     ],
 )
 def dropout_rows(key, batch, keep):
@@ -2242,6 +2366,12 @@ print(jax.random.permutation(jax.random.key(0), 5))
         "Which order do the inputs get, and which order do the labels get? Are they the same order?",
         "Draw one order and use it for both. https://docs.jax.dev/en/latest/_autosummary/jax.random.permutation.html",
         "order = jax.random.permutation(key, ____)\nreturn inputs[order], labels[order]",
+        "# Like it: k random days, some perhaps twice; heat and rain of the same days.\n"
+        "def some_days(key, heat, rain, k):\n"
+        "    days = jax.random.randint(key, (k,), 0, len(rain))\n"
+        "    return heat[days], rain[days]\n\n"
+        "week = jnp.arange(7)\n"
+        "print(*some_days(jax.random.key(0), week + 20, week * 10, 3))",
     ],
 )
 def shuffle_together(key, inputs, labels):
@@ -2375,6 +2505,13 @@ print(jax.random.key_data(jax.random.fold_in(key, 1205)))
         "`fold_in` returns a key, and a key can be folded again. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.random.fold_in.html",
         "epoch_key = jax.random.fold_in(key, epoch)\nstep_key = ____\nreturn jax.random.normal(step_key, (3,))",
+        "# Like it: the prize behind a door, from the whole address of the door.\n"
+        "def prize(key, address):\n"
+        "    for number in address:\n"
+        "        key = jax.random.fold_in(key, number)  # a key from the key before\n"
+        "    return jax.random.randint(key, (), 0, 1000)\n\n"
+        "print(prize(jax.random.key(0), (12, 3, 4)))\n"
+        "print(prize(jax.random.key(0), (12, 4, 3)))  # another door, another prize",
     ],
 )
 def noise_at(key, epoch, step):
@@ -2564,6 +2701,13 @@ with jax.threefry_partitionable(False):
         "https://docs.jax.dev/en/latest/_autosummary/jax.random.split.html",
         "shared_key, *worker_keys = jax.random.split(key, ____)\n"
         "rows = jnp.stack([jax.random.normal(k) for k in worker_keys])\nreturn rows, jax.random.normal(shared_key)",
+        "# Like it: n scores and a prize. No key is used for two things.\n"
+        "def play_game(key, n):\n"
+        "    prize_key, scores_key = jax.random.split(key)\n"
+        "    score_keys = jax.random.split(scores_key, n)  # uses up scores_key\n"
+        "    scores = [jax.random.randint(k, (), 0, 100) for k in score_keys]\n"
+        "    return jnp.stack(scores), jax.random.uniform(prize_key)\n\n"
+        "print(*play_game(jax.random.key(0), 4))",
     ],
 )
 def worker_noise(key, n):

@@ -87,6 +87,18 @@ print("first window:", x[0:3], "dot", w, "=", jnp.dot(x[0:3], w))
         "https://docs.jax.dev/en/latest/automatic-vectorization.html",
         "k = len(w)\ndots = []\nfor start in range(____):\n    dots.append(jnp.dot(x[start : start + k], w))\n"
         "return jnp.array(dots)",
+        """# Like it: weigh the numbers of every full block; blocks do not overlap.
+def weigh_blocks(values, weights):
+    k = len(weights)
+    dots = []
+    for block in range(len(values) // k):  # so many full blocks fit
+        part = values[block * k : (block + 1) * k]
+        dots.append(jnp.dot(part, weights))
+    return jnp.array(dots)
+
+
+digits = jnp.array([1.0, 10.0, 100.0])
+print(weigh_blocks(jnp.arange(7), digits))  # [210. 543.]""",
     ],
 )
 def sliding_dot(x, w):
@@ -160,6 +172,16 @@ print("np.correlate:", np.correlate(x, w, "valid"))
         "A convolution is a correlation with the weights in the opposite order. "
         "https://docs.jax.dev/en/latest/notebooks/convolutions.html",
         "return slide(x, w), slide(x, ____)",
+        """# Like it: a polynomial, whose lowest or whose highest power comes first.
+def lowest_and_highest_first(coefficients, point):
+    powers = point ** jnp.arange(3)
+    lowest_first = jnp.dot(coefficients, powers)
+    highest_first = jnp.dot(coefficients, jnp.flip(powers))
+    return lowest_first, highest_first
+
+
+low, high = lowest_and_highest_first(jnp.array([5.0, 0.0, 1.0]), 2.0)
+print(low, high)  # 9.0 21.0""",
     ],
 )
 def correlation_and_convolution(x, w):
@@ -214,6 +236,16 @@ def the_second_is_the_convolution(answer, draw):
         "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.stack.html",
         "xs = jnp.stack(vectors)\nws = ____\n"
         "rows = [slide(xs[i], ____) for i in range(len(xs))]\nreturn xs, ws, jnp.stack(rows)",
+        """# Like it: stack a list of tables, and add up the diagonal of each.
+def stack_and_trace(tables):
+    batch = jnp.stack(tables)  # three tables [2,2] -> [3,2,2]
+    sums = [jnp.trace(batch[i]) for i in range(len(batch))]
+    return batch, jnp.stack(sums)
+
+
+one_table = jnp.array([[1, 2], [3, 4]])
+batch, sums = stack_and_trace([one_table, 10 * one_table, one_table])
+print(batch.shape, sums)  # (3, 2, 2) [ 5 50  5]""",
     ],
 )
 def loop_over_batch(vectors, weights):
@@ -278,6 +310,18 @@ def each_row_has_its_own_weights(answer, draw):
         "dots = []\nfor i in range(1, xs.shape[____] - 1):\n"
         "    dots.append(jnp.sum(xs[:, i - 1 : i + 2] * ws, axis=____))\n"
         "return jnp.stack(dots, axis=____)",
+        """# Like it: add neighbouring columns, for pictures[b,h,w] and not for one[h,w].
+def add_neighbours(pictures):
+    sums = []
+    for i in range(pictures.shape[2] - 1):  # for one picture: shape[1]
+        two = pictures[:, :, i : i + 2]  # for one: picture[:, i : i + 2]
+        sums.append(jnp.sum(two, axis=2))  # for one: axis=1
+    return jnp.stack(sums, axis=2)  # for one: axis=1
+
+
+pictures = jnp.arange(12).reshape(2, 2, 3)
+print(add_neighbours(pictures).shape)  # (2, 2, 2)
+print(add_neighbours(pictures)[1, 0])  # [13 15]""",
     ],
 )
 def vectorised_by_hand(xs, ws):
@@ -343,6 +387,15 @@ print(norms(jnp.array([[3.0, 4.0], [6.0, 8.0], [0.0, 1.0]])))
         "`jax.vmap(f)` returns a function; call it with the batches. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html",
         "return jax.vmap(____)(____, ____)",
+        """# Like it: how far a vector reaches in a direction, for many such pairs.
+def reach(vector, direction):
+    return jnp.dot(vector, direction) / jnp.linalg.norm(direction)
+
+
+vectors = jnp.array([[3.0, 4.0], [1.0, 2.0]])
+directions = jnp.array([[1.0, 0.0], [0.0, 5.0]])
+reach_of_each = jax.vmap(reach)  # a function for batches
+print(reach_of_each(vectors, directions))  # [3. 2.]""",
     ],
 )
 def vectorised_by_vmap(xs, ws):
@@ -451,6 +504,19 @@ def the_shape_inside():
         "        return slide(x, w)\n    mapped = mapped_by(spy)\n    for _ in range(calls):\n        ____\n"
         "    return seen\n"
         'return {"vmap": look(jax.vmap), "jit of vmap": look(lambda f: jax.jit(jax.vmap(f)))}',
+        """# Like it: with which shapes does Python run a jitted function?
+shapes_seen = []
+
+
+@jax.jit
+def total(numbers):
+    shapes_seen.append(numbers.shape)
+    return jnp.sum(numbers)
+
+
+for length in (3, 3, 4):
+    total(jnp.ones(length))
+print(shapes_seen)  # [(3,), (4,)]: a known shape needs no Python""",
     ],
 )
 def look_inside(xs, ws, calls):
@@ -548,6 +614,18 @@ def slide_in_a_loop(xs, ws):
         "https://docs.jax.dev/en/latest/automatic-vectorization.html",
         "xs, ws = jnp.ones((rows, 5)), jnp.ones((rows, 3))\nloop = program(slide_in_a_loop, xs, ws)\nmapped = ____\n"
         'return loop.primitives["dot_general"], ____',
+        """# Like it: count the additions (`add`) when Python adds up a vector.
+def add_one_by_one(values):
+    total = values[0]
+    for i in range(1, len(values)):
+        total = total + values[i]
+    return total
+
+
+for length in (3, 6):
+    counts = program(add_one_by_one, jnp.ones(length)).primitives
+    print(length, counts["add"])  # 3 2, then 6 5
+print(program(jnp.sum, jnp.ones(6)).primitives)  # no `add` at all""",
     ],
 )
 def products_in_the_program(rows):
@@ -643,6 +721,12 @@ print("columns:", jax.vmap(jnp.sum, in_axes=1)(table))
         "`in_axes` is for what goes in, `out_axes` for what comes out. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html",
         "return jax.vmap(slide, in_axes=____, out_axes=____)(xst, wst)",
+        """# Like it: the diagonal of each table; axis 2 counts the tables.
+tables = jnp.arange(12).reshape(2, 2, 3)  # three tables of 2 by 2
+as_rows = jax.vmap(jnp.diagonal, in_axes=2)
+as_columns = jax.vmap(jnp.diagonal, in_axes=2, out_axes=1)
+print(as_rows(tables).shape, as_columns(tables).shape)  # (3, 2) (2, 3)
+print(as_rows(tables)[0], as_columns(tables)[:, 0])  # [0 9] [0 9]""",
     ],
 )
 def slide_columns(xst, wst):
@@ -695,6 +779,15 @@ def columns_go_together(answer, draw):
         "`in_axes` may be a tuple with one entry for each argument; `None` for one without a batch axis. "
         "https://docs.jax.dev/en/latest/automatic-vectorization.html",
         "return jax.vmap(slide, in_axes=(____, ____))(xs, w)",
+        """# Like it: one matrix turns many points; only the points are a batch.
+def turn(matrix, point):
+    return matrix @ point
+
+
+quarter = jnp.array([[0, -1], [1, 0]])
+points = jnp.array([[1, 0], [0, 2], [3, 4]])
+turned = jax.vmap(turn, in_axes=(None, 0))(quarter, points)
+print(turned.tolist())  # [[0, 1], [-2, 0], [-4, 3]]""",
     ],
 )
 def slide_with_shared_weights(xs, w):
@@ -745,6 +838,16 @@ def shared_weights_need_no_loop(answer, draw):
         "https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html",
         "try:\n    return jax.vmap(slide, in_axes=____, out_axes=____)(a, b)\nexcept ValueError as error:\n"
         '    return f"ValueError: {____}"',
+        """# Like it: give numbers any shape; where JAX refuses it, say so.
+def try_shape(numbers, shape):
+    try:
+        return jnp.reshape(numbers, shape)
+    except TypeError as error:
+        return "refused: " + str(error).splitlines()[0]
+
+
+print(try_shape(jnp.arange(6), (2, -1)))
+print(try_shape(jnp.arange(6), (4, 2)))""",
     ],
 )
 def try_axes(in_axes, out_axes, a, b):
@@ -813,6 +916,15 @@ def the_rules_for_in_axes_hold(answer):
         "https://docs.jax.dev/en/latest/jit-compilation.html",
         "jit_outside = jax.jit(jax.vmap(slide))(____, ____)\njit_inside = jax.vmap(____)(xs, ws)\n"
         "return jit_outside, jit_inside",
+        """# Like it: `jit` around, and then inside, a transformation of our own.
+def doubled(function):
+    return lambda values: 2 * function(values)
+
+
+values = jnp.array([1, 2, 3])
+around = jax.jit(doubled(jnp.cumsum))  # a function: nothing is computed yet
+inside = doubled(jax.jit(jnp.cumsum))
+print(around(values), inside(values))  # [ 2  6 12] [ 2  6 12]""",
     ],
 )
 def jit_and_vmap(xs, ws):
@@ -890,6 +1002,16 @@ print(times_table(jnp.arange(1, 4), jnp.arange(1, 6)))
         "Map twice, with `None` for the one that stays. https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html",
         "def distance(x, y):\n    return jnp.sqrt(jnp.sum((x - y) ** 2))\n"
         "to_all_ys = jax.vmap(distance, in_axes=____)\nreturn jax.vmap(to_all_ys, in_axes=____)(xs, ys)",
+        """# Like it: in how many places each guess agrees with each secret.
+def agree(guess, secret):
+    return jnp.sum(guess == secret)
+
+
+guesses = jnp.array([[1, 2, 3], [1, 1, 1]])
+secrets = jnp.array([[1, 2, 1], [3, 2, 1], [1, 1, 1]])
+all_guesses = jax.vmap(agree, in_axes=(0, None))  # many guesses, one secret
+agreement = jax.vmap(all_guesses, in_axes=(None, 0))(guesses, secrets)
+print(agreement.tolist())  # a row for each secret: [[2, 2], [1, 1], [1, 3]]""",
     ],
 )
 def pairwise_distances(xs, ys):
@@ -963,6 +1085,15 @@ print(predict(one_model, jnp.array([0.1, 0.2, 0.3])))
         "`jax.tree.map(f, a, b)` calls f on the arrays of two pytrees in the same place. "
         "https://docs.jax.dev/en/latest/working-with-pytrees.html",
         "stacked = jax.tree.map(lambda *leaves: ____, *members)\nreturn jax.vmap(predict, in_axes=____)(stacked, x)",
+        """# Like it: a list of parcels becomes one dict of arrays, and `vmap` maps it.
+def weight(parcel):
+    return parcel["count"] * parcel["side"] ** 3
+
+
+parcels = [{"side": 1.0, "count": 5}, {"side": 2.0, "count": 3}]
+together = jax.tree.map(lambda *entries: jnp.array(entries), *parcels)
+print(together["side"])  # [1. 2.]
+print(jax.vmap(weight)(together))  # [ 5. 24.]""",
     ],
 )
 def ensemble_predictions(members, x):
@@ -1028,6 +1159,14 @@ print(jax.grad(squared_error)(line, jnp.array([1.0, 1.0]), 3.0))
         "Put `vmap` around `grad`, and `None` for the parameters. "
         "https://docs.jax.dev/en/latest/advanced-autodiff.html#per-example-gradients",
         "return jax.vmap(jax.grad(____), in_axes=____)(params, xs, ys)",
+        """# Like it: one pull on many springs; the gradient for each spring.
+def tension(spring, pull):
+    return spring["stiffness"] * (pull - spring["rest"]) ** 2
+
+
+springs = {"stiffness": jnp.array([1.0, 2.0]), "rest": jnp.array([0.0, 1.0])}
+of_each = jax.vmap(jax.grad(tension), in_axes=(0, None))(springs, 3.0)
+print(of_each["stiffness"], of_each["rest"])  # [9. 4.] [-6. -8.]""",
     ],
 )
 def per_example_gradients(params, xs, ys):
@@ -1097,6 +1236,15 @@ def no_loop_over_the_examples(answer, draw):
         "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.where.html",
         "def mean_of_one(x, n):\n    mask = jnp.arange(x.shape[0]) < ____\n"
         "    return jnp.where(mask, ____, 0.0).sum() / ____\nreturn jax.vmap(mean_of_one)(xs, lengths)",
+        """# Like it: the largest of the last n numbers of each row.
+def largest_of_the_last(row, n):
+    k = row.shape[0]
+    counts = jnp.arange(k) >= k - n  # True in the last n places
+    return jnp.where(counts, row, -jnp.inf).max()
+
+
+rows = jnp.array([[9.0, 1.0, 2.0], [9.0, 3.0, 1.0]])
+print(jax.vmap(largest_of_the_last)(rows, jnp.array([1, 2])))  # [2. 3.]""",
     ],
 )
 def means_of_padded_rows(xs, lengths):
@@ -1170,6 +1318,14 @@ print(jax.vmap(share, axis_name="batch")(jnp.array([1.0, 2.0, 5.0])))
         "https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmean.html",
         'def one(x):\n    return jnp.linalg.norm(x - jax.lax.pmean(____, "batch"))\n'
         "return jax.vmap(one, axis_name=____)(xs)",
+        """# Like it: how far each player's best throw is behind the best of all.
+def behind(throws):
+    best = throws.max()  # of this player
+    return jax.lax.pmax(best, "players") - best
+
+
+throws = jnp.array([[3.0, 7.0], [9.0, 2.0], [4.0, 4.0]])
+print(jax.vmap(behind, axis_name="players")(throws))  # [2. 0. 5.]""",
     ],
 )
 def distance_from_batch_mean(xs):
@@ -1246,6 +1402,15 @@ draw_program(jax.vmap(choose), jnp.array([True, False]), jnp.ones((2, 3)))
         "A flag that is not mapped stays one flag, and its `cond` stays a `cond`. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html",
         "return jax.vmap(choose, in_axes=(____, ____))(flag, xs)",
+        """# Like it: a number chooses a branch, for each row or once for all rows.
+def run_branch(row, which):
+    return jax.lax.switch(which, (jnp.cos, jnp.negative, jnp.exp), row)
+
+
+rows, each = jnp.ones((4, 3)), jnp.array([0, 1, 2, 0])
+mapped = program(jax.vmap(run_branch), rows, each).primitives
+shared = program(jax.vmap(run_branch, in_axes=(0, None)), rows, 2).primitives
+print("cond" in mapped, "cond" in shared)  # False True""",
     ],
 )
 def one_switch_for_all(flag, xs):
