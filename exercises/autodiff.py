@@ -565,7 +565,7 @@ print("a standard normal number:", jax.random.normal(second_key))
         "You need two draws. How many keys does `jax.random.split(key, 3)` give, and which two do you use?",
         "`key, w_key, b_key = jax.random.split(key, 3)`: the first one stays for later. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.random.split.html",
-        "key, w_key, b_key = jax.random.split(key, 3)\nW = jax.random.normal(w_key, (3,))\nb = ____\n"
+        "key, w_key, b_key = jax.random.split(key, 3)\nw = jax.random.normal(w_key, (3,))\nb = ____\n"
         "return w, b, loss(w, b)",
         """# Like it: toss three coins and draw a stake; the last key is for later.
 def toss(key):
@@ -1194,7 +1194,7 @@ print("jax.grad:         ", jax.grad(wave)(1.0))
         "The slope along a direction is the gradient times the direction, summed over everything. "
         "https://docs.jax.dev/en/latest/automatic-differentiation.html",
         "ahead = [x + eps / 2 * d for x, d in zip(args, direction)]\nbehind = ____\n"
-        "numerical = (f(*ahead) - f(*behind)) / eps",
+        "numerical = (f(*ahead) - f(*behind)) / eps\nexact = ____\nreturn numerical, exact",
         """# Like it: the curvature along a direction, in two ways.
 def curvature_in_two_ways(function, point, along, eps):
     def walk(t):

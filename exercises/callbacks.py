@@ -241,8 +241,9 @@ def describe(value):
         "The host function can put what it sees into a Python list. "
         "https://docs.jax.dev/en/latest/_autosummary/jax.pure_callback.html",
         "seen = {}\n\ndef note(kind, value):\n    seen[kind] = ____\n    return np.asarray(value)\n\n"
-        'jax.pure_callback(partial(note, "pure_callback"), jax.ShapeDtypeStruct(x.shape, x.dtype), x)\n'
-        "# ... io_callback, jax.debug.callback ...\njax.effects_barrier()  # wait for all callbacks\nreturn seen",
+        'y = jax.pure_callback(partial(note, "pure_callback"), jax.ShapeDtypeStruct(x.shape, x.dtype), x)\n'
+        "# ... io_callback, jax.debug.callback ...\n"
+        "jax.block_until_ready(y)\njax.effects_barrier()  # and wait for the other callbacks\nreturn seen",
         "# Like it: two host functions note a fact each about what they get.\n"
         "facts = {}\n\n"
         "def note_fact(name, measure, value):\n"
