@@ -53,7 +53,7 @@ def test_what_comes_out_otherwise_is_newly_changed_and_nothing_else_is(course: C
 def test_the_command_counts_and_its_status_says_whether_anything_is_new(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jaxguide.cli.author.read_course", lambda *unused, **options: course)
+    monkeypatch.setattr("jaxguide.cli.common.read_course", lambda *unused, **options: course)
     done = CliRunner().invoke(main, ["drift", "--json"])
     said = json.loads(done.stdout)
     assert (done.exit_code, said["counts"][NEWLY_CHANGED]) == (0, 0)
