@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +26,15 @@ def again() -> Course:
     return load_course()
 
 
-@pytest.mark.parametrize("name", COURSE.exercises)
+# A proof takes seconds, most of them in the compiler: on the oldest Python, and so the oldest JAX, `make test` proves
+# every fourth exercise and `make test-long` the others.
+_QUICK = 4 if sys.version_info < (3, 12) else 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] * bool(i % _QUICK)) for i, name in enumerate(COURSE.exercises)],
+)
 def test_the_exercise_is_proven(name: str) -> None:
     for _exercise, proof in verify(COURSE, seeds=1, only=name):
         assert [str(problem) for problem in proof.problems] == []
@@ -145,7 +154,9 @@ def solved(topic: str) -> Iterator[tuple[str, str]]:
             yield cell.kind, cell.source
 
 
-@pytest.mark.parametrize("topic", COURSE.books)
+@pytest.mark.parametrize(
+    "topic", [pytest.param(topic, marks=[pytest.mark.long] * (topic != "callbacks")) for topic in COURSE.books]
+)
 def test_the_solved_lesson_runs_top_to_bottom_in_a_kernel(topic: str, tmp_path: Path, compiled: Path) -> None:
     from nbclient import NotebookClient
 

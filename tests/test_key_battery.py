@@ -111,6 +111,7 @@ def test_the_proof_rejects_a_correct_program_and_evidence_that_always_holds() ->
     assert vacuous == "the evidence holds of unrelated values too"
 
 
+@pytest.mark.long
 @_each(BUGS + CORRECT, "typed", "legacy")
 def test_jax_takes_the_program(case: Case, key_kind: str) -> None:
     _need_library(case)
