@@ -79,11 +79,14 @@ def progress(folder: Path | None) -> None:
 
 def _open(folder: Path | None) -> "tuple[Place, list[FileAnswers]]":
     """Return the student's place in a course, and their files."""
-    from jaxguide.course.progress import Progress
+    from jaxguide.course.progress import FILE_NAME, Progress
     from jaxguide.terminal.answers import read_all
     from jaxguide.terminal.place import Place, topics_of
 
     course = read_course(folder, keys=False)
     workspace = workspace_of(course)
     files = read_all(workspace.resolve(), course)
+    if not files and not (workspace / FILE_NAME).is_file():
+        said = _("No lesson and no progress is in {folder}. `jaxguide watch` makes a workspace here.")
+        click.echo(said.format(folder=workspace.resolve()), err=True)
     return Place(course, Progress(workspace), topics_of(files, course)), files

@@ -20,6 +20,9 @@ def reject_missing(got: Data, path: str = "") -> None:
         raise CheckFailed(_("Your function returned None. Is the `return` missing?"), "None")
     if isinstance(got, Unsupported) and got.type_name == "ellipsis":
         raise CheckFailed(_("Your function returned `...`: the stub is still there."), "...")
+    if isinstance(got, Unsupported) and got.type_name == "function":
+        message = _("Your function returned a function. Is a call missing, such as the `(xs)` of `jax.vmap(f)(xs)`?")
+        raise CheckFailed(message, describe_type(got))
     if isinstance(got, Unsupported):
         raise CheckFailed(
             _("Your function returned {what}, and a check cannot look inside it.").format(what=describe_type(got)),

@@ -17,11 +17,15 @@ def next_hint(exercise: Exercise, progress: Progress) -> tuple[str, str]:
     """
     steps = len(exercise.hints)
     if progress.of(exercise.name).passed:
-        numbered = (f"{number}. {translated(text)}" for number, text in enumerate(exercise.hints, 1))
+        # Code begins on a line of its own, where its first line is indented as the others are.
+        texts = [translated(text) for text in exercise.hints]
+        numbered = [f"{i}.\n{text}" if "\n" in text else f"{i}. {text}" for i, text in enumerate(texts, 1)]
         return _("All hints for {name}").format(name=exercise.name), "\n\n".join(numbered)
-    step = min(progress.of(exercise.name).hints, steps - 1)
+    read = progress.of(exercise.name).hints
+    step = min(read, steps - 1)
     progress.update(exercise.name, hints=step + 1)
-    heading = _("Hint {step} of {steps} for {name}").format(step=step + 1, steps=steps, name=exercise.name)
+    words = _("Hint {step} of {steps} for {name}") if read < steps else _("Hint {step} of {steps} for {name}, the last")
+    heading = words.format(step=step + 1, steps=steps, name=exercise.name)
     return heading, translated(exercise.hints[step])
 
 
@@ -40,7 +44,7 @@ def why_closed(exercise: Exercise, progress: Progress, sure: bool, how: str, nex
     if done.passed:
         return None
     if exercise.is_prediction:
-        return _("Guess first: the answer is shown when you check your guess.")
+        return _("Guess first: the answer is shown once your guess is locked.")
     if missing > 0:
         text = plural(
             "The solution of {name} opens when it has passed, or after {count} more different try with `check`.",

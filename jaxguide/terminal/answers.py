@@ -123,7 +123,7 @@ def _place(cell: SubmittedCell, name: str) -> str:
 
 def _no_python(cell: SubmittedCell) -> str:
     assert cell.error is not None
-    message = _("{label}: this is no Python: {error} (line {line}).")
+    message = _("{label}: Python cannot read this: {error} (line {line}).")
     return message.format(label=cell.label, error=cell.error.message, line=cell.error.line or "?")
 
 

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
+from jaxguide.course.book import Book
 from jaxguide.course.card import Card, LessonSummary, clean
 from jaxguide.course.card.content import exercise_state
 from jaxguide.course.card.terminal import Layout
@@ -67,6 +68,13 @@ class Screen:
         self.say(heading, style="bold")
         # Line by line: the last hints are Python.
         console().print(Padding(self._layout().text(text), (0, 0, 0, 2), expand=False))
+
+    def lesson_done(self, book: Book, place: Place) -> None:
+        """Say so where every exercise of a lesson is done."""
+        counts = place.counts([book])
+        if counts.done == counts.exercises:
+            words = _("{lesson}: all {count} exercises are done.")
+            self.say(words.format(lesson=translated(book.title), count=counts.exercises), style="bold")
 
     def status(self, place: Place) -> None:
         """Print how much is done, and the keys."""

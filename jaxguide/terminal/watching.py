@@ -19,7 +19,7 @@ from jaxguide.grading.visible import Checker, note
 from jaxguide.terminal.answers import home_of, read_all, read_answers
 from jaxguide.terminal.keyboard import END, ENTER
 from jaxguide.terminal.place import Place, topics_of
-from jaxguide.terminal.reset import give_stub_back
+from jaxguide.terminal.reset import BACKUP_FOLDER, give_stub_back
 from jaxguide.terminal.screen import Screen, news, reset_sentence
 from jaxguide.text import _
 
@@ -191,6 +191,7 @@ class Watching:
             self._go_near(shown.name)
             self.screen.status(self.place)
         elif results:
+            self.screen.lesson_done(self.course.book_of(self.course.exercise(results[-1].name)), self.place)
             self._go_to(self.place.after(self.course.exercise(results[-1].name)))
 
     # Where the student is
@@ -236,6 +237,7 @@ class Watching:
             return
         elif key == "h":
             self.screen.hint(*next_hint(self.current, self.progress))
+            self.screen.status(self.place)
         elif key == "s":
             self._show_solution(self.current, sure=False)
         elif key == "r":
@@ -245,10 +247,11 @@ class Watching:
         closed = why_closed(exercise, self.progress, sure, _("press s again"), _("Press h for a hint."))
         if closed is None:
             self.screen.say(solution_text(exercise, self.course))
-            return
-        self.screen.say(closed)
-        if not sure:
-            self._asked = ("s", lambda: self._show_solution(exercise, sure=True))
+        else:
+            self.screen.say(closed)
+            if not sure:
+                self._asked = ("s", lambda: self._show_solution(exercise, sure=True))
+        self.screen.status(self.place)
 
     def _ask_to_reset(self, exercise: Exercise) -> None:
         homes = [f for f in home_of(exercise, list(self.files.values())) if exercise.name in f.prints]
@@ -256,8 +259,10 @@ class Watching:
             self.screen.say(_("`{name}` is as it was: there is nothing to reset.").format(name=exercise.name))
             return
         path = homes[0].path
-        text = _("Put the empty `{name}` back into {file}? Your answer is kept. Press y for yes, any other key for no.")
-        self.screen.say(text.format(name=exercise.name, file=self.screen.name(path)))
+        text = _(
+            "Put the empty `{name}` back into {file}? Yours goes to {kept}/. Press y for yes, any other key for no."
+        )
+        self.screen.say(text.format(name=exercise.name, file=self.screen.name(path), kept=BACKUP_FOLDER))
         self._asked = ("y", lambda: self._reset(exercise, path))
 
     def _reset(self, exercise: Exercise, path: Path) -> None:

@@ -26,7 +26,7 @@ NEAR_MISSES = [
     (..., X, "stub is still there", ""),
     (X.at[0, 0].set(jnp.nan), X, "NaN or infinity", ""),
     (jnp.ones((1, 1)), jnp.ones((1,)), "shape is (1, 1); expected (1,)", ""),
-    (len, X, "a function", "cannot look inside"),
+    (len, X, "a function", "Is a call missing"),
     ([X, X], (X, X), "a list is not a tuple", ""),
     ((X,), (X, X), "a tuple of 1; expected a tuple of 2", ""),
     ({"a": X}, {"a": X, "b": X}, "'a', 'b'", ""),

@@ -50,9 +50,13 @@ def test_a_session_survives_what_students_write_and_keeps_its_place(course: Cour
 
         terminal.press("h")
         assert "How?" in terminal.wait_for("Hint 1 of 3 for double\n  How?")
-        terminal.press("ss")
+        terminal.wait_for("q quit")
+        terminal.press("s")
         terminal.wait_for("press s again")
+        terminal.wait_for("q quit")
+        terminal.press("s")
         terminal.wait_for("return 2.0 * x")
+        terminal.wait_for("q quit")
 
         answer(file, "double", "return 2 * x")
         shown = terminal.wait_for("q quit")
