@@ -2,13 +2,13 @@
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import jupytext
 import nbformat
 import pytest
+from oldest import LONG_THERE
 
 from jaxguide.course import ledger
 from jaxguide.course.coverage import Coverage
@@ -26,14 +26,8 @@ def again() -> Course:
     return load_course()
 
 
-# A proof takes seconds, most of them in the compiler: on the oldest Python, and so the oldest JAX, `make test` proves
-# every fourth exercise and `make test-long` the others.
-_QUICK = 4 if sys.version_info < (3, 12) else 1
-
-
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.long] * bool(i % _QUICK)) for i, name in enumerate(COURSE.exercises)],
+    "name", [pytest.param(name, marks=LONG_THERE if i % 4 else []) for i, name in enumerate(COURSE.exercises)]
 )
 def test_the_exercise_is_proven(name: str) -> None:
     for _exercise, proof in verify(COURSE, seeds=1, only=name):
