@@ -458,18 +458,18 @@ def test_where_the_source_is_not_known_the_idea_is_said_all_the_same(source: str
 def test_switching_the_cards_on_loads_neither_jax_nor_the_rules() -> None:
     code = (
         "import sys, jaxguide\n"
-        "class Events:\n"
-        "    callbacks = {'pre_run_cell': [], 'post_run_cell': []}\n"
-        "    def register(self, event, function): self.callbacks[event].append(function)\n"
-        "    def unregister(self, event, function): self.callbacks[event].remove(function)\n"
-        "class Shell: events = Events()\n"
-        "jaxguide.load_ipython_extension(Shell())\n"
-        "print(*map(len, Events.callbacks.values()), 'jax' in sys.modules, 'jaxguide.explain.scene' in sys.modules)\n"
-        "jaxguide.unload_ipython_extension(Shell())\n"
-        "print(*map(len, Events.callbacks.values()))"
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "from traitlets.config import Config\n"
+        "shell = InteractiveShell(config=Config(HistoryManager={'enabled': False}))\n"
+        "heard = lambda: [len(shell.events.callbacks[event]) for event in ('pre_run_cell', 'post_run_cell')]\n"
+        "before = heard()\n"
+        "jaxguide.load_ipython_extension(shell)\n"
+        "print(*heard(), 'jax' in sys.modules, 'jaxguide.explain.scene' in sys.modules)\n"
+        "jaxguide.unload_ipython_extension(shell)\n"
+        "print(heard() == before)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:2] == ["1 1 False False", "0 0"]
+    assert done.stdout.split("\n")[:2] == ["1 1 False False", "True"]
 
 
 def test_a_function_that_a_helper_traces_is_not_said_to_be_inside_anything() -> None:

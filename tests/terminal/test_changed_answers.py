@@ -72,7 +72,7 @@ def test_a_new_workspace_has_every_exercise_twice_and_no_answer(course: Course, 
     assert [dict(file.prints) for file in files] == [{}] * 4
     places = {file.path.name: file.places["double"] for file in files if "double" in file.places}
     line = (workspace / "multiply.py").read_text("utf-8").split("\n").index("def double(x):") + 1
-    assert places == {"multiply.py": f"line {line}", "multiply.ipynb": "code cell 3"}
+    assert places == {"multiply.py": f"line {line}", "multiply.ipynb": "code cell 4"}
 
 
 def test_the_file_with_the_answer_is_the_one_to_open(course: Course, workspace: Path) -> None:
