@@ -79,7 +79,7 @@ def test_four_answers_that_break_their_process_cost_no_other_its_mark(lesson: Co
 
 
 def test_a_truncated_notebook_gets_a_clear_line_and_the_others_are_graded(lesson: Course, tmp_path: Path) -> None:
-    whole = submission(lesson.books["random_numbers"], tmp_path / "ada.ipynb", {})
+    whole = submission(lesson.books["callbacks"], tmp_path / "ada.ipynb", {})
     (tmp_path / "cut.ipynb").write_text(whole.read_text()[:3000])
     command = [sys.executable, "-m", "jaxguide", "grade", str(tmp_path), "--json", "--out", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
@@ -88,7 +88,7 @@ def test_a_truncated_notebook_gets_a_clear_line_and_the_others_are_graded(lesson
     printed = json.loads(done.stdout)
     assert printed == json.loads((tmp_path / "out" / "results.json").read_text())
     ada, cut = printed["submissions"]
-    assert (ada["unreadable"], len(ada["exercises"])) == (None, len(lesson.books["random_numbers"].exercises))
+    assert (ada["unreadable"], len(ada["exercises"])) == (None, len(lesson.books["callbacks"].exercises))
     assert "cut off" in cut["unreadable"]
     assert {path.stem for path in (tmp_path / "out" / "feedback").iterdir()} == {"ada", "cut"}
 
