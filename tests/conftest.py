@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from jaxguide.course.compiled import compiled_once
+
+_PRINT_OPTIONS = np.get_printoptions()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -34,3 +37,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         spread += proofs[placed:due]
         placed = max(placed, due)
     items[:] = spread + proofs[placed:]
+
+
+@pytest.fixture(autouse=True)
+def printed_as_by_default() -> Iterator[None]:
+    """Give each test NumPy's own way to print: cards show arrays with it, and another test may have changed it."""
+    with np.printoptions(**_PRINT_OPTIONS):
+        yield
