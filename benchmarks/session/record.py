@@ -104,6 +104,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
+    program = str(Path(sys.executable).with_name("jaxguide"))
     environment = {**os.environ, "JAXGUIDE_LANG": given.language, "SHELL": "/bin/sh", "PS1": "$ "}
     environment.pop("TMUX", None)
     if given.no_color:
@@ -113,13 +114,16 @@ def main() -> None:
         (folder / "work").mkdir()
         file = folder / "work" / "two_samples.py"
         file.write_text(HEAD + "    ...\n")
-        command = [sys.executable, "-m", "jaxguide", "watch", "work", "--cpu-limit", "15"]
+        command = [program, "watch", "work", "--cpu-limit", "15"]
         terminal = Terminal(folder, given.columns, command, environment)
         try:
             recorded = list(steps(terminal, file))
         finally:
             terminal.close()
-    text = "\n".join(f"--- {said}\n{Text.from_ansi(new).plain.replace(name, '~')}\n" for said, new in recorded)
+    text = "\n".join(
+        f"--- {said}\n{Text.from_ansi(new).plain.replace(name, '~').replace(program, 'jaxguide')}\n"
+        for said, new in recorded
+    )
     if given.out:
         given.out.write_text(text)
     else:
