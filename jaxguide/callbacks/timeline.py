@@ -175,7 +175,7 @@ def _instrumented_eqn(eqn: Any, clock: _Clock) -> Any:
         function = function.fn if isinstance(function, Checked) else function
         site = Site(function_name(function), _KINDS[kind], _is_ordered(eqn))
         return eqn.replace(params={**eqn.params, "callback": clock.watched(site, host)})
-    if kind == "debug_print":  # it has a format in place of a callback since JAX 0.8
+    if kind == "debug_print":  # it has a format in place of a callback (0.10.2 to 0.12.0.1)
         site = Site(eqn.params["fmt"], "debug.print", eqn.params["ordered"])
         return _as_callback(eqn, clock.watched(site, functools.partial(_print, eqn.params)))
     params = {name: _instrumented_value(value, clock) for name, value in eqn.params.items()}

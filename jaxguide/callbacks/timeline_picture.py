@@ -1,5 +1,6 @@
 """Show a timeline of host calls as text, HTML and SVG: a lane for each callback, a column for each call."""
 
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -50,21 +51,29 @@ def _label(site: "Site") -> str:
     return f"{name} · {site.kind}" + (f" · {_('ordered')}" if site.ordered else "")
 
 
-def _columns(timeline: "Timeline") -> list["HostRun | str"]:
-    """Return what happened, as it began: calls on the host, and in words what happened between them."""
-    marks: list[tuple[float, HostRun | str]] = [(run.start_s, run) for run in timeline.runs]
-    marks.append((timeline.returned_s, _("back in Python")))
-    marks.append((max(timeline.ready_s, *(run.end_s for run in timeline.runs), 0.0), _("result ready")))
-    return [what for _time, what in sorted(marks, key=lambda mark: mark[0])]
+@dataclass(frozen=True)
+class _Mark:
+    """What happened between the calls on the host: the call came back, or all was done."""
+
+    start_s: float
+    is_end: bool
+
+    def __str__(self) -> str:
+        return _("result ready") if self.is_end else _("back in Python")
+
+
+def _columns(timeline: "Timeline") -> list["HostRun | _Mark"]:
+    """Return what happened, as it began."""
+    marks = [_Mark(timeline.returned_s, is_end=False), _Mark(timeline.ready_s, is_end=True)]
+    return sorted([*timeline.runs, *marks], key=lambda what: what.start_s)
 
 
 def _lines(timeline: "Timeline") -> list[str]:
     """Return what happened in words, a line each; equal neighbours only where there are few."""
     found, number = [], 0
-    when = {_("back in Python"): timeline.returned_s, _("result ready"): timeline.ready_s}
     for what in _columns(timeline):
-        if isinstance(what, str):
-            found.append(f"   - {_ms(when[what]):>12}  {what}")
+        if isinstance(what, _Mark):
+            found.append(f"   - {_ms(what.start_s):>12}  {what}")
             continue
         number += 1
         if number <= _MOST:
@@ -81,8 +90,8 @@ def _draw(title: str, description: str, timeline: "Timeline") -> Drawing:
     runs = 0
     columns = []
     for what in _columns(timeline):
-        runs += not isinstance(what, str)
-        if isinstance(what, str) or runs <= _MOST:
+        runs += not isinstance(what, _Mark)
+        if isinstance(what, _Mark) or runs <= _MOST:
             columns.append(what)
     labels = [_label(site) for site in timeline.sites]
     left = _MARGIN + max(text_width(label) for label in (_("your Python"), *labels)) + 16
@@ -98,17 +107,16 @@ def _draw(title: str, description: str, timeline: "Timeline") -> Drawing:
     for i, what in enumerate(columns):
         x = left + _COLUMN * i
         middle = x + _COLUMN / 2
-        here = None if isinstance(what, str) else lanes[id(what.site)]
+        here = None if isinstance(what, _Mark) else lanes[id(what.site)]
         for y in lanes.values():
             half = _COLUMN / 2 - 15
             drawing.path(
                 f"M{x:g} {y:g} h{half:g} m30 0 h{half:g}" if y == here else f"M{x:g} {y:g} h{_COLUMN}", dashed=True
             )
-        if isinstance(what, str):
-            is_back = what == _("back in Python")
-            drawing.path(f"M{middle:g} {_TOP:g} V{floor:g}", note=what)
-            drawing.words(middle, floor + 14, what, size=11, anchor="end" if is_back else "start")
-            if is_back:
+        if isinstance(what, _Mark):
+            drawing.path(f"M{middle:g} {_TOP:g} V{floor:g}", note=str(what))
+            drawing.words(middle, floor + 14, str(what), size=11, anchor="start" if what.is_end else "end")
+            if not what.is_end:
                 drawing.path(f"M{left:g} {python:g} H{middle:g}", arrow=True)
             continue
         number += 1

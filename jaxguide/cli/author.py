@@ -46,7 +46,7 @@ def verify(
 
     \b
     Example: jaxguide verify random_numbers
-    Example: jaxguide verify --only two_samples --seeds 50
+             jaxguide verify --only two_samples --seeds 50
     """
     if lessons and only is not None:
         raise click.UsageError(_("Give lessons or `--only`, not both."))

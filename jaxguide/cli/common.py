@@ -5,18 +5,20 @@ import json
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 # Nothing else here: a shell waits for this module at every Tab.
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from jaxguide.course.book import Book
     from jaxguide.course.exercise import Exercise
     from jaxguide.course.library import Course
+
+Found = TypeVar("Found")
 
 course_option = click.option(
     "--course",
@@ -79,29 +81,20 @@ def workspace_of(course: "Course") -> Path:
 
 
 def need_lesson(course: "Course", name: str) -> "Book":
-    """Return the lesson of this name.
-
-    Raises:
-        click.UsageError: there is none; the message suggests the nearest.
-    """
-    from jaxguide.course.library import UnknownName
-
-    try:
-        return course.lesson(name)
-    except UnknownName as error:
-        raise click.UsageError(str(error)) from None
+    """Return the lesson of this name, or end with a usage error that suggests the nearest."""
+    return _need(course.lesson, name)
 
 
 def need_exercise(course: "Course", name: str) -> "Exercise":
-    """Return the exercise of this name.
+    """Return the exercise of this name, or end with a usage error that suggests the nearest."""
+    return _need(course.exercise, name)
 
-    Raises:
-        click.UsageError: there is none; the message suggests the nearest.
-    """
+
+def _need(find: "Callable[[str], Found]", name: str) -> Found:
     from jaxguide.course.library import UnknownName
 
     try:
-        return course.exercise(name)
+        return find(name)
     except UnknownName as error:
         raise click.UsageError(str(error)) from None
 

@@ -52,7 +52,7 @@ def why_closed(exercise: Exercise, progress: Progress, sure: bool, how: str, nex
             missing,
             name=name,
         )
-        return text + " " + next_hint
+        return text if done.hints >= len(exercise.hints) else f"{text} {next_hint}"
     if sure:
         return None
     text = _("You have not passed {name} yet. To see its solution all the same: {how}.")

@@ -191,8 +191,9 @@ class Watching:
             self._go_near(shown.name)
             self.screen.status(self.place)
         elif results:
-            self.screen.lesson_done(self.course.book_of(self.course.exercise(results[-1].name)), self.place)
-            self._go_to(self.place.after(self.course.exercise(results[-1].name)))
+            last = self.course.exercise(results[-1].name)
+            self.screen.lesson_done(self.course.book_of(last), self.place)
+            self._go_to(self.place.after(last))
 
     # Where the student is
 
