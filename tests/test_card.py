@@ -180,6 +180,15 @@ def test_an_error_without_a_message_of_its_own_names_the_exception() -> None:
     assert "Your code, line 2: `return a @ b`" in text
 
 
+def test_code_that_is_no_python_is_called_that() -> None:
+    error = ErrorInfo("SyntaxError", "'(' was never closed", 2, "print(")
+    seen = check("a", "It runs.", Verdict.ERROR, message="SyntaxError: '(' was never closed", error=error)
+    text = Card(exercise("f", "F", Verdict.ERROR, [seen])).text(100)
+    assert "✗ Python cannot read your code: F" in text
+    assert "line 2: `print(`" in text
+    assert "While checking" not in text
+
+
 def test_passed_claims_no_more_than_the_visible_checks() -> None:
     assert "✓ Visible checks passed: A right one" in Card(PASSED).text()
     assert "2 of 2 visible checks passed" in Card(PASSED).text()
@@ -201,8 +210,10 @@ def test_a_prediction_shows_guess_and_truth() -> None:
         assert re.search(r"Your guess\s*\(2,\)", words)
         assert re.search(r"JAX gives\s*\(3, 2\)", words)
         assert "Your guess was right" not in words
+        assert "≠ Your guess is in" in words
     right = exercise("guess_shape", "Which shape?", P, [], note="(3, 2)", reveal=(3, 2))
     assert "Your guess was right" in Card(right).text()
+    assert "✓ Your guess is in" in Card(right).text()
 
 
 @pytest.mark.parametrize("verdict", [v for v in Verdict if v not in (P, F, N)])

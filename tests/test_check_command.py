@@ -1,5 +1,6 @@
 """`jaxguide check` on a student's file."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,34 @@ def test_a_syntax_error_is_said_with_its_line(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "answers no exercise" in done.stderr
     assert "line 3" in done.stderr
+
+
+LINES = """import jax
+
+@jax.jit
+def sliding_dot(x, w):
+    if x[0] > 0:
+        return x
+
+def correlation_and_convolution(x, w):
+    return slide(None, w)
+
+def loop_over_batch(xs, ws
+    return xs
+"""
+
+
+def test_lines_are_those_of_the_file_and_no_line_of_the_lesson_is_named(tmp_path: Path) -> None:
+    done = check(tmp_path, LINES)
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 1
+    assert "line 5: `if x[0] > 0:`" in said
+    assert re.search("while tracing the function sliding_dot at line [34] for jit", said)  # JAX names decorator or def
+    # `slide` is the lesson's own: the line at fault is the one that calls it.
+    assert "line 9: `return slide(None, w)`" in said
+    assert "Python cannot read your code" in said
+    assert "SyntaxError: '(' was never closed" in said
+    assert "line 11: `def loop_over_batch(xs, ws`" in said
 
 
 def test_an_unknown_exercise_is_wrong_usage_with_a_suggestion(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import linecache
 import re
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
 import jax
@@ -18,8 +18,11 @@ from jaxguide.course.unattended import unattended
 from jaxguide.course.values import Data, from_data, to_data
 from jaxguide.course.verdict import ErrorInfo
 from jaxguide.frames import is_library
+from jaxguide.text import _
 
 PRINTED_LIMIT = 20_000
+# What a lesson gives, where it runs without the lesson's cells; its line numbers are nobody's.
+_GIVEN = ("<setup", "<book>")
 
 
 class Printed(io.StringIO):
@@ -197,14 +200,16 @@ _HOST_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:  .*\n)*
 def describe_error(error: BaseException) -> ErrorInfo:
     """Describe an exception of a student's code with the last line of theirs that it passed through."""
     line, source, where = None, "", ""
+    paths = set()
     for frame, number in traceback.walk_tb(error.__traceback__):
         path = frame.f_code.co_filename
         if _is_students(path):
+            paths.add(path)
             line, source = number, linecache.getline(path, number, frame.f_globals).strip()
             where = frame.f_code.co_name
     if isinstance(error, SyntaxError) and error.lineno is not None:
         line, source = error.lineno, (error.text or "").strip()
-    text = _text_of(error)
+    text = _without_paths(_text_of(error), paths)
     message = "".join(traceback.format_exception_only(error)[-1:]).strip()
     name = type(error).__name__
     message = message.partition(": ")[2] if message.startswith(name) or ": " in message.split("\n")[0] else message
@@ -219,10 +224,17 @@ def _text_of(error: BaseException) -> str:
         return ""
 
 
+def _without_paths(text: str, paths: Collection[str]) -> str:
+    """Return a message with the lines it names, and not the files: a cell's file is none that a student knows."""
+    for path in paths:
+        text = re.sub(re.escape(path) + r":(\d+)", lambda found: _("line {line}").format(line=found[1]), text)
+    return text
+
+
 def _first_lines(text: str, limit: int = 600) -> str:
     kept = text.split("\n\n")[0].strip()
     return kept if len(kept) <= limit else kept[: limit - 1] + "…"
 
 
 def _is_students(path: str) -> bool:
-    return not path.startswith("<setup") and not is_library(path)
+    return not path.startswith(_GIVEN) and not is_library(path)

@@ -65,7 +65,7 @@ def expect_different(first: Data, second: Any, message: str, *, misconception: s
         compare(first, other, "", "", 0.0, 0.0, weak_type=False, exact=True)
     except CheckFailed:
         return
-    raise CheckFailed(message, show(first), _("something else each time"), misconception)
+    raise CheckFailed(message, show(first), _("different values"), misconception)
 
 
 def expect_shape(got: Data, shape: tuple[int, ...], message: str = "", *, misconception: str = "") -> None:

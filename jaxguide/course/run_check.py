@@ -106,6 +106,8 @@ def error_sentence(failure: StudentError) -> str:
         return _("Your code raised NotImplementedError: this part is not written yet.")
     if failure.info.type_name == "EOFError" and failure.info.message == END_OF_INPUT:
         return _("Your code raised EOFError: it asked for input, and nobody types while it is checked.")
+    if failure.info.type_name == "SyntaxError":
+        return f"SyntaxError: {failure.info.message}"
     return _("Your code raised {name}: {message}").format(name=failure.info.type_name, message=failure.info.message)
 
 

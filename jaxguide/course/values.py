@@ -253,13 +253,13 @@ def show(data: Data, limit: int = 200) -> str:
         words = np.array2string(data.bits, threshold=8, edgeitems=2, max_line_width=80)
         text = f"key with bits {words}" if not data.shape else f"keys with bits {words}"
     elif isinstance(data, tuple):
-        text = "(" + ", ".join(show(child, limit) for child in data) + ("," if len(data) == 1 else "") + ")"
+        text = "(" + ", ".join(_in_line(child, limit) for child in data) + ("," if len(data) == 1 else "") + ")"
     elif isinstance(data, list):
-        text = "[" + ", ".join(show(child, limit) for child in data) + "]"
+        text = "[" + ", ".join(_in_line(child, limit) for child in data) + "]"
     elif isinstance(data, dict):
-        text = "{" + ", ".join(f"{name!r}: {show(child, limit)}" for name, child in data.items()) + "}"
+        text = "{" + ", ".join(f"{name!r}: {_in_line(child, limit)}" for name, child in data.items()) + "}"
     elif isinstance(data, NodeData):
-        text = f"{data.type_name}({', '.join(f'{n}={show(c, limit)}' for n, c in data.children.items())})"
+        text = f"{data.type_name}({', '.join(f'{n}={_in_line(c, limit)}' for n, c in data.children.items())})"
     elif isinstance(data, FunctionName):
         text = data.name
     elif isinstance(data, Unsupported):
@@ -267,3 +267,9 @@ def show(data: Data, limit: int = 200) -> str:
     else:
         text = repr(data)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _in_line(data: Data, limit: int) -> str:
+    """Write a part of a container: the rows of an array would stand below what comes before it."""
+    text = show(data, limit)
+    return " ".join(text.split()) if isinstance(data, ArrayData | KeyData) else text

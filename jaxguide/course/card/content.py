@@ -100,10 +100,17 @@ def is_prediction(result: ExerciseResult) -> bool:
 def exercise_state(result: ExerciseResult) -> State:
     """Return the state of a whole exercise; it never claims more than what was checked."""
     if is_prediction(result):
-        return State("✓", "+", _("Your guess is in"), "good")
+        right = _is_right_guess(result)
+        return (
+            State("✓", "+", _("Your guess is in"), "good")
+            if right
+            else State("≠", "!", _("Your guess is in"), "partly")
+        )
     if result.verdict is Verdict.PASSED:
         hidden = any(check.hidden for check in result.checks)
         return State("✓", "+", _("All checks passed") if hidden else _("Visible checks passed"), "good")
+    if result.verdict is Verdict.ERROR and result.first_failure and _is_unreadable(result.first_failure):
+        return State("✗", "x", _("Python cannot read your code"), "bad")
     return {
         Verdict.PARTLY_RIGHT: State("◐", "~", _("Partly right"), "partly"),
         Verdict.FAILED: State("✗", "x", _("Not right yet"), "bad"),
@@ -119,6 +126,10 @@ def exercise_state(result: ExerciseResult) -> State:
         Verdict.REJECTED: State("✗", "x", _("Rejected, not run"), "bad"),
         Verdict.NOT_CHECKED: State("\u2013", "-", _("Not checked"), "quiet"),
     }[result.verdict]
+
+
+def _is_unreadable(failure: CheckResult) -> bool:
+    return failure.error is not None and failure.error.type_name == "SyntaxError"
 
 
 def check_state(verdict: Verdict) -> State:
@@ -171,7 +182,7 @@ def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
     failed = _("Failed: {fact}") if check.verdict is Verdict.FAILED else _("While checking: {fact}")
     return dataclasses.replace(
         content,
-        failed=failed.format(fact=_fact(check)),
+        failed="" if _is_unreadable(check) else failed.format(fact=_fact(check)),
         message=message,
         call=Row(_("Call"), clean(check.call, 600), code=True) if check.call else None,
         pair=tuple(pair),
@@ -213,8 +224,12 @@ def _guess_and_truth(result: ExerciseResult) -> tuple[Row, ...]:
     )
 
 
+def _is_right_guess(result: ExerciseResult) -> bool:
+    return clean(result.note) == written(result.reveal)
+
+
 def _guess_message(result: ExerciseResult) -> str:
-    if clean(result.note) == written(result.reveal):
+    if _is_right_guess(result):
         return _("Your guess was right. It is locked now.")
     return _("Your guess is locked now. Compare the two: what made the difference?")
 
