@@ -1,11 +1,13 @@
 """In a notebook too every text can be translated: first line, progress, cases, hints, the magic, its pictures."""
 
+import dataclasses
 import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jax
 import made_up_language
 import pytest
 from IPython.core.error import UsageError
@@ -20,6 +22,7 @@ from jaxguide.course.greeting import greeting
 from jaxguide.course.library import Course, installed_course
 from jaxguide.course.places import places
 from jaxguide.course.progress import FILE_NAME, ExerciseProgress, Progress
+from jaxguide.debug.diagnosis import diagnose
 
 LESSON = "random_numbers"
 
@@ -168,3 +171,16 @@ def test_the_helpers_pictures_can_be_translated() -> None:
     for picture in pictures:
         for shown in (str(picture), plain(picture._repr_mimebundle_()["text/html"])):
             assert words_outside(shown.replace(Path(__file__).name, ""), CODE) == []
+
+
+def test_a_diagnosis_can_be_translated() -> None:
+    with jax.threefry_partitionable(False):
+        found = diagnose(measured=False)
+    assert "draws_of_older_jax" in {trouble.name for trouble in found.troubles}
+    more = dict.fromkeys(("isolation", "workers", "switched on", "environment"), "")
+    values = dict.fromkeys(found.facts, "")  # paths, versions and names of devices
+    shown = dataclasses.replace(found, facts=values | more)
+    names = [*(name for name in found.facts if name not in ("system", "devices", "64 bits")), "keys", "documented"]
+    for text in (str(shown), plain(shown._repr_html_())):
+        assert words_outside(text, names) == []
+        assert "⟦devices⟧" in text

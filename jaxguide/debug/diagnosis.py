@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from rich.cells import cell_len, set_cell_size
 
 import jaxguide
 from jaxguide import compat
@@ -70,8 +71,9 @@ class Diagnosis:
         }
 
     def __str__(self) -> str:
-        width = max(map(len, self.facts), default=0)
-        lines = [f"{name:{width}}  {value}" for name, value in self.facts.items()]
+        labels = {name: _label(name) for name in self.facts}
+        width = max(map(cell_len, labels.values()), default=0)
+        lines = [f"{set_cell_size(labels[name], width)}  {value}" for name, value in self.facts.items()]
         for trouble in self.troubles:
             lines += ["", f"{_glyph(trouble)} {_word(trouble)}: {trouble.what}", f"  {trouble.remedy}"]
         if not self.troubles:
@@ -82,7 +84,7 @@ class Diagnosis:
 
     def _repr_html_(self) -> str:
         facts = "".join(
-            f'<dt style="font-weight:normal">{escape(name)}</dt>'
+            f'<dt style="font-weight:normal">{escape(_label(name))}</dt>'
             f'<dd style="margin:0"><code style="{CODE}">{escape(value)}</code></dd>'
             for name, value in self.facts.items()
         )
@@ -291,6 +293,20 @@ def _quiet_stderr() -> Iterator[None]:
         os.dup2(saved, 2)
         os.close(saved)
         os.close(nowhere)
+
+
+def _label(fact: str) -> str:
+    """Return a fact's name as it is shown; names of packages stay."""
+    words = {
+        "system": _("system"),
+        "devices": _("devices"),
+        "64 bits": _("64 bits"),
+        "switched on": _("switched on"),
+        "environment": _("environment"),
+        "isolation": _("isolation"),
+        "workers": _("workers"),
+    }
+    return words.get(fact, fact)
 
 
 def _glyph(trouble: Trouble) -> str:
