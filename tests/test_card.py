@@ -375,6 +375,12 @@ def test_a_lesson_has_one_line_per_exercise_and_a_total() -> None:
         assert max(map(cell_len, LessonSummary(ALL).text(width).splitlines())) <= width
 
 
+def test_the_name_of_an_exercise_stays_in_one_piece_at_80_columns() -> None:
+    error = exercise("distance_from_batch_mean", "B", Verdict.ERROR, [check("a", "It is a.", N)] * 4)
+    for width in (60, 80):
+        assert "distance_from_batch_mean" in LessonSummary([error]).text(width)
+
+
 def test_clean_keeps_words_of_every_language() -> None:
     assert clean("键\tключ é\n✓") == "键   ключ é\n✓"
     assert clean("x" * 50, limit=10) == "x" * 9 + "…"

@@ -22,9 +22,8 @@ class LessonSummary:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layout = Layout(options.max_width, options.ascii_only)
         table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(overflow="fold")
-        table.add_column(overflow="fold")
-        table.add_column(overflow="fold")
+        for is_name in (False, True, False):
+            table.add_column(no_wrap=is_name and layout.width >= 60, overflow="fold")
         for result in self.results:
             table.add_row(
                 layout.state(exercise_state(result)), layout.text(clean(result.name, 60)), layout.text(_counts(result))
