@@ -1939,10 +1939,10 @@ def positions_are_float32(answer, draw):
 )
 def every_step_is_new(answer, draw):
     """Every step has a normal number of its own."""
-    noise = noise_behind(answer(draw.key(), jnp.ones(6)))
-    # Two of 15 pairs are that near by chance (15 * 6e-7)**2 / 2 = 4e-11.
+    noise = noise_behind(answer(draw.key(), jnp.ones(5)))
+    # Two of 10 pairs are that near by chance (10 * 6e-7)**2 / 2 = 2e-11.
     different = len(repeated_places(noise, gap=1e-6)) < 2
-    expect_that(different, "Some steps have the same normal number.", noise, "six different numbers")
+    expect_that(different, "Some steps have the same normal number.", noise, "five different numbers")
 
 
 @visible(random_walk, idea="Each position is the one before it plus a step.")
@@ -1975,8 +1975,8 @@ def same_key_same_walk_other_key_other_walk(answer, draw):
     idea="`jax.random.normal` draws standard normal numbers.",
 )
 def numbers_behind_the_walk_are_standard_normal(answer, draw):
-    """The numbers behind a walk of 300 steps have mean 0 and standard deviation 1."""
-    expect_standard_normal(noise_behind(answer(draw.key(), jnp.ones(300))))
+    """The numbers behind a walk of 2000 steps have mean 0 and standard deviation 1."""
+    expect_standard_normal(noise_behind(answer(draw.key(), jnp.ones(2000))))
 
 
 @visible(random_walk, stage="jit", idea="A function of keys and arrays can be compiled.")
@@ -2241,7 +2241,7 @@ def dropout_rows(key, batch, keep):
 @visible(dropout_rows, stage="shape")
 def batch_keeps_its_shape(answer, draw):
     """The result has the shape of the batch."""
-    for n, d in ((3, 5), (4, 80)):
+    for n, d in ((3, 5), (4, 1000)):
         expect_shape(answer(draw.key(), draw.floats(n, d), 0.5), (n, d))
 
 
@@ -2272,8 +2272,8 @@ def entries_are_zero_or_scaled(answer, draw):
 )
 def entries_of_a_row_are_dropped_apart(answer, draw):
     """Within a row, some entries are dropped and some stay."""
-    # 4 rows of 80 fair choices: one row all alike by chance 8 / 2**80.
-    kept = (np.asarray(answer(draw.key(), jnp.ones((4, 80)), 0.5)) != 0).mean(axis=1)
+    # 4 rows of 1000 fair choices: one row all alike by chance 8 / 2**1000.
+    kept = (np.asarray(answer(draw.key(), jnp.ones((4, 1000)), 0.5)) != 0).mean(axis=1)
     expect_that(bool(((kept > 0) & (kept < 1)).all()), "A whole row was dropped or kept.", kept, "a mix in each row")
 
 
@@ -2285,8 +2285,8 @@ def entries_of_a_row_are_dropped_apart(answer, draw):
 )
 def rows_have_different_masks(answer, draw):
     """No two rows are dropped in the same places."""
-    # 4 rows of 80 fair choices: two equal rows by chance 6 / 2**80.
-    masks = np.asarray(answer(draw.key(), jnp.ones((4, 80)), 0.5)) != 0
+    # 4 rows of 1000 fair choices: two equal rows by chance 6 / 2**1000.
+    masks = np.asarray(answer(draw.key(), jnp.ones((4, 1000)), 0.5)) != 0
     expect_that(all_rows_differ(masks), "Rows are dropped in the same places.", "equal masks", "a mask for each row")
 
 
@@ -2302,8 +2302,8 @@ def choices_do_not_repeat(answer, draw):
     # 28000 comparisons, each above 8 by chance 3e-14: 7e-10 in all.
     message = "A row repeats the choices of another row, or its own, at other places."
     expect_that(strongest_echo(signs) < 8, message, "a shifted copy", "choices of its own")
-    # 12 rows of 80 fair choices: all equally many by chance 0.089**11 = 3e-12.
-    kept = (np.asarray(answer(draw.key(), jnp.ones((12, 80)), 0.5)) != 0).sum(axis=1)
+    # 200 rows of 180 fair choices: all equally many by chance 0.06**199.
+    kept = (np.asarray(answer(draw.key(), jnp.ones((200, 180)), 0.5)) != 0).sum(axis=1)
     message = "Every row keeps the same number of entries: the choices in a row depend on each other."
     expect_that(len(set(kept.tolist())) > 1, message, kept, "different numbers")
 
@@ -2316,7 +2316,7 @@ def choices_do_not_repeat(answer, draw):
 )
 def same_key_same_mask_other_key_other_mask(answer, draw):
     """The same key gives the same result, and another key gives another result."""
-    key, other, batch = draw.key(), draw.key(), jnp.ones((4, 80))
+    key, other, batch = draw.key(), draw.key(), jnp.ones((4, 1000))
     expect_equal(answer(key, batch, 0.5), answer(key, batch, 0.5), "The same key gave another result.")
     expect_different(answer(key, batch, 0.5), answer(other, batch, 0.5), "Two different keys gave the same result.")
 
@@ -2767,7 +2767,7 @@ def workers_differ(answer, draw):
 )
 def the_shared_number_is_no_workers_number(answer, draw):
     """The shared number is not the number of a worker."""
-    for n in (2, 5):
+    for n in (4, 5):
         both = [parts(answer(draw.key(), n), 2) for _ in range(2)]
         # A worker has the shared number by chance 2**-23, the same worker with two keys by chance 2**-46.
         meets = [set(np.flatnonzero(np.asarray(rows) == np.asarray(shared)).tolist()) for rows, shared in both]
@@ -2801,12 +2801,12 @@ def same_key_same_noise_other_key_other_noise(answer, draw):
 )
 def the_shared_number_is_independent(answer, draw):
     """Over 120 keys, all numbers are standard normal, and the shared one does not go with the workers' numbers."""
-    both = [parts(answer(draw.key(), 3), 2) for _ in range(120)]
+    both = [parts(answer(draw.key(), 4), 2) for _ in range(120)]
     rows = np.asarray([np.asarray(rows) for rows, _ in both], dtype=np.float64)
     shared = np.asarray([np.asarray(shared) for _, shared in both], dtype=np.float64)
     expect_standard_normal(rows)
     expect_standard_normal(shared)
-    # For 120 independent pairs a correlation of 0.6 is 7.5 standard deviations (Fisher): chance 3e-13 for all four.
+    # For 120 independent pairs a correlation of 0.6 is 7.5 standard deviations (Fisher): chance 4e-13 for all five.
     for other in (*rows.T, rows.sum(axis=1)):
         together = 0.0 if other.std() == 0 else float(np.corrcoef(other, shared)[0, 1])
         message = "The shared number goes with the numbers of the workers: it is not independent of them."

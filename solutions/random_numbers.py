@@ -1266,7 +1266,7 @@ def the_numbers_have_the_right_distribution(answer, draw):
 @hidden(kind="relation", required=True, idea="Every key has layers of its own.")
 def every_key_has_its_own_layers(answer, draw):
     """64 keys give 64 different layers."""
-    layers = [np.asarray(answer(draw.key(), {"a": (2, 3)})["a"]) for _ in range(64)]
+    layers = [np.asarray(answer(draw.key(), {"a": (7, 3)})["a"]) for _ in range(64)]
     expect_that(all_rows_differ(layers), "Two keys of 64 gave the same layer.", "equal", "64 different layers")
 
 
@@ -1274,8 +1274,8 @@ def every_key_has_its_own_layers(answer, draw):
 def any_network(answer, draw):
     """Two big layers of one shape are normal with the right spread, and do not go together."""
     for key in (draw.key(), draw.legacy_key()):
-        got = answer(key, {"a": (50, 40), "b": (50, 40), "c": (3, 2)})
-        a, b = (np.asarray(got[name], dtype=np.float64) * np.sqrt(50) for name in "ab")
+        got = answer(key, {"a": (200, 100), "b": (200, 100), "c": (7, 3)})
+        a, b = (np.asarray(got[name], dtype=np.float64) * np.sqrt(200) for name in "ab")
         expect_standard_normal(a)
         expect_standard_normal(b)
         expect_uncorrelated(a, b)
@@ -1358,9 +1358,9 @@ def a_python_loop(key, batch, keep):
 def about_keep_of_the_entries_stay(answer, draw):
     """Of many entries, the part that stays is near `keep`."""
     for key in (draw.key(), draw.legacy_key()):
-        kept = (np.asarray(answer(key, jnp.ones((40, 60)), 0.75)) != 0).mean()
-        # 2400 choices: standard deviation 0.0088; 0.062 is 7 of them, chance 3e-12.
-        expect_that(abs(kept - 0.75) < 0.062, "The part that stays is not near keep = 0.75.", f"{kept:.3f}", "0.75")
+        kept = (np.asarray(answer(key, jnp.ones((200, 180)), 0.75)) != 0).mean()
+        # 36000 choices: standard deviation 0.0023; 0.016 is 7 of them, chance 3e-12.
+        expect_that(abs(kept - 0.75) < 0.016, "The part that stays is not near keep = 0.75.", f"{kept:.3f}", "0.75")
 
 
 @wrong(rejected_by="about_keep_of_the_entries_stay", says="keep is taken for the chance that an entry goes.")
@@ -1407,8 +1407,8 @@ def rows_and_columns_vary_by_chance(answer, draw):
         seen = float(counts.var(ddof=1) / (kept.shape[axis] / 4))
         # Chi-squared tails: below 0.4 by chance 4e-14, above 1.8 by chance 3e-10.
         expect_that(0.4 < seen < 1.8, "The choices depend on each other.", f"variance {seen:.2f}", "near 1")
-    counts = {int((np.asarray(answer(draw.key(), jnp.ones((40, 60)), 0.5)) != 0).sum()) for _ in range(6)}
-    # 2400 fair choices: six times equally many by chance 0.012**5 = 2e-10.
+    counts = {int((np.asarray(answer(draw.key(), jnp.ones((200, 180)), 0.5)) != 0).sum()) for _ in range(6)}
+    # 36000 fair choices: six times equally many by chance 0.0042**5 = 1e-12.
     expect_that(len(counts) > 1, "Each time equally many entries stay: the choices depend on each other.", counts)
 
 
@@ -1520,10 +1520,10 @@ def a_fixed_seed_inside(key, inputs, labels):
 def any_data(answer, draw):
     """For any inputs and labels, the pairs stay together and none is lost."""
     for key in (draw.key(), draw.legacy_key()):
-        inputs, labels = draw.floats(7, 2), jnp.arange(7, dtype=jnp.int32)
+        inputs, labels = draw.floats(20, 3), jnp.arange(20, dtype=jnp.int32)
         got_inputs, got_labels = parts(answer(key, inputs, labels), 2)
         order = np.asarray(got_labels)
-        expect_that(sorted(order.tolist()) == list(range(7)), "Some labels are missing.", got_labels, "0 to 6")
+        expect_that(sorted(order.tolist()) == list(range(20)), "Some labels are missing.", got_labels, "0 to 19")
         expect_close(got_inputs, np.asarray(inputs)[order], "The pairs do not belong together any more.")
 
 
@@ -1763,13 +1763,13 @@ def folds_in_a_number_far_away(key, n):
 
 @hidden(kind="relation", idea="There may be many workers.")
 def many_workers_are_safe_too(answer, draw):
-    """Also with 3000 workers the shared number is no worker's, and the numbers are standard normal."""
+    """Also with 1100 workers the shared number is no worker's, and the numbers are standard normal."""
     same = []
     for key in (draw.key(), draw.legacy_key()):
-        rows, shared = parts(answer(key, 3000), 2)
+        rows, shared = parts(answer(key, 1100), 2)
         same.append(set(np.flatnonzero(np.asarray(rows) == np.asarray(shared)).tolist()))
         expect_standard_normal(rows)
-    # Two independent numbers of float32 are equal by chance 2**-23; the same worker twice 3000 * 2**-46 = 4e-11.
+    # Two independent numbers of float32 are equal by chance 2**-23; the same worker twice 1100 * 2**-46 = 2e-11.
     both = same[0] & same[1]
     message = f"The shared number is that of worker {min(both, default=None)}."
     expect_that(not both, message, "equal", "another number")
