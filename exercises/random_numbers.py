@@ -1975,8 +1975,8 @@ def same_key_same_walk_other_key_other_walk(answer, draw):
     idea="`jax.random.normal` draws standard normal numbers.",
 )
 def numbers_behind_the_walk_are_standard_normal(answer, draw):
-    """The numbers behind a walk of 2000 steps have mean 0 and standard deviation 1."""
-    expect_standard_normal(noise_behind(answer(draw.key(), jnp.ones(2000))))
+    """The numbers behind a walk of 300 steps have mean 0 and standard deviation 1."""
+    expect_standard_normal(noise_behind(answer(draw.key(), jnp.ones(300))))
 
 
 @visible(random_walk, stage="jit", idea="A function of keys and arrays can be compiled.")
@@ -2400,16 +2400,15 @@ def numbered(n, d):
 @visible(shuffle_together, stage="shape")
 def both_keep_their_shapes(answer, draw):
     """Inputs and labels keep their shapes."""
-    for n in (4, 20):
-        inputs, labels = parts(answer(draw.key(), *numbered(n, 3)), 2)
-        expect_shape(inputs, (n, 3))
-        expect_shape(labels, (n,))
+    inputs, labels = parts(answer(draw.key(), *numbered(20, 3)), 2)
+    expect_shape(inputs, (20, 3))
+    expect_shape(labels, (20,))
 
 
 @visible(shuffle_together, stage="dtype")
 def both_keep_their_dtypes(answer, draw):
     """Inputs and labels keep their dtypes."""
-    inputs, labels = parts(answer(draw.key(), *numbered(4, 3)), 2)
+    inputs, labels = parts(answer(draw.key(), *numbered(20, 3)), 2)
     expect_dtype(inputs, "float32")
     expect_dtype(labels, "int32")
 
@@ -2461,7 +2460,7 @@ def the_key_decides_the_order(answer, draw):
 @visible(shuffle_together, stage="jit", idea="A function of keys and arrays can be compiled.")
 def shuffles_the_same_under_jit(answer, draw):
     """Under `jax.jit` it gives the same order."""
-    key, data = draw.key(), numbered(4, 3)
+    key, data = draw.key(), numbered(20, 3)
     expect_close(answer.jit(key, *data), answer(key, *data))
 
 

@@ -23,6 +23,7 @@ def judge(
     reference: Answer | None = None,
     all_or_nothing: bool = False,
     course_digest: str = "",
+    until_failure: bool = False,
 ) -> ExerciseResult:
     """Run an exercise's checks on an answer.
 
@@ -33,12 +34,19 @@ def judge(
         reference: the key's answer.
         all_or_nothing: no partial marks.
         course_digest: what hidden inputs derive from besides the seed.
+        until_failure: run no check after the first one that fails, in the order of `ordered`: the verdict is that of
+            the checks that ran.
 
     Returns:
         The verdict, the marks, and the outcome of every check, by stage.
     """
     judging = Judging(
-        exercise, seed=seed, reference=reference, all_or_nothing=all_or_nothing, course_digest=course_digest
+        exercise,
+        seed=seed,
+        reference=reference,
+        all_or_nothing=all_or_nothing,
+        course_digest=course_digest,
+        until_failure=until_failure,
     )
     judging.ask(answer, hidden=False)
     if judging.has_hidden:
@@ -62,8 +70,10 @@ class Judging:
         reference: Answer | None = None,
         all_or_nothing: bool = False,
         course_digest: str = "",
+        until_failure: bool = False,
     ):
         self.exercise, self._reference, self._all_or_nothing = exercise, reference, all_or_nothing
+        self._until_failure = until_failure
         self._seed, self._course_digest = seed, course_digest
         self._checks = ordered(exercise, hidden=reference is not None)
         self._required = _required(self._checks)
@@ -80,6 +90,7 @@ class Judging:
         self._is_attempted = False
         # The stage of the first failure, the checks that ended the answer's process, and the first one's stage.
         self._failed_at = self._gone_at = len(STAGES)
+        self._first_failed = len(self._checks)
         self._gone: set[int] = set()
 
     def ask(self, answer: Answer | None, hidden: bool) -> None:
@@ -99,11 +110,12 @@ class Judging:
         before = len(answer.log.printed)
         for number in self._waiting(hidden):
             stage = STAGES.index(self._checks[number].stage)
-            if stage > self._failed_at:
+            if stage > self._failed_at or (self._until_failure and number > self._first_failed):
                 break
             gone = self._run(number, answer)
             if not self._outcome.checks[number].passed:
                 self._failed_at = min(self._failed_at, stage)
+                self._first_failed = min(self._first_failed, number)
             if gone:
                 self._gone.add(number)
                 self._gone_at = min(self._gone_at, stage)

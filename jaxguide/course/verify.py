@@ -163,8 +163,12 @@ class _Prover:
 
     def _judge(self, planted: Planted, seed: int, exercise: Exercise | None = None) -> ExerciseResult:
         self.proof.judged += 1
-        exercise = exercise or self.exercise
-        return judge(exercise, self._answer(planted), seed=seed, reference=self._answer(self.key.answer))
+        reference = self._answer(self.key.answer)
+        # All checks must bear every answer: that is seen with the first seed. Which one is the first to reject it must
+        # not depend on the seed.
+        return judge(
+            exercise or self.exercise, self._answer(planted), seed=seed, reference=reference, until_failure=seed > 0
+        )
 
     def _answer(self, planted: Planted) -> LocalAnswer:
         """Return a planted answer, run once: its compiled programs serve every seed."""

@@ -47,6 +47,14 @@ def test_without_right_values_nothing_is_earned_and_later_stages_are_not_checked
     assert result.checks[0].misconception == "Squares instead of doubling."
 
 
+def test_until_a_failure_no_check_runs_after_the_first_that_fails(double: Exercise) -> None:
+    def seen(function: Callable[..., Any]) -> list[Verdict]:
+        return [check.verdict for check in _hidden(double, function, until_failure=True).checks]
+
+    assert seen(lambda x: 3 * x) == [Verdict.FAILED, Verdict.NOT_CHECKED, Verdict.NOT_CHECKED]
+    assert seen(lambda x: x + x) == [Verdict.PASSED] * 3
+
+
 def test_right_values_and_no_jit_is_partly_right(double: Exercise) -> None:
     result = _hidden(double, lambda x: jnp.asarray(np.asarray(x) * np.float32(2)))
     assert (result.verdict, result.score) == (Verdict.PARTLY_RIGHT, 1.5)
