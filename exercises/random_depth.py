@@ -616,8 +616,8 @@ def new_shapes_are_traced_again(answer):
 # times, in a `scan` over `jnp.arange(depth)`. Tokens (whole numbers) become rows of 8 numbers first.
 
 # %%
-WEIGHTS = 0.3 * jax.random.normal(jax.random.key(1), (8, 8))
-TABLE = jax.random.normal(jax.random.key(2), (5, 8))
+WEIGHTS = jnp.asarray(0.3 * np.random.default_rng(1).normal(size=(8, 8)), dtype="float32")
+TABLE = jnp.asarray(np.random.default_rng(2).normal(size=(5, 8)), dtype="float32")
 
 
 def block(weights, h, x):

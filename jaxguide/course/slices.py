@@ -82,9 +82,9 @@ def statements(source: str, first_line: int = 1) -> list[Statement]:
 
 
 def needed(available: Iterable[Statement], names: Iterable[str]) -> list[Statement]:
-    """Return, in their order, all imports and the statements that define `names` or what those need in turn."""
+    """Return, in their order, the statements that bind `names` or what those need in turn, and star imports."""
     pool = list(available)
-    wanted, kept = set(names), {i for i, s in enumerate(pool) if s.is_import}
+    wanted, kept = set(names), {i for i, s in enumerate(pool) if "*" in s.binds}
     growing = True
     while growing:
         growing = False

@@ -138,8 +138,6 @@ class _Pool:
         if cell.tree is None:
             return _digest([cell.source.strip()])
         kept = needed(self._statements, [name])
-        read = frozenset().union(*(s.reads for s in kept))
-        kept = [s for s in kept if not s.is_import or s.binds & (read | {"*"})]
         own = frozenset().union(*(s.binds for s in kept if not s.is_import))
         kept += [s for s in self._statements if s not in kept and own & _attached_to(s.source)]
         return _digest([_without_comments(s.source) for s in kept])
