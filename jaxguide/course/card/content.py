@@ -100,12 +100,8 @@ def is_prediction(result: ExerciseResult) -> bool:
 def exercise_state(result: ExerciseResult) -> State:
     """Return the state of a whole exercise; it never claims more than what was checked."""
     if is_prediction(result):
-        right = _is_right_guess(result)
-        return (
-            State("✓", "+", _("Your guess is in"), "good")
-            if right
-            else State("≠", "!", _("Your guess is in"), "partly")
-        )
+        word = _("Your guess is in")
+        return State("✓", "+", word, "good") if _is_right_guess(result) else State("≠", "!", word, "partly")
     if result.verdict is Verdict.PASSED:
         hidden = any(check.hidden for check in result.checks)
         return State("✓", "+", _("All checks passed") if hidden else _("Visible checks passed"), "good")
