@@ -549,13 +549,13 @@ print(len(session.type_in("import jax.numpy as jnp\nx = jnp.arange(10)\nx[0] = 1
         "The magic command `%xmode` sets how IPython reports exceptions. "
         "https://ipython.readthedocs.io/en/stable/interactive/magics.html#magic-xmode",
         'session = Session()\nsaid = session.type_in("____")\nreport = session.type_in(code)\nreturn said, report',
-        """# Like it: make a new session show floats with 3 digits, then run code.
-def with_three_digits(code):
+        """# Like it: make a new session show the value of every line, not of the last one alone; then run code.
+def with_every_value(code):
     other = Session()
-    other.type_in("%precision 3")
+    other.type_in("%config InteractiveShell.ast_node_interactivity = 'all'")
     return other.type_in(code)
 
-print(with_three_digits("2 / 3"))""",
+print(with_every_value("1 + 1\\n2 + 2"))""",
     ],
 )
 def minimal_report(code):

@@ -5,6 +5,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -31,6 +32,15 @@ def test_two_processes_prove_what_one_does_in_the_same_order(tiny: Path) -> None
     names_of_two, proof_of_two = _prove(tiny, jobs=2)
     assert names_of_two == names
     assert dataclasses.asdict(proof_of_two) == dataclasses.asdict(proof)
+
+
+def test_what_an_answer_sets_in_numpy_is_gone_after_its_exercise(tiny: Path) -> None:
+    edit(tiny, "solutions/tiny.py", "return x * x", "np.set_printoptions(precision=3)\n    return x * x")
+    before = np.get_printoptions()
+    names, proof = _prove(tiny, jobs=1)
+    assert names == ["double", "guess_shape"]
+    assert proof.problems == []
+    assert np.get_printoptions() == before
 
 
 def test_a_process_that_ends_is_told_with_the_exercises_it_may_have_been_at(tiny: Path) -> None:
