@@ -1,6 +1,7 @@
 """A key: the answers, the planted wrong and other right answers, and the hidden checks of a book's exercises."""
 
 import ast
+import contextlib
 import re
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ def load_key(path: Path, book: Book) -> None:
             raise AuthorError(path, cell.line, message.format(name=cell.kind, book=book.path.name))
         if cell.kind and exercises[cell.kind].key is not None:
             raise AuthorError(path, cell.line, _("the key has two cells for `{name}`").format(name=cell.kind))
+        _import_what_it_reads(book, cell, namespace)
         with author.collecting() as marks:
             run_cell(path, cell.source, cell.line + 1, namespace)
         if cell.kind:
@@ -45,6 +47,15 @@ def load_key(path: Path, book: Book) -> None:
         if exercise.key is None:
             message = _("the exercise `{name}` has no cell in the key {key}: add `# %% {name}` there")
             raise AuthorError(exercise.path, exercise.line, message.format(name=exercise.name, key=path.name))
+
+
+def _import_what_it_reads(book: Book, cell: Cell, namespace: dict[str, Any]) -> None:
+    """Run those of the book's imports that a cell of its key reads and that the book itself did not need."""
+    with contextlib.suppress(SyntaxError):  # which is told when the cell is run
+        missing = global_names(cell.source) - namespace.keys()
+        for statement in book.given:
+            if statement.is_import and statement.binds & missing:
+                run_cell(book.path, statement.source, statement.line, namespace)
 
 
 def _read_cell(path: Path, cell: Cell, marks: list[Mark], exercise: Exercise) -> Key:

@@ -1,7 +1,11 @@
 """What a lesson gives to an answer: what the answer names, and what that needs in turn, no more."""
 
-from jaxguide.course.library import Course, installed_course
+from pathlib import Path
+
+from jaxguide.course.library import Course, installed_course, load_course
 from jaxguide.course.slices import needed, statements
+
+from .conftest import edit
 
 LESSON = """import heavy.part as plt
 import numpy as np
@@ -33,3 +37,13 @@ def test_no_lesson_imports_matplotlib_for_an_answer_that_does_not_plot() -> None
         assert "matplotlib" not in book.setup_source(book.exercise_setup_names), book.topic
     book = course.books["vectorization"]
     assert "import matplotlib.pyplot as plt" in book.setup_source({"plt"})
+
+
+def test_a_key_reads_imports_of_its_book_that_the_book_does_not_read(tiny: Path) -> None:
+    edit(tiny, "exercises/tiny.py", "import numpy as np\n", "import numpy as np\nimport textwrap\n")
+    edit(tiny, "solutions/tiny.py", "x = draw.floats(4)", "x = draw.floats(len(textwrap.dedent('  four')))")
+    course = load_course(tiny)
+    assert "textwrap" not in course.books["tiny"].namespace
+    key = course.exercise("double").key
+    assert key is not None
+    assert "textwrap" in key.hidden[0].function.__globals__
