@@ -1,5 +1,6 @@
 """Compile each program once in each process of the tests, and spread the proofs of the course among the other tests."""
 
+import os
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from jaxguide.course.compiled import compiled_once
 
 _PRINT_OPTIONS = np.get_printoptions()
+# IPython warns where another environment is activated than the one whose Python runs.
+os.environ.pop("VIRTUAL_ENV", None)
 
 
 @pytest.fixture(scope="session", autouse=True)
