@@ -27,7 +27,7 @@ from jaxguide.grading.endings import (
     too_much_output,
 )
 from jaxguide.grading.isolation import IsolationError, Tier, bubblewrap, find_tier
-from jaxguide.grading.isolation.tier import BUBBLEWRAP, MOUNT_NAMESPACE
+from jaxguide.grading.isolation.tier import BUBBLEWRAP, MOUNT_NAMESPACE, SECCOMP
 from jaxguide.grading.line import Line
 from jaxguide.grading.programs import Programs
 from jaxguide.grading.scratch import remove_scratch
@@ -92,7 +92,7 @@ class WorkerProcess:
         token = new_token()
         try:
             self._process = (spawn or default_spawn(self._around(hidden)))(self._scratch, token, self._output)
-            self._tree = ProcessTree(self._process.pid, token)
+            self._tree = ProcessTree(self._process.pid, token, can_fork=not self.tier.uses(SECCOMP))
         except (OSError, psutil.Error) as error:
             self._clean()
             raise GraderError(_("A worker process did not start: {said}").format(said=error)) from error

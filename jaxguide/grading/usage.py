@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -13,6 +14,7 @@ import psutil
 TOKEN_VARIABLE = "JAXGUIDE_WORKER"
 _BUSY_SHARE = 0.1
 _LINUX = sys.platform.startswith("linux")
+_NO_FILES = re.compile(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,11 +61,17 @@ class ProcessTree:
 
     `total_cpu_s` is what they used since the process began, `peak_bytes` the most memory that they added to what others
     hold, as far as both were looked at. What a forked process still shares with the one that it was forked from is not
-    its own; without it, the machine would have as little left.
+    its own, and neither are the pages of libraries; without it, the machine would have as little left.
+
+    Args:
+        pid: the root's number.
+        token: the mark in the environment of all of them.
+        can_fork: whether there may be others than now after `start` with `base_memory`.
     """
 
-    def __init__(self, pid: int, token: str):
-        self.pid, self.token = pid, token
+    def __init__(self, pid: int, token: str, can_fork: bool = True):
+        self.pid, self.token, self._can_fork = pid, token, can_fork
+        self._all: list[psutil.Process] = []
         self.total_cpu_s, self.peak_bytes = 0.0, 0
         self._root = psutil.Process(pid)
         self._cpu_start = self._cpu_last = 0.0
@@ -74,6 +82,8 @@ class ProcessTree:
 
     def start(self, base_memory: bool = False) -> None:
         """Count from now; with `base_memory`, take the memory in use now for what JAX itself needs."""
+        if base_memory and not self._can_fork:
+            self._all = self.processes()
         cpu_s, memory = self._now()
         self._cpu_start = self._cpu_last = cpu_s
         if base_memory:
@@ -118,11 +128,11 @@ class ProcessTree:
 
     def _now(self) -> tuple[float, int]:
         cpu_s, memory = 0.0, 0
-        for process in self.processes():
+        for process in self._all or self.processes():
             with contextlib.suppress(psutil.Error):
                 times = process.cpu_times()
                 cpu_s += times.user + times.system + times.children_user + times.children_system
-                memory += process.memory_info().rss
+                memory += _memory_bytes(process)
         self.total_cpu_s = max(self.total_cpu_s, cpu_s)
         self.peak_bytes = max(self.peak_bytes, self._own_start + memory - self._memory_start)
         return cpu_s, memory
@@ -141,7 +151,7 @@ class ProcessTree:
 
     def _is_ready(self) -> bool:
         """Return whether a thread of the tree runs, wants to run, or waits for a disk."""
-        for process in self.processes():
+        for process in self._all or self.processes():
             with contextlib.suppress(psutil.Error, OSError):
                 if not _LINUX:
                     if process.status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP):
@@ -162,7 +172,9 @@ class ProcessTree:
         for _attempt in range(50):
             living = self._living()
             # Only where the root has ended before it may another have got away from it.
-            strays = [one for one in living if one.pid != self.pid] or living or self._bearing_token()
+            strays = [one for one in living if one.pid != self.pid] or living
+            if not strays and self._can_fork:
+                strays = self._bearing_token()
             for process in strays:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
@@ -186,6 +198,15 @@ class ProcessTree:
                 if marked and _is_living(process := psutil.Process(pid)):
                     found.append(process)
         return found
+
+
+def _memory_bytes(process: psutil.Process) -> int:
+    """Return the resident memory that is no file's: the system can let go of a library's pages and read them again."""
+    if _LINUX:
+        with contextlib.suppress(OSError, ValueError):
+            status = Path(f"/proc/{process.pid}/status").read_bytes()
+            return 1024 * sum(int(kb) for kb in _NO_FILES.findall(status))
+    return int(process.memory_info().rss)
 
 
 def _children(pid: int) -> list[int]:

@@ -60,7 +60,7 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> bytes:
     _start_jax()
     from jaxguide.grading.wire import encode
 
-    isolation.limit(config["memory_bytes"] + _later_threads_bytes(), config["file_bytes"], config["cpu_s"])
+    isolation.limit(config["memory_bytes"] + _compiler_bytes(), config["file_bytes"], config["cpu_s"])
     return encode({"id": 0, "ready": True, "versions": _versions()})
 
 
@@ -81,22 +81,22 @@ def _take_pipes() -> tuple[int, int]:
 
 
 def _start_jax() -> None:
-    """Start JAX's backend and compile once, so that what that takes is there before the limits."""
+    """Start JAX's backend, so that its threads and what they reserve are there before the limits."""
     import jax
-    import numpy
 
     from jaxguide.course.evaluate import Printed  # before the limits, with all that it imports
 
     Printed.spill = _spill
-    jax.block_until_ready(jax.jit(lambda x: x + x)(numpy.float32(1)))
+    jax.devices()
 
 
-def _later_threads_bytes() -> int:
-    """Return the address space of the threads that compile large programs, which only the first of them starts.
+def _compiler_bytes() -> int:
+    """Return the address space of the compiler and its threads, which only the first programs start.
 
-    To start them here would cost each worker 0.13 s. On 2 cores they are 4 of 11 MB (jaxlib 0.10.2 to 0.12.0.1).
+    To start them here would cost each worker 0.03 s for a small program, and 0.13 s for a large one, though many need
+    neither. On 2 cores they are 23 MB, and 4 threads of 11 MB more for large programs (jaxlib 0.10.2 to 0.12.0.1).
     """
-    return 32 * 2**20 * (os.cpu_count() or 1)
+    return 48 * 2**20 * (os.cpu_count() or 1)
 
 
 def _spill(text: str) -> None:

@@ -131,6 +131,15 @@ def test_what_a_worker_takes_is_its_own(worker: WorkerProcess) -> None:
     assert before + 95 * 2**20 < worker.peak_bytes < before + 150 * 2**20
 
 
+def test_the_compiler_is_no_students_memory(worker: WorkerProcess) -> None:
+    before = worker.peak_bytes
+    scan = "__import__('jax').lax.scan(lambda c, x: (c + x, c * x), 0.0, __import__('jax').numpy.ones(3))[0].item()"
+    assert ask(worker, scan) == 3
+    worker._tree.sample()
+    # Its code, which the first program loads, is another 60 MB.
+    assert worker.peak_bytes < before + 40 * 2**20
+
+
 def test_processor_time_of_forked_workers_is_the_graders_childrens() -> None:
     def children_cpu_s() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
