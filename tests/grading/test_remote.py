@@ -13,6 +13,7 @@ import pytest
 from jaxguide.course.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading import spawning
+from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.processes import fresh_process
 from jaxguide.grading.remote import GraderError, WorkerProcess
 from jaxguide.grading.spawning import Spawn, default_spawn
@@ -21,11 +22,12 @@ from jaxguide.grading.usage import Limits, ProcessTree
 
 @pytest.mark.parametrize("spawn", [default_spawn(), fresh_process])
 def test_a_worker_that_does_not_start_blames_no_student(monkeypatch: pytest.MonkeyPatch, spawn: Spawn) -> None:
+    tier = find_tier()  # whose probes are processes, too
     spawning.close()  # or none need be started
     for program in ("/bin/false", "/no/such/program"):
         monkeypatch.setattr(sys, "executable", program)
         with pytest.raises(GraderError, match="did not start"):
-            WorkerProcess(spawn=spawn)
+            WorkerProcess(tier=tier, spawn=spawn)
 
 
 def test_a_killed_worker_leaves_nothing_behind() -> None:
