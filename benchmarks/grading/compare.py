@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from assignment import bad_kinds, well_behaved
+from bare import bare_cpu_s
 from graders import GRADERS, mark_of
 from measure import Used, adopt_orphans
 
 
 def _costs(graders: list[Any], work: Path, rounds: int, size: int, limit_s: float) -> dict[str, Any]:
-    """Grade one right submission, and a class of them, by each grader in turn."""
+    """Grade one right submission, and a class of them, by each grader in turn; and run the answers alone."""
     runs: dict[tuple[str, str], list[Used]] = {}
     lost: dict[tuple[str, str], int] = {}
+    bare: dict[str, list[float]] = {}
     for number in range(rounds):
         # Back and forth, so that load on the machine falls on all alike.
         for grader in graders if number % 2 == 0 else graders[::-1]:
@@ -29,7 +31,10 @@ def _costs(graders: list[Any], work: Path, rounds: int, size: int, limit_s: floa
                 lost[grader.name, what] = lost.get((grader.name, what), 0) + marks.count(None)
                 print(f"{grader.name}, {what}: {used.cpu_s / count:.2f} CPU s, {marks.count(None)} lost", flush=True)
                 runs.setdefault((grader.name, what), []).append(used)
-    table = {}
+        for which, spent_s in bare_cpu_s(size).items():
+            print(f"JAX alone, {which}: {spent_s:.3f} CPU s", flush=True)
+            bare.setdefault(which, []).append(spent_s)
+    table: dict[str, Any] = {}
     for (name, what), all_used in runs.items():
         count = size if what == "class" else 1
         table[f"{name}, {what}"] = {
@@ -39,6 +44,9 @@ def _costs(graders: list[Any], work: Path, rounds: int, size: int, limit_s: floa
             "largest_child_mb": round(statistics.median(used.process_bytes for used in all_used) / 1e6),
             "lost": f"{lost[name, what]} of {count * len(all_used)}",
         }
+    for which, all_spent_s in bare.items():
+        missing = dict.fromkeys(list(table["jaxguide, class"]), "")
+        table[f"JAX alone, {which}"] = {**missing, "cpu_s": round(statistics.median(all_spent_s), 2)}
     return table
 
 

@@ -8,15 +8,20 @@ from pathlib import Path
 import pytest
 
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.library import load_course
+from jaxguide.course.library import Course, load_course
+from jaxguide.course.printer import stale_files
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "grading"
-pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
-def exercises() -> dict[str, Exercise]:
-    return load_course(FOLDER / "course").exercises
+def course() -> Course:
+    return load_course(FOLDER / "course")
+
+
+@pytest.fixture(scope="module")
+def exercises(course: Course) -> dict[str, Exercise]:
+    return course.exercises
 
 
 @pytest.fixture
@@ -40,6 +45,12 @@ def failed_tests(assignment, name: str, source: str) -> list[int]:
     return failed
 
 
+def test_its_notebook_is_printed(course):
+    for book in course.books.values():
+        assert stale_files(book, course.places.notebooks) == []
+
+
+@pytest.mark.long
 def test_the_course_is_proven():
     command = [sys.executable, "-m", "jaxguide", "verify", "--course", str(FOLDER / "course")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
@@ -77,3 +88,34 @@ def test_submissions_differ_between_graders_in_what_surrounds_the_answers_alone(
             assert [one for one in sources if one in dict.fromkeys(s for _n, s in kind.cells)] == [
                 source for _name, source in kind.cells
             ]
+
+
+def test_jax_alone_is_run_on_inputs_of_the_tests_shapes(assignment):
+    import bare
+
+    for name, source in assignment.ANSWERS.items():
+        scope: dict[str, object] = {}
+        exec(f"{assignment.IMPORTS}\n{source}", scope)
+        answer, shapes = scope[name], []
+
+        def recorded(*args, answer=answer, shapes=shapes):
+            shapes.append(tuple(one.shape for one in args))
+            return answer(*args)
+
+        scope[name] = recorded
+        for test in assignment.TESTS[name]:
+            exec(test, scope)
+        assert bare.SHAPES[name] == tuple(shapes)
+    assert list(bare.SHAPES) == list(assignment.ANSWERS)
+
+
+@pytest.mark.long
+def test_jax_alone_compiles_the_answers_loops_itself(assignment):
+    done = subprocess.run(
+        [sys.executable, FOLDER / "bare.py", "--times", "1"], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == [
+        "JAX's own programs kept",
+        "all programs kept",
+    ]
