@@ -42,6 +42,8 @@ _START_LIMIT_S = 300.0
 _END_LIMIT_S = 30.0
 _FIRST_POLL_S, _LAST_POLL_S = 0.02, 0.2
 _CPU_BACKSTOP_FACTOR = 100
+# With as many for each processor as JAX itself starts later; each reserves 8 MB of address space, which is limited too.
+_LEFT_THREADS = 32 + 4 * (os.cpu_count() or 1)
 
 
 class GraderError(NotJudged):
@@ -104,6 +106,7 @@ class WorkerProcess:
         try:
             ready = self._wait(_START_LIMIT_S)
             self._tree.start(base_memory=True)
+            self._first_threads = self._tree.threads()
             self.versions = {str(name): str(version) for name, version in ready["versions"].items()}
         except (AnswerGone, wire.WireError, KeyError) as problem:
             said = self._last_output()
@@ -149,6 +152,11 @@ class WorkerProcess:
     def processes(self) -> list[psutil.Process]:
         """What runs of it now, the supervisor first."""
         return self._tree.processes()
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so many threads were left running that JAX may get none to compile with, and end the process."""
+        return self._tree.threads() > self._first_threads + _LEFT_THREADS
 
     def start_submission(self, spent_s: float) -> None:
         """Count the limit of a submission from now, of which so much is spent."""

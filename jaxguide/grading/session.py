@@ -112,6 +112,8 @@ class Session:
         if name in self.definitions:
             if self._is_spent:
                 return BrokenAnswer(name, all_spent(self.limits))
+            if self._worker is not None and self._worker.is_alive and self._worker.is_crowded:
+                self._worker.kill()
             if self._worker is None or not self._worker.is_alive:
                 self._run_cells()
             self._gone = None

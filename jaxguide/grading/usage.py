@@ -126,6 +126,14 @@ class ProcessTree:
             return found
         return [self._root]
 
+    def threads(self) -> int:
+        """Return how many threads there are now."""
+        count = 0
+        for process in self._all or self.processes():
+            with contextlib.suppress(psutil.Error):
+                count += process.num_threads()
+        return count
+
     def _now(self) -> tuple[float, int]:
         cpu_s, memory = 0.0, 0
         for process in self._all or self.processes():

@@ -99,6 +99,20 @@ def test_memory_asked_of_jax_is_bounded_too(course: Course, notebook: Notebook, 
     assert double.verdict == "out of memory"
 
 
+def test_threads_left_running_take_none_from_the_next_exercise(course: Course, notebook: Notebook) -> None:
+    path = notebook(
+        "import threading, time\nimport numpy as np\n"
+        "def start_threads():\n    try:\n        for _ in range(5000):\n"
+        "            threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\n"
+        "    except RuntimeError:\n        pass",
+        # In NumPy, so that JAX has not started its compiler before.
+        "def double(x):\n    start_threads()\n    return 2 * np.asarray(x)",
+        *without("double"),
+    )
+    result = one(course, path, Limits(cpu_s=10.0, memory_bytes=2**30))
+    assert [r.verdict.value for r in result.results[1:]] == ["passed"] * 5
+
+
 def test_cells_that_end_the_process_are_left_out(course: Course, notebook: Notebook, quick: Limits) -> None:
     path = notebook(
         ANSWERS["double"],
