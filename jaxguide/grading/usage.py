@@ -213,7 +213,8 @@ def _memory_bytes(process: psutil.Process) -> int:
     if _LINUX:
         with contextlib.suppress(OSError, ValueError):
             status = Path(f"/proc/{process.pid}/status").read_bytes()
-            return 1024 * sum(int(kb) for kb in _NO_FILES.findall(status))
+            if found := _NO_FILES.findall(status):  # not in a zombie's, nor before Linux 4.5
+                return 1024 * sum(map(int, found))
     return int(process.memory_info().rss)
 
 
