@@ -1,6 +1,7 @@
 """Grade one submission: read it, run it in workers of its own, judge what comes back."""
 
 import dataclasses
+import difflib
 import hashlib
 import time
 import traceback
@@ -19,7 +20,7 @@ from jaxguide.grading.entry import Entry, FileEntry
 from jaxguide.grading.files import find_submissions, holds_python
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.isolation.tier import PROCESS
-from jaxguide.grading.plan import lessons_of, make_plan
+from jaxguide.grading.plan import CLOSE, lessons_of, make_plan
 from jaxguide.grading.programs import Programs, is_safe
 from jaxguide.grading.reading import cell_facts
 from jaxguide.grading.references import References
@@ -104,8 +105,14 @@ def grade(
         yield dataclasses.replace(grader.grade(file), student=student)
 
 
-def _no_exercise(submission: Submission) -> str:
+def _no_exercise(submission: Submission, course: Course) -> str:
     said = _("The file answers no exercise of this course.")
+    for name in sorted(frozenset[str]().union(*(cell.defines for cell in submission.cells))):
+        close = difflib.get_close_matches(name.casefold(), list(course.exercises), n=1, cutoff=CLOSE)
+        if close:
+            message = _("{said} It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name.")
+            said = message.format(said=said, other=name, name=close[0])
+            break
     broken = next((cell for cell in submission.cells if cell.error is not None), None)
     if broken is None or broken.error is None:
         return said
@@ -193,7 +200,7 @@ class Grader:
         submission = parse_submission(entry.path, content)
         result.lessons = lessons_of(submission, self.course)
         if not result.lessons:
-            raise UnreadableSubmission(_no_exercise(submission))
+            raise UnreadableSubmission(_no_exercise(submission, self.course))
         spent_s = 0.0
         for topic in result.lessons:
             spent_s = self._grade_lesson(submission, self.course.books[topic], result, spent_s)

@@ -66,7 +66,15 @@ def _value(name: str, text: str, field: str) -> float:
     units = _BYTES if field.endswith("_bytes") else _SECONDS if field.endswith("_s") else {"": 1}
     match = _VALUE.fullmatch(text.casefold())
     if match is None or match[2] not in units or not float(match[1]):
-        message = _("The limit `{name}` is a number above 0 with one of the units {units}; this is `{text}`.")
-        raise LimitsError(message.format(name=name, units=", ".join(filter(None, units)) or "-", text=text))
+        message = _("The limit `{name}` is a number above 0; this is `{text}`.")
+        if field.endswith("_bytes"):
+            message = _(
+                "The limit `{name}` is a number above 0 in bytes, or with a unit: 500KB, 16MB, 2GB; this is `{text}`."
+            )
+        elif field.endswith("_s"):
+            message = _(
+                "The limit `{name}` is a number above 0 in seconds, or with a unit: 90s, 2min; this is `{text}`."
+            )
+        raise LimitsError(message.format(name=name, text=text))
     value = float(match[1]) * units[match[2]]
     return int(value) if field.endswith("_bytes") else value

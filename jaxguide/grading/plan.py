@@ -16,7 +16,7 @@ from jaxguide.course.verdict import AnswerGone, StudentError, Verdict
 from jaxguide.grading.submission import Submission, SubmittedCell
 from jaxguide.text import _
 
-_CLOSE = 0.8
+CLOSE = 0.8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +71,7 @@ def make_plan(submission: Submission, book: Book, course: Course) -> Plan:
             gone = AnswerGone(Verdict.REJECTED, cell.rejected)
             plan.broken.update(dict.fromkeys(cell.defines & book.exercise_names, gone))
         elif cell.error is not None:
-            message = _("{label}: not run, since it is no Python: {error} (line {line}).")
+            message = _("{label}: not run. Python cannot read it: {error} (line {line}).")
             line = cell.error.line or "?"
             plan.repairs.append(message.format(label=cell.label, error=cell.error.message, line=line))
             plan.broken.update(dict.fromkeys(cell.defines & book.exercise_names, StudentError(cell.error)))
@@ -101,7 +101,7 @@ def _missing(submission: Submission, book: Book) -> dict[str, str]:
     is_lesson = book.topic in submission.topics()
     missing = {}
     for name in sorted(book.exercise_names - defined):
-        close = difflib.get_close_matches(name, sorted(defined - book.exercise_names), n=1, cutoff=_CLOSE)
+        close = difflib.get_close_matches(name, sorted(defined - book.exercise_names), n=1, cutoff=CLOSE)
         if close:
             message = _("There is no function `{name}` in your file, but `{other}`. Give it the exercise's name.")
             missing[name] = message.format(name=name, other=close[0])

@@ -208,7 +208,9 @@ class Session:
         for name in values:
             if name in self.names:
                 self._values[name] = cell.label
-            message = _("{label}: sets `{name}` to a value, not a function; the function before it counts.")
+            message = _("{label}: sets `{name}` to a value, not a function.")
+            if name in self.definitions:
+                message = _("{label}: sets `{name}` to a value, not a function; the function before it counts.")
             self._note(message.format(label=cell.label, name=name[:100]))
 
     def _note(self, repair: str) -> None:

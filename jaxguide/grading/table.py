@@ -16,6 +16,8 @@ from jaxguide.text import _, plural
 
 _FEW = 3
 _NARROW = 70
+# Longer paths, as of files in archives, give way to the student's name.
+_SHORT = 40
 _WITHOUT_CODE = {
     State.ABSENT: lambda: _("absent: sent nothing"),
     State.SUPERSEDED: lambda: _("not graded: a later file of this student counts"),
@@ -104,10 +106,16 @@ class GradeTable:
 
 
 def _name(result: SubmissionResult) -> str:
-    """Return the file's path as seen from here, where that is shorter; of who sent nothing, the name."""
+    """Return the student's name with the file's, where that says more; the path alone where nobody is named.
+
+    The path is as seen from here, where that is shorter.
+    """
     if result.state is State.ABSENT:
         return clean(result.student, 200)
-    return clean(min(str(result.path), os.path.relpath(result.path), key=len), 200)
+    path = min(str(result.path), os.path.relpath(result.path), key=len)
+    if len(path) <= _SHORT or result.student in ("", result.path.stem):
+        return clean(path, 200)
+    return clean(f"{result.student}: {result.path.name}", 200)
 
 
 def _points(result: SubmissionResult) -> str:

@@ -115,8 +115,26 @@ def test_last_definition_that_executes_and_is_not_the_starter_counts(course: Cou
     said = "\n".join(result.repairs)
     assert "`double` is defined 2 times (code cell 1, code cell 2); the last counts." in said
     assert "code cell 4: raised ValueError: half way (line 1)." in said
-    assert "code cell 5: sets `double` to a value" in said
-    assert "code cell 6: not run, since it is no Python" in said
+    assert "code cell 5: sets `double` to a value, not a function; the function before it counts." in said
+    assert "code cell 6: not run. Python cannot read it" in said
+
+
+@pytest.mark.parametrize("name", ["doubled", "Double"])
+def test_a_file_whose_only_function_has_almost_the_right_name_is_told_which(
+    course: Course, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "answers.py"
+    path.write_text(f"def helper(x):\n    return x\n\ndef {name}(x):\n    return 2 * x\n")
+    said = one(course, path).unreadable
+    assert said == (
+        f"The file answers no exercise of this course. It defines `{name}`: is that the answer to `double`? "
+        "Give it the exercise's name."
+    )
+
+
+def test_a_value_in_an_exercises_name_has_no_function_before_it(course: Course, notebook: Notebook) -> None:
+    result = one(course, notebook("double = 3", *without("double")))
+    assert result.repairs == ["code cell 1: sets `double` to a value, not a function."]
 
 
 def test_a_definition_that_fails_is_an_error_of_its_exercise(course: Course, notebook: Notebook) -> None:

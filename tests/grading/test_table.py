@@ -1,6 +1,7 @@
 """The table in the terminal says verdicts in words, and nothing in colour only."""
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -30,6 +31,13 @@ def test_the_table_says_verdicts_in_words_and_keeps_the_width(graded: list[Submi
         assert part in words, part
     assert max(map(len, text.splitlines())) <= width
     assert "\x1b" not in text
+
+
+def test_a_long_path_gives_way_to_the_students_name() -> None:
+    rows = [SubmissionResult(Path(f"{'a folder of the export/' * 2}{name}/answers.py"), name) for name in ("Ada", "")]
+    text = GradeTable(rows).text(120)
+    assert "Ada: answers.py" in text
+    assert "a folder of the export" in text, "the path of who has no name"
 
 
 def test_a_terminal_that_knows_ascii_only_gets_ascii(graded: list[SubmissionResult]) -> None:
