@@ -1,14 +1,22 @@
 """The command of instructors: `grade`."""
 
+import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
 from jaxguide.cli.common import course_option, json_option, print_json, read_course
-from jaxguide.text import _
+from jaxguide.text import _, plural
 
+if TYPE_CHECKING:
+    from jaxguide.grading.grade import GradeSettings
+
+# So many of those that are not on the roster are named in the terminal; the report names all.
+_SOME = 5
 ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130
 
 
@@ -19,8 +27,73 @@ LIMITS_HELP = _(
 )
 
 
+class _SubmittedPath(click.Path):
+    """A file or folder, or a file in an archive, written as results name it: `class.zip/ada/lesson.ipynb`."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from jaxguide.grading.grade_class import archive_around
+
+        path = Path(value)
+        return path if archive_around(path) is not None else super().convert(value, param, ctx)
+
+
+class _Unusable(click.ClickException):
+    """The folder of results cannot be used."""
+
+    exit_code = GRADER_BROKEN
+
+
+def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command that is stopped before it has begun to grade end as one that is stopped later."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+        except KeyboardInterrupt:
+            _say_stopped()
+            sys.exit(STOPPED)
+
+    return run
+
+
+def _say_stopped() -> None:
+    click.echo(_("Stopped. Run the same command again to go on."), err=True)
+
+
+def _say_tier(settings: "GradeSettings") -> None:
+    """Say what will keep submissions apart before any runs; where they may not run here at all, that is said later."""
+    from jaxguide.grading.isolation import IsolationError, find_tier
+    from jaxguide.grading.isolation.tier import STRONG
+
+    try:
+        tier = find_tier(settings.tier)
+    except IsolationError:
+        return
+    if settings.trust_submissions or not tier.asks_for_trust:
+        click.echo(_("Isolation: {tier}").format(tier=tier.name if tier.name == STRONG else tier), err=True)
+
+
+def _say_unknown(students: list[str]) -> None:
+    from jaxguide.course.card import clean
+
+    names = ", ".join(clean(name, 60) for name in students[:_SOME])
+    if len(students) > _SOME:
+        names = _("{names}, …").format(names=names)
+    message = plural(
+        "{count} student is not on the roster: {names}",
+        "{count} students are not on the roster: {names}",
+        len(students),
+        names=names,
+    )
+    click.echo(message)
+
+
 @click.command(short_help="Grade notebooks, .py files and folders.")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, type=_SubmittedPath(), metavar="PATH...")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -63,6 +136,7 @@ LIMITS_HELP = _(
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on the workers of this Dask scheduler.")
 @course_option
 @json_option
+@_stoppable
 def grade(
     paths: tuple[Path, ...],
     out: Path,
@@ -99,7 +173,7 @@ def grade(
     from jaxguide.grading.reports import to_plain, write_reports
     from jaxguide.grading.roster import TableError
     from jaxguide.grading.seeds import SeedError, seed_of
-    from jaxguide.grading.store import Store, StoreError
+    from jaxguide.grading.store import NoBatch, Store, StoreError
     from jaxguide.grading.students import PatternError
     from jaxguide.grading.table import GradeTable
 
@@ -123,22 +197,30 @@ def grade(
     try:
         with Store(out) as store:
             try:
+                if scheduler is None:
+                    _say_tier(settings)
                 with ProgressBar(run.count) as bar:
                     run.grade(store, bar.watch)
             except KeyboardInterrupt:
-                click.echo(_("Stopped. Run the same command again to go on."), err=True)
+                _say_stopped()
                 status = STOPPED
             except GraderError as error:
                 click.echo(str(error), err=True)
                 status = GRADER_BROKEN
             batch = run.result(store)
         write_reports(batch, out, reveal=reveal)
+    except NoBatch as error:
+        if status is None:
+            raise _Unusable(str(error)) from None
+        sys.exit(status)  # it has been said why
     except (StoreError, OSError) as error:
-        raise click.ClickException(str(error)) from None
+        raise _Unusable(str(error)) from None
     if as_json:
         print_json(to_plain(batch))
     else:
         Console().print(GradeTable(batch.submissions))
+        if batch.unknown:
+            _say_unknown(batch.unknown)
         click.echo(_("Written: {file}, tables, and a feedback page for each student.").format(file=out / "report.html"))
     if status is None:
         status = ALL_GRADED if is_all_graded(batch) else SOMETHING_NOT_GRADED

@@ -31,14 +31,17 @@ def report(
     Example: jaxguide report results/ --names
     """
     from jaxguide.grading.grade_class import OVERRIDES_NAME
-    from jaxguide.grading.reports import NoResults, read_results, write_reports
+    from jaxguide.grading.reports import NoResults, read_results, recorded_course, write_reports
     from jaxguide.grading.roster import TableError, read_overrides
 
     home = results if results.is_dir() else results.parent
     if overrides is None and results.is_dir() and (home / OVERRIDES_NAME).is_file():
         overrides = home / OVERRIDES_NAME
     try:
-        given = read_overrides(overrides, read_course(folder, keys=False)) if overrides is not None else None
+        given = None
+        if overrides is not None:
+            folder = folder or _recorded(recorded_course(results))
+            given = read_overrides(overrides, read_course(folder, keys=False))
         files = write_reports(read_results(results, given), out or home, reveal=reveal, names=names)
     except (NoResults, TableError) as error:
         raise click.UsageError(str(error)) from None
@@ -46,3 +49,10 @@ def report(
         raise click.ClickException(str(error)) from None
     written = next(file for file in files if file.name == "report.html")
     click.echo(_("Written: {file}, tables, and a feedback page for each student.").format(file=written))
+
+
+def _recorded(folder: Path | None) -> Path | None:
+    if folder is not None and not folder.is_dir():
+        message = _("The course was graded from `{folder}`, which is not here. Name its folder with --course.")
+        raise click.UsageError(message.format(folder=folder))
+    return folder

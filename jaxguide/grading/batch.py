@@ -10,7 +10,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.grading.roster import Override
 from jaxguide.grading.similarity import similar_groups
-from jaxguide.grading.store import Store, StoreError
+from jaxguide.grading.store import NoBatch, Store
 from jaxguide.grading.usage import Limits
 from jaxguide.text import _
 
@@ -24,6 +24,7 @@ class BatchResult:
     Args:
         submissions: a row for each file, in the order in which they were found, and then for each absent student.
         course_name: the name of the course's folder, '' for the course that comes with the package.
+        course_folder: where it was, as it was named; '' for the course that comes with the package.
         course_digest: of what decided.
         seed: what every input derives from.
         limits: what one exercise could use.
@@ -41,6 +42,7 @@ class BatchResult:
 
     submissions: list[SubmissionResult]
     course_name: str = ""
+    course_folder: str = ""
     course_digest: str = ""
     seed: int = DEFAULT_SEED
     limits: Limits = dataclasses.field(default_factory=Limits)
@@ -69,11 +71,11 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
         overrides: points that an instructor gives by hand.
 
     Raises:
-        StoreError: nothing was graded there.
+        NoBatch: nothing was graded there.
     """
     plain = store.last_batch()
     if plain is None:
-        raise StoreError(_("Nothing was graded in `{folder}` yet.").format(folder=store.folder))
+        raise NoBatch(_("Nothing was graded in `{folder}` yet.").format(folder=store.folder))
     submissions = [_row(store, row, plain) for row in plain["rows"]]
     submissions += [
         SubmissionResult(Path(), name, State.ABSENT, seed=plain["seed"], course_digest=plain["course_digest"])
@@ -85,6 +87,7 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
     return BatchResult(
         submissions,
         course_name=plain["course_name"],
+        course_folder=plain.get("course_folder", plain["course_name"]),
         course_digest=plain["course_digest"],
         seed=plain["seed"],
         limits=Limits(**plain["limits"]),

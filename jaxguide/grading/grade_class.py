@@ -131,10 +131,27 @@ def find_entries(paths: Sequence[Path], out: Path) -> list[Entry]:
 
     Raises:
         FileNotFoundError: one of the paths is not there.
+        NothingToGrade: there is no such file in an archive.
     """
-    archives = [path for path in find_archives(paths) if not _is_in(path, out)]
-    files = [path for path in find_submissions(paths) if not _is_in(path, out) and path not in archives]
-    return [*map(FileEntry, files), *expand(archives)]
+    inside = {path: archive for path in paths if (archive := archive_around(path)) is not None}
+    on_disk = [path for path in paths if path not in inside]
+    archives = [path for path in find_archives(on_disk) if not _is_in(path, out)]
+    files = [path for path in find_submissions(on_disk) if not _is_in(path, out) and path not in archives]
+    asked = [_entry_in(archive, path) for path, archive in inside.items() if archive not in archives]
+    return [*map(FileEntry, files), *expand(archives), *asked]
+
+
+def archive_around(path: Path) -> Path | None:
+    """Return the archive that a path leads into, as results name a file in one: `class.zip/ada/lesson.ipynb`."""
+    return next((above for above in path.parents if above.is_file()), None)
+
+
+def _entry_in(archive: Path, path: Path) -> Entry:
+    found = next((entry for entry in expand([archive]) if entry.path == path), None)
+    if found is None:
+        message = _("There is no submission `{inside}` in `{archive}`.")
+        raise NothingToGrade(message.format(inside=path.relative_to(archive), archive=archive))
+    return found
 
 
 @contextlib.contextmanager

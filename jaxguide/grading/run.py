@@ -163,6 +163,7 @@ class _Batch:
             "roster": line.roster,
             "unknown": line.unknown,
             "course_name": "" if places == default_places() else places.exercises.absolute().parent.name,
+            "course_folder": "" if places == default_places() else str(places.exercises.parent),
             "course_digest": self.pool.course_digest,
             "seed": settings.seed,
             "limits": dataclasses.asdict(settings.limits),

@@ -51,6 +51,10 @@ class StoreError(Exception):
     """The folder of results cannot be used; the message says why and what to do."""
 
 
+class NoBatch(StoreError):
+    """No batch was graded in this folder yet, not even in part."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Key:
     """What one row stands for; the same row is never graded twice, and two students' equal files are two rows.

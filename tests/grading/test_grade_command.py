@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from small_course import ANSWERS
 from jaxguide.cli import main
 from jaxguide.course.library import Course
 from jaxguide.grading import spawning
+from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.limits_text import LimitsError, parse_limits, write_limits
 from jaxguide.grading.store import Store
 from jaxguide.grading.usage import Limits
@@ -56,7 +58,9 @@ def write(tmp_path: Path, **sources: str) -> None:
 def test_a_wrong_answer_is_graded_and_the_status_is_0(command: Command, tmp_path: Path) -> None:
     write(tmp_path, ada=RIGHT, bob=WRONG)
     done = command()
-    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.exit_code == 0
+    assert done.stderr.startswith(f"Isolation: {find_tier().name}"), "told before anything is graded"
+    assert len(done.stderr.splitlines()) == 1
     assert "2 submissions" in done.stdout
     written = {path.name for path in (tmp_path / "results").iterdir()}
     assert {"results.json", "report.html", "grades.csv", "junit.xml", "feedback"} <= written
@@ -78,6 +82,29 @@ def test_a_roster_lists_who_sent_nothing_and_the_status_stays_0(command: Command
     assert "absent: sent nothing" in done.stdout
     assert "1 student sent nothing." in done.stdout
     assert "\n1 submission\n" in done.stdout
+    assert "not on the roster" not in done.stdout
+
+
+def test_students_whom_no_roster_names_are_told_of(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, **{f"student{number}": RIGHT for number in range(6)}, ada=RIGHT)
+    (tmp_path / "roster.csv").write_text("student\nada\n")
+    said = " ".join(command("--roster", tmp_path / "roster.csv").stdout.split())
+    assert "6 students are not on the roster: student0, student1, student2, student3, student4, …" in said
+
+
+def test_one_file_of_an_archive_is_graded_as_results_name_it(command: Command, tmp_path: Path) -> None:
+    write(tmp_path)
+    packed = tmp_path / "export.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("ada/answers.py", RIGHT)
+        archive.writestr("bob/answers.py", WRONG)
+    (ada, _bob) = json.loads(command(packed, "--json").stdout)["submissions"]
+    assert ada["path"] == str(packed / "ada" / "answers.py")
+    (again,) = json.loads(command(ada["path"], "--json", "--out", tmp_path / "again").stdout)["submissions"]
+    assert (again["path"], again["score"]) == (ada["path"], ada["score"])
+    done = command(packed / "zoe" / "answers.py")
+    assert done.exit_code == 2
+    assert "There is no submission `zoe/answers.py` in" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize(
@@ -143,9 +170,29 @@ def test_a_folder_in_use_and_a_store_of_another_are_one_sentence(command: Comman
     write(tmp_path, ada=RIGHT)
     with Store(tmp_path / "results"):
         done = command()
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     assert done.stderr.startswith("Error: Another grader works in")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_where_nothing_may_run_here_one_sentence_says_why(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, ada=RIGHT)
+    done = command("--isolation", "process")
+    assert done.exit_code == 3
+    assert "grade with --trust-submissions" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_who_stops_it_before_it_grades_is_told_as_later(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_arguments: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    write(tmp_path, ada=RIGHT)
+    monkeypatch.setattr("jaxguide.cli.grade.read_course", stop)
+    done = command()
+    assert (done.exit_code, done.stderr) == (130, "Stopped. Run the same command again to go on.\n")
 
 
 def test_a_broken_grader_has_a_status_of_its_own(
@@ -197,7 +244,7 @@ def test_stopped_at_any_moment_it_goes_on(
     process.send_signal(number)
     stdout, stderr = process.communicate()
     if number is signal.SIGINT:
-        assert (process.returncode, stderr) == (130, "Stopped. Run the same command again to go on.\n")
+        assert (process.returncode, stderr.splitlines()[1:]) == (130, ["Stopped. Run the same command again to go on."])
         assert "Not graded yet: the batch ended before." in " ".join(stdout.split())
     write(tmp_path, zoe=RIGHT)
     before = rows_in(tmp_path / "results" / "grading.sqlite")
@@ -244,5 +291,5 @@ def test_limits_are_read_with_their_units() -> None:
     )
     with pytest.raises(LimitsError, match=r"There is no limit `cpus`.*there are cpu, idle, total-cpu, memory, output"):
         parse_limits("cpus=2")
-    with pytest.raises(LimitsError, match=r"a number above 0 with one of the units s, min; this is `2GB`"):
+    with pytest.raises(LimitsError, match=r"a number above 0 in seconds, or with a unit: 90s, 2min; this is `2GB`"):
         parse_limits("cpu=2GB")

@@ -123,6 +123,18 @@ def test_a_second_run_has_the_same_secret_seed(folder: Path, results: Path) -> N
     assert (results / "results.json").read_bytes() == before
 
 
+def test_points_given_by_hand_and_the_command_to_grade_again_find_the_course(folder: Path, results: Path) -> None:
+    (results / "overrides.csv").write_text("student,exercise,points\nBob Lee,unit_rows,1\n")
+    assert "--course course --seed" in (results / "report.html").read_text()
+    done = jaxguide("report", "results", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert "Bob Lee,graded,1" in (results / "grades.csv").read_text()
+    elsewhere = jaxguide("report", folder / "results", folder=folder / "course")
+    assert elsewhere.returncode == 2
+    assert "The course was graded from `course`, which is not here." in " ".join(elsewhere.stderr.split())
+    (results / "overrides.csv").unlink()
+
+
 def test_who_lacks_the_key_cannot_draw_hidden_inputs_from_a_seed_that_is_known(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / "course", tmp_path / "guessed")
     key = tmp_path / "guessed" / "solutions" / "rows.py"

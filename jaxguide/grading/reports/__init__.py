@@ -11,9 +11,9 @@ from jaxguide.grading.reports.junit import junit_xml
 from jaxguide.grading.reports.marks import rows_of
 from jaxguide.grading.reports.overview import report_html
 from jaxguide.grading.reports.sheet import grades_csv
-from jaxguide.grading.reports.source import read_results
+from jaxguide.grading.reports.source import read_results, recorded_course
 
-__all__ = ["FORMAT", "NoResults", "read_results", "to_plain", "write_reports"]
+__all__ = ["FORMAT", "NoResults", "read_results", "recorded_course", "to_plain", "write_reports"]
 
 
 def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, names: bool = False) -> list[Path]:

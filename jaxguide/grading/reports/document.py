@@ -49,7 +49,7 @@ def to_plain(batch: BatchResult) -> dict[str, Any]:
     plain = {
         "format": FORMAT,
         "jaxguide": jaxguide.__version__,
-        "course": {"name": batch.course_name, "digest": batch.course_digest},
+        "course": {"name": batch.course_name, "folder": batch.course_folder, "digest": batch.course_digest},
         **{name: getattr(batch, name) for name in _BATCH},
         "limits": dataclasses.asdict(batch.limits),
         "similar": [_record(group) for group in batch.similar],
@@ -119,6 +119,7 @@ def from_plain(plain: dict[str, Any]) -> BatchResult:
         return BatchResult(
             submissions=[_submission_from(one) for one in plain["submissions"]],
             course_name=plain["course"]["name"],
+            course_folder=plain["course"].get("folder", plain["course"]["name"]),
             course_digest=plain["course"]["digest"],
             limits=Limits(**plain["limits"]),
             similar=plain["similar"],

@@ -213,16 +213,18 @@ def reproduce(batch: BatchResult, one: SubmissionResult | None = None) -> str:
     >>> from pathlib import Path
     >>> reproduce(BatchResult([], seed=7), SubmissionResult(Path("my class/ada.ipynb"), "ada"))
     "jaxguide grade 'my class/ada.ipynb' --seed 7 --out again"
-    >>> reproduce(BatchResult([], seed=7, course_name="spring"))
-    'jaxguide grade FILE --course spring --seed 7 --only EXERCISE --out again'
+    >>> reproduce(BatchResult([], seed=7, course_name="spring", course_folder="../spring", tier="medium"))
+    'jaxguide grade FILE --course ../spring --seed 7 --only EXERCISE --isolation medium --out again'
     """
     words = ["jaxguide", "grade", clean(str(one.path), 500) if one else "FILE"]
-    words += ["--course", clean(batch.course_name, 200)] if batch.course_name else []
+    words += ["--course", clean(batch.course_folder, 500)] if batch.course_folder else []
     words += ["--seed", str(batch.seed)]
     failed = next((r.name for r in one.results if r.first_failure), "") if one else "EXERCISE"
     words += ["--only", clean(failed, 100)] if failed else []
     words += ["--all-or-nothing"] if batch.all_or_nothing else []
     words += ["--limits", limits] if (limits := write_limits(batch.limits)) else []
+    words += ["--isolation", batch.tier] if batch.tier not in ("", STRONG) else []
+    words += ["--trust-submissions"] if batch.tier == PROCESS else []
     return shlex.join([*words, "--out", "again"])
 
 

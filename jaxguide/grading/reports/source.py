@@ -10,6 +10,20 @@ from jaxguide.grading.roster import Override
 from jaxguide.text import _
 
 
+def recorded_course(path: Path) -> Path | None:
+    """Return the folder of the course that was graded, None for the course that comes with the package.
+
+    Args:
+        path: the folder of results, or a `results.json`.
+
+    Raises:
+        NoResults: it cannot be read.
+    """
+    document = path if path.is_file() else path / FILE_NAME
+    folder = read_document(document).course_folder if document.is_file() else ""
+    return Path(folder) if folder else None
+
+
 def read_results(path: Path, overrides: Sequence[Override] | None = None) -> BatchResult:
     """Return what a batch came to.
 
