@@ -141,15 +141,13 @@ def gradescope(
     try:
         for name in only:
             course.exercise(name)
-        limits = parse_limits(limits_text or "")
         settings = AutograderSettings(
             seed=fresh_seed() if seed is None else seed,
             only=only,
             all_or_nothing=all_or_nothing,
             visibility=visibility,
             trust_submissions=trust_submissions,
-            cpu_s=limits.cpu_s,
-            memory_bytes=limits.memory_bytes,
+            limits=parse_limits(limits_text or ""),
         )
         wheel = Path(requirement) if requirement and requirement.endswith(".whl") else requirement
         out.write_bytes(autograder_zip(course, settings, wheel))

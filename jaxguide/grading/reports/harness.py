@@ -32,7 +32,7 @@ class AutograderSettings:
         all_or_nothing: no partial marks.
         visibility: of marks and hidden checks.
         trust_submissions: whether to grade where nothing keeps a submission from reading the key.
-        cpu_s, memory_bytes: what one exercise may use.
+        limits: what one exercise, and the submission in all, may use.
     """
 
     seed: int
@@ -40,8 +40,7 @@ class AutograderSettings:
     all_or_nothing: bool = False
     visibility: str = AFTER_PUBLISHED
     trust_submissions: bool = False
-    cpu_s: float = Limits().cpu_s
-    memory_bytes: int = Limits().memory_bytes
+    limits: Limits = dataclasses.field(default_factory=Limits)
 
     def to_text(self) -> str:
         """Return the text of `settings.json`.
@@ -53,15 +52,17 @@ class AutograderSettings:
 
     @classmethod
     def from_text(cls, text: str) -> "AutograderSettings":
-        """Build the settings again from their text."""
+        """Build the settings again from their text, that of zips built before every limit was kept too."""
         plain = json.loads(text)
-        return cls(**{**plain, "only": tuple(plain["only"])})
+        old = {name: plain.pop(name) for name in ("cpu_s", "memory_bytes") if name in plain}
+        limits = Limits(**{**old, **plain.pop("limits", {})})
+        return cls(**{**plain, "only": tuple(plain["only"]), "limits": limits})
 
     def for_grader(self, conceal: tuple[Path, ...]) -> GradeSettings:
         """Return the settings of the grader itself."""
         return GradeSettings(
             seed=self.seed,
-            limits=Limits(cpu_s=self.cpu_s, memory_bytes=self.memory_bytes),
+            limits=self.limits,
             all_or_nothing=self.all_or_nothing,
             only=frozenset(self.only) or None,
             conceal=conceal,

@@ -1,5 +1,6 @@
 """Gradescope reads what it asks for, shows hidden checks when it should, and never takes a missing mark for 0."""
 
+import dataclasses
 import io
 import json
 import os
@@ -21,6 +22,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.reports.autograder import NoKey, autograder_zip
 from jaxguide.grading.reports.gradescope import Standing, gradescope_results, visible_part
 from jaxguide.grading.reports.harness import AutograderSettings
+from jaxguide.grading.usage import Limits
 
 # What https://gradescope-autograders.readthedocs.io/en/latest/specs/ says of results.json.
 _VISIBILITY = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
@@ -126,7 +128,8 @@ def autograder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = root / "mycourse"
     folder.mkdir()
     write_course(folder)
-    content = autograder_zip(load_course(folder), AutograderSettings(seed=7, trust_submissions=True, cpu_s=3.0))
+    settings = AutograderSettings(seed=7, trust_submissions=True, limits=Limits(cpu_s=3.0))
+    content = autograder_zip(load_course(folder), settings)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         archive.extractall(root / "source")
         for info in archive.infolist():
@@ -236,3 +239,18 @@ def test_the_same_course_gives_the_same_zip_and_one_without_a_key_none(tmp_path:
         assert archive.read("requirements.txt").startswith(f"./{wheel.name}\n".encode())
     with pytest.raises(NoKey, match="no key"):
         autograder_zip(load_course(tmp_path, keys=False), settings)
+
+
+def test_every_limit_is_kept_and_read_again() -> None:
+    limits = Limits(3.0, 5.0, 100.0, 2**30, 2**20, 2**21, 2**22, 4.0)
+    assert not [f.name for f in dataclasses.fields(Limits) if getattr(limits, f.name) == f.default]
+    settings = AutograderSettings(7, ("double",), limits=limits)
+    again = AutograderSettings.from_text(settings.to_text())
+    assert again == settings
+    assert again.for_grader(()).limits == limits
+
+
+def test_settings_of_a_zip_built_before_are_read() -> None:
+    old = {"seed": 7, "only": [], "all_or_nothing": False, "visibility": "hidden", "trust_submissions": False}
+    settings = AutograderSettings.from_text(json.dumps({**old, "cpu_s": 3.0, "memory_bytes": 2**30}))
+    assert settings == AutograderSettings(7, visibility="hidden", limits=Limits(cpu_s=3.0, memory_bytes=2**30))
