@@ -227,6 +227,41 @@ def test_a_submission_without_a_notebook_is_told_so(autograder: Path) -> None:
     assert "cut.ipynb: The notebook is cut off" in plain["output"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Gradescope runs bash")
+def test_one_of_two_files_that_cannot_be_read_is_named_and_there_is_no_total(autograder: Path) -> None:
+    answers = "\n\n\n".join(f"# %%\n{text}" for text in ANSWERS.values())
+    status, plain = _run(autograder, {"cut.ipynb": '{"cells": [', "homework.py": answers})
+    assert (status, "score" in plain) == (1, False)
+    said = "There is no total, since not every file could be read. cut.ipynb: The notebook is cut off"
+    assert plain["output"].startswith(said)
+    assert [test["score"] for test in plain["tests"] if "score" in test] == [1.0, 1.0, 1.0, 1.0, 2.0, 1.0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Gradescope runs bash")
+def test_a_file_that_was_read_and_answers_nothing_is_named_and_costs_no_total(autograder: Path) -> None:
+    files = {"helpers.py": "def half(x):\n    return x / 2\n", "homework.py": ANSWERS["double"]}
+    status, plain = _run(autograder, files)
+    assert (status, plain["score"]) == (0, 1.0)
+    assert "helpers.py: The file answers no exercise of this course." in plain["output"]
+    assert "no total" not in plain["output"]
+    _status, plain = _run(autograder, {**files, "helpers.py": "def half(x:\n"})
+    assert "score" not in plain
+    assert "no total" in plain["output"]
+    _status, plain = _run(autograder, {"helpers.py": files["helpers.py"]})
+    assert plain["output"] == "Nothing was graded. helpers.py: The file answers no exercise of this course."
+    assert plain["score"] == 0.0
+
+
+def test_a_stopped_grader_is_told_with_the_files_that_could_not_be_read() -> None:
+    why = "cut.ipynb: The notebook is cut off."
+    plain = _read(gradescope_results(Standing(_results()[:1], done=True, unreadable=why)))
+    assert "score" not in plain
+    assert why in plain["output"]
+    plain = _read(gradescope_results(Standing(_results()[:1], {"two_samples"}, done=True, unreadable=why)))
+    assert "1 exercise could not be graded." in plain["output"]
+    assert why in plain["output"]
+
+
 def test_the_same_course_gives_the_same_zip_and_one_without_a_key_none(tmp_path: Path) -> None:
     write_course(tmp_path)
     course = load_course(tmp_path)
