@@ -161,3 +161,13 @@ def test_a_gradescope_autograder_keeps_every_limit_that_is_asked_for(graded: Pat
     with zipfile.ZipFile(out) as archive:
         settings = AutograderSettings.from_text(archive.read("settings.json").decode())
     assert settings.limits == Limits(cpu_s=3.0, idle_s=5.0, output_bytes=2**20)
+
+
+def test_a_wheel_that_is_not_there_is_named_with_what_to_do(graded: Path, tmp_path: Path) -> None:
+    export = ("export", "gradescope", "--course", graded / "course", "--out", tmp_path / "a.zip", "--requirement")
+    done = run(*export, tmp_path / "missing.whl")
+    assert (done.exit_code, (tmp_path / "a.zip").exists()) == (2, False)
+    said = "".join(done.output.split())
+    assert f"Thereisnowheelat{tmp_path}/missing.whl.Buildonewith`pipwheel--no-deps`" in said
+    # A wheel at an address is pip's to fetch.
+    assert run(*export, "jaxguide @ https://example.org/jaxguide-1-py3-none-any.whl").exit_code == 0
