@@ -8,7 +8,7 @@ from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.reports.marks import Mark, Row
 from jaxguide.grading.reports.page import page, prose, text
 from jaxguide.grading.reports.sheet import file_names
-from jaxguide.grading.result import State
+from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.text import _
 
 _WIDTH = 100
@@ -56,13 +56,26 @@ def _summary(row: Row) -> Iterator[str]:
     """Say what it came to."""
     if row.score is not None:
         yield points_of(row)
+    given = any(mark.override is not None for mark in row.marks.values())
     if row.state is State.ABSENT:
-        yield _("Nothing was handed in.")
+        yield _("Nothing was handed in; the points were given by hand.") if given else _("Nothing was handed in.")
     for one in row.submissions:
         if one.unreadable is not None:
-            yield _("Nothing was graded. {why}").format(why=_line(one.unreadable))
+            yield _unreadable(one, alone=len(row.submissions) == 1, given=given)
+    if row.state is State.UNREADABLE and row.score is None and _shown(row):
+        yield _("There is no total, since not every answer could be read.")
     if row.state is State.NOT_GRADED:
         yield _("Not everything is graded yet. This is not your fault; your instructor knows.")
+
+
+def _unreadable(one: SubmissionResult, alone: bool, given: bool) -> str:
+    if not alone:
+        message = _("{file}: not graded. {why}")
+    elif given:
+        message = _("Nothing was graded; the points were given by hand. {why}")
+    else:
+        message = _("Nothing was graded. {why}")
+    return message.format(file=_line(one.path.name), why=_line(one.unreadable or ""))
 
 
 def points_of(row: Row) -> str:

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import io
 import xml.etree.ElementTree as ET
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from jaxguide.cli import main
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch import BatchResult, apply_overrides
 from jaxguide.grading.reports.document import to_text
+from jaxguide.grading.reports.feedback import feedback_html, feedback_text
 from jaxguide.grading.reports.insight import rates_of
 from jaxguide.grading.reports.junit import junit_xml
 from jaxguide.grading.reports.marks import rows_of
@@ -126,3 +128,35 @@ def test_the_report_counts_a_student_with_a_gap_as_not_readable() -> None:
     page = report_html(batch)
     assert "<li><strong>2</strong> <span>not readable</span></li>" in page
     assert f"Ada: cols.ipynb: {CUT_OFF}" in page
+
+
+def _feedback(batch: BatchResult, student: str) -> str:
+    row = next(row for row in rows_of(batch) if row.student == student)
+    said = feedback_text(row, batch)
+    page = unescape(feedback_html(row, batch))
+    assert [line for line in said.split("-" * 40)[0].split("\n")[1:] if line and line not in page] == []
+    return said
+
+
+def test_feedback_says_which_of_two_files_was_not_graded() -> None:
+    ada = _feedback(class_of_two_lessons(), "Ada")
+    assert f"\ncols.ipynb: not graded. {CUT_OFF}\nThere is no total, since not every answer could be read.\n" in ada
+    assert "Nothing was graded" not in ada
+    assert "2 of 2 points" in ada
+    assert "of 4 points" not in ada
+    given = _feedback(class_of_two_lessons(Override("Ada", "train_step", 1.0)), "Ada")
+    assert f"3 of 4 points\ncols.ipynb: not graded. {CUT_OFF}\n" in given
+    assert "no total" not in given
+
+
+def test_feedback_of_one_file_that_cannot_be_read_is_about_all_of_it() -> None:
+    assert f"Nothing was graded. {CUT_OFF}" in _feedback(class_of_two_lessons(), "Cy")
+    given = _feedback(class_of_two_lessons(Override("Cy", "two_samples", 1.0)), "Cy")
+    assert f"Nothing was graded; the points were given by hand. {CUT_OFF}\nThere is no total" in given
+
+
+def test_feedback_of_who_sent_nothing_and_was_given_points_says_both() -> None:
+    assert "\nNothing was handed in.\n" in _feedback(class_of_two_lessons(), "Eve")
+    eve = _feedback(class_of_two_lessons(Override("Eve", "two_samples", 1.0, "oral exam")), "Eve")
+    assert "1 of 4 points\nNothing was handed in; the points were given by hand.\n" in eve
+    assert "Your instructor gave these points. oral exam" in eve
