@@ -23,6 +23,7 @@ from jaxguide.grading.reports.overview import report_html
 from jaxguide.grading.reports.sheet import canvas_csv, grades_csv, moodle_csv, without_a_mark
 from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.grading.roster import Override
+from jaxguide.grading.table import GradeTable
 
 CUT_OFF = "The notebook is cut off: it ends in the middle, at line 3."
 
@@ -160,3 +161,25 @@ def test_feedback_of_who_sent_nothing_and_was_given_points_says_both() -> None:
     eve = _feedback(class_of_two_lessons(Override("Eve", "two_samples", 1.0, "oral exam")), "Eve")
     assert "1 of 4 points\nNothing was handed in; the points were given by hand.\n" in eve
     assert "Your instructor gave these points. oral exam" in eve
+
+
+def test_points_above_what_an_exercise_gives_count_and_are_noted() -> None:
+    above = (Override("Di", "two_samples", 50.0), Override("Cy", "train_step", 2.5), Override("Eve", "train_step", 3.0))
+    batch = class_of_two_lessons(*above)
+    assert _grades(batch)["Di"]["score"] == "50"
+    assert "3 marks given by hand are above what their exercises give." in report_html(batch)
+    words = " ".join(GradeTable(batch.submissions).text(100).split())
+    for said in (
+        "two_samples: 50 of 2 points, given by hand",
+        "train_step: 2.5 of 2 points",
+        "train_step: 3 of 2 points",
+    ):
+        assert said in words
+    full = class_of_two_lessons(Override("Di", "train_step", 2.0))
+    assert "above what" not in report_html(full)
+    assert "given by hand" not in GradeTable(full.submissions).text(100)
+
+
+def test_the_graders_own_points_are_never_above_what_an_exercise_gives() -> None:
+    third = dataclasses.replace(exercise("two_samples", Verdict.PASSED), points=2 / 3, score=0.6667)
+    assert _graded("Di", "rows", third).above_the_points == []
