@@ -141,24 +141,34 @@ def gradescope(
     try:
         for name in only:
             course.exercise(name)
-        limits = parse_limits(limits_text or "")
         settings = AutograderSettings(
             seed=fresh_seed() if seed is None else seed,
             only=only,
             all_or_nothing=all_or_nothing,
             visibility=visibility,
             trust_submissions=trust_submissions,
-            cpu_s=limits.cpu_s,
-            memory_bytes=limits.memory_bytes,
+            limits=parse_limits(limits_text or ""),
         )
-        wheel = Path(requirement) if requirement and requirement.endswith(".whl") else requirement
-        out.write_bytes(autograder_zip(course, settings, wheel))
+        out.write_bytes(autograder_zip(course, settings, _requirement(requirement)))
     except (UnknownName, LimitsError, NoKey) as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.ClickException(str(error)) from None
     message = _("Written: {file}. Its seed is {seed}; it holds the key as well, so keep it to yourself.")
     click.echo(message.format(file=out, seed=settings.seed))
+
+
+def _requirement(text: str | None) -> Path | str | None:
+    """Return the path of a wheel that goes into the zip, else what pip finds by itself."""
+    if text is None or "://" in text or not text.endswith(".whl"):
+        return text
+    if not Path(text).is_file():
+        message = _(
+            "There is no wheel at {path}. Build one with `pip wheel --no-deps` and name it, or name what pip can "
+            "install, as `jaxguide @ git+https://...`."
+        )
+        raise click.UsageError(message.format(path=text))
+    return Path(text)
 
 
 @export.command("run-gradescope", hidden=True)

@@ -78,6 +78,11 @@ class SubmissionResult:
         """Whether every exercise has a mark."""
         return self.state is State.GRADED and self.unreadable is None and not self.not_graded
 
+    @property
+    def above_the_points(self) -> list[ExerciseResult]:
+        """Exercises with more points than they give, which only an instructor's override has."""
+        return [one for one in self.results if one.score > round(one.points, 4)]  # the grader's points are rounded so
+
     def to_plain(self) -> dict[str, Any]:
         """Return everything as JSON data; `from_plain` gives an equal record back.
 

@@ -63,6 +63,9 @@ class GradeTable:
         yield table
 
     def _lines(self, result: SubmissionResult, layout: Layout) -> Iterator[Text]:
+        for one in result.above_the_points:
+            said = _("{exercise}: {score:g} of {points:g} points, given by hand")
+            yield layout.text(said.format(exercise=clean(one.name, 60), score=one.score, points=one.points))
         if result.unreadable is not None:
             state = content.State("✗", "x", _("not readable"), "bad")
             yield layout.state(state).append_text(layout.text(f": {clean(result.unreadable, 500)}"))

@@ -10,6 +10,7 @@ from jaxguide.grading.reports.feedback import feedback_html, feedback_text
 from jaxguide.grading.reports.junit import junit_xml
 from jaxguide.grading.reports.marks import rows_of
 from jaxguide.grading.reports.overview import report_html
+from jaxguide.grading.reports.page import is_page
 from jaxguide.grading.reports.sheet import grades_csv
 from jaxguide.grading.reports.source import read_results, recorded_course
 
@@ -20,7 +21,8 @@ def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, nam
     """Write every report of a batch into a folder; return the files.
 
     `feedback/` is what students may see. All else is the instructor's: `results.json`, `grades.csv`, `junit.xml`,
-    `report.html`. The same batch gives the same bytes.
+    `report.html`. The same batch gives the same bytes. Feedback of students whom the batch does not know, from an
+    earlier one, is removed once all is written.
 
     Args:
         batch: what was graded.
@@ -35,7 +37,26 @@ def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, nam
     for name, text in _reports(batch, reveal, names):
         write_whole(folder / name, text)
         files.append(folder / name)
+    _remove_old_feedback(folder / "feedback", files)
     return files
+
+
+def _remove_old_feedback(folder: Path, files: list[Path]) -> None:
+    """Remove the pages of nobody in the batch, each with its text; whatever else lies there is not jaxguide's."""
+    if not folder.is_dir():
+        return
+    # By what the file system takes for one file: names that differ in case or accents may be.
+    written = {_identity(file) for file in files}
+    for path in sorted(folder.glob("*.html")):
+        if path.is_file() and _identity(path) not in written and is_page(path):
+            # The page last: what is left after an interruption is found again.
+            path.with_suffix(".txt").unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 def _reports(batch: BatchResult, reveal: bool, names: bool) -> Iterator[tuple[str, str]]:

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from jaxguide.course.card import Card, clean
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.isolation.tier import PROCESS
 from jaxguide.grading.reports.marks import Mark, Row
 from jaxguide.grading.reports.page import page, prose, text
+from jaxguide.grading.reports.record_sections import tier_sentence
 from jaxguide.grading.reports.sheet import file_names
-from jaxguide.grading.result import State
+from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.text import _
 
 _WIDTH = 100
@@ -19,6 +21,7 @@ def feedback_html(row: Row, batch: BatchResult, reveal: bool = False) -> str:
     parts = [f"<header><h1>{text(row.student, 200)}</h1>"]
     parts.append(f'<p class="muted">{text(_files(row))}</p></header>' if file_names(row) else "</header>")
     parts += [f'<p class="panel points">{text(line)}</p>' for line in _summary(row)]
+    parts += [f'<p class="panel notice">{text(line)}</p>' for line in _isolation(row)]
     notes = list(_notes(row, batch))
     if notes:
         items = "".join(f"<li>{prose(note)}</li>" for note in notes)
@@ -43,6 +46,7 @@ _STYLE = """
 def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
     """Return the same as plain text."""
     lines = [": ".join(part for part in (_line(row.student), _files(row)) if part), "", *_summary(row)]
+    lines += _isolation(row)
     notes = list(_notes(row, batch))
     if notes:
         lines += ["", _notes_title() + ":", *(f"  - {note}" for note in notes)]
@@ -56,13 +60,32 @@ def _summary(row: Row) -> Iterator[str]:
     """Say what it came to."""
     if row.score is not None:
         yield points_of(row)
+    given = any(mark.override is not None for mark in row.marks.values())
     if row.state is State.ABSENT:
-        yield _("Nothing was handed in.")
+        yield _("Nothing was handed in; the points were given by hand.") if given else _("Nothing was handed in.")
     for one in row.submissions:
         if one.unreadable is not None:
-            yield _("Nothing was graded. {why}").format(why=_line(one.unreadable))
+            yield _unreadable(one, alone=len(row.submissions) == 1, given=given)
+    if row.state is State.UNREADABLE and row.score is None and _shown(row):
+        yield _("There is no total, since not every answer could be read.")
     if row.state is State.NOT_GRADED:
         yield _("Not everything is graded yet. This is not your fault; your instructor knows.")
+
+
+def _unreadable(one: SubmissionResult, alone: bool, given: bool) -> str:
+    if not alone:
+        message = _("{file}: not graded. {why}")
+    elif given:
+        message = _("Nothing was graded; the points were given by hand. {why}")
+    else:
+        message = _("Nothing was graded. {why}")
+    return message.format(file=_line(one.path.name), why=_line(one.unreadable or ""))
+
+
+def _isolation(row: Row) -> Iterator[str]:
+    """Say where nothing protected the marks, as the instructor's report does."""
+    if any(one.tier == PROCESS for one in row.submissions):
+        yield _("Weak isolation.") + " " + tier_sentence(PROCESS)
 
 
 def points_of(row: Row) -> str:

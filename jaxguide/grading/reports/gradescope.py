@@ -27,7 +27,7 @@ class Standing:
         results: the exercises that are done, in the order in which they were.
         not_graded: names of those that could not be graded, for no fault of the student.
         done: whether nothing more will come.
-        unreadable: why nothing can be graded, else ''.
+        unreadable: which files cannot be read, and why, else ''; without results it is why nothing can be graded.
         trouble: why the grader stopped, in words that a student may read, else ''.
         notes: what was mended while reading.
         facts: what the instructor alone sees, with the results.
@@ -43,16 +43,18 @@ class Standing:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every exercise has a mark."""
-        return self.done and not self.not_graded and not self.trouble
+        """Whether every exercise has a mark; where nothing can be read, handing in again is the student's part."""
+        lost = bool(self.unreadable and self.results)
+        return self.done and not self.not_graded and not self.trouble and not lost
 
 
 def gradescope_results(standing: Standing, visibility: str = AFTER_PUBLISHED) -> dict[str, Any]:
     """Return the document `results.json` that Gradescope reads.
 
     A total is there only where every exercise has a mark. Without it, and with a test that has no score, Gradescope
-    takes the run for failed and tells the instructor, where else it would take a missing mark for 0. A file that cannot
-    be read has a total of 0, since students are shown nothing of results without one, and should hand in again.
+    takes the run for failed and tells the instructor, where else it would take a missing mark for 0. So it is where one
+    of several files cannot be read: it may hold what has no mark. Where no file can be read the total is 0, since
+    students are shown nothing of results without one, and should hand in again.
 
     Args:
         standing: how far the submission has been graded.
@@ -122,13 +124,16 @@ def _output(standing: Standing) -> str:
     lines = []
     if standing.trouble:
         lines.append(_("The grader stopped: {why} This is not your fault.").format(why=standing.trouble))
-    elif standing.unreadable:
-        lines.append(_("Nothing was graded. {why}").format(why=_line(standing.unreadable)))
     elif not standing.done:
         lines.append(_("Grading has not finished."))
+    elif standing.unreadable and not standing.results:
+        lines.append(_("Nothing was graded. {why}").format(why=_line(standing.unreadable)))
     elif standing.not_graded:
         count = len(standing.not_graded)
         lines.append(plural("{count} exercise could not be graded.", "{count} exercises could not be graded.", count))
+    if standing.unreadable and standing.results:
+        said = _("There is no total, since not every file could be read. {why}")
+        lines.append(said.format(why=_line(standing.unreadable)))
     if standing.notes:
         lines += [_("While reading your file:"), *(f"  - {_line(note)}" for note in standing.notes)]
     return "\n".join(lines)

@@ -15,7 +15,7 @@ from jaxguide.grading.grade import Grader, GradeSettings
 from jaxguide.grading.remote import GraderError
 from jaxguide.grading.reports.gradescope import AFTER_PUBLISHED, Standing, gradescope_results
 from jaxguide.grading.result import SubmissionResult
-from jaxguide.grading.submission import UnreadableSubmission
+from jaxguide.grading.submission import UnreadableSubmission, parse_submission
 from jaxguide.grading.usage import Limits
 from jaxguide.text import _
 
@@ -32,7 +32,7 @@ class AutograderSettings:
         all_or_nothing: no partial marks.
         visibility: of marks and hidden checks.
         trust_submissions: whether to grade where nothing keeps a submission from reading the key.
-        cpu_s, memory_bytes: what one exercise may use.
+        limits: what one exercise, and the submission in all, may use.
     """
 
     seed: int
@@ -40,8 +40,7 @@ class AutograderSettings:
     all_or_nothing: bool = False
     visibility: str = AFTER_PUBLISHED
     trust_submissions: bool = False
-    cpu_s: float = Limits().cpu_s
-    memory_bytes: int = Limits().memory_bytes
+    limits: Limits = dataclasses.field(default_factory=Limits)
 
     def to_text(self) -> str:
         """Return the text of `settings.json`.
@@ -53,15 +52,17 @@ class AutograderSettings:
 
     @classmethod
     def from_text(cls, text: str) -> "AutograderSettings":
-        """Build the settings again from their text."""
+        """Build the settings again from their text, that of zips built before every limit was kept too."""
         plain = json.loads(text)
-        return cls(**{**plain, "only": tuple(plain["only"])})
+        old = {name: plain.pop(name) for name in ("cpu_s", "memory_bytes") if name in plain}
+        limits = Limits(**{**old, **plain.pop("limits", {})})
+        return cls(**{**plain, "only": tuple(plain["only"]), "limits": limits})
 
     def for_grader(self, conceal: tuple[Path, ...]) -> GradeSettings:
         """Return the settings of the grader itself."""
         return GradeSettings(
             seed=self.seed,
-            limits=Limits(cpu_s=self.cpu_s, memory_bytes=self.memory_bytes),
+            limits=self.limits,
             all_or_nothing=self.all_or_nothing,
             only=frozenset(self.only) or None,
             conceal=conceal,
@@ -109,20 +110,27 @@ class _Run:
     def _grade(self, course: Course) -> None:
         settings = self.settings.for_grader((self.root / "source", self.root / "results", self.root / "submission"))
         grader = ControlledGrader(Grader(course, settings, tell=self._tell))
-        unreadable = [_("There is no notebook (.ipynb) and no Python file (.py) in what was handed in.")]
+        unreadable: list[str] = []
+        without_answers: list[str] = []
         for path in find_submissions([self.root / "submission"]):
             self.grades = path
             try:
-                result, _passed = grader.grade(ReadEntry(path, FileEntry(path).read()))
+                entry = ReadEntry(path, FileEntry(path).read())
+                result, _passed = grader.grade(entry)
             except UnreadableSubmission as why:
                 unreadable.append(f"{path.name}: {why}")
                 continue
-            if result.unreadable is not None:
-                unreadable.append(f"{path.name}: {result.unreadable}")
-                continue
-            self._take(result)
-        if not self.standing.results:
-            self.standing.unreadable = " ".join(unreadable[1:] or unreadable)
+            if result.unreadable is None:
+                self._take(result)
+            else:
+                said = without_answers if _is_read_whole(entry) else unreadable
+                said.append(f"{path.name}: {result.unreadable}")
+        if self.standing.results:
+            self.standing.notes += without_answers
+        elif not unreadable:
+            missing = _("There is no notebook (.ipynb) and no Python file (.py) in what was handed in.")
+            unreadable = without_answers or [missing]
+        self.standing.unreadable = " ".join(unreadable)
 
     def _take(self, result: SubmissionResult) -> None:
         """Note what a whole file came to; of two files that answer one exercise the later counts."""
@@ -149,3 +157,11 @@ class _Run:
         plain = gradescope_results(self.standing, self.settings.visibility)
         path = self.root / "results" / "results.json"
         write_whole(path, json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
+
+
+def _is_read_whole(entry: ReadEntry) -> bool:
+    """Return whether all of a file was read, so that no answer can stand in it where none was found."""
+    try:
+        return all(cell.tree is not None for cell in parse_submission(entry.path, entry.content).cells)
+    except UnreadableSubmission:
+        return False

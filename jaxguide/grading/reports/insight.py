@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from jaxguide.course.verdict import Kind, Verdict
 from jaxguide.grading.batch import BatchResult
-from jaxguide.grading.reports.marks import NOT_GRADED, NOT_HANDED_IN, Column, Row, columns_of, rows_of
+from jaxguide.grading.reports.marks import GIVEN, NOT_GRADED, NOT_HANDED_IN, Column, Row, columns_of, rows_of
 
 BINS = 10
 
@@ -98,7 +98,7 @@ def rates_of(batch: BatchResult) -> list[Rate]:
         for mark in (row.marks[column.name] for row in rows):
             if mark.said == NOT_GRADED:
                 counts[Group.NOT_GRADED] += 1
-            elif mark.said != NOT_HANDED_IN and mark.result is not None:
+            elif mark.said not in (NOT_HANDED_IN, GIVEN) and mark.result is not None:
                 counts[_GROUPS.get(mark.result.verdict, Group.STOPPED)] += 1
         rates.append(Rate(column, counts))
     return rates

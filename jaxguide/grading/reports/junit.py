@@ -33,8 +33,8 @@ def junit_xml(batch: BatchResult) -> str:
 def _suite(row: Row) -> ET.Element:
     suite = ET.Element("testsuite", name=_xml(row.student))
     cases = [_case(row, mark) for mark in row.marks.values() if mark.result is not None]
-    if not cases:
-        cases = [_file_case(row)]
+    if not cases or (row.state is State.UNREADABLE and row.score is None):
+        cases.append(_file_case(row))
     properties = ET.SubElement(suite, "properties")
     for name, value in _properties(row).items():
         ET.SubElement(properties, "property", name=name, value=_xml(value))
@@ -70,7 +70,7 @@ def _case(row: Row, mark: Mark) -> ET.Element:
 
 
 def _file_case(row: Row) -> ET.Element:
-    """Stand for a student of whom no exercise could be graded."""
+    """Stand for a student of whom no exercise could be graded, or for what a file that cannot be read may hold."""
     case = ET.Element("testcase", classname=_xml(row.student), name="submission")
     if row.state is State.ABSENT:
         ET.SubElement(case, "skipped", message=State.ABSENT.value)

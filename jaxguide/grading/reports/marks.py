@@ -1,7 +1,7 @@
 """A batch as marks: one row for each student, one column for each exercise, and no mark where none was given."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch import BatchResult
@@ -10,6 +10,8 @@ from jaxguide.grading.roster import Override
 
 NOT_GRADED = "not graded"
 NOT_HANDED_IN = "not handed in"
+NOT_READABLE = "not readable"
+GIVEN = "given by hand"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Mark:
     Args:
         column: the exercise.
         score: the points that count, None where there is no mark, which is not the same as 0.
-        said: the verdict in words, 'not graded' or 'not handed in'.
+        said: the verdict in words, 'not graded', 'not handed in', 'not readable' where an unreadable file may hold the
+            answer, or 'given by hand' where the instructor's points are all there is.
         result: what the grader found, None where nothing was handed in.
         override: the instructor's own points, None where the grader's count.
     """
@@ -42,8 +45,8 @@ class Mark:
 
     @property
     def is_missing(self) -> bool:
-        """Whether a mark is due and not there, for no fault of the student."""
-        return self.score is None and self.said == NOT_GRADED
+        """Whether a mark may be due and is not there."""
+        return self.score is None and self.said in (NOT_GRADED, NOT_READABLE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,13 +101,13 @@ def _row(
 ) -> Row:
     marks = {c.name: _mark(c, submissions, overrides.get((student.casefold(), c.name))) for c in columns}
     given = [mark.score for mark in marks.values() if mark.score is not None]
-    missing = any(mark.is_missing for mark in marks.values())
+    missing = {mark.said for mark in marks.values() if mark.is_missing}
     state = _state(submissions, missing)
     score = round(sum(given), 4) if given and not missing else None
     return Row(student, state, submissions, marks, score, sum(mark.column.points for mark in marks.values()))
 
 
-def _mark(column: Column, submissions: Iterable[SubmissionResult], override: Override | None) -> Mark:
+def _mark(column: Column, submissions: Sequence[SubmissionResult], override: Override | None) -> Mark:
     score, said, result = None, NOT_HANDED_IN, None
     for submission in submissions:
         for one in submission.results:
@@ -114,11 +117,20 @@ def _mark(column: Column, submissions: Iterable[SubmissionResult], override: Ove
                     score, said = None, NOT_GRADED
         if result is None and "" in submission.not_graded:
             said = NOT_GRADED
-    return Mark(column, override.points if override else score, said, result, override)
+    if said == NOT_HANDED_IN and any(submission.unreadable is not None for submission in submissions):
+        # The answer may stand in that file: to take it for not handed in would make it 0.
+        said = NOT_READABLE
+    if override is None:
+        return Mark(column, score, said, result)
+    if result is None or result.verdict is Verdict.NOT_CHECKED:
+        said = GIVEN
+    return Mark(column, override.points, said, result, override)
 
 
-def _state(submissions: tuple[SubmissionResult, ...], missing: bool) -> State:
+def _state(submissions: tuple[SubmissionResult, ...], missing: set[str]) -> State:
     states = {one.state for one in submissions}
-    if missing or (State.NOT_GRADED in states and not any(one.results for one in submissions)):
+    if NOT_GRADED in missing or (State.NOT_GRADED in states and not any(one.results for one in submissions)):
         return State.NOT_GRADED
+    if missing:
+        return State.UNREADABLE
     return next((state for state in (State.GRADED, State.UNREADABLE, State.ABSENT) if state in states), State.GRADED)

@@ -51,6 +51,11 @@ def _warnings(batch: BatchResult) -> Iterator[str]:
             "{count} submissions are not graded in full: no mark stands in place of one. Grade again to fill the gaps."
         )
         yield f'<p class="panel notice">{text(plural(message, many, missing))}</p>'
+    above = sum(len(one.above_the_points) for one in batch.counted)
+    if above:
+        message = "{count} mark given by hand is above what its exercise gives. If no bonus is meant, change it."
+        many = "{count} marks given by hand are above what their exercises give. If no bonus is meant, change them."
+        yield f'<p class="panel notice">{text(plural(message, many, above))}</p>'
     if batch.tier == PROCESS:
         warning = _("Weak isolation.") + " " + record_sections.tier_sentence(PROCESS)
         yield f'<p class="panel notice bad">{text(warning)}</p>'

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from html import escape
+from pathlib import Path
 
 from jaxguide.course.card import clean
 from jaxguide.render.prose import prose_html
@@ -97,6 +98,25 @@ ul.plain{{margin:.4rem 0;padding-left:1.2rem}}
 """
 
 
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
+_HEAD = (
+    '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+    '<meta name="referrer" content="no-referrer">\n'
+)
+
+
+def is_page(path: Path) -> bool:
+    """Return whether a file is a page that `page` made.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return file.read(len(_HEAD)) == _HEAD.encode()
+
+
 def page(title: str, parts: Iterable[str], style: str = "") -> str:
     """Return a whole HTML page.
 
@@ -107,13 +127,9 @@ def page(title: str, parts: Iterable[str], style: str = "") -> str:
         parts: the body's HTML.
         style: more style sheet.
     """
-    policy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
     body = "\n".join(parts)
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="referrer" content="no-referrer">\n'
+        f"{_HEAD}"
         f"<title>{text(title, 200)}</title>\n<style>{_STYLE}{style}</style>\n</head>\n"
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )

@@ -1,5 +1,6 @@
 """Gradescope reads what it asks for, shows hidden checks when it should, and never takes a missing mark for 0."""
 
+import dataclasses
 import io
 import json
 import os
@@ -21,6 +22,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.reports.autograder import NoKey, autograder_zip
 from jaxguide.grading.reports.gradescope import Standing, gradescope_results, visible_part
 from jaxguide.grading.reports.harness import AutograderSettings
+from jaxguide.grading.usage import Limits
 
 # What https://gradescope-autograders.readthedocs.io/en/latest/specs/ says of results.json.
 _VISIBILITY = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
@@ -126,7 +128,8 @@ def autograder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = root / "mycourse"
     folder.mkdir()
     write_course(folder)
-    content = autograder_zip(load_course(folder), AutograderSettings(seed=7, trust_submissions=True, cpu_s=3.0))
+    settings = AutograderSettings(seed=7, trust_submissions=True, limits=Limits(cpu_s=3.0))
+    content = autograder_zip(load_course(folder), settings)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         archive.extractall(root / "source")
         for info in archive.infolist():
@@ -224,6 +227,41 @@ def test_a_submission_without_a_notebook_is_told_so(autograder: Path) -> None:
     assert "cut.ipynb: The notebook is cut off" in plain["output"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Gradescope runs bash")
+def test_one_of_two_files_that_cannot_be_read_is_named_and_there_is_no_total(autograder: Path) -> None:
+    answers = "\n\n\n".join(f"# %%\n{text}" for text in ANSWERS.values())
+    status, plain = _run(autograder, {"cut.ipynb": '{"cells": [', "homework.py": answers})
+    assert (status, "score" in plain) == (1, False)
+    said = "There is no total, since not every file could be read. cut.ipynb: The notebook is cut off"
+    assert plain["output"].startswith(said)
+    assert [test["score"] for test in plain["tests"] if "score" in test] == [1.0, 1.0, 1.0, 1.0, 2.0, 1.0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Gradescope runs bash")
+def test_a_file_that_was_read_and_answers_nothing_is_named_and_costs_no_total(autograder: Path) -> None:
+    files = {"helpers.py": "def half(x):\n    return x / 2\n", "homework.py": ANSWERS["double"]}
+    status, plain = _run(autograder, files)
+    assert (status, plain["score"]) == (0, 1.0)
+    assert "helpers.py: The file answers no exercise of this course." in plain["output"]
+    assert "no total" not in plain["output"]
+    _status, plain = _run(autograder, {**files, "helpers.py": "def half(x:\n"})
+    assert "score" not in plain
+    assert "no total" in plain["output"]
+    _status, plain = _run(autograder, {"helpers.py": files["helpers.py"]})
+    assert plain["output"] == "Nothing was graded. helpers.py: The file answers no exercise of this course."
+    assert plain["score"] == 0.0
+
+
+def test_a_stopped_grader_is_told_with_the_files_that_could_not_be_read() -> None:
+    why = "cut.ipynb: The notebook is cut off."
+    plain = _read(gradescope_results(Standing(_results()[:1], done=True, unreadable=why)))
+    assert "score" not in plain
+    assert why in plain["output"]
+    plain = _read(gradescope_results(Standing(_results()[:1], {"two_samples"}, done=True, unreadable=why)))
+    assert "1 exercise could not be graded." in plain["output"]
+    assert why in plain["output"]
+
+
 def test_the_same_course_gives_the_same_zip_and_one_without_a_key_none(tmp_path: Path) -> None:
     write_course(tmp_path)
     course = load_course(tmp_path)
@@ -236,3 +274,18 @@ def test_the_same_course_gives_the_same_zip_and_one_without_a_key_none(tmp_path:
         assert archive.read("requirements.txt").startswith(f"./{wheel.name}\n".encode())
     with pytest.raises(NoKey, match="no key"):
         autograder_zip(load_course(tmp_path, keys=False), settings)
+
+
+def test_every_limit_is_kept_and_read_again() -> None:
+    limits = Limits(3.0, 5.0, 100.0, 2**30, 2**20, 2**21, 2**22, 4.0)
+    assert not [f.name for f in dataclasses.fields(Limits) if getattr(limits, f.name) == f.default]
+    settings = AutograderSettings(7, ("double",), limits=limits)
+    again = AutograderSettings.from_text(settings.to_text())
+    assert again == settings
+    assert again.for_grader(()).limits == limits
+
+
+def test_settings_of_a_zip_built_before_are_read() -> None:
+    old = {"seed": 7, "only": [], "all_or_nothing": False, "visibility": "hidden", "trust_submissions": False}
+    settings = AutograderSettings.from_text(json.dumps({**old, "cpu_s": 3.0, "memory_bytes": 2**30}))
+    assert settings == AutograderSettings(7, visibility="hidden", limits=Limits(cpu_s=3.0, memory_bytes=2**30))

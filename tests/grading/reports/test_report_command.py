@@ -15,6 +15,8 @@ from small_course import ANSWERS, write_course
 from jaxguide.cli import main
 from jaxguide.course.progress import FILE_NAME
 from jaxguide.grading.reports.document import SCHEMA
+from jaxguide.grading.reports.harness import AutograderSettings
+from jaxguide.grading.usage import Limits
 
 
 def run(*arguments: object) -> Result:
@@ -147,3 +149,25 @@ def test_a_gradescope_autograder_is_exported_with_a_seed_of_its_own(graded: Path
     assert len(seeds) == 2
     wrong = run("export", "gradescope", "--course", graded / "course", "--only", "doubel", "--out", tmp_path / "c.zip")
     assert (wrong.exit_code, "Did you mean `double`?" in wrong.output) == (2, True)
+
+
+def test_a_gradescope_autograder_keeps_every_limit_that_is_asked_for(graded: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a.zip"
+    done = run(
+        *("export", "gradescope", "--course", graded / "course", "--out", out),
+        *("--limits", "output=1MB,idle=5,cpu=3"),
+    )
+    assert done.exit_code == 0, done.output
+    with zipfile.ZipFile(out) as archive:
+        settings = AutograderSettings.from_text(archive.read("settings.json").decode())
+    assert settings.limits == Limits(cpu_s=3.0, idle_s=5.0, output_bytes=2**20)
+
+
+def test_a_wheel_that_is_not_there_is_named_with_what_to_do(graded: Path, tmp_path: Path) -> None:
+    export = ("export", "gradescope", "--course", graded / "course", "--out", tmp_path / "a.zip", "--requirement")
+    done = run(*export, tmp_path / "missing.whl")
+    assert (done.exit_code, (tmp_path / "a.zip").exists()) == (2, False)
+    said = "".join(done.output.split())
+    assert f"Thereisnowheelat{tmp_path}/missing.whl.Buildonewith`pipwheel--no-deps`" in said
+    # A wheel at an address is pip's to fetch.
+    assert run(*export, "jaxguide @ https://example.org/jaxguide-1-py3-none-any.whl").exit_code == 0

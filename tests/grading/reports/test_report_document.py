@@ -83,6 +83,40 @@ def test_reports_made_from_results_json_are_the_same(tmp_path: Path) -> None:
         assert again.read_bytes() == file.read_bytes(), file
 
 
+def test_feedback_of_who_is_gone_is_removed_and_no_file_of_the_instructor(tmp_path: Path) -> None:
+    batch, folder = made_class(), tmp_path / "feedback"
+    write_reports(batch, tmp_path)
+    before = {path.name for path in folder.iterdir()}
+    mine = {"notes.txt": "For all.", "mine.html": "<p>Mine.", "mine.txt": "Mine.", "Ada.pdf": "%PDF", "Zoe.html~": ""}
+    for name, text in mine.items():
+        (folder / name).write_text(text)
+    (folder / "old").mkdir()
+    (folder / "old" / "Zoe.html").write_bytes((folder / "Zoe.html").read_bytes())
+    (folder / "other.html").mkdir()
+    batch.submissions = [one for one in batch.submissions if one.student != "Zoe"]
+    write_reports(batch, tmp_path)
+    gone = {"Zoe.html", "Zoe.txt"}
+    assert {path.name for path in folder.iterdir()} == (before - gone) | set(mine) | {"old", "other.html"}
+    assert (folder / "old" / "Zoe.html").is_file()
+    assert {name: (folder / name).read_text() for name in mine} == mine
+
+
+def test_feedback_that_an_interruption_left_is_removed_the_next_time(tmp_path: Path) -> None:
+    batch = made_class()
+    write_reports(batch, tmp_path)
+    (tmp_path / "feedback" / "Zoe.txt").unlink()
+    batch.submissions = [one for one in batch.submissions if one.student != "Zoe"]
+    write_reports(batch, tmp_path)
+    assert not (tmp_path / "feedback" / "Zoe.html").exists()
+
+
+def test_a_class_of_nobody_removes_the_last_page(tmp_path: Path) -> None:
+    write_reports(BatchResult([]), tmp_path)
+    write_reports(made_class(), tmp_path)
+    write_reports(BatchResult([]), tmp_path)
+    assert list((tmp_path / "feedback").iterdir()) == []
+
+
 @pytest.mark.parametrize("content", ["[", "[]", '{"format": "jaxguide-results/1"}', '{"format": "jaxguide-results/2"}'])
 def test_what_is_no_results_document_is_refused_in_a_sentence(tmp_path: Path, content: str) -> None:
     path = tmp_path / "results.json"
