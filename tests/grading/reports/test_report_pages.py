@@ -272,8 +272,8 @@ def test_a_student_reads_where_nothing_kept_submissions_from_the_key(tier: str, 
 
 def test_the_report_says_how_to_run_one_submission_again() -> None:
     page = _Page(report_html(made_class())).words
-    assert "jaxguide grade FILE --course spring --seed 7 --only EXERCISE --out again" in page
-    assert "jaxguide grade class/Dag/random_numbers.ipynb --course spring --seed 7 --only" in page
+    assert "jaxguide grade FILE --course courses/spring --seed 7 --only EXERCISE --out again" in page
+    assert "jaxguide grade class/Dag/random_numbers.ipynb --course courses/spring --seed 7 --only" in page
 
 
 def test_the_command_asks_for_the_limits_that_were_set() -> None:
