@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Protocol
 
-from jaxguide.grading.submission import FILE_LIMIT_BYTES, SUFFIXES, UnreadableSubmission
+from jaxguide.grading.submission import FILE_LIMIT_BYTES, UnreadableSubmission, is_submission
 from jaxguide.text import _
 
 
@@ -38,7 +38,7 @@ class FileEntry:
             if path.is_symlink() and path.resolve().parent != path.parent.resolve():
                 # We may read what the student may not: the key, or the answers of another.
                 raise UnreadableSubmission(_("The file is a link to another place; grade the file itself."))
-            if path.suffix not in SUFFIXES:
+            if not is_submission(path):
                 raise UnreadableSubmission(_("The file is neither a notebook (.ipynb) nor Python (.py)."))
             if not path.is_file():
                 # A named pipe would keep us waiting for ever.

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from jaxguide.grading.submission import SUFFIXES
+from jaxguide.grading.submission import is_submission
 from jaxguide.text import _
 
 _FOLDERS_PASSED_OVER = frozenset({"__pycache__", "node_modules"})
@@ -19,7 +19,7 @@ def find_submissions(paths: Iterable[Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            below = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+            below = sorted(p for p in path.rglob("*") if is_submission(p) and p.is_file())
             found.update((p, None) for p in below if not _is_passed_over(p.relative_to(path)))
         elif path.exists():
             found[path] = None

@@ -4,7 +4,7 @@ import ast
 import dataclasses
 import json
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from jaxguide.course.slices import bound_names
@@ -21,6 +21,16 @@ SUFFIXES = (".ipynb", ".py")
 
 class UnreadableSubmission(Exception):
     """A file is no submission that can be read; the message says why in one sentence."""
+
+
+def is_submission(path: PurePath) -> bool:
+    """Return whether a file is a notebook or Python by its name; some systems write suffixes in capitals."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def is_notebook(path: PurePath) -> bool:
+    """Return whether a file is a notebook by its name."""
+    return path.suffix.lower() == ".ipynb"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +93,7 @@ def parse_submission(path: Path, content: bytes) -> Submission:
         UnreadableSubmission: it is no notebook, no text or holds no code.
     """
     text = _decode(content)
-    sources = _notebook_cells(text) if path.suffix == ".ipynb" else _script_cells(text)
+    sources = _notebook_cells(text) if is_notebook(path) else _script_cells(text)
     if not any(source.strip() for _label, source in sources):
         raise UnreadableSubmission(_("The file holds no code."))
     if len(sources) > CELLS_LIMIT:

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import stat
 import struct
@@ -22,7 +23,7 @@ from jaxguide.grading.grade import Grader, GradeSettings
 from jaxguide.grading.grade_class import find_entries
 from jaxguide.grading.lineup import line_up
 from jaxguide.grading.result import State
-from jaxguide.grading.submission import UnreadableSubmission
+from jaxguide.grading.submission import UnreadableSubmission, parse_submission
 
 CODE = ANSWERS["double"].encode()
 Members = Iterable[tuple[str | zipfile.ZipInfo, bytes]]
@@ -118,6 +119,13 @@ def test_archives_side_by_side_are_a_student_each_and_a_single_one_is_a_class(tm
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "cy.zip").write_bytes(zip_bytes([("hw.py", CODE)]))
     assert [row.student for row in expand(find_archives([tmp_path]))] == ["ada", "bob"]
+
+
+def test_a_notebook_with_a_suffix_in_capitals_is_read_as_one(tmp_path: Path) -> None:
+    content = json.dumps({"cells": [{"cell_type": "code", "source": "x = 1"}]}).encode()
+    row = only(expanded(tmp_path, ("x.IPYNB", content)))
+    (cell,) = parse_submission(row.path, row.read()).cells
+    assert (cell.label, cell.source) == ("code cell 1", "x = 1")
 
 
 def test_what_programs_put_into_archives_is_passed_over(tmp_path: Path) -> None:
