@@ -27,9 +27,17 @@ class Entry(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class FileEntry:
-    """A file on disk."""
+    """A file on disk.
+
+    Args:
+        path: where it lies.
+        student: whom an unpacked export names, None where it names nobody.
+        identity: what tells two students of one name apart, '' where the export does not say.
+    """
 
     path: Path
+    student: str | None = None
+    identity: str = ""
 
     def read(self) -> bytes:
         """Return the file's bytes, unless it is a link to another place, no submission by its name, or too large."""

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.course.library import Course
-from jaxguide.grading.archives import expand, find_archives
+from jaxguide.grading.archives import ArchivedEntry, expand, find_archives
 from jaxguide.grading.batch import BatchResult, load_batch
 from jaxguide.grading.compile_cache import folder_of
 from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import Entry, FileEntry
+from jaxguide.grading.exported import student_on_disk, told_apart
 from jaxguide.grading.files import find_submissions, holds_python
 from jaxguide.grading.grade import Grader, GradeSettings
 from jaxguide.grading.lineup import LineUp, line_up
@@ -134,7 +135,12 @@ def find_entries(paths: Sequence[Path], out: Path) -> list[Entry]:
     """
     archives = [path for path in find_archives(paths) if not _is_in(path, out)]
     files = [path for path in find_submissions(paths) if not _is_in(path, out) and path not in archives]
-    return [*map(FileEntry, files), *expand(archives)]
+    entries: list[FileEntry | ArchivedEntry] = [
+        FileEntry(path, *(student_on_disk(path) or (None, ""))) for path in files
+    ]
+    entries += expand(archives)
+    students = told_apart([(entry.student, entry.identity) for entry in entries])
+    return [dataclasses.replace(entry, student=name) for entry, name in zip(entries, students, strict=True)]
 
 
 @contextlib.contextmanager

@@ -43,6 +43,17 @@ def expanded(folder: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> lis
     return expand([path])
 
 
+def unpack(folder: Path, members: Members) -> None:
+    with zipfile.ZipFile(io.BytesIO(zip_bytes(members))) as archive:
+        archive.extractall(folder)
+
+
+def students_of(folder: Path) -> dict[str | None, bool]:
+    """Return whom the files of a folder name, and whether they hold something to grade."""
+    entries = find_entries([folder], folder / "results")
+    return {getattr(entry, "student", None): not getattr(entry, "problem", "") for entry in entries}
+
+
 def only(rows: list[ArchivedEntry]) -> ArchivedEntry:
     (row,) = rows
     return row
@@ -62,6 +73,16 @@ EXPORTS = {
             ("Cy Oh_1203_assignsubmission_onlinetext_/onlinetext.html", b"<p>I am ill"),
         ],
         {"Ada Byron": True, "Bob Lee": True, "Cy Oh": False},
+    ),
+    "Moodle 4": (
+        [
+            ("Ada Byron_1201_assignsubmission_file/small_numbers.ipynb", CODE),
+            ("Bob Lee_1202_assignsubmission_file/parts/hw_12_345_x.py", CODE),
+            ("Cy Oh_1203_assignsubmission_onlinetext/onlinetext.html", b"<p>I am ill"),
+            ("Di_1204_assignsubmission_onlinetext/onlinetext.html", b"<p>See my file"),
+            ("Di_1204_assignsubmission_file/hw.py", CODE),
+        ],
+        {"Ada Byron": True, "Bob Lee": True, "Di": True, "Cy Oh": False},
     ),
     "Moodle without folders": (
         [("Ada Byron_1201_assignsubmission_file_hw.py", CODE), ("Bob_2_assignsubmission_file_hw.py", CODE)],
@@ -108,8 +129,25 @@ def test_an_export_names_its_students(tmp_path: Path, system: str) -> None:
 
 
 def test_two_students_of_one_name_are_two(tmp_path: Path) -> None:
-    rows = expanded(tmp_path, *((f"Ada Byron_{n}_assignsubmission_file_/hw.py", CODE) for n in (12, 13)))
-    assert [row.student for row in rows] == ["Ada Byron (12)", "Ada Byron (13)"]
+    names = [f"Ada Byron_{n}_assignsubmission_file_/hw.{suffix}" for n, suffix in ((12, "py"), (13, "pdf"))]
+    (tmp_path / "class.zip").write_bytes(zip_bytes((name, CODE) for name in names))
+    unpack(tmp_path, [("Ada Byron_14_assignsubmission_file/hw.py", CODE)])
+    assert students_of(tmp_path) == {"Ada Byron (14)": True, "Ada Byron (12)": True, "Ada Byron (13)": False}
+
+
+@pytest.mark.parametrize("system", [system for system in EXPORTS if "Moodle" in system])
+def test_an_unpacked_moodle_export_names_the_same_students(tmp_path: Path, system: str) -> None:
+    members, students = EXPORTS[system]
+    unpack(tmp_path / "week1", members)
+    expected = {student: is_read for student, is_read in students.items() if is_read}
+    for paths in ([tmp_path], sorted((tmp_path / "week1").iterdir())):
+        entries = find_entries(paths, tmp_path / "results")
+        assert {getattr(entry, "student", None) for entry in entries if entry.read() == CODE} == expected.keys()
+
+
+def test_folders_that_only_look_like_an_export_name_nobody(tmp_path: Path) -> None:
+    unpack(tmp_path, [("byronada_31_4711_homework.ipynb", CODE), ("Ada_assignsubmission_file_/hw.py", CODE)])
+    assert students_of(tmp_path) == {None: True}
 
 
 def test_archives_side_by_side_are_a_student_each_and_a_single_one_is_a_class(tmp_path: Path) -> None:
