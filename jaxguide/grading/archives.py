@@ -8,7 +8,8 @@ from pathlib import Path
 
 from jaxguide.course.card import clean
 from jaxguide.grading.exported import GRADESCOPE_METADATA, gradescope_students, student_in, student_on_disk
-from jaxguide.grading.submission import FILE_LIMIT_BYTES, SUFFIXES, UnreadableSubmission
+from jaxguide.grading.files import FOLDERS_PASSED_OVER
+from jaxguide.grading.submission import FILE_LIMIT_BYTES, OTHER_ARCHIVES, SUFFIXES, UnreadableSubmission, wrong_kind
 from jaxguide.grading.zipped import (
     MEMBERS_LIMIT,
     NESTED_LIMIT_BYTES,
@@ -21,13 +22,11 @@ from jaxguide.grading.zipped import (
 from jaxguide.text import _
 
 ARCHIVE_SUFFIX = ".zip"
-_OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
 _DEPTH_LIMIT = 2
 _TOTAL_LIMIT_BYTES = 8 * 2**30
 # What lies in one student's own archive is unpacked again for each of its files.
 _OWN_LIMIT_BYTES, _OWN_FILES_LIMIT = 4 * NESTED_LIMIT_BYTES, 200
 _METADATA_LIMIT_BYTES = 16 * 2**20
-_PASSED_OVER = frozenset({"__MACOSX", "__pycache__", "node_modules"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +170,7 @@ class _Listing:
             row = ArchivedEntry(
                 place.joinpath(*parts), self.path, student, identity, problem, changed_s(member), (*numbers, number)
             )
-            if suffix not in (*SUFFIXES, ARCHIVE_SUFFIX, *_OTHER_ARCHIVES):
+            if suffix not in (*SUFFIXES, ARCHIVE_SUFFIX, *OTHER_ARCHIVES):
                 if student and parts[-1] != GRADESCOPE_METADATA:
                     others.setdefault((student, identity), row)
                 continue
@@ -181,16 +180,12 @@ class _Listing:
             if not problem and suffix == ARCHIVE_SUFFIX:
                 yield from self._inside(archive, row)
                 continue
-            if not problem and suffix in _OTHER_ARCHIVES:
-                problem = _("Archives of this kind are not read; hand in a zip archive, or the file itself.")
-            if not problem:
-                problem = _refusal(member, FILE_LIMIT_BYTES)
+            problem = problem or wrong_kind(row.path) or _refusal(member, FILE_LIMIT_BYTES)
             yield dataclasses.replace(row, problem=problem)
         for whose, row in others.items():
             # Who handed in something else must not seem to have handed in nothing.
             if whose not in answered:
-                problem = row.problem or _("The file is neither a notebook (.ipynb) nor Python (.py).")
-                yield dataclasses.replace(row, problem=problem)
+                yield dataclasses.replace(row, problem=row.problem or wrong_kind(row.path))
 
     def _inside(self, archive: zipfile.ZipFile, row: ArchivedEntry) -> Iterator[ArchivedEntry]:
         """Yield the rows of an archive in an archive; one row where it cannot be read."""
@@ -255,7 +250,7 @@ def _key(name: str) -> str:
 def _is_passed_over(name: str) -> bool:
     parts = name.replace("\\", "/").split("/")
     hidden = any(part.startswith(".") and part not in (".", "..") for part in parts)
-    return hidden or any(part in _PASSED_OVER for part in parts)
+    return hidden or any(part in FOLDERS_PASSED_OVER for part in parts)
 
 
 def _metadata(archive: zipfile.ZipFile) -> dict[str, str]:

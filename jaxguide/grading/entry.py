@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Protocol
 
-from jaxguide.grading.submission import FILE_LIMIT_BYTES, UnreadableSubmission, is_submission
+from jaxguide.grading.submission import FILE_LIMIT_BYTES, UnreadableSubmission, wrong_kind
 from jaxguide.text import _
 
 
@@ -46,8 +46,9 @@ class FileEntry:
             if path.is_symlink() and path.resolve().parent != path.parent.resolve():
                 # We may read what the student may not: the key, or the answers of another.
                 raise UnreadableSubmission(_("The file is a link to another place; grade the file itself."))
-            if not is_submission(path):
-                raise UnreadableSubmission(_("The file is neither a notebook (.ipynb) nor Python (.py)."))
+            problem = wrong_kind(path)
+            if problem:
+                raise UnreadableSubmission(problem)
             if not path.is_file():
                 # A named pipe would keep us waiting for ever.
                 raise UnreadableSubmission(_("The file is no ordinary file."))

@@ -17,6 +17,7 @@ FILE_LIMIT_BYTES = 50 * 2**20
 CELL_LIMIT = 200_000
 CELLS_LIMIT = 3_000
 SUFFIXES = (".ipynb", ".py")
+OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
 
 
 class UnreadableSubmission(Exception):
@@ -26,6 +27,13 @@ class UnreadableSubmission(Exception):
 def is_submission(path: PurePath) -> bool:
     """Return whether a file is a notebook or Python by its name; some systems write suffixes in capitals."""
     return path.suffix.lower() in SUFFIXES
+
+
+def wrong_kind(path: PurePath) -> str:
+    """Return why a file is no submission by its name; '' where it is one."""
+    if path.suffix.lower() in OTHER_ARCHIVES:
+        return _("Archives of this kind are not read; hand in a zip archive, or the file itself.")
+    return "" if is_submission(path) else _("The file is neither a notebook (.ipynb) nor Python (.py).")
 
 
 def is_notebook(path: PurePath) -> bool:

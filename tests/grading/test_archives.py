@@ -48,10 +48,16 @@ def unpack(folder: Path, members: Members) -> None:
         archive.extractall(folder)
 
 
-def students_of(folder: Path) -> dict[str | None, bool]:
-    """Return whom the files of a folder name, and whether they hold something to grade."""
-    entries = find_entries([folder], folder / "results")
-    return {getattr(entry, "student", None): not getattr(entry, "problem", "") for entry in entries}
+def students_of(*paths: Path) -> dict[str | None, bool]:
+    """Return whom files name, and whether these hold something to grade."""
+    students: dict[str | None, bool] = {}
+    for entry in find_entries(paths, paths[0] / "results"):
+        student = getattr(entry, "student", None)
+        assert student not in students
+        students[student] = False
+        with contextlib.suppress(UnreadableSubmission):
+            students[student] = entry.read() == CODE
+    return students
 
 
 def only(rows: list[ArchivedEntry]) -> ArchivedEntry:
@@ -139,15 +145,13 @@ def test_two_students_of_one_name_are_two(tmp_path: Path) -> None:
 def test_an_unpacked_moodle_export_names_the_same_students(tmp_path: Path, system: str) -> None:
     members, students = EXPORTS[system]
     unpack(tmp_path / "week1", members)
-    expected = {student: is_read for student, is_read in students.items() if is_read}
-    for paths in ([tmp_path], sorted((tmp_path / "week1").iterdir())):
-        entries = find_entries(paths, tmp_path / "results")
-        assert {getattr(entry, "student", None) for entry in entries if entry.read() == CODE} == expected.keys()
+    assert students_of(tmp_path) == students
+    assert students_of(*sorted((tmp_path / "week1").iterdir())) == students
 
 
 def test_folders_that_only_look_like_an_export_name_nobody(tmp_path: Path) -> None:
     unpack(tmp_path, [("byronada_31_4711_homework.ipynb", CODE), ("Ada_assignsubmission_file_/hw.py", CODE)])
-    assert students_of(tmp_path) == {None: True}
+    assert [getattr(entry, "student", "") for entry in find_entries([tmp_path], tmp_path / "results")] == [None, None]
 
 
 def test_archives_side_by_side_are_a_student_each_and_a_single_one_is_a_class(tmp_path: Path) -> None:
