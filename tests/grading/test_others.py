@@ -1,6 +1,5 @@
 """Who handed in only files of other kinds has a row that says so, and nobody else gets one."""
 
-import io
 import os
 import zipfile
 from pathlib import Path
@@ -100,13 +99,12 @@ def test_an_unpacked_export_says_whose_other_files_are(course: Course, tmp_path:
         assert problems(lined_up(course, root)) == {"Ada (1)": "", "Ada (2)": NEITHER}
 
 
-def test_an_archive_answers_for_its_folder(course: Course, folder: Path) -> None:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        archive.writestr("work.py", ANSWERS["double"])
-    write(folder, "bob/notes.txt")
-    (folder / "bob" / "work.zip").write_bytes(content.getvalue())
-    assert problems(lined_up(course, folder)) == {"ada": "", "eve": "", "work": ""}
+def test_an_archive_answers_for_its_folder_and_for_whom_it_names(course: Course, folder: Path) -> None:
+    write(folder, "bob/notes.txt", "kim/notes.txt")
+    for place, name in (("bob/work.zip", "work.py"), ("class.zip", "Kim_17_assignsubmission_file/hw.py")):
+        with zipfile.ZipFile(folder / place, "w") as archive:
+            archive.writestr(name, ANSWERS["double"])
+    assert problems(lined_up(course, folder)) == {"ada": "", "eve": "", "work": "", "Kim": ""}
 
 
 def test_the_command_asks_the_roster_and_the_pattern(course: Course, tmp_path: Path) -> None:
