@@ -50,12 +50,11 @@ class StudentPattern:
         whole = path.as_posix() if "/" in self.text else path.name
         stem = whole.removesuffix(path.suffix)
         if self._is_glob:
-            subjects = (stem, whole, stem + path.suffix.lower())
-            found = next(filter(None, map(self._regex.fullmatch, subjects)), None)
+            tried = [self._regex.fullmatch(subject) for subject in (stem, whole, stem + path.suffix.lower())]
         else:
-            found = self._regex.search(whole)
-        start, end = found.span("student") if found else (0, 0)
-        return stem[max(start, 0) : max(end, 0)].strip() or None
+            tried = [self._regex.search(subject) for subject in (whole, stem)]
+        spans = [found.span("student") for found in tried if found and found["student"]]
+        return next((name for start, end in spans if (name := stem[start:end].strip())), None)
 
 
 def _regex_of(glob: str) -> str:

@@ -118,6 +118,8 @@ def test_overrides_may_come_without_a_comment(tmp_path: Path, course: Course) ->
         ("{student}.ipynb", "ada.IPYNB", "ada"),
         ("{student}.ipynb", "ada.py", None),
         (r"_(?P<student>.+)", "hw_ada.py", "ada"),
+        (r"_(?P<student>[a-z]+)$", "hw_ada.py", "ada"),
+        (r"(?P<student>[a-z]+)$", "hw_ada.py", "ada"),
         (r"^hw(?P<student>.+)", "hw.py", None),
         (r"^hw(_(?P<student>[a-z]+))?", "hw.py", None),
         (r"_(?P<student>[a-z]+)\.", "hw_ada.py", "ada"),
