@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.course.card import clean
-from jaxguide.grading.exported import GRADESCOPE_METADATA, gradescope_students, student_in
-from jaxguide.grading.submission import FILE_LIMIT_BYTES, SUFFIXES, UnreadableSubmission
+from jaxguide.grading.exported import GRADESCOPE_METADATA, gradescope_students, student_in, student_on_disk
+from jaxguide.grading.files import FOLDERS_PASSED_OVER
+from jaxguide.grading.submission import FILE_LIMIT_BYTES, OTHER_ARCHIVES, SUFFIXES, UnreadableSubmission, wrong_kind
 from jaxguide.grading.zipped import (
     MEMBERS_LIMIT,
     NESTED_LIMIT_BYTES,
@@ -21,13 +22,11 @@ from jaxguide.grading.zipped import (
 from jaxguide.text import _
 
 ARCHIVE_SUFFIX = ".zip"
-_OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
 _DEPTH_LIMIT = 2
 _TOTAL_LIMIT_BYTES = 8 * 2**30
 # What lies in one student's own archive is unpacked again for each of its files.
 _OWN_LIMIT_BYTES, _OWN_FILES_LIMIT = 4 * NESTED_LIMIT_BYTES, 200
 _METADATA_LIMIT_BYTES = 16 * 2**20
-_PASSED_OVER = frozenset({"__MACOSX", "__pycache__", "node_modules"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +37,7 @@ class ArchivedEntry:
         path: the archive's path and the file's in it.
         archive: the archive on disk.
         student: whom the export names, None where it names nobody.
+        identity: what tells two students of one name apart, '' where the export does not say.
         problem: a sentence, where there is nothing to grade.
         modified_s: when it was changed, in seconds of the clock.
         numbers: its place in the archive's list, and in that of each archive inside.
@@ -46,6 +46,7 @@ class ArchivedEntry:
     path: Path
     archive: Path
     student: str | None = None
+    identity: str = ""
     problem: str = ""
     modified_s: float = 0.0
     numbers: tuple[int, ...] = ()
@@ -94,54 +95,47 @@ def expand(archives: Iterable[Path]) -> list[ArchivedEntry]:
     for path in archives:
         # Of archives side by side in a folder each is one student's; of a single one nobody knows.
         owner = path.stem if neighbours.count(path.parent) > 1 else None
-        found += _Listing(path, owner).entries()
-    return _told_apart(found)
-
-
-@dataclasses.dataclass
-class _Found:
-    """A row before its student's name is told from others' of the same name."""
-
-    entry: ArchivedEntry
-    id: str = ""
+        found += _Listing(path, *(student_on_disk(path) or (owner, ""))).entries()
+    return found
 
 
 class _Listing:
     """The rows of one archive on disk, with what stands in archives inside it."""
 
-    def __init__(self, path: Path, owner: str | None):
-        self.path, self.owner = path, owner
+    def __init__(self, path: Path, owner: str | None, identity: str):
+        self.path, self.owner, self.identity = path, owner, identity
         self._members = self._bytes = self._own_files = self._own_bytes = 0
 
-    def entries(self) -> list[_Found]:
+    def entries(self) -> list[ArchivedEntry]:
+        owner = self.owner, self.identity
         try:
             with open_zip(self.path) as archive:
-                found = list(self._walk(archive, self.path, (), (self.owner, ""), {}))
+                found = list(self._walk(archive, self.path, (), owner, {}))
         except UnreadableSubmission as problem:
-            return [_Found(ArchivedEntry(self.path, self.path, self.owner, str(problem)))]
+            return [ArchivedEntry(self.path, self.path, *owner, str(problem))]
         if not found:
-            found = [self._empty(self.path, self.owner)]
+            found = [self._empty(self.path, owner)]
         return self._without_floods(found)
 
-    def _without_floods(self, found: list[_Found]) -> list[_Found]:
+    def _without_floods(self, found: list[ArchivedEntry]) -> list[ArchivedEntry]:
         """Put one row in the place of all of one student's, where those are more than anybody hands in."""
-        counts = collections.Counter(row.entry.student for row in found if row.entry.student)
+        counts = collections.Counter((row.student or "", row.identity) for row in found if row.student)
         message = _("The archive holds {count} files of one student; at most {limit} are read.")
-        kept: list[_Found] = []
-        told: set[str] = set()
+        kept: list[ArchivedEntry] = []
+        told: set[tuple[str, str]] = set()
         for row in found:
-            student = row.entry.student or ""
-            if counts[student] <= _OWN_FILES_LIMIT:
+            whose = row.student or "", row.identity
+            if counts[whose] <= _OWN_FILES_LIMIT:
                 kept.append(row)
-            elif student not in told:
-                told.add(student)
-                problem = message.format(count=counts[student], limit=_OWN_FILES_LIMIT)
-                kept.append(_Found(ArchivedEntry(self.path, self.path, student, problem), row.id))
+            elif whose not in told:
+                told.add(whose)
+                problem = message.format(count=counts[whose], limit=_OWN_FILES_LIMIT)
+                kept.append(ArchivedEntry(self.path, self.path, *whose, problem))
         return kept
 
-    def _empty(self, place: Path, student: str | None) -> _Found:
+    def _empty(self, place: Path, owner: tuple[str | None, str]) -> ArchivedEntry:
         problem = _("The archive holds no notebook (.ipynb) and no Python file (.py).")
-        return _Found(ArchivedEntry(place, self.path, student, problem))
+        return ArchivedEntry(place, self.path, *owner, problem)
 
     def _walk(
         self,
@@ -150,7 +144,7 @@ class _Listing:
         numbers: tuple[int, ...],
         owner: tuple[str | None, str],
         gradescope: dict[str, str],
-    ) -> Iterator[_Found]:
+    ) -> Iterator[ArchivedEntry]:
         """Yield the rows of one archive.
 
         Args:
@@ -164,8 +158,8 @@ class _Listing:
         self._count(members, is_own=bool(numbers))
         gradescope = {**gradescope, **_metadata(archive)}
         last = {_key(member.filename): number for number, member in enumerate(members)}
-        others: dict[str, _Found] = {}
-        answered: set[str] = set()
+        others: dict[tuple[str, str], ArchivedEntry] = {}
+        answered: set[tuple[str | None, str]] = set()
         for number, member in enumerate(members):
             if member.is_dir() or _is_passed_over(member.filename):
                 continue
@@ -173,47 +167,41 @@ class _Listing:
             student, identity = (None if owner[1] else student_in(parts, gradescope)) or owner
             student = student and clean(student, 100).strip()
             suffix = Path(parts[-1]).suffix.lower()
-            modified_s = changed_s(member)
-            entry = ArchivedEntry(place.joinpath(*parts), self.path, student, problem, modified_s, (*numbers, number))
-            row = _Found(entry, identity)
-            if suffix not in (*SUFFIXES, ARCHIVE_SUFFIX, *_OTHER_ARCHIVES):
+            row = ArchivedEntry(
+                place.joinpath(*parts), self.path, student, identity, problem, changed_s(member), (*numbers, number)
+            )
+            if suffix not in (*SUFFIXES, ARCHIVE_SUFFIX, *OTHER_ARCHIVES):
                 if student and parts[-1] != GRADESCOPE_METADATA:
-                    others.setdefault(student, row)
+                    others.setdefault((student, identity), row)
                 continue
-            answered.add(student or "")
+            answered.add((student, identity))
             if not problem and last[_key(member.filename)] != number:
                 problem = _("The archive holds another file of this name after it, which counts.")
             if not problem and suffix == ARCHIVE_SUFFIX:
                 yield from self._inside(archive, row)
                 continue
-            if not problem and suffix in _OTHER_ARCHIVES:
-                problem = _("Archives of this kind are not read; hand in a zip archive, or the file itself.")
-            if not problem:
-                problem = _refusal(member, FILE_LIMIT_BYTES)
-            yield dataclasses.replace(row, entry=dataclasses.replace(entry, problem=problem))
-        for student, row in others.items():
+            problem = problem or wrong_kind(row.path) or _refusal(member, FILE_LIMIT_BYTES)
+            yield dataclasses.replace(row, problem=problem)
+        for whose, row in others.items():
             # Who handed in something else must not seem to have handed in nothing.
-            if student not in answered:
-                problem = row.entry.problem or _("The file is neither a notebook (.ipynb) nor Python (.py).")
-                yield dataclasses.replace(row, entry=dataclasses.replace(row.entry, problem=problem))
+            if whose not in answered:
+                yield dataclasses.replace(row, problem=row.problem or wrong_kind(row.path))
 
-    def _inside(self, archive: zipfile.ZipFile, row: _Found) -> Iterator[_Found]:
+    def _inside(self, archive: zipfile.ZipFile, row: ArchivedEntry) -> Iterator[ArchivedEntry]:
         """Yield the rows of an archive in an archive; one row where it cannot be read."""
-        entry = row.entry
-        owner = entry.student or clean(entry.path.stem, 100)
-        if len(entry.numbers) == 1:
+        owner = row.student or clean(row.path.stem, 100), row.identity
+        if len(row.numbers) == 1:
             self._own_files = self._own_bytes = 0
         try:
-            if len(entry.numbers) > _DEPTH_LIMIT:
+            if len(row.numbers) > _DEPTH_LIMIT:
                 message = _("Archives lie in archives more than {limit} deep; hand in the file itself.")
                 raise UnreadableSubmission(message.format(limit=_DEPTH_LIMIT))
-            content = read_member(archive, entry.numbers[-1], NESTED_LIMIT_BYTES)
+            content = read_member(archive, row.numbers[-1], NESTED_LIMIT_BYTES)
             with open_zip(content) as inner:
-                found = list(self._walk(inner, entry.path, entry.numbers, (owner, row.id), {}))
-            yield from found or [self._empty(entry.path, owner)]
+                found = list(self._walk(inner, row.path, row.numbers, owner, {}))
+            yield from found or [self._empty(row.path, owner)]
         except UnreadableSubmission as problem:
-            owned = dataclasses.replace(entry, student=owner, problem=str(problem))
-            yield dataclasses.replace(row, entry=owned)
+            yield dataclasses.replace(row, student=owner[0], problem=str(problem))
 
     def _count(self, members: Sequence[zipfile.ZipInfo], is_own: bool) -> None:
         """Keep all that lies in one archive within its limits, however it is packed."""
@@ -262,7 +250,7 @@ def _key(name: str) -> str:
 def _is_passed_over(name: str) -> bool:
     parts = name.replace("\\", "/").split("/")
     hidden = any(part.startswith(".") and part not in (".", "..") for part in parts)
-    return hidden or any(part in _PASSED_OVER for part in parts)
+    return hidden or any(part in FOLDERS_PASSED_OVER for part in parts)
 
 
 def _metadata(archive: zipfile.ZipFile) -> dict[str, str]:
@@ -275,17 +263,3 @@ def _metadata(archive: zipfile.ZipFile) -> dict[str, str]:
             except UnreadableSubmission:
                 return {}
     return {}
-
-
-def _told_apart(found: Sequence[_Found]) -> list[ArchivedEntry]:
-    """Return the rows, with the export's number behind the names that several students have."""
-    ids: dict[str, set[str]] = {}
-    for one in found:
-        if one.entry.student:
-            ids.setdefault(one.entry.student.casefold(), set()).add(one.id)
-    return [
-        dataclasses.replace(one.entry, student=f"{one.entry.student} ({one.id})")
-        if one.id and one.entry.student and len(ids[one.entry.student.casefold()]) > 1
-        else one.entry
-        for one in found
-    ]

@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Protocol
 
-from jaxguide.grading.submission import FILE_LIMIT_BYTES, SUFFIXES, UnreadableSubmission
+from jaxguide.grading.submission import FILE_LIMIT_BYTES, UnreadableSubmission, wrong_kind
 from jaxguide.text import _
 
 
@@ -27,9 +27,17 @@ class Entry(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class FileEntry:
-    """A file on disk."""
+    """A file on disk.
+
+    Args:
+        path: where it lies.
+        student: whom an unpacked export names, None where it names nobody.
+        identity: what tells two students of one name apart, '' where the export does not say.
+    """
 
     path: Path
+    student: str | None = None
+    identity: str = ""
 
     def read(self) -> bytes:
         """Return the file's bytes, unless it is a link to another place, no submission by its name, or too large."""
@@ -38,8 +46,9 @@ class FileEntry:
             if path.is_symlink() and path.resolve().parent != path.parent.resolve():
                 # We may read what the student may not: the key, or the answers of another.
                 raise UnreadableSubmission(_("The file is a link to another place; grade the file itself."))
-            if path.suffix not in SUFFIXES:
-                raise UnreadableSubmission(_("The file is neither a notebook (.ipynb) nor Python (.py)."))
+            problem = wrong_kind(path)
+            if problem:
+                raise UnreadableSubmission(problem)
             if not path.is_file():
                 # A named pipe would keep us waiting for ever.
                 raise UnreadableSubmission(_("The file is no ordinary file."))

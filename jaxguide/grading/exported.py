@@ -1,9 +1,14 @@
 """Whose a file is that a learning-management system exported: Moodle, Canvas and Gradescope put it into names."""
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-_MOODLE = re.compile(r"^(?P<student>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_")
+from jaxguide.course.card import clean
+
+# Folders of Moodle 4 end where those of older ones have one more `_`.
+_MOODLE = re.compile(r"^(?P<student>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")
 _CANVAS = re.compile(r"^(?P<student>[^_]+?)(?:_LATE)?_(?P<id>\d{2,})_\d{3,}_.+$")
 _GRADESCOPE = re.compile(r"^submission_\d+$")
 GRADESCOPE_METADATA = "submission_metadata.yml"
@@ -25,15 +30,33 @@ def student_in(parts: Sequence[str], gradescope: Mapping[str, str] | None = None
     >>> student_in(["export", "submission_77", "homework.ipynb"], {"submission_77": "Ada Byron"})
     ('Ada Byron', '77')
     """
-    for part in parts:
-        found = _MOODLE.match(part)
-        if found:
-            return found["student"].strip(), found["id"]
+    moodle = _moodle_student(parts)
+    if moodle:
+        return moodle
     for part in parts[:-1]:
         if _GRADESCOPE.match(part):
             return (gradescope or {}).get(part, part), part.removeprefix("submission_")
     found = _CANVAS.match(parts[0]) if len(parts) == 1 else None
     return (found["student"], found["id"]) if found else None
+
+
+def student_on_disk(path: Path) -> tuple[str, str] | None:
+    """Return the student that an unpacked export names, and what tells two of one name apart.
+
+    Only Moodle's names are so peculiar that nobody else's folder is taken for one.
+
+    >>> student_on_disk(Path("week1/Ada Byron_1201_assignsubmission_file/homework.ipynb"))
+    ('Ada Byron', '1201')
+    >>> student_on_disk(Path("byronada_LATE_31_4711_homework-2.ipynb"))
+    """
+    found = _moodle_student(path.absolute().parts)
+    # Letters in the form that they have in archives, too.
+    return (clean(unicodedata.normalize("NFC", found[0]), 100).strip(), found[1]) if found else None
+
+
+def _moodle_student(parts: Sequence[str]) -> tuple[str, str] | None:
+    found = next(filter(None, map(_MOODLE.match, parts)), None)
+    return (found["student"].strip(), found["id"]) if found else None
 
 
 def gradescope_students(metadata: str) -> dict[str, str]:
@@ -53,3 +76,18 @@ def gradescope_students(metadata: str) -> dict[str, str]:
         elif name and folder:
             found.setdefault(folder, []).append(name[1].strip("'\""))
     return {folder: " + ".join(dict.fromkeys(names)) for folder, names in found.items()}
+
+
+def told_apart(named: Sequence[tuple[str | None, str]]) -> list[str | None]:
+    """Return the students' names, with what tells two apart behind those that several have.
+
+    >>> told_apart([("Ada", "12"), ("Bob", "7"), ("ada", "13"), (None, "")])
+    ['Ada (12)', 'Bob', 'ada (13)', None]
+    """
+    identities: dict[str, set[str]] = {}
+    for student, identity in named:
+        identities.setdefault((student or "").casefold(), set()).add(identity)
+    return [
+        f"{student} ({identity})" if student and identity and len(identities[student.casefold()]) > 1 else student
+        for student, identity in named
+    ]

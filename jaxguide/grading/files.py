@@ -4,10 +4,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from jaxguide.grading.submission import SUFFIXES
+from jaxguide.grading.submission import is_submission
 from jaxguide.text import _
 
-_FOLDERS_PASSED_OVER = frozenset({"__pycache__", "node_modules"})
+FOLDERS_PASSED_OVER = frozenset({"__MACOSX", "__pycache__", "node_modules"})
 
 
 def find_submissions(paths: Iterable[Path]) -> list[Path]:
@@ -19,13 +19,18 @@ def find_submissions(paths: Iterable[Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            below = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
-            found.update((p, None) for p in below if not _is_passed_over(p.relative_to(path)))
+            found.update((p, None) for p in files_below(path) if is_submission(p) and p.is_file())
         elif path.exists():
             found[path] = None
         else:
             raise FileNotFoundError(_("There is no file or folder `{path}`.").format(path=path))
     return list(found)
+
+
+def files_below(folder: Path) -> list[Path]:
+    """Return all below a folder that is no folder, sorted, without what programs keep for themselves."""
+    below = (path for path in folder.rglob("*") if not path.is_dir())
+    return sorted(path for path in below if not _is_passed_over(path.relative_to(folder)))
 
 
 def holds_python(folder: Path) -> bool:
@@ -35,4 +40,4 @@ def holds_python(folder: Path) -> bool:
 
 
 def _is_passed_over(path: Path) -> bool:
-    return any(part.startswith(".") or part in _FOLDERS_PASSED_OVER for part in path.parts)
+    return any(part.startswith(".") or part in FOLDERS_PASSED_OVER for part in path.parts)

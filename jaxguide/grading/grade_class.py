@@ -2,18 +2,20 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.course.library import Course
-from jaxguide.grading.archives import expand, find_archives
+from jaxguide.grading.archives import ArchivedEntry, expand, find_archives
 from jaxguide.grading.batch import BatchResult, load_batch
 from jaxguide.grading.compile_cache import folder_of
 from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import Entry, FileEntry
+from jaxguide.grading.exported import student_on_disk, told_apart
 from jaxguide.grading.files import find_submissions, holds_python
 from jaxguide.grading.grade import Grader, GradeSettings
 from jaxguide.grading.lineup import LineUp, line_up
+from jaxguide.grading.others import only_others
 from jaxguide.grading.pools import Pool, ThreadPool
 from jaxguide.grading.remote import GraderError
 from jaxguide.grading.result import State
@@ -73,11 +75,11 @@ class ClassRun:
     def __init__(self, order: Order):
         self.order = order
         course = order.course
-        entries = find_entries(order.paths, order.out)
-        if not entries:
-            raise NothingToGrade(_("There is no notebook (.ipynb) and no Python file (.py) in what was named."))
         roster = read_roster(order.roster) if order.roster is not None else None
         pattern = StudentPattern(order.student_from) if order.student_from is not None else None
+        entries = find_entries(order.paths, order.out, pattern=pattern, roster=roster or ())
+        if not entries:
+            raise NothingToGrade(_("There is no notebook (.ipynb) and no Python file (.py) in what was named."))
         self.line: LineUp = line_up(entries, course, roots=order.paths, pattern=pattern, roster=roster)
         self.overrides = self._read_overrides()
 
@@ -126,8 +128,16 @@ def _is_in(path: Path, folder: Path) -> bool:
     return path.absolute().is_relative_to(folder.absolute())
 
 
-def find_entries(paths: Sequence[Path], out: Path) -> list[Entry]:
+def find_entries(
+    paths: Sequence[Path], out: Path, *, pattern: StudentPattern | None = None, roster: Collection[str] = ()
+) -> list[Entry]:
     """Return all that is to be graded among and below `paths`; never what lies among the results.
+
+    Of a student who handed in only files of other kinds there is one, which cannot be read.
+
+    Args:
+        paths, out: as in `Order`.
+        pattern, roster: whose files of other kinds are.
 
     Raises:
         FileNotFoundError: one of the paths is not there.
@@ -137,8 +147,14 @@ def find_entries(paths: Sequence[Path], out: Path) -> list[Entry]:
     on_disk = [path for path in paths if path not in inside]
     archives = [path for path in find_archives(on_disk) if not _is_in(path, out)]
     files = [path for path in find_submissions(on_disk) if not _is_in(path, out) and path not in archives]
-    asked = [_entry_in(archive, path) for path, archive in inside.items() if archive not in archives]
-    return [*map(FileEntry, files), *expand(archives), *asked]
+    entries: list[FileEntry | ArchivedEntry] = [
+        FileEntry(path, *(student_on_disk(path) or (None, ""))) for path in files
+    ]
+    entries += expand(archives)
+    entries += [_entry_in(archive, path) for path, archive in inside.items() if archive not in archives]
+    entries += only_others(on_disk, entries, out, pattern=pattern, roster=roster)
+    students = told_apart([(entry.student, entry.identity) for entry in entries])
+    return [dataclasses.replace(entry, student=name) for entry, name in zip(entries, students, strict=True)]
 
 
 def archive_around(path: Path) -> Path | None:
@@ -146,7 +162,7 @@ def archive_around(path: Path) -> Path | None:
     return next((above for above in path.parents if above.is_file()), None)
 
 
-def _entry_in(archive: Path, path: Path) -> Entry:
+def _entry_in(archive: Path, path: Path) -> ArchivedEntry:
     found = next((entry for entry in expand([archive]) if entry.path == path), None)
     if found is None:
         message = _("There is no submission `{inside}` in `{archive}`.")

@@ -20,13 +20,16 @@ class StudentPattern:
 
     Args:
         text: with `{student}` for the name, `*` for anything in one name, `**` for anything at all; or a regular
-            expression with a group of the name `student`. Without a `/` it is matched with the file's name alone.
+            expression with a group of the name `student`. Without a `/` it is matched with the file's name alone. It
+            may leave out the file's suffix, which is never part of the name.
 
     Raises:
         PatternError: it is neither.
 
     >>> StudentPattern("{student}_*_file_/*").find(Path("Ada Byron_17_assignsubmission_file_/hw.py"))
     'Ada Byron'
+    >>> StudentPattern("hw1_{student}").find(Path("hw1_j.smith.ipynb"))
+    'j.smith'
     >>> StudentPattern(r"^(?P<student>[a-z]+)\\d*_late").find(Path("week1/ada2_late.py"))
     'ada'
     """
@@ -44,9 +47,14 @@ class StudentPattern:
 
     def find(self, path: PurePath) -> str | None:
         """Return the name that stands in a path, None where the pattern does not fit."""
-        subject = path.as_posix() if "/" in self.text else path.name
-        found = self._regex.fullmatch(subject) if self._is_glob else self._regex.search(subject)
-        return found["student"].strip() or None if found and found["student"] else None
+        whole = path.as_posix() if "/" in self.text else path.name
+        stem = whole.removesuffix(path.suffix)
+        if self._is_glob:
+            tried = [self._regex.fullmatch(subject) for subject in (stem, whole, stem + path.suffix.lower())]
+        else:
+            tried = [self._regex.search(subject) for subject in (whole, stem)]
+        spans = [found.span("student") for found in tried if found and found["student"]]
+        return next((name for start, end in spans if (name := stem[start:end].strip())), None)
 
 
 def _regex_of(glob: str) -> str:

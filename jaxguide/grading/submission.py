@@ -4,7 +4,7 @@ import ast
 import dataclasses
 import json
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from jaxguide.course.slices import bound_names
@@ -17,10 +17,28 @@ FILE_LIMIT_BYTES = 50 * 2**20
 CELL_LIMIT = 200_000
 CELLS_LIMIT = 3_000
 SUFFIXES = (".ipynb", ".py")
+OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
 
 
 class UnreadableSubmission(Exception):
     """A file is no submission that can be read; the message says why in one sentence."""
+
+
+def is_submission(path: PurePath) -> bool:
+    """Return whether a file is a notebook or Python by its name; some systems write suffixes in capitals."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def wrong_kind(path: PurePath) -> str:
+    """Return why a file is no submission by its name; '' where it is one."""
+    if path.suffix.lower() in OTHER_ARCHIVES:
+        return _("Archives of this kind are not read; hand in a zip archive, or the file itself.")
+    return "" if is_submission(path) else _("The file is neither a notebook (.ipynb) nor Python (.py).")
+
+
+def is_notebook(path: PurePath) -> bool:
+    """Return whether a file is a notebook by its name."""
+    return path.suffix.lower() == ".ipynb"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +101,7 @@ def parse_submission(path: Path, content: bytes) -> Submission:
         UnreadableSubmission: it is no notebook, no text or holds no code.
     """
     text = _decode(content)
-    sources = _notebook_cells(text) if path.suffix == ".ipynb" else _script_cells(text)
+    sources = _notebook_cells(text) if is_notebook(path) else _script_cells(text)
     if not any(source.strip() for _label, source in sources):
         raise UnreadableSubmission(_("The file holds no code."))
     if len(sources) > CELLS_LIMIT:

@@ -12,7 +12,7 @@ from jaxguide.course.exercise import Exercise
 from jaxguide.course.library import Course
 from jaxguide.course.slices import Statement, needed, statements
 from jaxguide.grading.plan import starters_in
-from jaxguide.grading.submission import SUFFIXES, Submission, SubmittedCell, UnreadableSubmission, parse_submission
+from jaxguide.grading.submission import Submission, SubmittedCell, UnreadableSubmission, is_submission, parse_submission
 from jaxguide.text import _
 
 _PASSED_OVER = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
@@ -40,7 +40,7 @@ class FileAnswers:
 
 def is_watched(path: Path, folder: Path, course: Course) -> bool:
     """Return whether a file of a workspace may hold answers: not where editors keep copies, nor the course's own."""
-    if path.suffix not in SUFFIXES or not path.is_relative_to(folder):
+    if not is_submission(path) or not path.is_relative_to(folder):
         return False
     inner = path.relative_to(folder).parts
     if any(part.startswith(".") or part in _PASSED_OVER for part in inner):

@@ -7,7 +7,7 @@ from pathlib import Path
 from jaxguide.course.library import Course
 from jaxguide.course.progress import FILE_NAME, Progress
 from jaxguide.course.workspace import DEFAULT_FOLDER, find_workspace, lay_workspace
-from jaxguide.grading.submission import SUFFIXES, UnreadableSubmission
+from jaxguide.grading.submission import UnreadableSubmission, is_submission
 from jaxguide.grading.usage import Limits
 from jaxguide.grading.visible import Checker
 from jaxguide.terminal.answers import read_all, read_answers
@@ -29,7 +29,7 @@ def usual_folder(course: Course) -> Path:
     names = course.exercises.keys()
     for path in sorted(found.iterdir()):
         with contextlib.suppress(UnreadableSubmission, OSError):
-            if path.suffix in SUFFIXES and names & read_answers(path, course).places.keys():
+            if is_submission(path) and names & read_answers(path, course).places.keys():
                 return found
     return Path(DEFAULT_FOLDER)
 

@@ -14,6 +14,7 @@ from jaxguide.course.slices import bound_names
 from jaxguide.course.source import split_cells
 from jaxguide.course.stub import printable_source
 from jaxguide.files import write_whole
+from jaxguide.grading.submission import is_notebook
 from jaxguide.text import _
 
 BACKUP_FOLDER = "old_answers"
@@ -44,7 +45,7 @@ def give_stub_back(path: Path, exercise: Exercise, book: Book, folder: Path) -> 
         ValueError: the file is no notebook, or does not define the exercise.
     """
     text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
-    if path.suffix == ".ipynb":
+    if is_notebook(path):
         changed, old = _in_notebook(json.loads(text), exercise, book)
     else:
         changed, old = _in_script(text, exercise, book)

@@ -15,7 +15,7 @@ from jaxguide.course.card.content import exercise_state
 from jaxguide.course.card.terminal import Layout
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.submission import Submission
+from jaxguide.grading.submission import Submission, is_notebook
 from jaxguide.terminal.answers import FileAnswers
 from jaxguide.terminal.place import Place
 from jaxguide.terminal.words import ExerciseList, ExerciseText, bar, console
@@ -158,6 +158,6 @@ def reset_sentence(path: Path, backup: Path, folder: Path) -> str:
     """Say what a reset did and where the old answer is."""
     said = _("{file} has the empty function again. Your old answer is in {backup}.")
     said = said.format(file=path.relative_to(folder), backup=backup.relative_to(folder))
-    if path.suffix == ".ipynb":
+    if is_notebook(path):
         said += " " + _("If the notebook is open, load it again (File > Reload Notebook from Disk).")
     return said

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import stat
 import struct
@@ -22,7 +23,7 @@ from jaxguide.grading.grade import Grader, GradeSettings
 from jaxguide.grading.grade_class import find_entries
 from jaxguide.grading.lineup import line_up
 from jaxguide.grading.result import State
-from jaxguide.grading.submission import UnreadableSubmission
+from jaxguide.grading.submission import UnreadableSubmission, parse_submission
 
 CODE = ANSWERS["double"].encode()
 Members = Iterable[tuple[str | zipfile.ZipInfo, bytes]]
@@ -40,6 +41,23 @@ def expanded(folder: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> lis
     path = folder / "class.zip"
     path.write_bytes(zip_bytes(members))
     return expand([path])
+
+
+def unpack(folder: Path, members: Members) -> None:
+    with zipfile.ZipFile(io.BytesIO(zip_bytes(members))) as archive:
+        archive.extractall(folder)
+
+
+def students_of(*paths: Path) -> dict[str | None, bool]:
+    """Return whom files name, and whether these hold something to grade."""
+    students: dict[str | None, bool] = {}
+    for entry in find_entries(paths, paths[0] / "results"):
+        student = getattr(entry, "student", None)
+        assert student not in students
+        students[student] = False
+        with contextlib.suppress(UnreadableSubmission):
+            students[student] = entry.read() == CODE
+    return students
 
 
 def only(rows: list[ArchivedEntry]) -> ArchivedEntry:
@@ -61,6 +79,16 @@ EXPORTS = {
             ("Cy Oh_1203_assignsubmission_onlinetext_/onlinetext.html", b"<p>I am ill"),
         ],
         {"Ada Byron": True, "Bob Lee": True, "Cy Oh": False},
+    ),
+    "Moodle 4": (
+        [
+            ("Ada Byron_1201_assignsubmission_file/small_numbers.ipynb", CODE),
+            ("Bob Lee_1202_assignsubmission_file/parts/hw_12_345_x.py", CODE),
+            ("Cy Oh_1203_assignsubmission_onlinetext/onlinetext.html", b"<p>I am ill"),
+            ("Di_1204_assignsubmission_onlinetext/onlinetext.html", b"<p>See my file"),
+            ("Di_1204_assignsubmission_file/hw.py", CODE),
+        ],
+        {"Ada Byron": True, "Bob Lee": True, "Di": True, "Cy Oh": False},
     ),
     "Moodle without folders": (
         [("Ada Byron_1201_assignsubmission_file_hw.py", CODE), ("Bob_2_assignsubmission_file_hw.py", CODE)],
@@ -107,8 +135,23 @@ def test_an_export_names_its_students(tmp_path: Path, system: str) -> None:
 
 
 def test_two_students_of_one_name_are_two(tmp_path: Path) -> None:
-    rows = expanded(tmp_path, *((f"Ada Byron_{n}_assignsubmission_file_/hw.py", CODE) for n in (12, 13)))
-    assert [row.student for row in rows] == ["Ada Byron (12)", "Ada Byron (13)"]
+    names = [f"Ada Byron_{n}_assignsubmission_file_/hw.{suffix}" for n, suffix in ((12, "py"), (13, "pdf"))]
+    (tmp_path / "class.zip").write_bytes(zip_bytes((name, CODE) for name in names))
+    unpack(tmp_path, [("Ada Byron_14_assignsubmission_file/hw.py", CODE)])
+    assert students_of(tmp_path) == {"Ada Byron (14)": True, "Ada Byron (12)": True, "Ada Byron (13)": False}
+
+
+@pytest.mark.parametrize("system", [system for system in EXPORTS if "Moodle" in system])
+def test_an_unpacked_moodle_export_names_the_same_students(tmp_path: Path, system: str) -> None:
+    members, students = EXPORTS[system]
+    unpack(tmp_path / "week1", members)
+    assert students_of(tmp_path) == students
+    assert students_of(*sorted((tmp_path / "week1").iterdir())) == students
+
+
+def test_folders_that_only_look_like_an_export_name_nobody(tmp_path: Path) -> None:
+    unpack(tmp_path, [("byronada_31_4711_homework.ipynb", CODE), ("Ada_assignsubmission_file_/hw.py", CODE)])
+    assert [getattr(entry, "student", "") for entry in find_entries([tmp_path], tmp_path / "results")] == [None, None]
 
 
 def test_archives_side_by_side_are_a_student_each_and_a_single_one_is_a_class(tmp_path: Path) -> None:
@@ -118,6 +161,13 @@ def test_archives_side_by_side_are_a_student_each_and_a_single_one_is_a_class(tm
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "cy.zip").write_bytes(zip_bytes([("hw.py", CODE)]))
     assert [row.student for row in expand(find_archives([tmp_path]))] == ["ada", "bob"]
+
+
+def test_a_notebook_with_a_suffix_in_capitals_is_read_as_one(tmp_path: Path) -> None:
+    content = json.dumps({"cells": [{"cell_type": "code", "source": "x = 1"}]}).encode()
+    row = only(expanded(tmp_path, ("x.IPYNB", content)))
+    (cell,) = parse_submission(row.path, row.read()).cells
+    assert (cell.label, cell.source) == ("code cell 1", "x = 1")
 
 
 def test_what_programs_put_into_archives_is_passed_over(tmp_path: Path) -> None:

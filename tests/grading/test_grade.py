@@ -264,6 +264,17 @@ def test_folders_are_searched_and_checkpoints_passed_over(course: Course, notebo
         find_submissions([tmp_path / "missing"])
 
 
+def test_suffixes_in_capitals_are_suffixes(course: Course, notebook: Notebook) -> None:
+    path = notebook(ANSWERS["double"], name="HW.IPYNB")
+    script = path.with_name("bob.Py")
+    script.write_text(ANSWERS["double"])
+    assert find_submissions([path.parent]) == [path, script]
+    for found in ([path], [path.parent]):
+        first, *others = grade(found, course, only={"double"})
+        assert (first.student, verdicts(first)) == ("HW", {"double": "passed"})
+    assert [verdicts(other) for other in others] == [{"double": "passed"}]
+
+
 def test_files_of_one_name_in_several_folders_are_told_apart(course: Course, notebook: Notebook) -> None:
     folder = [notebook(ANSWERS["double"], name=name) for name in ("ada/hw.ipynb", "bob/hw.ipynb", "eve.ipynb")][
         -1

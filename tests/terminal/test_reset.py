@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from jaxguide.course.library import Course
+from jaxguide.terminal.answers import read_all
 from jaxguide.terminal.reset import Reset, give_stub_back
+from jaxguide.terminal.screen import reset_sentence
 
 
 def reset(path: Path, course: Course, name: str = "double") -> Reset:
@@ -25,6 +27,13 @@ def test_a_cell_is_again_what_it_was(course: Course, workspace: Path, name: str,
     assert json.loads(now) == json.loads(new) if name.endswith(".ipynb") else now == new
     assert f"    {body}" in done.backup.read_text("utf-8")
     assert "# `double` in multiply." in done.backup.read_text("utf-8")
+
+
+def test_a_notebook_with_a_suffix_in_capitals_is_found_and_reset(course: Course, workspace: Path) -> None:
+    path = (workspace / "multiply.ipynb").rename(workspace / "multiply.IPYNB")
+    assert path in [file.path for file in read_all(workspace, course)]
+    assert reset(path, course).path == path
+    assert "Reload Notebook" in reset_sentence(path, path, workspace)
 
 
 def test_outputs_of_the_cell_go_and_those_of_others_stay(course: Course, workspace: Path) -> None:
