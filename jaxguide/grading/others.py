@@ -23,8 +23,8 @@ def only_others(
 ) -> list[FileEntry]:
     """Return one file of each student for whom nothing was found; reading it says why it cannot be graded.
 
-    A student is whom an unpacked export, the pattern or the roster names, else the folder below the one that was named.
-    Files that lie loose are nobody's, unless the roster has their name.
+    A student is whom an unpacked export, the pattern or the roster names, else the folder below the one that was named
+    where others of this class have a folder too. Files that lie loose are nobody's, unless the roster has their name.
 
     Args:
         roots: the folders that were named.
@@ -33,7 +33,9 @@ def only_others(
         pattern: where the student's name is.
         roster: the names that there are.
     """
-    owners = _Owners(roots, pattern, {name.casefold() for name in roster})
+    found = list(found)
+    are_folders = any(len(below(entry.path, roots).parts) > 1 for entry in found if isinstance(entry, FileEntry))
+    owners = _Owners(roots, pattern, {name.casefold() for name in roster}, are_folders)
     answered: set[_Whose] = set()
     has_row = set()
     for entry in found:
@@ -52,8 +54,10 @@ def only_others(
 class _Owners:
     """Tells whose a file is that no lesson's name and no other file helps to name."""
 
-    def __init__(self, roots: Sequence[Path], pattern: StudentPattern | None, listed: Collection[str]):
-        self._roots, self._pattern, self._listed = roots, pattern, listed
+    def __init__(
+        self, roots: Sequence[Path], pattern: StudentPattern | None, listed: Collection[str], are_folders: bool
+    ):
+        self._roots, self._pattern, self._listed, self._are_folders = roots, pattern, listed, are_folders
 
     def of(self, path: Path) -> _Whose | None:
         """Return the student's name, and what tells them from others of this name; None where it is nobody's."""
@@ -64,7 +68,8 @@ class _Owners:
         folders = place.parts[:-1]
         name = self._pattern.find(place) if self._pattern is not None and folders else None
         name = name or next((one for one in folders or (place.stem,) if one.casefold() in self._listed), None)
-        name = name or next(iter(folders), None)
+        if name is None and self._are_folders:
+            name = next(iter(folders), None)
         return (name, "") if name is not None else None
 
     def all_of(self, path: Path) -> Iterator[_Whose]:

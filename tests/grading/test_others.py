@@ -115,3 +115,9 @@ def test_the_command_asks_the_roster_and_the_pattern(course: Course, tmp_path: P
     )
     line = ClassRun(order).line
     assert (line.absent, line.unknown) == ([], [])
+
+
+def test_a_folder_beside_submissions_that_lie_loose_is_nobodys(course: Course, tmp_path: Path) -> None:
+    folder = write(tmp_path / "class", "ada.py", "bob.py", "data/table.csv", "kim/hw.pdf")
+    assert problems(lined_up(course, folder)) == {"ada": "", "bob": ""}
+    assert problems(lined_up(course, folder, ["ada", "bob", "kim"])) == {"ada": "", "bob": "", "kim": NEITHER}
