@@ -164,7 +164,7 @@ def test_a_full_disk_is_one_clear_error_and_the_batch_goes_on_after_there_is_spa
     def text(name: str) -> str:
         return (tmp_path / name).read_text("utf-8")
 
-    assert text("full.status") == "1\n", text("full.err")
+    assert text("full.status") == "3\n", text("full.err")
     *unreadable, line = text("full.err").splitlines()
     assert not [other for other in unreadable if "Error" in other or "Traceback" in other]
     assert line.startswith("Error: There is no space left for results in")
