@@ -35,7 +35,8 @@ def grade_class(size: int, folder: Path, jobs: int) -> dict[str, float]:
     command += ["--out", "results", "--jobs", str(jobs)]
     before, started = os.times(), time.monotonic()
     environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
-    grader = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
+    with (folder / "said.txt").open("w") as said:
+        grader = subprocess.Popen(command, cwd=folder, env=environment, stdout=said, stderr=said)
     process, peak = psutil.Process(grader.pid), 0
     while grader.poll() is None:
         try:
@@ -46,7 +47,10 @@ def grade_class(size: int, folder: Path, jobs: int) -> dict[str, float]:
     grader.wait()
     wall_s, now = time.monotonic() - started, os.times()
     cpu_s = now.children_user + now.children_system - before.children_user - before.children_system
-    rows = json.loads((folder / "results" / "results.json").read_text())["submissions"]
+    document = folder / "results" / "results.json"
+    if not document.exists():
+        raise SystemExit((folder / "said.txt").read_text())
+    rows = json.loads(document.read_text())["submissions"]
     if len(rows) != size or any(row["score"] != 10 for row in rows):
         raise SystemExit(f"{sum(row['score'] == 10 for row in rows)} of {size} got full marks")
     return {"wall_s": wall_s, "cpu_s": cpu_s, "peak_mb": peak / 1e6}

@@ -16,8 +16,8 @@ from jaxguide.text import _, plural
 
 _FEW = 3
 _NARROW = 70
-# Longer paths, as of files in archives, give way to the student's name.
-_SHORT = 40
+# Longer paths fill the column of a terminal of 80: they give way to the student's name.
+_SHORT = 24
 _WITHOUT_CODE = {
     State.ABSENT: lambda: _("absent: sent nothing"),
     State.SUPERSEDED: lambda: _("not graded: a later file of this student counts"),

@@ -10,18 +10,23 @@ from jaxguide.grading.roster import Override
 from jaxguide.text import _
 
 
-def recorded_course(path: Path) -> Path | None:
-    """Return the folder of the course that was graded, None for the course that comes with the package.
+def recorded_course(folder: Path) -> Path | None:
+    """Return where the course was that was graded, None for the course that comes with the package.
 
     Args:
-        path: the folder of results, or a `results.json`.
+        folder: of results; where it holds no store, nothing is known.
 
     Raises:
-        NoResults: it cannot be read.
+        NoResults: the store cannot be read.
     """
-    document = path if path.is_file() else path / FILE_NAME
-    folder = read_document(document).course_folder if document.is_file() else ""
-    return Path(folder) if folder else None
+    if not (folder / store.NAME).is_file():
+        return None
+    try:
+        with store.Store(folder) as kept:
+            place = (kept.last_batch() or {}).get("course_folder", "")
+    except store.StoreError as error:
+        raise NoResults(str(error)) from None
+    return Path(place) if place else None
 
 
 def read_results(path: Path, overrides: Sequence[Override] | None = None) -> BatchResult:
