@@ -1,7 +1,9 @@
-"""Write files whole or not at all."""
+"""Write files whole or not at all, and keep folders small."""
 
+import contextlib
 import os
 import secrets
+import sys
 from pathlib import Path
 
 
@@ -18,3 +20,25 @@ def write_whole(path: Path, text: str) -> None:
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def remove_oldest(folder: Path, limit_bytes: int) -> None:
+    """Remove the oldest files of a folder, until it holds half of the limit, where it holds more than that."""
+    with contextlib.suppress(OSError):
+        files = sorted(((path.stat(), path) for path in folder.iterdir()), key=lambda pair: pair[0].st_mtime)
+        size = sum(about.st_size for about, _path in files)
+        for about, path in files if size > limit_bytes else ():
+            path.unlink()
+            size -= about.st_size
+            if size < limit_bytes / 2:
+                break
+
+
+def user_folder() -> Path:
+    """Return where this user's programs keep what can be made again."""
+    home = Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "jaxguide"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "jaxguide" / "Cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "jaxguide"

@@ -1,6 +1,7 @@
 """Tell one state of a course from another: a digest of its contracts, checks and keys, and of nothing else."""
 
 import ast
+import functools
 import hashlib
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,7 @@ _PROSE = "[markdown]"
 _SAID_ONLY = frozenset({"hints", "title"})
 
 
+@functools.lru_cache(maxsize=4)
 def course_digest(course: Course) -> str:
     """Return a digest of what decides about a course's marks: its contracts, checks and keys.
 

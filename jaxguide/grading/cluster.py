@@ -17,8 +17,9 @@ from typing import Any
 import dask
 from distributed import Client, Future, Worker, WorkerPlugin, get_worker
 
+from jaxguide.course.compiled import compiled_once
 from jaxguide.course.library import Course, load_course
-from jaxguide.grading.compile_cache import folder_of
+from jaxguide.grading.compile_cache import OWN, folder_of
 from jaxguide.grading.control import ControlledGrader
 from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import ReadEntry
@@ -42,15 +43,12 @@ class DaskPool:
         course: the course, with its keys. Its files are sent to the workers.
         settings: how submissions are graded.
         jobs: how many at a time; by default one for each of the workers' threads.
-        fill: compile what workers may take, see `ControlledGrader`.
 
     Raises:
         GraderError: there is no scheduler, or it has no worker.
     """
 
-    def __init__(
-        self, address: str, course: Course, settings: GradeSettings, jobs: int | None = None, fill: bool = False
-    ):
+    def __init__(self, address: str, course: Course, settings: GradeSettings, jobs: int | None = None):
         self.course_digest = course_digest(course)
         self._running: set[Future] = set()
         # Submissions travel with their tasks: data that is sent ahead is lost with the worker that holds it.
@@ -70,7 +68,7 @@ class DaskPool:
         there = dataclasses.replace(
             settings, compile_cache=None, conceal=tuple(path.absolute() for path in settings.conceal)
         )
-        self._plugin = GraderThere(_files_of(course), there, fill)
+        self._plugin = GraderThere(_files_of(course), there)
         self._client.register_plugin(self._plugin)
 
     def submit(self, entry: ReadEntry) -> "concurrent.futures.Future[Graded]":
@@ -123,27 +121,29 @@ class GraderThere(WorkerPlugin):
     Args:
         files: the course's.
         settings: how submissions are graded.
-        fill: see `ControlledGrader`.
     """
 
-    def __init__(self, files: dict[str, str], settings: GradeSettings, fill: bool):
+    def __init__(self, files: dict[str, str], settings: GradeSettings):
         self.name = f"jaxguide-{secrets.token_hex(8)}"
-        self.files, self.settings, self.fill = files, settings, fill
+        self.files, self.settings = files, settings
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("name", "files", "settings", "fill")}
+        return {name: getattr(self, name) for name in ("name", "files", "settings")}
 
     def setup(self, worker: Worker) -> None:
         """Get ready; nothing is loaded yet."""
         self._lock = threading.Lock()
         self._controlled: ControlledGrader | None = None
         self._folder: Path | None = None
+        self._open = contextlib.ExitStack()
         self._source = f"{os.getpid()}-{secrets.token_hex(8)}"
 
     def teardown(self, worker: Worker) -> None:
         """End what is running, and remove the course's files."""
         if self._controlled is not None:
             self._controlled.grader.stop()
+            self._controlled.grader.keep_values()
+        self._open.close()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -170,7 +170,9 @@ class GraderThere(WorkerPlugin):
             conceal=(*self.settings.conceal, self._folder),
             compile_cache=folder_of(course_digest(course)),
         )
-        return ControlledGrader(Grader(course, settings), self.fill)
+        grader = Grader(course, settings)
+        kept = None if grader.kept is None else grader.kept / OWN
+        return ControlledGrader(grader, self._open.enter_context(compiled_once(kept=kept)))
 
 
 def _grade_there(name: str, path: str, content: bytes) -> tuple[dict[str, Any], str, int]:

@@ -5,8 +5,8 @@ Each state of a course, with each version of JAX, has one; of this user's, those
 
 import ast
 import contextlib
-import dataclasses
 import hashlib
+import importlib.metadata
 import os
 import platform
 import secrets
@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jaxguide.course.library import Course
-from jaxguide.course.verdict import NotJudged
-from jaxguide.grading.entry import Entry
-from jaxguide.grading.grade import Grader, GradeSettings
+from jaxguide.files import user_folder
 
 _SUFFIX = "-cache"
+OWN, VALUES = ".own", ".values"
+# The packages whose code computes the key's values.
+_DECIDING = ("course", "keys", "tracing", "callbacks", "debug", "grading")
 # How many states of courses keep their programs, besides those used within a day, which may be in use.
 KEPT = 8
 _IN_USE_S = 24 * 3600.0
@@ -42,28 +43,21 @@ _RANDOM = frozenset(
 )
 
 
-def fill(folder: Path, course: Course, settings: GradeSettings, entry: Entry) -> None:
-    """Fill a folder that is not there yet with what grading the key's own answers compiles, but for the answers.
+def fill(folder: Path, programs: Path, course: Course) -> None:
+    """Fill a folder that is not there yet with the programs that the course's own answers compiled, but for the answers.
 
-    They are trusted: nothing keeps their workers from writing. Where the disk refuses, there is no folder, and workers
-    compile for themselves. Of courses and versions that were not used for long the folders go.
+    Where the disk refuses, there is no folder, and workers compile for themselves.
 
     Args:
         folder: for one lesson.
+        programs: where this process keeps what it compiles, and has compiled nothing but this course's.
         course: the course, with its keys.
-        settings: how submissions are graded.
-        entry: the key's answers to the lesson.
     """
     if not folder.exists():
-        _fill(folder, course, settings, entry)
-    prune(folder.parent)
-
-
-def _fill(folder: Path, course: Course, settings: GradeSettings, entry: Entry) -> None:
-    with contextlib.suppress(OSError), new_folder(folder) as part:
-        with contextlib.suppress(NotJudged):  # what is wrong here the control submission will tell
-            Grader(course, dataclasses.replace(settings, only=None, conceal=()), fill=part).grade(entry)
-        keep_public(part, course)
+        with contextlib.suppress(OSError), new_folder(folder) as part:
+            for path in programs.iterdir():
+                shutil.copyfile(path, part / path.name)
+            keep_public(part, course)
 
 
 def prune(used: Path) -> None:
@@ -82,18 +76,11 @@ def prune(used: Path) -> None:
                 shutil.rmtree(one, ignore_errors=True)  # of a link or a file it removes nothing
 
 
-def user_folder() -> Path:
-    """Return where this user's programs keep what can be made again."""
-    home = Path.home()
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "jaxguide"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "jaxguide" / "Cache"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "jaxguide"
-
-
 def folder_of(course_digest: str) -> Path:
-    """Return where the programs of one state of a course belong on this kind of machine, a folder for each lesson.
+    """Return where the programs and values of one state of a course belong on this kind of machine.
+
+    A folder in it for each lesson has the programs that workers may take. `OWN` has those of the grader alone, and
+    `VALUES` is the file of what the key's answers gave.
 
     Args:
         course_digest: which covers the JAX version.
@@ -103,8 +90,18 @@ def folder_of(course_digest: str) -> Path:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         flags = next((line for line in lines if line.startswith(("flags", "Features"))), "")
     machine = f"{platform.system()} {platform.machine()} {platform.processor()} {flags}"
-    digest = hashlib.sha256(f"{course_digest}\n{machine}".encode()).hexdigest()
+    versions = (sys.version, *(importlib.metadata.version(name) for name in ("jaxlib", "numpy", "scipy")))
+    state = "\n".join((course_digest, machine, *versions, *_state_of_package()))
+    digest = hashlib.sha256(state.encode("utf-8", "backslashreplace")).hexdigest()
     return _all_programs() / digest[:32]
+
+
+def _state_of_package() -> list[str]:
+    """Return what tells this code from another state of it, in a clone too: the names, sizes and times of its files."""
+    package = Path(__file__).parents[1]
+    files = [path for folder in ("", *_DECIDING) for path in (package / folder).glob("*.py")]
+    found = [(path.relative_to(package).as_posix(), path.stat()) for path in sorted(files)]
+    return [f"{name} {about.st_size} {about.st_mtime_ns}" for name, about in found]
 
 
 def _all_programs() -> Path:

@@ -2,11 +2,12 @@
 
 import json
 import threading
+from collections.abc import Collection
 from pathlib import Path
 
 from jaxguide.course.book import Book
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.compile_cache import fill
+from jaxguide.grading.compile_cache import fill, prune
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import Grader
 from jaxguide.grading.remote import GraderError, NotGraded
@@ -23,9 +24,10 @@ class GraderBroken(GraderError):
     """The key's own answers do not pass here, so that no student's result can be trusted."""
 
 
-def control_submission(book: Book) -> ReadEntry:
-    """Return a notebook that answers every exercise of a lesson as the key does."""
-    answers = [exercise.key.answer.source for exercise in book.exercises if exercise.key is not None]
+def control_submission(book: Book, only: Collection[str] | None = None) -> ReadEntry:
+    """Return a notebook that answers every exercise of a lesson, or some alone, as the key does."""
+    asked = [exercise for exercise in book.exercises if only is None or exercise.name in only]
+    answers = [exercise.key.answer.source for exercise in asked if exercise.key is not None]
     cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in answers]
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     return ReadEntry(Path(f"{book.topic}.ipynb"), json.dumps(notebook).encode())
@@ -38,13 +40,13 @@ class ControlledGrader:
 
     Args:
         grader: what grades.
-        fill: where the programs of a lesson are missing in the grader's `compile_cache`, compile them first. It takes
-            about as long as grading a submission without them.
+        programs: where this process keeps what it compiles, of this course alone. Where the programs of a lesson are
+            missing in the grader's `compile_cache`, they are compiled first, for all workers.
     """
 
-    def __init__(self, grader: Grader, fill: bool = False):
+    def __init__(self, grader: Grader, programs: Path | None = None):
         self.grader = grader
-        self._fills = fill
+        self._programs = programs
         self.passed = 0
         self._lock = threading.Lock()
         self._controlled: set[str] = set()
@@ -97,8 +99,11 @@ class ControlledGrader:
         for topic in topics:
             book = self.grader.course.books[topic]
             cache = self.grader.settings.compile_cache
-            if self._fills and cache is not None:
-                fill(cache / topic, self.grader.course, self.grader.settings, control_submission(book))
+            if self._programs is not None and cache is not None:
+                if not (cache / topic).exists():
+                    self.grader.rehearse(book)
+                    fill(cache / topic, self._programs, self.grader.course)
+                prune(cache)
             # Twice, since a machine can be busy for a while.
             why = self._trouble(book) and self._trouble(book)
             if why:
@@ -113,7 +118,7 @@ class ControlledGrader:
 
     def _trouble(self, book: Book) -> str:
         try:
-            result = self.grader.grade(control_submission(book))
+            result = self.grader.grade(control_submission(book, self.grader.settings.only))
         except NotGraded as error:
             return str(error)
         except Exception as error:

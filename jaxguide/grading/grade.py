@@ -1,5 +1,6 @@
 """Grade one submission: read it, run it in workers of its own, judge what comes back."""
 
+import contextlib
 import dataclasses
 import difflib
 import hashlib
@@ -15,6 +16,7 @@ from jaxguide.course.exercise import Exercise
 from jaxguide.course.judge import Judging
 from jaxguide.course.library import Course
 from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.grading.compile_cache import VALUES
 from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import Entry, FileEntry
 from jaxguide.grading.files import find_submissions, holds_python
@@ -51,7 +53,7 @@ class GradeSettings:
         tier: the name of the isolation tier that is asked for; by default the strongest that holds here.
         conceal: further folders and files that no worker may see: the submissions, the results.
         trust_submissions: whether code may run where nothing keeps it from reading the key or the disk.
-        compile_cache: a folder in which each lesson has a folder of compiled programs, which workers may read.
+        compile_cache: where programs and values are kept from batch to batch, see `compile_cache.folder_of`.
     """
 
     seed: int = DEFAULT_SEED
@@ -157,12 +159,12 @@ class Grader:
         self.course, self.settings, self._tell = course, settings, tell
         self.course_digest = course_digest(course)
         self._inputs_digest = digest.course_digest(course)
-        self._references = References()
         concealed = (course.places.solutions, *(path for path in settings.conceal if not holds_python(path)))
         tier = _find_tier(settings) if fill is None else Tier(PROCESS, ())
         self._fill = fill
         hidden = tuple(path.absolute() for path in concealed)
         self._surroundings = Surroundings(hidden, settings.limits, tier)
+        self._references = References(None if self.kept is None else self.kept / VALUES)
 
     def grade(self, submitted: Path | Entry) -> SubmissionResult:
         """Grade one file. Its student is named after the file; a batch knows better.
@@ -183,6 +185,29 @@ class Grader:
             result.state = State.NOT_GRADED
         result.wall_s = round(time.monotonic() - started, 3)
         return result
+
+    @property
+    def kept(self) -> Path | None:
+        """Where programs and values are kept that decide about marks, None where a submission could change them."""
+        has_walls = not self._surroundings.tier.asks_for_trust
+        return self.settings.compile_cache if has_walls and self._fill is None else None
+
+    def rehearse(self, book: Book) -> None:
+        """Judge the key's answers to a lesson in this process, so that what checks need is compiled and computed."""
+        for exercise in book.exercises:
+            if exercise.key is not None and not exercise.is_prediction and self._is_asked(exercise):
+                judging = self._judging(exercise)
+                answer = self._references.of(exercise, book)
+                with contextlib.suppress(Exception):  # what is wrong here the control submission will tell
+                    for hidden in (False, True):
+                        judging.ask(answer, hidden)
+
+    def keep_values(self) -> None:
+        """Keep for the next batch what the key's answers gave."""
+        self._references.keep_for_later()
+
+    def _is_asked(self, exercise: Exercise) -> bool:
+        return self.settings.only is None or exercise.name in self.settings.only
 
     def _programs(self, topic: str) -> Programs | None:
         if self._fill is not None:
@@ -210,8 +235,7 @@ class Grader:
 
     def _grade_lesson(self, submission: Submission, book: Book, result: SubmissionResult, spent_s: float) -> float:
         """Grade one lesson of a submission that has spent so much on others; return what it has spent then."""
-        only = self.settings.only
-        judgings = [self._judging(e) for e in book.exercises if only is None or e.name in only]
+        judgings = [self._judging(exercise) for exercise in book.exercises if self._is_asked(exercise)]
         not_graded: dict[str, str] = {}
         around = dataclasses.replace(self._surroundings, programs=self._programs(book.topic))
         plan = make_plan(submission, book, self.course)

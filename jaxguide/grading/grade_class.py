@@ -5,10 +5,11 @@ import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from jaxguide.course.compiled import compiled_once
 from jaxguide.course.library import Course
 from jaxguide.grading.archives import ArchivedEntry, expand, find_archives
 from jaxguide.grading.batch import BatchResult, load_batch
-from jaxguide.grading.compile_cache import folder_of
+from jaxguide.grading.compile_cache import OWN, folder_of
 from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import Entry, FileEntry
 from jaxguide.grading.exported import student_on_disk, told_apart
@@ -25,8 +26,6 @@ from jaxguide.grading.store import Store
 from jaxguide.grading.students import StudentPattern
 from jaxguide.text import _
 
-# Below, compiling for all takes longer than compiling for each.
-_WORTH_FILLING = 4
 OVERRIDES_NAME = "overrides.csv"
 
 
@@ -105,7 +104,7 @@ class ClassRun:
     def grade(self, store: Store, watch: Watch) -> None:
         """Grade what has no result in the store yet; see `grade_batch`."""
         settings = self._settings()
-        with _pool(self.order, settings, self.count >= _WORTH_FILLING) as pool:
+        with _pool(self.order, settings) as pool:
             grade_batch(self.line, self.order.course, settings, store, pool, watch)
 
     def result(self, store: Store) -> BatchResult:
@@ -171,21 +170,27 @@ def _entry_in(archive: Path, path: Path) -> ArchivedEntry:
 
 
 @contextlib.contextmanager
-def _pool(order: Order, settings: GradeSettings, fill: bool) -> Iterator[Pool]:
+def _pool(order: Order, settings: GradeSettings) -> Iterator[Pool]:
     pool: Pool
     if order.scheduler is None:
-        pool = ThreadPool(Grader(order.course, settings), order.jobs, fill)
+        grader = Grader(order.course, settings)
+        with compiled_once(kept=None if grader.kept is None else grader.kept / OWN) as programs:
+            pool = ThreadPool(grader, order.jobs, programs)
+            try:
+                yield pool
+            finally:
+                pool.close()
     else:
         try:
             from jaxguide.grading.cluster import DaskPool
         except ImportError:
             message = _("Grading on a cluster needs Dask: install `jaxguide[cluster]`.")
             raise GraderError(message) from None
-        pool = DaskPool(order.scheduler, order.course, settings, order.jobs, fill)
-    try:
-        yield pool
-    finally:
-        pool.close()
+        pool = DaskPool(order.scheduler, order.course, settings, order.jobs)
+        try:
+            yield pool
+        finally:
+            pool.close()
 
 
 def is_all_graded(batch: BatchResult) -> bool:

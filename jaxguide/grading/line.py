@@ -16,7 +16,7 @@ class Line:
     """Two pipes and a thread of their own, since nobody may wait for a worker without looking at its limits.
 
     Args:
-        process: the worker's; the pipes are closed with the line.
+        process: the worker's; its pipes are closed when the line has ended.
         config: what is sent first.
     """
 
@@ -45,18 +45,17 @@ class Line:
         return self._received.get(timeout=timeout_s)
 
     def close(self) -> None:
-        """End the line; the worker should have ended."""
+        """End the line; the worker should have ended. Waits for nothing: another process may still hold the pipes."""
         self._sent.put(None)
-        self._thread.join(timeout=1)
-        for pipe in self._pipes:
-            with contextlib.suppress(OSError):
-                if pipe is not None:
-                    pipe.close()
 
     def _carry(self, config: bytes) -> None:
         stdin, stdout = self._pipes
         assert stdin is not None
         assert stdout is not None
+        with contextlib.closing(stdin), contextlib.closing(stdout):
+            self._exchange(stdin, stdout, config)
+
+    def _exchange(self, stdin: IO[bytes], stdout: IO[bytes], config: bytes) -> None:
         try:
             _write(stdin, config)
             while True:

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+from pathlib import Path
 from typing import Protocol
 
 from jaxguide.grading.control import ControlledGrader
@@ -40,14 +41,14 @@ class ThreadPool:
     Args:
         grader: what grades.
         jobs: how many at a time; by default as many as this process has cores.
-        fill: compile what workers may take, see `ControlledGrader`.
+        programs: where this process keeps what it compiles, see `ControlledGrader`.
     """
 
-    def __init__(self, grader: Grader, jobs: int | None = None, fill: bool = False):
+    def __init__(self, grader: Grader, jobs: int | None = None, programs: Path | None = None):
         self.jobs = jobs or cores()
         self.course_digest = grader.course_digest
         self._grader = grader
-        self._controlled = ControlledGrader(grader, fill)
+        self._controlled = ControlledGrader(grader, programs)
         self._executor = concurrent.futures.ThreadPoolExecutor(self.jobs, thread_name_prefix="grade")
 
     def submit(self, entry: ReadEntry) -> "concurrent.futures.Future[Graded]":
@@ -61,6 +62,7 @@ class ThreadPool:
         self._executor.shutdown(wait=False, cancel_futures=True)
         self._grader.stop()
         self._executor.shutdown(wait=True)
+        self._grader.keep_values()
 
 
 def cores() -> int:

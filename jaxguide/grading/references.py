@@ -1,20 +1,26 @@
-"""The key's answers as a whole batch shares them: each value is computed once for each input."""
+"""The key's answers as a whole batch shares them, and the next one: each value is computed once for each input."""
 
 import collections
 import contextlib
-import copy
+import hashlib
+import os
+import secrets
+import struct
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from jaxguide.course.answer import CallLog, LocalAnswer
+from jaxguide.course.answer import Answer, CallLog
 from jaxguide.course.book import Book
-from jaxguide.course.evaluate import Request, Step
+from jaxguide.course.evaluate import Request, Step, evaluate
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.verify import run_answer
 from jaxguide.grading import wire
+from jaxguide.grading.programs import is_safe
 
 _MOST_BYTES = 64 * 2**20
+_SIZES = struct.Struct("<II")
 # Running a function watches the whole process: standard output, warnings, compile events. One at a time.
 _LOCK = threading.RLock()
 
@@ -24,23 +30,33 @@ class References:
 
     Values are kept up to 64 MB in all, the least recently asked for go first: a check may ask the reference about what
     a student's function gave, and that must not fill the memory.
+
+    Args:
+        file: where values are kept from batch to batch, for one state of the course on one JAX; they are read from
+            there now, and written there by `keep_for_later`. What is damaged there is computed anew.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, file: Path | None = None) -> None:
         self._names: dict[str, dict[str, Any]] = {}
-        self._kept: collections.OrderedDict[bytes, tuple[int, dict[str, Any]]] = collections.OrderedDict()
+        self._kept: collections.OrderedDict[bytes, bytes] = collections.OrderedDict()
         self._size_bytes = 0
+        self._file, self._is_new = file, False
+        if file is not None:
+            for asked, reply in _read(file):
+                self._keep(asked, reply)
 
     def of(self, exercise: Exercise, book: Book) -> "Reference | None":
         """Return the key's answer to an exercise, None where there is no key."""
-        if exercise.key is None:
-            return None
+        return None if exercise.key is None else Reference(self, exercise, book)
+
+    def names(self, exercise: Exercise, book: Book) -> dict[str, Any]:
+        """Return the names of the key's answer to an exercise, which runs at the first call."""
+        assert exercise.key is not None
         with _LOCK:
             if exercise.name not in self._names:
                 filename = f"<reference {exercise.name}>"
                 self._names[exercise.name] = run_answer(book, exercise.key.answer.source, filename)
-        names = self._names[exercise.name]
-        return Reference(self, exercise.name, names[exercise.name], names)
+        return self._names[exercise.name]
 
     def kept(self, asked: bytes) -> dict[str, Any] | None:
         """Return the reply to what was asked before, if it is still kept. Needs the lock."""
@@ -48,33 +64,75 @@ class References:
         if found is None:
             return None
         self._kept.move_to_end(asked)
-        return copy.deepcopy(found[1])
+        reply: dict[str, Any] = wire.decode(found)
+        return reply
 
-    def keep(self, asked: bytes, reply: dict[str, Any], size_bytes: int) -> None:
-        """Keep a reply, and let others go where they are too many. Needs the lock."""
-        self._kept[asked] = size_bytes, copy.deepcopy(reply)
-        self._size_bytes += size_bytes
+    def keep(self, asked: bytes, reply: dict[str, Any]) -> None:
+        """Keep a reply, if it is not too large, and let others go where they are too many. Needs the lock."""
+        with contextlib.suppress(wire.WireError):
+            self._keep(asked, wire.encode(reply))
+            self._is_new = True
+
+    def _keep(self, asked: bytes, reply: bytes) -> None:
+        self._kept[asked] = reply
+        self._size_bytes += len(asked) + len(reply)
         while self._size_bytes > _MOST_BYTES:
-            self._size_bytes -= self._kept.popitem(last=False)[1][0]
+            gone, its_reply = self._kept.popitem(last=False)
+            self._size_bytes -= len(gone) + len(its_reply)
+
+    def keep_for_later(self) -> None:
+        """Write the values to the file, whole or not at all, for this user alone to read."""
+        if self._file is None or not self._is_new:
+            return
+        with _LOCK:
+            parts = [part for pair in self._kept.items() for part in (_SIZES.pack(*map(len, pair)), *pair)]
+            self._is_new = False
+        content = b"".join(parts)
+        part = self._file.with_name(f"{self._file.name}.{secrets.token_hex(4)}.part")
+        with contextlib.suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            try:
+                with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                    file.write(hashlib.sha256(content).digest() + content)
+                part.replace(self._file)
+            finally:
+                part.unlink(missing_ok=True)
 
 
-class Reference(LocalAnswer):
+def _read(file: Path) -> Iterator[tuple[bytes, bytes]]:
+    """Yield what was asked and replied, nothing where the file is missing, damaged, or others may write to it."""
+    try:
+        if not is_safe(file.parent) or file.stat().st_size > 2 * _MOST_BYTES:
+            return
+        content = file.read_bytes()
+    except OSError:
+        return
+    digest, rest = content[:32], memoryview(content)[32:]
+    if hashlib.sha256(rest).digest() != digest:
+        return
+    while rest:
+        asked, reply = _SIZES.unpack(rest[: _SIZES.size])
+        end = _SIZES.size + asked
+        yield bytes(rest[_SIZES.size : end]), bytes(rest[end : end + reply])
+        rest = rest[end + reply :]
+
+
+class Reference(Answer):
     """The key's answer in this process; asks its function only what was not asked before."""
 
     def __init__(
         self,
         shared: References,
-        name: str,
-        function: Any,
-        names: Mapping[str, Any],
+        exercise: Exercise,
+        book: Book,
         steps: tuple[Step, ...] = (),
         log: CallLog | None = None,
     ):
-        super().__init__(name, function, names, steps, log)
-        self._shared = shared
+        super().__init__(exercise.name, steps, log)
+        self._shared, self._exercise, self._book = shared, exercise, book
 
     def _with(self, steps: tuple[Step, ...]) -> "Reference":
-        return Reference(self._shared, self.name, self.function, self.names, steps, self.log)
+        return Reference(self._shared, self._exercise, self._book, steps, self.log)
 
     def _ask(self, request: Request) -> dict[str, Any]:
         try:
@@ -85,8 +143,10 @@ class Reference(LocalAnswer):
             found = self._shared.kept(asked) if asked is not None else None
             if found is not None:
                 return found
-            reply = super()._ask(request)
+            names = self._shared.names(self._exercise, self._book)
+            reply = evaluate(names[self.name], request, names)
             if asked is not None:
-                with contextlib.suppress(wire.WireError):
-                    self._shared.keep(asked, reply, len(asked) + len(wire.encode(reply)))
+                self._shared.keep(asked, reply)
+                # What does not cross as it is comes back the same at every time.
+                return self._shared.kept(asked) or reply
             return reply
