@@ -9,7 +9,6 @@ shares with the zygote and with others; in `pss_mb` each that holds a page bears
 nobody shares, so what the machine has back when the worker ends. The last is what grading records.
 """
 
-import functools
 import json
 import statistics
 import sys
@@ -19,8 +18,7 @@ import psutil
 
 from jaxguide.course.evaluate import Request
 from jaxguide.course.values import to_data
-from jaxguide.grading.isolation import bubblewrap, find_tier
-from jaxguide.grading.isolation.tier import BUBBLEWRAP
+from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.processes import fresh_process
 from jaxguide.grading.remote import WorkerProcess
 from jaxguide.grading.spawning import Spawn, can_fork, forked_process, the_zygote
@@ -33,7 +31,7 @@ def main() -> None:
     """Print a table, or with `--json` an object, of seconds and megabytes."""
     import numpy as np
 
-    tier = find_tier()  # its probes are run once for a batch
+    find_tier()  # its probes are run once for a batch
     ways: dict[str, Spawn] = {"fresh process": fresh_process}
     measured: dict[str, dict[str, float]] = {}
     if can_fork():
@@ -41,8 +39,6 @@ def main() -> None:
         times = psutil.Process(the_zygote().pid).cpu_times()  # which waits until it is ready
         measured["zygote, once"] = {"cpu_s": times.user + times.system, "wall_s": time.monotonic() - began}
         ways["zygote"] = forked_process
-        if tier.uses(BUBBLEWRAP):
-            ways["in bubblewrap"] = functools.partial(forked_process, around=bubblewrap.around())
     request = Request((), "value", (((to_data(np.float32(3)),), {}),))
     runs: dict[str, list[tuple[float, ...]]] = {name: [] for name in ways}
     for _repeat in range(REPEATS):  # interleaved, so that load on the machine falls on both alike

@@ -1,6 +1,5 @@
 """The commands of students about one exercise: `check`, `hint`, `solution` and `reset`."""
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -41,8 +40,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     from jaxguide.grading.remote import GraderError
     from jaxguide.grading.visible import check_file
 
-    if shutil.which("bwrap") is None:  # else workers come from another zygote, inside bubblewrap
-        start_zygote()
+    start_zygote()
     course = read_course(folder, keys=False, as_json=as_json)
     for name in exercises:
         need_exercise(course, name)

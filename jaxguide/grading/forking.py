@@ -29,13 +29,11 @@ MODULES = (
     *("jaxguide.grading.supervisor", "jaxguide.grading.wire", "jaxguide.grading.worker"),
 )
 _LOOKS_AFTER_MS = 250
-_FIRST_NUMBER = 16
 
 
 def main() -> None:
     """Import, tell the grader whether all is fit, and fork until the grader closes the socket or is gone."""
     line = _take_socket()
-    _pass_over_small_numbers()
     compat.set_print_flag()
     for name in MODULES:
         importlib.import_module(name)
@@ -55,19 +53,6 @@ def unfit() -> str:
         return "JAX's backend has started"
     threads = len(os.listdir("/proc/self/task"))
     return f"it has {threads} threads" if threads != 1 else ""
-
-
-def _pass_over_small_numbers() -> None:
-    """Let no supervisor have the number that its worker has in a namespace of its own, which begins at 1 too.
-
-    Libraries know by its number whether a process was forked: to filelock 4.2 a worker was in the middle of its fork.
-    """
-    child = 0
-    while os.getpid() == 1 and child < _FIRST_NUMBER:
-        child = os.fork()
-        if child == 0:
-            os._exit(0)
-        os.waitpid(child, 0)
 
 
 def _take_socket() -> socket.socket:
@@ -91,10 +76,7 @@ def _forget_ended(*_unused: object) -> None:
 
 
 def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Return a request and its descriptors in each process that is to become its supervisor; never in this one.
-
-    Each of these replies itself: by that the grader learns its number, which may be another one where the grader is.
-    """
+    """Return a request and its descriptors in each process that is to become its supervisor; never in this one."""
     from jaxguide.grading.zygote import MESSAGE_BYTES
 
     grader, zygote = os.getppid(), os.getpid()
@@ -113,14 +95,14 @@ def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
         request = json.loads(data)
         reply: dict[str, Any] = {"id": request["id"]}
         try:
-            pid = os.fork()
+            reply["pid"] = pid = os.fork()
         except OSError as error:
-            line.send(json.dumps(reply | {"error": str(error)}).encode())
+            reply["error"] = str(error)
         else:
             if pid == 0:
                 _end_with(zygote)
-                line.send(json.dumps(reply).encode())
                 return request, list(descriptors)
+        line.send(json.dumps(reply).encode())
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -139,7 +121,6 @@ def _start(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
     os.setsid()
     kept = _keep_only(descriptors)
     _set_environment(request["environment"])
-    os.makedirs(request["scratch"], exist_ok=True)  # inside bubblewrap the grader's is not to be seen
     os.chdir(request["scratch"])
     _forget_what_was_drawn()
     incoming, outgoing, status = kept
@@ -176,7 +157,6 @@ def _set_environment(variables: dict[str, str]) -> None:
     if place and len(ctypes.string_at(place)) == len(token):
         ctypes.memmove(place, token, len(token))
     os.environ.update(variables)
-    os.environ.pop("PWD", None)  # of bubblewrap's making
 
 
 def _forget_what_was_drawn() -> None:

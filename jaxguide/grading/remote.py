@@ -26,13 +26,13 @@ from jaxguide.grading.endings import (
     scratch_full,
     too_much_output,
 )
-from jaxguide.grading.isolation import IsolationError, Tier, bubblewrap, find_tier
-from jaxguide.grading.isolation.tier import BUBBLEWRAP, MOUNT_NAMESPACE, SECCOMP
+from jaxguide.grading.isolation import IsolationError, Tier, find_tier
+from jaxguide.grading.isolation.tier import MOUNT_NAMESPACE, SECCOMP
 from jaxguide.grading.line import Line
 from jaxguide.grading.programs import Programs
 from jaxguide.grading.scratch import remove_scratch
 from jaxguide.grading.scratch_watch import ScratchWatch
-from jaxguide.grading.spawning import Spawn, default_spawn, is_inside
+from jaxguide.grading.spawning import Spawn, default_spawn
 from jaxguide.grading.usage import Limits, ProcessTree
 from jaxguide.grading.zygote import Forked, new_token
 from jaxguide.text import _
@@ -93,13 +93,11 @@ class WorkerProcess:
         self._started_cpu_s = 0.0
         token = new_token()
         try:
-            self._process = (spawn or default_spawn(self._around(hidden)))(self._scratch, token, self._output)
+            self._process = (spawn or default_spawn())(self._scratch, token, self._output)
             self._tree = ProcessTree(self._process.pid, token, can_fork=not self.tier.uses(SECCOMP))
         except (OSError, psutil.Error) as error:
             self._clean()
             raise GraderError(_("A worker process did not start: {said}").format(said=error)) from error
-        if self.tier.uses(BUBBLEWRAP) and not is_inside(self._process):
-            self.tier = self.tier.without(BUBBLEWRAP, why=_("workers do not start inside it"))
         self._count = 0
         # By the pipe: an argument has a limit of 128 KiB on Linux, and can be read by whoever lists processes.
         self._line = Line(self._process, json.dumps(self._config(hidden)).encode("ascii") + b"\n")
@@ -112,12 +110,6 @@ class WorkerProcess:
             said = self._last_output()
             self.kill()
             raise GraderError(_("A worker process did not start: {said}").format(said=said or problem)) from problem
-
-    def _around(self, hidden: Sequence[Path]) -> tuple[str, ...]:
-        if not self.tier.uses(BUBBLEWRAP):
-            return ()
-        programs = () if self._programs is None else (self._programs.folder.parent,)
-        return bubblewrap.around(programs, tuple(hidden))
 
     def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
         return {

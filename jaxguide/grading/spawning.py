@@ -1,7 +1,6 @@
-"""Start workers the best way that this machine has: forked from a zygote, inside bubblewrap or not, or each anew."""
+"""Start workers the best way that this machine has: forked from a zygote, or each in a new Python."""
 
 import atexit
-import functools
 import os
 import socket
 import sys
@@ -11,17 +10,14 @@ from pathlib import Path
 from typing import IO
 
 from jaxguide.grading.processes import Process, fresh_process
-from jaxguide.grading.zygote import Forked, UnfitError, Zygote, ZygoteError
+from jaxguide.grading.zygote import UnfitError, Zygote, ZygoteError
 
 Spawn = Callable[[Path, str, IO[bytes]], Process]
 """Starts a worker's process from its scratch folder, the mark in its environment, and where its output goes."""
 
-Around = tuple[str, ...]
-
 _lock = threading.Lock()
-_zygotes: dict[Around, Zygote] = {}
-_do_not_start: set[Around] = set()
-_unfit = ""
+_zygote: Zygote | None = None
+_is_unfit = False
 
 
 def can_fork() -> bool:
@@ -29,81 +25,61 @@ def can_fork() -> bool:
     return sys.platform.startswith("linux") and hasattr(os, "fork") and hasattr(socket, "send_fds")
 
 
-def forked_process(scratch: Path, token: str, output: IO[bytes], around: Around = ()) -> Process:
+def forked_process(scratch: Path, token: str, output: IO[bytes]) -> Process:
     """Start a worker by forking this process's zygote, which is started at the first call, and again should it end.
 
-    Where it does not start inside bubblewrap, it starts without; where it turns out not to be fit to be forked, workers
-    are fresh processes.
+    Where it turns out not to be fit to be forked, workers are fresh processes.
 
     Args:
         scratch: the worker's folder.
         token: the mark in its environment.
         output: where what it prints goes.
-        around: what to put before the zygote's command, to start it inside bubblewrap.
 
     Raises:
         ZygoteError: there is no zygote, and none can be started.
     """
-    zygote = None if _unfit else _fit_zygote(around)
-    if zygote is None:
+    global _is_unfit
+    if _is_unfit:
+        return fresh_process(scratch, token, output)
+    try:
+        zygote = the_zygote()
+    except UnfitError:
+        _is_unfit = True
         return fresh_process(scratch, token, output)
     try:
         return zygote.spawn(scratch, token, output)
     except ZygoteError:
         if not zygote.ends_soon():
             raise
-    return the_zygote(zygote.around).spawn(scratch, token, output)
+    return the_zygote().spawn(scratch, token, output)
 
 
-def _fit_zygote(around: Around) -> Zygote | None:
-    global _unfit
-    try:
-        if around and around not in _do_not_start:
-            try:
-                return the_zygote(around)
-            except UnfitError:
-                raise
-            except ZygoteError:
-                _do_not_start.add(around)
-        return the_zygote()
-    except UnfitError as error:
-        _unfit = str(error)
-        return None
-
-
-def the_zygote(around: Around = ()) -> Zygote:
-    """Return this process's zygote, or the one inside bubblewrap that is started so.
+def the_zygote() -> Zygote:
+    """Return this process's zygote.
 
     Raises:
         ZygoteError: it does not start.
     """
+    global _zygote
     with _lock:
-        found = _zygotes.get(around)
-        if found is not None and (found.grader != os.getpid() or not found.is_alive):
-            _zygotes.pop(around).close()
-            found = None
-        if found is None:
-            found = _zygotes[around] = Zygote(around)
-        return found
+        if _zygote is not None and (_zygote.grader != os.getpid() or not _zygote.is_alive):
+            _zygote.close()
+            _zygote = None
+        if _zygote is None:
+            _zygote = Zygote()
+        return _zygote
 
 
 @atexit.register
 def close() -> None:
-    """End this process's zygotes, should there be any."""
+    """End this process's zygote, should there be one."""
+    global _zygote
     with _lock:
-        while _zygotes:
-            _zygotes.popitem()[1].close()
+        if _zygote is not None:
+            _zygote.close()
+            _zygote = None
 
 
-def default_spawn(around: Around = ()) -> Spawn:
-    """Return how workers start here: forked where that is possible, else each in a new Python.
-
-    Args:
-        around: what puts a zygote's command inside bubblewrap; nothing where workers are to be without it.
-    """
-    return functools.partial(forked_process, around=around) if can_fork() else fresh_process
-
-
-def is_inside(process: Process) -> bool:
-    """Return whether a worker was started inside bubblewrap."""
-    return isinstance(process, Forked) and bool(process.zygote.around)
+def default_spawn() -> Spawn:
+    """Return how workers start here: forked where that is possible, else each in a new Python."""
+    return forked_process if can_fork() else fresh_process

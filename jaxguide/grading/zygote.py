@@ -1,11 +1,9 @@
 """Start workers by forking a process that has imported JAX already: the zygote, one for each grader, as it sees it.
 
 What a worker imports costs more than most submissions. The zygote has imported it once, has not started a backend (a
-process forked after that hangs) and has one thread. Where bubblewrap is around it, and so around all its workers, that
-is a zygote of its own.
+process forked after that hangs) and has one thread.
 """
 
-import concurrent.futures
 import contextlib
 import io
 import json
@@ -13,11 +11,9 @@ import os
 import select
 import signal
 import socket
-import struct
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -28,7 +24,6 @@ MESSAGE_BYTES = 64 * 2**10
 _START_LIMIT_S = 300.0
 _FORK_LIMIT_S = 60.0
 _END_LIMIT_S = 1.0
-_SENDER = struct.Struct("3i")  # process, user, group
 
 
 class ZygoteError(OSError):
@@ -96,33 +91,37 @@ class Forked:
 class Zygote:
     """A process that forks workers, from any thread of this one. It ends with this one, and all workers end with it.
 
-    Args:
-        around: what to put before its command, to start it inside bubblewrap.
-
     Raises:
         ZygoteError: it does not start.
         UnfitError: it is not fit to be forked.
     """
 
-    def __init__(self, around: Sequence[str] = ()) -> None:
-        self.grader, self.around, self.pid = os.getpid(), tuple(around), 0
-        self._closed = threading.Event()
+    def __init__(self) -> None:
+        self.grader = os.getpid()
         self._lock = threading.Lock()
         self._requests = 0
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `close`)
-        # From then on each message comes with its sender's number, as it is here: inside bubblewrap it is another.
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        folder = Path(tempfile.gettempdir())
         try:
+            # Its mark is of the length of a worker's, whose process overwrites it.
+            variables = environment(folder, "-" * len(new_token()))
             with theirs:
-                self._process = self._started(theirs.fileno())
+                self._process = subprocess.Popen(
+                    command("jaxguide.grading.forking"),
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._output,
+                    cwd=folder,
+                    env=variables,
+                    start_new_session=True,
+                )
         except OSError as error:
             self._socket.close()
             self._output.close()
             raise ZygoteError(_("The process that starts workers did not start: {said}").format(said=error)) from error
         try:
             ready = self._receive(_START_LIMIT_S)
-            self.pid = int(str(ready["pid"]))
             if ready.get("unfit"):
                 message = _("The process that starts workers cannot be forked: {said}.")
                 raise UnfitError(message.format(said=ready["unfit"]))
@@ -130,32 +129,9 @@ class Zygote:
             self.close()
             raise
 
-    def _started(self, line: int) -> "subprocess.Popen[bytes]":
-        folder = Path(tempfile.gettempdir())
-        # Its mark is of the length of a worker's, whose process overwrites it.
-        variables = environment(folder, "-" * len(new_token()))
-        started: concurrent.futures.Future[subprocess.Popen[bytes]] = concurrent.futures.Future()
-
-        def start() -> None:
-            try:
-                process = subprocess.Popen(
-                    [*self.around, *command("jaxguide.grading.forking")],
-                    stdin=line,
-                    stdout=subprocess.DEVNULL,
-                    stderr=self._output,
-                    cwd=folder,
-                    env=variables,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                started.set_exception(error)
-                return
-            started.set_result(process)
-            self._closed.wait()
-
-        # Bubblewrap ends with the thread that started it: the caller's may end long before the workers.
-        threading.Thread(target=start, name="zygote", daemon=True).start()
-        return started.result()
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     @property
     def is_alive(self) -> bool:
@@ -215,7 +191,7 @@ class Zygote:
 
     def _receive(self, limit_s: float) -> dict[str, object]:
         self._socket.settimeout(limit_s)
-        data, attached, _flags, _address = self._socket.recvmsg(MESSAGE_BYTES, socket.CMSG_SPACE(_SENDER.size))
+        data = self._socket.recv(MESSAGE_BYTES)
         if not data:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=2)
@@ -225,9 +201,6 @@ class Zygote:
                 said[-1] if said else _("it said nothing (exit code {code})").format(code=self._process.poll())
             )
         reply: dict[str, object] = json.loads(data)
-        for level, kind, sender in attached:
-            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
-                reply["pid"] = _SENDER.unpack(sender)[0]
         return reply
 
     def close(self) -> None:
@@ -243,5 +216,4 @@ class Zygote:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._closed.set()
         self._output.close()

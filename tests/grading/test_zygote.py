@@ -19,8 +19,6 @@ from jaxguide.course.library import Course
 from jaxguide.course.verdict import AnswerGone, ExerciseResult, Verdict
 from jaxguide.grading import spawning
 from jaxguide.grading.grade import Grader, GradeSettings
-from jaxguide.grading.isolation import Tier, find_tier
-from jaxguide.grading.isolation.tier import BUBBLEWRAP
 from jaxguide.grading.remote import GraderError, NotGraded, WorkerProcess
 from jaxguide.grading.spawning import can_fork, close
 from jaxguide.grading.zygote import Forked, Zygote, ZygoteError
@@ -28,19 +26,9 @@ from jaxguide.grading.zygote import Forked, Zygote, ZygoteError
 pytestmark = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux only")
 
 
-@pytest.fixture(params=["alone", "inside bubblewrap"])
-def tier(request: pytest.FixtureRequest) -> Tier:
-    found = find_tier()
-    if request.param == "alone":
-        return found.without(BUBBLEWRAP)
-    if not found.uses(BUBBLEWRAP):
-        pytest.skip(f"bubblewrap does not hold here: {found}")
-    return found
-
-
 @pytest.fixture
-def worker(tier: Tier) -> Iterator[WorkerProcess]:
-    worker = WorkerProcess(tier=tier)
+def worker() -> Iterator[WorkerProcess]:
+    worker = WorkerProcess()
     yield worker
     worker.kill()
 
@@ -65,11 +53,10 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-def test_workers_are_forked_from_one_zygote_by_default(worker: WorkerProcess, tier: Tier) -> None:
-    other = WorkerProcess(tier=tier)
+def test_workers_are_forked_from_one_zygote_by_default(worker: WorkerProcess) -> None:
+    other = WorkerProcess()
     zygote = zygote_of(worker)
     assert zygote_of(other) is zygote
-    assert bool(zygote.around) is tier.uses(BUBBLEWRAP)
     assert [psutil.Process(one._process.pid).ppid() for one in (worker, other)] == [zygote.pid] * 2
     other.kill()
     assert psutil.Process(zygote.pid).num_threads() == 1
@@ -97,7 +84,7 @@ def test_a_zygote_that_is_not_fit_says_why_and_workers_are_fresh(monkeypatch: py
     monkeypatch.setattr("jaxguide.grading.zygote.command", lambda module: [sys.executable, "-c", NOT_FIT, *sys.path])
     with pytest.raises(ZygoteError, match="cannot be forked: it has 2 threads"):
         Zygote()
-    monkeypatch.setattr("jaxguide.grading.spawning._unfit", "")
+    monkeypatch.setattr("jaxguide.grading.spawning._is_unfit", False)
     close()
     for _time in range(2):
         worker = WorkerProcess()
@@ -132,9 +119,9 @@ def test_how_a_worker_ended_is_known(worker: WorkerProcess, end: str, code: int)
     assert (worker._process.poll(), worker._process.wait()) == (code, code)
 
 
-def test_killing_a_worker_leaves_the_zygote_and_the_others(worker: WorkerProcess, tier: Tier) -> None:
+def test_killing_a_worker_leaves_the_zygote_and_the_others(worker: WorkerProcess) -> None:
     zygote = zygote_of(worker)
-    other = WorkerProcess(tier=tier)
+    other = WorkerProcess()
     tree = [process.pid for process in other.processes]
     assert zygote.pid not in tree
     other.kill()
@@ -143,18 +130,16 @@ def test_killing_a_worker_leaves_the_zygote_and_the_others(worker: WorkerProcess
     assert ask(worker, "1") == 1
 
 
-def test_a_late_reply_of_the_zygote_is_no_other_workers(
-    worker: WorkerProcess, tier: Tier, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_reply_of_the_zygote_is_no_other_workers(worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     zygote = zygote_of(worker)
     before = {one.pid for one in psutil.Process(zygote.pid).children()}
     os.kill(zygote.pid, signal.SIGSTOP)
     with monkeypatch.context() as patch:
         patch.setattr("jaxguide.grading.zygote._FORK_LIMIT_S", 0.2)
         with pytest.raises(GraderError, match="did not fork one"):
-            WorkerProcess(tier=tier)
+            WorkerProcess()
     os.kill(zygote.pid, signal.SIGCONT)
-    other = WorkerProcess(tier=tier)
+    other = WorkerProcess()
     assert ask(other, "3") == 3
     (late,) = {one.pid for one in psutil.Process(zygote.pid).children()} - {other._process.pid} - before or {0}
     assert is_gone(late)
@@ -162,13 +147,13 @@ def test_a_late_reply_of_the_zygote_is_no_other_workers(
     other.kill()
 
 
-def test_a_zygote_that_is_gone_blames_no_student_and_is_started_again(worker: WorkerProcess, tier: Tier) -> None:
+def test_a_zygote_that_is_gone_blames_no_student_and_is_started_again(worker: WorkerProcess) -> None:
     zygote = zygote_of(worker)
     os.kill(zygote.pid, signal.SIGKILL)
     with pytest.raises(NotGraded, match="starts workers"):
         ask(worker, "__import__('time').sleep(100)")
     worker.kill()
-    after = WorkerProcess(tier=tier)
+    after = WorkerProcess()
     assert ask(after, "2") == 2
     assert zygote_of(after).pid != zygote.pid
     after.kill()
@@ -178,7 +163,8 @@ def test_a_batch_goes_on_when_the_zygote_is_killed(course: Course, notebook: Cal
     zygotes: list[int] = []
 
     def kill_once(path: Path, result: ExerciseResult) -> None:
-        zygotes.append(next(iter(spawning._zygotes.values())).pid)
+        assert spawning._zygote is not None
+        zygotes.append(spawning._zygote.pid)
         if len(zygotes) == 1:
             workers = psutil.Process(zygotes[0]).children(recursive=True)
             os.kill(zygotes[0], signal.SIGKILL)
@@ -195,9 +181,9 @@ def test_a_batch_goes_on_when_the_zygote_is_killed(course: Course, notebook: Cal
     assert {one.verdict for one in second.results} == {Verdict.PASSED}
 
 
-def test_threads_start_workers_at_the_same_time_and_each_has_its_own(tier: Tier) -> None:
+def test_threads_start_workers_at_the_same_time_and_each_has_its_own() -> None:
     def grade(number: int) -> Any:
-        worker = WorkerProcess(tier=tier)
+        worker = WorkerProcess()
         try:
             return ask(worker, f"{number} + 1")
         finally:
@@ -207,10 +193,10 @@ def test_threads_start_workers_at_the_same_time_and_each_has_its_own(tier: Tier)
         assert list(pool.map(grade, range(8))) == list(range(1, 9))
 
 
-def test_the_zygote_outlives_the_thread_that_started_it(tier: Tier) -> None:
+def test_the_zygote_outlives_the_thread_that_started_it() -> None:
     close()
     workers: list[WorkerProcess] = []
-    thread = threading.Thread(target=lambda: workers.append(WorkerProcess(tier=tier)))
+    thread = threading.Thread(target=lambda: workers.append(WorkerProcess()))
     thread.start()
     thread.join()
     time.sleep(0.2)
@@ -221,9 +207,7 @@ def test_the_zygote_outlives_the_thread_that_started_it(tier: Tier) -> None:
 GRADER = """
 import os, sys, threading
 from jaxguide.grading.remote import WorkerProcess
-from jaxguide.grading.isolation import find_tier
-tier = find_tier()
-worker = WorkerProcess(tier=tier if sys.argv[2] == "True" else tier.without("bubblewrap"))
+worker = WorkerProcess()
 pids = [process.pid for process in worker.processes]
 if sys.argv[1] == "forked":
     pid = os.fork()  # holds the socket's other end open
@@ -241,9 +225,9 @@ worker.request("define", cell=1, source="while True: pass", exercises=[], starte
 
 
 @pytest.mark.parametrize("way", ["exits", "killed", "forked"])
-def test_the_zygote_and_all_workers_end_with_the_grader(way: str, tier: Tier, tmp_path: Path) -> None:
+def test_the_zygote_and_all_workers_end_with_the_grader(way: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}
-    command = [sys.executable, "-c", GRADER, way, str(tier.uses(BUBBLEWRAP))]
+    command = [sys.executable, "-c", GRADER, way]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as grader:
         assert grader.stdout is not None
         fork, *pids = map(int, grader.stdout.readline().split())

@@ -16,8 +16,6 @@ import psutil
 from hostile import course
 from hostile.case import HONEST, Case
 from jaxguide.grading.batch import BatchResult
-from jaxguide.grading.isolation import STRONG
-from jaxguide.grading.isolation.tier import BUBBLEWRAP
 from jaxguide.grading.reports import read_results
 from jaxguide.grading.result import SubmissionResult
 from jaxguide.grading.scratch import remove_scratch
@@ -84,7 +82,7 @@ def grade(cases: Sequence[Case], folder: Path, tier: str) -> Run:
     Args:
         cases: any number.
         folder: an empty one; what submissions left there is removed.
-        tier: which isolation to ask for; without bubblewrap, if that is not what is asked for.
+        tier: which isolation to ask for.
     """
     try:
         return _grade(cases, folder, tier)
@@ -121,16 +119,7 @@ def _grade(cases: Sequence[Case], folder: Path, tier: str) -> Run:
     before = snapshot(watched)
     shared = shared_folders()
     command = [sys.executable, "-m", "jaxguide", "grade", str(submissions), "--out", str(places["results"])]
-    command += [
-        "--course",
-        str(folder / "course"),
-        "--isolation",
-        STRONG if tier == BUBBLEWRAP else tier,
-        "--limits",
-        LIMITS,
-        "--jobs",
-        "2",
-    ]
+    command += ["--course", str(folder / "course"), "--isolation", tier, "--limits", LIMITS, "--jobs", "2"]
     command += ["--student-from", STUDENT]
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("COV_", "XDG_"))},
@@ -140,8 +129,6 @@ def _grade(cases: Sequence[Case], folder: Path, tier: str) -> Run:
         "GRADER_TOKEN": course.ENVIRONMENT_SECRET,
         "COLUMNS": "200",
     }
-    if tier != BUBBLEWRAP:
-        environment["PATH"] = str(places["cwd"])  # where none is found
     with open(folder / "said.txt", "wb") as said:
         process = subprocess.Popen(command, cwd=places["cwd"], env=environment, stdout=said, stderr=subprocess.STDOUT)
         with Watcher(process.pid) as watcher:

@@ -35,7 +35,7 @@ _PROBE_LIMIT_S = 120.0
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);from jaxguide.grading.isolation.probe import main; main()"
 )
-_ALL = (*NEEDED[STRONG], AUDIT_HOOK)
+_ALL = (*LAYERS[STRONG], AUDIT_HOOK)
 _Reply = dict[str, Any]
 
 
@@ -78,20 +78,19 @@ def _found() -> list[Tier]:
         return [_elsewhere()]
     requests: list[tuple[Tier, Sequence[str]]] = [(alone(name), [name]) for name in _ALL]
     for name in NAMES:
-        everything = Tier(name, tuple(Layer(layer, True) for layer in LAYERS[name] if layer in _ALL))
-        entered = [layer.name for layer in everything.layers]
-        requests.append((everything, entered))
-        requests.append((dataclasses.replace(everything, reads_as_root=True), entered))
+        everything = Tier(name, tuple(Layer(layer, True) for layer in LAYERS[name]))
+        requests.append((everything, LAYERS[name]))
+        requests.append((dataclasses.replace(everything, reads_as_root=True), LAYERS[name]))
     replies = try_layers(requests)
-    layers = [Layer(name, not (why := leak(reply)), why) for name, reply in zip(_ALL, replies, strict=False)]
+    layers = [Layer(name, not (why := _leak(reply)), why) for name, reply in zip(_ALL, replies, strict=False)]
     held = {layer.name for layer in layers if layer.holds}
     found = []
     for place, name in enumerate(NAMES):
         plain, reading = replies[len(_ALL) + 2 * place :][:2]
         if not held.issuperset(NEEDED[name]):
             continue
-        why, reads_as_root = leak(plain) or hindrance(plain), False
-        if why and privileges.is_root() and name != STRONG and not leak(reading) and not hindrance(reading):
+        why, reads_as_root = _leak(plain) or _hindrance(plain), False
+        if why and privileges.is_root() and name != STRONG and not _leak(reading) and not _hindrance(reading):
             why, reads_as_root = "", True
         if name == PROCESS:
             found.append((name, reads_as_root))
@@ -99,10 +98,6 @@ def _found() -> list[Tier]:
         layers.append(Layer(together(name), not why, why))
         if not why:
             found.append((name, reads_as_root))
-    if (STRONG, False) in found:
-        from jaxguide.grading.isolation import bubblewrap
-
-        layers.append(bubblewrap.try_it())
     if privileges.is_root() and ORDINARY_USER not in held:
         why = next(layer.why for layer in layers if layer.name == ORDINARY_USER)
         message = _(
@@ -130,7 +125,7 @@ def alone(name: str) -> Tier:
     return Tier(PROCESS if name == AUDIT_HOOK else STRONG, tuple(Layer(x, True) for x in _ALL if x in names))
 
 
-def leak(reply: _Reply) -> str:
+def _leak(reply: _Reply) -> str:
     """Return why a layer does not hold, '' where everything was prevented."""
     if reply["error"]:
         return str(reply["error"])
@@ -138,7 +133,7 @@ def leak(reply: _Reply) -> str:
     return _("not prevented: {names}").format(names=", ".join(came_through)) if came_through else ""
 
 
-def hindrance(reply: _Reply) -> str:
+def _hindrance(reply: _Reply) -> str:
     """Return what honest code could not do, '' where it could do everything."""
     hindered = [f"{name.replace('_', ' ')} ({how})" for name, how in reply["works"].items() if how]
     return _("honest code cannot: {names}").format(names=", ".join(hindered)) if hindered else ""
@@ -154,24 +149,17 @@ def _elsewhere() -> Tier:
     return Tier(PROCESS, (*layers, Layer(ORDINARY_USER, True)))
 
 
-def try_layers(
-    requests: Sequence[tuple[Tier, Sequence[str]]],
-    command: Sequence[str] = (),
-    bait: dict[str, Any] | None = None,
-) -> list[_Reply]:
+def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]]) -> list[_Reply]:
     """Enter tiers in processes of their own and attempt there what some layers must prevent.
 
     Args:
         requests: tiers, each with the layers whose attempts to make.
-        command: how to start these processes where they are to be inside of something from the start.
-        bait: laid outside of that; what becomes of reaching for it comes first, before the requests.
 
     Returns:
         For each request 'error', why it could not be entered, or None; 'took_s', processor seconds for entering it;
         'works' and 'fails', for each attempt what the system said, '' where it came through.
     """
-    plain = [{"tier": tier.to_plain(), "attempts": list(layers)} for tier, layers in requests]
-    asked = json.dumps({"requests": plain, "bait": bait})
+    asked = json.dumps([{"tier": tier.to_plain(), "attempts": list(layers)} for tier, layers in requests])
     top = str(Path(__file__).parents[3])
     path = [top, *(entry for entry in sys.path if entry and entry != top)]
     kept = ("TMPDIR", "LD_LIBRARY_PATH", "JAXGUIDE_LANG")
@@ -179,7 +167,7 @@ def try_layers(
     environment |= {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
-            command or [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(path)],
+            [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(path)],
             input=asked,
             capture_output=True,
             text=True,
@@ -193,4 +181,4 @@ def try_layers(
         said = str(error)
     except json.JSONDecodeError:
         said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else _("it said nothing")
-    return [{"error": _("the probe did not run: {said}").format(said=said)}] * (len(requests) + (bait is not None))
+    return [{"error": _("the probe did not run: {said}").format(said=said)}] * len(requests)

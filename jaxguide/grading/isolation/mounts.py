@@ -68,7 +68,7 @@ class _Root:
 
     def show(self, path: str, writable: bool = False) -> None:
         real = os.path.realpath(path)
-        if not os.path.exists(real) or real.startswith("/proc") or is_within(real, [*self.shown, *self.hidden]):
+        if not os.path.exists(real) or real.startswith("/proc") or _is_within(real, [*self.shown, *self.hidden]):
             return
         target = self.top + real
         if os.path.isdir(real):
@@ -85,7 +85,7 @@ class _Root:
         empty = self.top + "/.empty"
         Path(empty).touch(mode=0)
         for path in self.hidden:
-            if not is_within(path, self.shown) or not os.path.lexists(path):
+            if not _is_within(path, self.shown) or not os.path.lexists(path):
                 continue
             if os.path.isdir(path):
                 _mount("tmpfs", self.top + path, "tmpfs", _RDONLY | _NOSUID | _NODEV, "size=4k,nr_inodes=1,mode=000")
@@ -93,14 +93,14 @@ class _Root:
                 _mount(empty, self.top + path, None, _BIND)
 
     def copy_links(self, path: str) -> None:
-        for link, target in links_to(path):
+        for link, target in _links_to(path):
             if not link.startswith("/proc"):
                 os.makedirs(self.top + os.path.dirname(link), exist_ok=True)
                 with contextlib.suppress(FileExistsError):
                     os.symlink(target, self.top + link)
 
 
-def links_to(path: str) -> Iterator[tuple[str, str]]:
+def _links_to(path: str) -> Iterator[tuple[str, str]]:
     """Yield the symbolic links that lead to an absolute path, such as /lib64 and usr/lib64: where, and to what."""
     seen, left, links = "/", collections.deque(path.split("/")), 0
     while left and links < _LINKS_LIMIT:
@@ -116,7 +116,7 @@ def links_to(path: str) -> Iterator[tuple[str, str]]:
         seen = "/" if target.startswith("/") else seen
 
 
-def is_within(path: str, folders: Sequence[str]) -> bool:
+def _is_within(path: str, folders: Sequence[str]) -> bool:
     """Return whether an absolute path is one of these folders or lies in one."""
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
 

@@ -5,7 +5,7 @@ import importlib.util
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.machinery import FileFinder
 from pathlib import Path
 
@@ -19,11 +19,11 @@ _SYSTEM_READABLE = (
 
 def forget(hidden: Sequence[Path]) -> None:
     """Take the folders that hold `hidden`, and the clone that this package stands in, out of Python's path."""
-    parents = {str(path.parent) for path in hidden} | clone()
+    parents = {str(path.parent) for path in hidden} | _clone()
     sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry or ".") not in parents]
 
 
-def clone() -> set[str]:
+def _clone() -> set[str]:
     """Return the folder that this package stands in, if no other package that is needed stands there.
 
     In a clone that is installed as editable, other things lie beside the package: the history, solutions, results.
@@ -34,15 +34,10 @@ def clone() -> set[str]:
     return set() if jax is None or jax.origin is None or beside == Path(jax.origin).parents[1] else {str(beside)}
 
 
-def readable(importable: Iterable[str] | None = None) -> list[Path]:
-    """Return the files and folders that running Python and JAX needs, as they are named there.
-
-    Args:
-        importable: the folders to import from; by default those of this process.
-    """
+def readable() -> list[Path]:
+    """Return the files and folders that running Python and JAX needs, as they are named there."""
     package = Path(__file__).parents[2]
-    folders = sys.path if importable is None else importable
-    places: list[str | Path] = [*folders, package, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
+    places: list[str | Path] = [*sys.path, package, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     for prefix in {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}:
         places += [Path(prefix, part) for part in ("lib", "lib64", "share", "pyvenv.cfg")]
     return [Path(place) for place in (*places, *_SYSTEM_READABLE) if place and os.path.exists(place)]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.grading.isolation import attempts, rlimits, syscalls
-from jaxguide.grading.isolation.attempts import MUST_FAIL, MUST_FAIL_INSIDE, MUST_WORK, Bait
+from jaxguide.grading.isolation.attempts import MUST_FAIL, MUST_WORK, Bait
 from jaxguide.grading.isolation.enter import enter_inner, enter_outer
 from jaxguide.grading.isolation.tier import RLIMITS, Tier
 
@@ -28,17 +28,10 @@ _CHILD_LIMIT_S = 20
 
 
 def main() -> None:
-    """Read tiers and the layers whose attempts to make, and write what came of them.
-
-    With bait that was laid outside of where this process is from the start, what it cannot do itself comes first.
-    """
-    asked = json.load(sys.stdin)
-    replies: list[dict[str, Any]] = []
-    if asked["bait"] is not None:
-        fails = attempts.outcomes(MUST_FAIL_INSIDE, Bait(**asked["bait"]))
-        replies.append({"error": None, "took_s": 0.0, "works": {}, "fails": fails})
-    with lay_bait() as bait:
-        replies += [_try(Tier.from_plain(r["tier"]), r["attempts"], bait) for r in asked["requests"]]
+    """Read tiers and the layers whose attempts to make, and write what came of them."""
+    requests = json.load(sys.stdin)
+    with _bait() as bait:
+        replies = [_try(Tier.from_plain(r["tier"]), r["attempts"], bait) for r in requests]
     print(json.dumps(replies))
 
 
@@ -109,7 +102,7 @@ def _end_with_parent() -> None:
 
 
 @contextlib.contextmanager
-def lay_bait() -> Iterator[Bait]:
+def _bait() -> Iterator[Bait]:
     """Lay out what the children are to reach for; anybody may, as far as users go."""
     folder = Path(tempfile.mkdtemp(prefix="jaxguide-probe-"))
     (folder / "hidden").mkdir()

@@ -3,9 +3,8 @@
 import dataclasses
 
 from jaxguide.debug.diagnosis import Diagnosis, Trouble
-from jaxguide.grading.isolation import bubblewrap
 from jaxguide.grading.isolation.find import find_tier
-from jaxguide.grading.isolation.tier import BUBBLEWRAP, MEDIUM, STRONG, IsolationError, Tier
+from jaxguide.grading.isolation.tier import MEDIUM, STRONG, IsolationError, Tier
 from jaxguide.grading.spawning import can_fork
 from jaxguide.grading.zygote import UnfitError, Zygote, ZygoteError
 from jaxguide.text import _
@@ -24,48 +23,33 @@ def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
         facts = {**diagnosis.facts, "isolation": _("none")}
         return dataclasses.replace(diagnosis, facts=facts, troubles=[*diagnosis.troubles, trouble])
     layers = ", ".join(layer.name for layer in tier.layers if tier.uses(layer.name))
-    # Of `strong` only bubblewrap may be missing, which is no trouble.
-    remarks = "".join(f"; {remark}" for remark in (*tier.remarks, *(tier.reasons if tier.name == STRONG else ())))
-    workers, troubles = how_workers_start(bubblewrap.around() if tier.uses(BUBBLEWRAP) else ())
+    remarks = "".join(f"; {remark}" for remark in tier.remarks)
+    workers, troubles = how_workers_start()
     facts = {**diagnosis.facts, "isolation": f"{tier.name} ({layers}{remarks})", "workers": workers}
     if tier.name != STRONG:
         troubles.insert(0, _why_not_strong(tier))
     return dataclasses.replace(diagnosis, facts=facts, troubles=[*diagnosis.troubles, *troubles])
 
 
-def how_workers_start(around: tuple[str, ...]) -> tuple[str, list[Trouble]]:
-    """Return how grading starts workers here, having tried, and what keeps it from forking them.
-
-    Args:
-        around: what puts a command inside bubblewrap; nothing where that does not hold.
-    """
+def how_workers_start() -> tuple[str, list[Trouble]]:
+    """Return how grading starts workers here, having tried, and what keeps it from forking them."""
     if not can_fork():
         return _("a new Python for each submission, as on every system but Linux"), []
-    troubles = []
-    for inside in dict.fromkeys((around, ())):
-        try:
-            Zygote(inside).close()
-        except UnfitError as error:
-            what = _("{said} So grading starts a new Python for each submission, which takes several times as long.")
-            remedy = _(
-                "Something starts threads or JAX in every Python here: look for it in sitecustomize.py and in the .pth "
-                "files of site-packages, or grade from an environment that holds only jaxguide."
-            )
-            troubles.append(Trouble("workers_are_not_forked", False, what.format(said=error), remedy))
-            return _("a new Python for each submission"), troubles
-        except ZygoteError as error:
-            name, what = "workers_do_not_start", _("Grading does not work here, no worker starts: {said}")
-            if inside:
-                name = "workers_are_not_in_bubblewrap"
-                what = _(
-                    "The process that forks workers does not start inside bubblewrap, so it starts without: {said}"
-                )
-            remedy = _("Try again when the machine is less busy; if it stays, look after what the message names.")
-            troubles.append(Trouble(name, False, what.format(said=error), remedy))
-        else:
-            where = _("forked from one process that has imported JAX, inside bubblewrap")
-            return where if inside else _("forked from one process that has imported JAX"), troubles
-    return _("none starts"), troubles
+    try:
+        Zygote().close()
+    except UnfitError as error:
+        what = _("{said} So grading starts a new Python for each submission, which takes several times as long.")
+        remedy = _(
+            "Something starts threads or JAX in every Python here: look for it in sitecustomize.py and in the .pth "
+            "files of site-packages, or grade from an environment that holds only jaxguide."
+        )
+        trouble = Trouble("workers_are_not_forked", False, what.format(said=error), remedy)
+        return _("a new Python for each submission"), [trouble]
+    except ZygoteError as error:
+        what = _("Grading does not work here, no worker starts: {said}")
+        remedy = _("Try again when the machine is less busy; if it stays, look after what the message names.")
+        return _("none starts"), [Trouble("workers_do_not_start", False, what.format(said=error), remedy)]
+    return _("forked from one process that has imported JAX"), []
 
 
 def _why_not_strong(tier: Tier) -> Trouble:

@@ -12,18 +12,16 @@ USER_NAMESPACE, PID_NAMESPACE, NET_NAMESPACE = "user namespace", "pid namespace"
 IPC_NAMESPACE, MOUNT_NAMESPACE = "ipc namespace", "mount namespace"
 ORDINARY_USER, CAPABILITIES, NO_NEW_PRIVILEGES = "ordinary user", "capabilities", "no new privileges"
 LANDLOCK, SECCOMP, RLIMITS, AUDIT_HOOK = "landlock", "seccomp", "rlimits", "audit hook"
-BUBBLEWRAP = "bubblewrap"
 
 NAMESPACES = (USER_NAMESPACE, PID_NAMESPACE, NET_NAMESPACE, IPC_NAMESPACE, MOUNT_NAMESPACE)
 _EVERYWHERE = (ORDINARY_USER, CAPABILITIES, NO_NEW_PRIVILEGES, SECCOMP, RLIMITS)
-# What each tier consists of. `process` takes what it can get: only `NEEDED` decides which tier it is. Workers enter
-# these layers one by one, but for bubblewrap, which is around them all and nowhere needed.
+# What each tier consists of. `process` takes what it can get: only `NEEDED` decides which tier it is.
 LAYERS = {
-    STRONG: (*NAMESPACES, *_EVERYWHERE, LANDLOCK, BUBBLEWRAP),
+    STRONG: (*NAMESPACES, *_EVERYWHERE, LANDLOCK),
     MEDIUM: (*_EVERYWHERE, LANDLOCK),
     PROCESS: (*_EVERYWHERE, AUDIT_HOOK),
 }
-NEEDED = {STRONG: tuple(name for name in LAYERS[STRONG] if name != BUBBLEWRAP), MEDIUM: LAYERS[MEDIUM], PROCESS: ()}
+NEEDED = {**LAYERS, PROCESS: ()}
 
 
 class IsolationError(Exception):
@@ -72,9 +70,9 @@ class Tier:
         """Return whether workers of this tier enter this layer."""
         return name in LAYERS[self.name] and any(layer.name == name and layer.holds for layer in self.layers)
 
-    def without(self, *names: str, why: str = "") -> "Tier":
-        """Return this tier with some layers switched off, and why: by default for tests of what they prevent."""
-        off = [Layer(x.name, False, why or _("switched off")) if x.name in names else x for x in self.layers]
+    def without(self, *names: str) -> "Tier":
+        """Return this tier with some layers switched off, for tests of what they prevent."""
+        off = [Layer(x.name, False, _("switched off")) if x.name in names else x for x in self.layers]
         return dataclasses.replace(self, layers=tuple(off))
 
     @property
