@@ -7,6 +7,7 @@ from typing import Any, cast
 import click
 
 from jaxguide import __version__
+from jaxguide.cli.anew import note_program
 from jaxguide.cli.spoken import click_spoken, spoken
 from jaxguide.text import _
 
@@ -49,6 +50,8 @@ class _Commands(click.Group):
         click.Group.format_help(cast(click.Group, spoken(self)), ctx, formatter)
 
     def main(self, *args: Any, **options: Any) -> Any:
+        if not args and "args" not in options:
+            note_program()
         with click_spoken():
             return super().main(*args, **options)
 

@@ -55,6 +55,13 @@ def judged_course(folder: Path | None, *, as_json: bool) -> "Iterator[Course]":
         yield read_course(folder, keys=True, as_json=as_json)
 
 
+def begin_anew() -> None:
+    """Go on in a process from which workers can be forked, where there is to be one; see `jaxguide.cli.anew`."""
+    from jaxguide.cli.anew import begin_anew as begin
+
+    begin(click.get_current_context().find_root().info_name or "jaxguide")
+
+
 def start_zygote() -> bool:
     """Start what workers are forked from while the course loads; return False where each is a new Python."""
     from jaxguide.grading import spawning

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jaxguide.cli.common import course_option, read_course
+from jaxguide.cli.common import begin_anew, course_option, read_course
 from jaxguide.text import _, plural
 
 if TYPE_CHECKING:
@@ -179,6 +179,7 @@ def run_gradescope(root: Path) -> None:
     \b
     Example: jaxguide export run-gradescope /autograder
     """
+    begin_anew()
     from jaxguide.grading.reports.harness import run_autograder
 
     sys.exit(0 if run_autograder(root) else 1)

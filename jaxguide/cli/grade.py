@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
-from jaxguide.cli.common import course_option, json_option, print_json, read_course
+from jaxguide.cli.common import begin_anew, course_option, json_option, print_json, read_course
 from jaxguide.text import _, plural
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class _SubmittedPath(click.Path):
         super().__init__(exists=True, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from jaxguide.grading.grade_class import archive_around
+        from jaxguide.grading.files import archive_around
 
         path = Path(value)
         return path if archive_around(path) is not None else super().convert(value, param, ctx)
@@ -164,6 +163,7 @@ def grade(
     \b
     Example: jaxguide grade submissions/ --out results/
     """
+    begin_anew()
     from jaxguide.course.library import UnknownName
     from jaxguide.grading.grade import GradeSettings
     from jaxguide.grading.grade_class import ClassRun, NothingToGrade, Order, is_all_graded
@@ -218,6 +218,8 @@ def grade(
     if as_json:
         print_json(to_plain(batch))
     else:
+        from rich.console import Console
+
         Console().print(GradeTable(batch.submissions))
         if batch.unknown:
             _say_unknown(batch.unknown)

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from jaxguide.cli.common import (
+    begin_anew,
     complete_exercise,
     course_option,
     json_option,
@@ -32,6 +33,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     Example: jaxguide check random_numbers.py
              jaxguide check random_numbers.ipynb two_samples
     """
+    begin_anew()
     from rich.console import Console
 
     from jaxguide.course.card import Card, LessonSummary, clean, result_to_plain

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import click
 
-from jaxguide.cli.common import course_option, read_course, start_zygote
+from jaxguide.cli.common import begin_anew, course_option, read_course, start_zygote
 from jaxguide.text import _
 
 _CPU_LIMIT_S = 20.0
@@ -38,6 +38,7 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
     Example: jaxguide watch
              jaxguide watch workspace --cpu-limit 5
     """
+    begin_anew()
     from jaxguide.terminal import opening
 
     if not start_zygote():

@@ -1,6 +1,6 @@
 """The zygote's process: it imports what workers need, then forks one for each request.
 
-Started by `jaxguide.grading.zygote`, never imported by it.
+Started by `jaxguide.grading.zygote`, or forked there by a process that did here what comes first, and nothing else.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import socket
+import sys
 import tempfile
 from typing import Any, NoReturn
 
@@ -34,9 +35,20 @@ _LOOKS_AFTER_MS = 250
 def main() -> None:
     """Import, tell the grader whether all is fit, and fork until the grader closes the socket or is gone."""
     line = _take_socket()
+    prepare()
+    serve(line)
+
+
+def prepare() -> None:
+    """Import what workers need."""
     compat.set_print_flag()
     for name in MODULES:
         importlib.import_module(name)
+
+
+def serve(line: socket.socket) -> NoReturn:
+    """Tell the grader whether all is fit, and fork until the grader closes the socket or is gone."""
+    sys.dont_write_bytecode = True  # of what submissions import
     line.send(json.dumps({"unfit": unfit()}).encode())
     # Objects of before are no longer looked through: that would copy the pages that workers share.
     gc.collect()
@@ -45,6 +57,25 @@ def main() -> None:
     worker = _fork_for_requests(line)
     line.close()
     _start(*worker)
+
+
+def serve_in_fork(line: socket.socket, output: int) -> NoReturn:
+    """Be the zygote in a process that was forked after `prepare`: leave its terminal and files, then serve.
+
+    Args:
+        line: to the grader.
+        output: where errors go.
+    """
+    try:
+        os.setsid()
+        _read_nothing()
+        os.dup2(0, 1)
+        os.dup2(output, 2)
+        _close_all_but(0, 1, 2, line.fileno())
+        os.chdir(tempfile.gettempdir())
+        serve(line)
+    finally:
+        os._exit(1)
 
 
 def unfit() -> str:
@@ -139,12 +170,15 @@ def _keep_only(descriptors: list[int]) -> list[int]:
     _read_nothing()  # not from where others read nothing: processes that share a file see each other's flags on it
     os.dup2(output, 1)
     os.dup2(output, 2)
-    for name in os.listdir("/proc/self/fd"):
-        descriptor = int(name)
-        if descriptor > 2 and descriptor not in kept:
-            with contextlib.suppress(OSError):  # that of the listing itself is closed already
-                os.close(descriptor)
+    _close_all_but(0, 1, 2, *kept)
     return kept
+
+
+def _close_all_but(*kept: int) -> None:
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) not in kept:
+            with contextlib.suppress(OSError):  # that of the listing itself is closed already
+                os.close(int(name))
 
 
 def _set_environment(variables: dict[str, str]) -> None:

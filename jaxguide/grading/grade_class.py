@@ -13,7 +13,7 @@ from jaxguide.grading.compile_cache import OWN, folder_of
 from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import Entry, FileEntry
 from jaxguide.grading.exported import student_on_disk, told_apart
-from jaxguide.grading.files import find_submissions, holds_python
+from jaxguide.grading.files import archive_around, find_submissions, holds_python
 from jaxguide.grading.grade import Grader, GradeSettings
 from jaxguide.grading.lineup import LineUp, line_up
 from jaxguide.grading.others import only_others
@@ -154,11 +154,6 @@ def find_entries(
     entries += only_others(on_disk, entries, out, pattern=pattern, roster=roster)
     students = told_apart([(entry.student, entry.identity) for entry in entries])
     return [dataclasses.replace(entry, student=name) for entry, name in zip(entries, students, strict=True)]
-
-
-def archive_around(path: Path) -> Path | None:
-    """Return the archive that a path leads into, as results name a file in one: `class.zip/ada/lesson.ipynb`."""
-    return next((above for above in path.parents if above.is_file()), None)
 
 
 def _entry_in(archive: Path, path: Path) -> ArchivedEntry:

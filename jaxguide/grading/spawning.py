@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from jaxguide.grading.processes import Process, fresh_process
-from jaxguide.grading.zygote import UnfitError, Zygote, ZygoteError
+from jaxguide.grading.zygote import UnfitError, Zygote, ZygoteError, fork_of_this
 
 Spawn = Callable[[Path, str, IO[bytes]], Process]
 """Starts a worker's process from its scratch folder, the mark in its environment, and where its output goes."""
@@ -68,6 +68,21 @@ def the_zygote() -> Zygote:
         if _zygote is None:
             _zygote = Zygote()
         return _zygote
+
+
+def fork_zygote() -> None:
+    """Fork this process's zygote from it, after `forking.prepare` and before it has read anything.
+
+    Where it is not fit to be forked, workers are fresh processes; where it cannot be forked, it is started later.
+    """
+    global _zygote, _is_unfit
+    if can_fork():
+        try:
+            _zygote = Zygote(fork_of_this)
+        except UnfitError:
+            _is_unfit = True
+        except ZygoteError:
+            return
 
 
 @atexit.register

@@ -14,6 +14,8 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -24,6 +26,7 @@ MESSAGE_BYTES = 64 * 2**10
 _START_LIMIT_S = 300.0
 _FORK_LIMIT_S = 60.0
 _END_LIMIT_S = 1.0
+_POLL_S = 0.005
 
 
 class ZygoteError(OSError):
@@ -88,34 +91,79 @@ class Forked:
             return self._code
 
 
+class _Child:
+    """A process forked from this one, as much of `subprocess.Popen` as is needed of it."""
+
+    def __init__(self, pid: int):
+        self.pid = pid
+        self._code: int | None = None
+        self._lock = threading.Lock()
+
+    def poll(self) -> int | None:
+        with self._lock:
+            if self._code is None:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+                self._code = os.waitstatus_to_exitcode(status) if pid else None
+            return self._code
+
+    def wait(self, timeout: float | None = None) -> int:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if deadline is not None and time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired("zygote", timeout or 0)
+            time.sleep(_POLL_S)
+        return code
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def _new_python(line: socket.socket, output: IO[bytes]) -> "subprocess.Popen[bytes]":
+    """Start the zygote in a new Python."""
+    folder = Path(tempfile.gettempdir())
+    return subprocess.Popen(
+        command("jaxguide.grading.forking"),
+        stdin=line.fileno(),
+        stdout=subprocess.DEVNULL,
+        stderr=output,
+        cwd=folder,
+        # Its mark is of the length of a worker's, whose process overwrites it.
+        env=environment(folder, "-" * len(new_token())),
+        start_new_session=True,
+    )
+
+
+def fork_of_this(line: socket.socket, output: IO[bytes]) -> _Child:
+    """Start the zygote by forking this process, which did `forking.prepare` and holds nothing that workers must not see."""
+    from jaxguide.grading.forking import serve_in_fork
+
+    pid = os.fork()
+    if pid == 0:
+        serve_in_fork(line, output.fileno())
+    return _Child(pid)
+
+
 class Zygote:
     """A process that forks workers, from any thread of this one. It ends with this one, and all workers end with it.
+
+    Args:
+        start: starts its process, given its end of the line and where its errors go.
 
     Raises:
         ZygoteError: it does not start.
         UnfitError: it is not fit to be forked.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, start: "Callable[[socket.socket, IO[bytes]], subprocess.Popen[bytes] | _Child]" = _new_python):
         self.grader = os.getpid()
         self._lock = threading.Lock()
         self._requests = 0
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `close`)
-        folder = Path(tempfile.gettempdir())
         try:
-            # Its mark is of the length of a worker's, whose process overwrites it.
-            variables = environment(folder, "-" * len(new_token()))
             with theirs:
-                self._process = subprocess.Popen(
-                    command("jaxguide.grading.forking"),
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=self._output,
-                    cwd=folder,
-                    env=variables,
-                    start_new_session=True,
-                )
+                self._process = start(theirs, self._output)
         except OSError as error:
             self._socket.close()
             self._output.close()
