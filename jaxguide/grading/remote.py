@@ -40,7 +40,9 @@ from jaxguide.text import _
 _START_LIMIT_S = 300.0
 # On a busy machine a process takes its time to end, after it has closed the line.
 _END_LIMIT_S = 30.0
-_FIRST_POLL_S, _LAST_POLL_S = 0.02, 0.2
+# To look costs as much as a small question; what it looks for is counted in seconds.
+_FIRST_POLL_S, _LAST_POLL_S = 0.1, 0.2
+_LAST_WORDS_S = 0.02
 _CPU_BACKSTOP_FACTOR = 100
 # With as many for each processor as JAX itself starts later; each reserves 8 MB of address space, which is limited too.
 _LEFT_THREADS = 32 + 4 * (os.cpu_count() or 1)
@@ -103,13 +105,20 @@ class WorkerProcess:
         self._line = Line(self._process, json.dumps(self._config(hidden)).encode("ascii") + b"\n")
         try:
             ready = self._wait(_START_LIMIT_S)
-            self._tree.start(base_memory=True)
+            self._count_from_here()
             self._first_threads = self._tree.threads()
             self.versions = {str(name): str(version) for name, version in ready["versions"].items()}
         except (AnswerGone, wire.WireError, KeyError) as problem:
             said = self._last_output()
             self.kill()
             raise GraderError(_("A worker process did not start: {said}").format(said=said or problem)) from problem
+
+    def _count_from_here(self) -> None:
+        """Take what is in use now for what JAX itself needs; forks of one zygote begin with the same."""
+        zygote = self._process.zygote if isinstance(self._process, Forked) else None
+        self._tree.start(base_memory=True, own_bytes=None if zygote is None else zygote.own_bytes)
+        if zygote is not None:
+            zygote.own_bytes = self._tree.peak_bytes
 
     def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
         return {
@@ -196,7 +205,7 @@ class WorkerProcess:
             poll_s = min(poll_s * 2, _LAST_POLL_S)
             if self._process.poll() is not None and self._line.is_quiet:
                 # A child that keeps the pipe open must not make us wait for the end of a process that has ended.
-                time.sleep(_FIRST_POLL_S)
+                time.sleep(_LAST_WORDS_S)
                 frame = None if self._line.is_quiet else self._line.receive(poll_s)
                 break
             self._check_limits(start_limit_s)

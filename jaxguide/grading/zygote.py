@@ -157,6 +157,7 @@ class Zygote:
 
     def __init__(self, start: "Callable[[socket.socket, IO[bytes]], subprocess.Popen[bytes] | _Child]" = _new_python):
         self.grader = os.getpid()
+        self.own_bytes: int | None = None  # what a worker holds at its start and shares with no process, once known
         self._lock = threading.Lock()
         self._requests = 0
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
