@@ -171,6 +171,24 @@ def _requirement(text: str | None) -> Path | str | None:
     return Path(text)
 
 
+@export.command("fill-gradescope", hidden=True)
+@click.argument("root", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def fill_gradescope(root: Path) -> None:
+    """Compile what the course needs while a Gradescope image is built; the zip's `setup.sh` calls this.
+
+    \b
+    Example: jaxguide export fill-gradescope /autograder
+    """
+    begin_anew()
+    from jaxguide.grading.remote import GraderError
+    from jaxguide.grading.reports.harness import fill_autograder
+
+    try:
+        fill_autograder(root)
+    except GraderError as error:
+        raise click.ClickException(str(error)) from None
+
+
 @export.command("run-gradescope", hidden=True)
 @click.argument("root", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def run_gradescope(root: Path) -> None:

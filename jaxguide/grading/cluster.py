@@ -17,13 +17,11 @@ from typing import Any
 import dask
 from distributed import Client, Future, Worker, WorkerPlugin, get_worker
 
-from jaxguide.course.compiled import compiled_once
 from jaxguide.course.library import Course, load_course
-from jaxguide.grading.compile_cache import OWN, folder_of
-from jaxguide.grading.control import ControlledGrader
+from jaxguide.grading.control import ControlledGrader, controlled
 from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import ReadEntry
-from jaxguide.grading.grade import Grader, GradeSettings
+from jaxguide.grading.grade import GradeSettings
 from jaxguide.grading.pools import Graded, PoolLost
 from jaxguide.grading.remote import GraderError
 from jaxguide.grading.result import SubmissionResult
@@ -142,7 +140,6 @@ class GraderThere(WorkerPlugin):
         """End what is running, and remove the course's files."""
         if self._controlled is not None:
             self._controlled.grader.stop()
-            self._controlled.grader.keep_values()
         self._open.close()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -168,11 +165,8 @@ class GraderThere(WorkerPlugin):
         settings = dataclasses.replace(
             self.settings,
             conceal=(*self.settings.conceal, self._folder),
-            compile_cache=folder_of(course_digest(course)),
         )
-        grader = Grader(course, settings)
-        kept = None if grader.kept is None else grader.kept / OWN
-        return ControlledGrader(grader, self._open.enter_context(compiled_once(kept=kept)))
+        return self._open.enter_context(controlled(course, settings))
 
 
 def _grade_there(name: str, path: str, content: bytes) -> tuple[dict[str, Any], str, int]:

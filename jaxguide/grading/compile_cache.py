@@ -161,7 +161,7 @@ def taken_names(course: Course) -> set[str]:
 @contextlib.contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
     """Give a folder to fill, which takes its place when all of it is there."""
-    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o755)  # a worker may be another user
     part = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
     part.mkdir(mode=0o755)
     try:

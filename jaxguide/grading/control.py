@@ -1,15 +1,20 @@
 """Tell a broken grader from a wrong answer: grade the key's own answers as if a student had sent them."""
 
+import contextlib
+import dataclasses
 import json
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from jaxguide.course.book import Book
+from jaxguide.course.compiled import compiled_once
+from jaxguide.course.library import Course
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.compile_cache import fill, prune
+from jaxguide.grading.compile_cache import OWN, fill, folder_of, prune
+from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import ReadEntry
-from jaxguide.grading.grade import Grader
+from jaxguide.grading.grade import Grader, GradeSettings, Tell
 from jaxguide.grading.remote import GraderError, NotGraded
 from jaxguide.grading.result import SubmissionResult
 from jaxguide.text import _
@@ -31,6 +36,30 @@ def control_submission(book: Book, only: Collection[str] | None = None) -> ReadE
     cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in answers]
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     return ReadEntry(Path(f"{book.topic}.ipynb"), json.dumps(notebook).encode())
+
+
+@contextlib.contextmanager
+def controlled(
+    course: Course, settings: GradeSettings, tell: Tell = lambda path, result: None
+) -> "Iterator[ControlledGrader]":
+    """Make a grader that begins with the programs and values of earlier batches, and keeps its own for later ones.
+
+    Args:
+        course: the course, with its keys.
+        settings: how submissions are graded; without a `compile_cache` it is this user's.
+        tell: see `Grader`.
+
+    Raises:
+        GraderError: see `Grader`.
+    """
+    if settings.compile_cache is None:
+        settings = dataclasses.replace(settings, compile_cache=folder_of(course_digest(course)))
+    grader = Grader(course, settings, tell)
+    with compiled_once(kept=None if grader.kept is None else grader.kept / OWN) as programs:
+        try:
+            yield ControlledGrader(grader, programs)
+        finally:
+            grader.keep_values()
 
 
 class ControlledGrader:
@@ -79,6 +108,16 @@ class ControlledGrader:
             self._poor = self._poor + 1 if result.lessons and not result.score else 0
         return result, passed
 
+    def fill(self, topic: str) -> None:
+        """Compile and compute what checks of a lesson need, where that was not kept before."""
+        cache = self.grader.settings.compile_cache
+        if self._programs is None or cache is None:
+            return
+        if not (cache / topic).exists():
+            self.grader.rehearse(self.grader.course.books[topic])
+            fill(cache / topic, self._programs, self.grader.course)
+        prune(cache)
+
     def _lessons_in(self, content: bytes) -> list[str]:
         """Return the lessons whose exercises a file seems to answer, without reading it as code."""
         books = self.grader.course.books
@@ -98,12 +137,7 @@ class ControlledGrader:
             raise GraderBroken(self._broken)
         for topic in topics:
             book = self.grader.course.books[topic]
-            cache = self.grader.settings.compile_cache
-            if self._programs is not None and cache is not None:
-                if not (cache / topic).exists():
-                    self.grader.rehearse(book)
-                    fill(cache / topic, self._programs, self.grader.course)
-                prune(cache)
+            self.fill(topic)
             # Twice, since a machine can be busy for a while.
             why = self._trouble(book) and self._trouble(book)
             if why:

@@ -5,16 +5,14 @@ import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from jaxguide.course.compiled import compiled_once
 from jaxguide.course.library import Course
 from jaxguide.grading.archives import ArchivedEntry, expand, find_archives
 from jaxguide.grading.batch import BatchResult, load_batch
-from jaxguide.grading.compile_cache import OWN, folder_of
-from jaxguide.grading.digest import course_digest
+from jaxguide.grading.control import controlled
 from jaxguide.grading.entry import Entry, FileEntry
 from jaxguide.grading.exported import student_on_disk, told_apart
 from jaxguide.grading.files import archive_around, find_submissions, holds_python
-from jaxguide.grading.grade import Grader, GradeSettings
+from jaxguide.grading.grade import GradeSettings
 from jaxguide.grading.lineup import LineUp, line_up
 from jaxguide.grading.others import only_others
 from jaxguide.grading.pools import Pool, ThreadPool
@@ -118,9 +116,8 @@ class ClassRun:
         # Of files in an archive it is the archive that no worker may see.
         paths = {getattr(one.entry, "archive", one.entry.path): None for one in self.line.files}
         single = [path for path in paths if not any(_is_in(path, folder) for folder in folders)]
-        cache = settings.compile_cache or folder_of(course_digest(self.order.course))
         conceal = (*settings.conceal, self.order.out, *folders, *single)
-        return dataclasses.replace(settings, conceal=conceal, compile_cache=cache)
+        return dataclasses.replace(settings, conceal=conceal)
 
 
 def _is_in(path: Path, folder: Path) -> bool:
@@ -166,26 +163,19 @@ def _entry_in(archive: Path, path: Path) -> ArchivedEntry:
 
 @contextlib.contextmanager
 def _pool(order: Order, settings: GradeSettings) -> Iterator[Pool]:
-    pool: Pool
-    if order.scheduler is None:
-        grader = Grader(order.course, settings)
-        with compiled_once(kept=None if grader.kept is None else grader.kept / OWN) as programs:
-            pool = ThreadPool(grader, order.jobs, programs)
+    with contextlib.ExitStack() as stack:
+        pool: Pool
+        if order.scheduler is None:
+            pool = ThreadPool(stack.enter_context(controlled(order.course, settings)), order.jobs)
+        else:
             try:
-                yield pool
-            finally:
-                pool.close()
-    else:
-        try:
-            from jaxguide.grading.cluster import DaskPool
-        except ImportError:
-            message = _("Grading on a cluster needs Dask: install `jaxguide[cluster]`.")
-            raise GraderError(message) from None
-        pool = DaskPool(order.scheduler, order.course, settings, order.jobs)
-        try:
-            yield pool
-        finally:
-            pool.close()
+                from jaxguide.grading.cluster import DaskPool
+            except ImportError:
+                message = _("Grading on a cluster needs Dask: install `jaxguide[cluster]`.")
+                raise GraderError(message) from None
+            pool = DaskPool(order.scheduler, order.course, settings, order.jobs)
+        stack.callback(pool.close)
+        yield pool
 
 
 def is_all_graded(batch: BatchResult) -> bool:

@@ -2,12 +2,10 @@
 
 import concurrent.futures
 import os
-from pathlib import Path
 from typing import Protocol
 
 from jaxguide.grading.control import ControlledGrader
 from jaxguide.grading.entry import ReadEntry
-from jaxguide.grading.grade import Grader
 from jaxguide.grading.remote import GraderError
 from jaxguide.grading.result import SubmissionResult
 
@@ -41,28 +39,25 @@ class ThreadPool:
     Args:
         grader: what grades.
         jobs: how many at a time; by default as many as this process has cores.
-        programs: where this process keeps what it compiles, see `ControlledGrader`.
     """
 
-    def __init__(self, grader: Grader, jobs: int | None = None, programs: Path | None = None):
+    def __init__(self, grader: ControlledGrader, jobs: int | None = None):
         self.jobs = jobs or cores()
-        self.course_digest = grader.course_digest
+        self.course_digest = grader.grader.course_digest
         self._grader = grader
-        self._controlled = ControlledGrader(grader, programs)
         self._executor = concurrent.futures.ThreadPoolExecutor(self.jobs, thread_name_prefix="grade")
 
     def submit(self, entry: ReadEntry) -> "concurrent.futures.Future[Graded]":
         return self._executor.submit(self._grade, entry)
 
     def _grade(self, entry: ReadEntry) -> Graded:
-        result, passed = self._controlled.grade(entry)
+        result, passed = self._grader.grade(entry)
         return result, "", passed
 
     def close(self) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
-        self._grader.stop()
+        self._grader.grader.stop()
         self._executor.shutdown(wait=True)
-        self._grader.keep_values()
 
 
 def cores() -> int:

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from small_course import ANSWERS
 
+from jaxguide.course.compiled import compiled_once
 from jaxguide.course.library import Course
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading import compile_cache
-from jaxguide.grading.control import ControlledGrader, control_submission
+from jaxguide.grading.control import ControlledGrader
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import Grader, GradeSettings
 from jaxguide.grading.programs import is_safe
@@ -37,7 +38,8 @@ def double(x):
 @pytest.fixture(scope="module")
 def cache(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cache") / "programs"
-    ControlledGrader(Grader(course, GradeSettings(compile_cache=folder)), fill=True).grade(submission("double"))
+    with compiled_once(kept=folder / compile_cache.OWN) as programs:
+        ControlledGrader(Grader(course, GradeSettings(compile_cache=folder)), programs).grade(submission("double"))
     return folder
 
 
@@ -54,11 +56,7 @@ def test_programs_of_library_functions_are_kept_and_no_answer(course: Course, ca
     assert "jit_mul" in kept or "jit_multiply" in kept
     assert not {f"jit_{name}" for name in (*course.exercises, "loss", "_lambda", "scan")} & kept
     # Without the sieve they would be there: checks ask for the answers under jit.
-    everything = cache.parent / "everything"
-    everything.mkdir()
-    (book,) = course.books.values()
-    Grader(course, GradeSettings(), fill=everything).grade(control_submission(book))
-    assert "jit_double" in names_in(everything)
+    assert "jit_double" in names_in(cache / compile_cache.OWN)
 
 
 def test_workers_take_programs_and_cannot_change_them(course: Course, cache: Path) -> None:
@@ -101,7 +99,8 @@ def test_a_folder_that_others_may_write_is_not_used(tmp_path: Path) -> None:
 def test_a_disk_that_refuses_leaves_no_folder_and_stops_nobody(course: Course, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     settings = GradeSettings(compile_cache=tmp_path / "file" / "programs", only=frozenset({"double"}))
-    result, _passed = ControlledGrader(Grader(course, settings), fill=True).grade(submission("double"))
+    with compiled_once() as programs:
+        result, _passed = ControlledGrader(Grader(course, settings), programs).grade(submission("double"))
     assert result.score == 1.0
 
 
@@ -124,9 +123,9 @@ def test_programs_of_courses_that_were_not_used_for_long_are_removed(
         (folder / "lesson" / "jit_add-1-cache").write_text("x")
         os.utime(folder, (time.time() - days * day_s - 60,) * 2)
     used = folders[-2]
-    (book,) = course.books.values()
     # What is there already is not filled again, and now is the last to be removed.
-    compile_cache.fill(used / "lesson", course, GradeSettings(), control_submission(book))
+    compile_cache.fill(used / "lesson", tmp_path, course)
+    compile_cache.prune(used)
     kept = [*folders[: compile_cache.KEPT - 1], used]
     assert set(used.parent.iterdir()) == set(kept)
     assert all((folder / "lesson" / "jit_add-1-cache").exists() for folder in kept)

@@ -8,10 +8,10 @@ from jaxguide.course.exercise import AuthorError
 from jaxguide.course.library import Course, load_course
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.files import write_whole
-from jaxguide.grading.control import ControlledGrader
+from jaxguide.grading.control import ControlledGrader, controlled
 from jaxguide.grading.entry import FileEntry, ReadEntry
 from jaxguide.grading.files import find_submissions
-from jaxguide.grading.grade import Grader, GradeSettings
+from jaxguide.grading.grade import GradeSettings
 from jaxguide.grading.remote import GraderError
 from jaxguide.grading.reports.gradescope import AFTER_PUBLISHED, Standing, gradescope_results
 from jaxguide.grading.result import SubmissionResult
@@ -85,6 +85,25 @@ def run_autograder(root: Path) -> bool:
     return _Run(root).run()
 
 
+def fill_autograder(root: Path) -> None:
+    """Compile and compute what the course's checks need, while the container's image is built.
+
+    Args:
+        root: as in `run_autograder`.
+
+    Raises:
+        OSError: a file that the zip holds is not there.
+        AuthorError: the course cannot be read.
+        GraderError: submissions cannot be graded here; they may where the image runs.
+    """
+    source = root / "source"
+    settings = AutograderSettings.from_text((source / SETTINGS_NAME).read_text("utf-8")).for_grader(())
+    course = load_course(source / "course")
+    with controlled(course, settings) as grader:
+        for topic in course.books:
+            grader.fill(topic)
+
+
 class _Run:
     def __init__(self, root: Path):
         self.root = root
@@ -109,7 +128,10 @@ class _Run:
 
     def _grade(self, course: Course) -> None:
         settings = self.settings.for_grader((self.root / "source", self.root / "results", self.root / "submission"))
-        grader = ControlledGrader(Grader(course, settings, tell=self._tell))
+        with controlled(course, settings, self._tell) as grader:
+            self._grade_files(grader)
+
+    def _grade_files(self, grader: ControlledGrader) -> None:
         unreadable: list[str] = []
         without_answers: list[str] = []
         for path in find_submissions([self.root / "submission"]):
