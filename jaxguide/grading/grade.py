@@ -9,6 +9,8 @@ import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
+import jax
+
 from jaxguide.course import digest
 from jaxguide.course.book import Book
 from jaxguide.course.draw import DEFAULT_SEED
@@ -194,6 +196,7 @@ class Grader:
 
     def rehearse(self, book: Book) -> None:
         """Judge the key's answers to a lesson in this process, so that what checks need is compiled and computed."""
+        jax.clear_caches()  # what is in memory only would not be in the folder of programs
         for exercise in book.exercises:
             if exercise.key is not None and not exercise.is_prediction and self._is_asked(exercise):
                 judging = self._judging(exercise)

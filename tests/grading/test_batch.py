@@ -242,7 +242,7 @@ class FailsSometimes(Grader):
 def test_a_submission_that_the_grader_fails_on_is_not_graded_and_stops_no_other(
     course: Course, classroom: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jaxguide.grading.grade_class.Grader", FailsSometimes)
+    monkeypatch.setattr("jaxguide.grading.control.Grader", FailsSometimes)
     folder = classroom(3)
     batch = graded(order(course, folder))
     assert [one.state for one in batch.submissions] == [State.GRADED, State.NOT_GRADED, State.GRADED]
@@ -316,7 +316,7 @@ def test_graders_in_threads_give_each_student_their_own_marks(course: Course, tm
 
 @pytest.fixture
 def pool(course: Course) -> Iterator[ThreadPool]:
-    made = ThreadPool(Grader(course, ONE), 1)
+    made = ThreadPool(ControlledGrader(Grader(course, ONE)), 1)
     yield made
     made.close()
 
