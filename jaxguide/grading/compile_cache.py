@@ -11,7 +11,6 @@ import os
 import platform
 import secrets
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path

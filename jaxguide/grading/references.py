@@ -3,8 +3,6 @@
 import collections
 import contextlib
 import hashlib
-import os
-import secrets
 import struct
 import threading
 from collections.abc import Iterator
@@ -16,6 +14,7 @@ from jaxguide.course.book import Book
 from jaxguide.course.evaluate import Request, Step, evaluate
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.verify import run_answer
+from jaxguide.files import write_whole
 from jaxguide.grading import wire
 from jaxguide.grading.programs import is_safe
 
@@ -88,15 +87,8 @@ class References:
             parts = [part for pair in self._kept.items() for part in (_SIZES.pack(*map(len, pair)), *pair)]
             self._is_new = False
         content = b"".join(parts)
-        part = self._file.with_name(f"{self._file.name}.{secrets.token_hex(4)}.part")
         with contextlib.suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            try:
-                with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                    file.write(hashlib.sha256(content).digest() + content)
-                part.replace(self._file)
-            finally:
-                part.unlink(missing_ok=True)
+            write_whole(self._file, hashlib.sha256(content).digest() + content, 0o600)
 
 
 def _read(file: Path) -> Iterator[tuple[bytes, bytes]]:

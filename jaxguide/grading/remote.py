@@ -26,7 +26,7 @@ from jaxguide.grading.endings import (
     scratch_full,
     too_much_output,
 )
-from jaxguide.grading.isolation import IsolationError, Tier, find_tier
+from jaxguide.grading.isolation import IsolationError, Tier, find_tier, record
 from jaxguide.grading.isolation.tier import MOUNT_NAMESPACE, SECCOMP
 from jaxguide.grading.line import Line
 from jaxguide.grading.programs import Programs
@@ -111,6 +111,7 @@ class WorkerProcess:
         except (AnswerGone, wire.WireError, KeyError) as problem:
             said = self._last_output()
             self.kill()
+            record.discard()  # a layer may refuse what it did when it was tried
             raise GraderError(_("A worker process did not start: {said}").format(said=said or problem)) from problem
 
     def _count_from_here(self) -> None:
@@ -121,8 +122,9 @@ class WorkerProcess:
             zygote.own_bytes = self._tree.peak_bytes
 
     def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
+        kept = record.place()
         return {
-            "hidden": [str(path) for path in hidden],
+            "hidden": [str(path) for path in (*hidden, *([] if kept is None else [kept]))],
             "readable": [] if self._programs is None else [str(self._programs.folder)],
             "programs": None if self._programs is None else self._programs.to_plain(),
             "scratch": str(self._scratch),

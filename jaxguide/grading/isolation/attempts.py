@@ -348,15 +348,47 @@ class _unless:  # noqa: N801  (read as a statement)
         return isinstance(error, OSError) and error.errno in self.codes
 
 
-def outcomes(attempts: tuple[Callable[[Bait], None], ...], bait: Bait) -> dict[str, str]:
-    """Make each attempt and return for each how it was prevented, '' where it came through."""
-    found = {}
+def outcomes(attempts: tuple[Callable[[Bait], None], ...], bait: Bait) -> dict[str, Exception | None]:
+    """Make each attempt and return for each how it was prevented, None where it came through."""
+    found: dict[str, Exception | None] = {}
     for attempt in attempts:
         try:
             attempt(bait)
-            found[attempt.__name__] = ""
-        except OSError as error:
-            found[attempt.__name__] = error.strerror or str(error) or type(error).__name__
-        except (ImportError, LookupError) as error:  # a module or codec that is out of sight
-            found[attempt.__name__] = f"{type(error).__name__}: {error}"
+            found[attempt.__name__] = None
+        except (OSError, ImportError, LookupError) as error:  # the last two: a module or codec that is out of sight
+            found[attempt.__name__] = error
     return found
+
+
+def in_words(error: Exception | None) -> str:
+    """Return how an attempt was prevented, '' where it came through."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error) or type(error).__name__
+    return "" if error is None else f"{type(error).__name__}: {error}"
+
+
+def may_pass(error: BaseException | None, attempt: str = "") -> bool:
+    """Return whether an error may be gone the next time, as the machine was short of something: it shows nothing.
+
+    Args:
+        error: with which an attempt, or entering a layer, ended.
+        attempt: the attempt's name, as a limit that holds lets the machine seem short.
+    """
+    if isinstance(error, OSError):
+        if isinstance(error, TimeoutError | ChildProcessError):
+            return True
+        return error.errno in _SHORT_OF_SOMETHING and error.errno != _BY_A_LIMIT.get(attempt)
+    return isinstance(error, MemoryError) or (error is not None and may_pass(error.__cause__))
+
+
+_SHORT_OF_SOMETHING = frozenset(
+    (
+        *(errno.EAGAIN, errno.ENOMEM, errno.ENOBUFS, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT),
+        *(errno.EINTR, errno.EIO, errno.EBUSY, errno.EUSERS, errno.ETIMEDOUT),
+    )
+)
+_BY_A_LIMIT = {
+    fill_the_scratch.__name__: errno.ENOSPC,
+    open_many_files.__name__: errno.EMFILE,
+    take_much_memory.__name__: errno.ENOMEM,
+}

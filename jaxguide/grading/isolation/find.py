@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxguide.grading.isolation import privileges
+from jaxguide.grading.isolation import privileges, record
+from jaxguide.grading.isolation.circumstances import circumstances
 from jaxguide.grading.isolation.tier import (
     AUDIT_HOOK,
     LAYERS,
@@ -39,14 +40,16 @@ _ALL = (*LAYERS[STRONG], AUDIT_HOOK)
 _Reply = dict[str, Any]
 
 
-def find_tier(wanted: str | None = None) -> Tier:
+def find_tier(wanted: str | None = None, anew: bool = False) -> Tier:
     """Return the best tier that holds here, having tried each of its layers in a real process.
 
-    What a layer must prevent is attempted inside it; one that does not hold lowers the tier, and says why. The first
-    call takes some tenths of a second, later ones nothing.
+    What a layer must prevent is attempted inside it; one that does not hold lowers the tier, and says why. That takes
+    some tenths of a second. What was found is kept for this user's next processes, until something changes that
+    decides on it.
 
     Args:
         wanted: 'strong', 'medium' or 'process' for that tier; None for the best.
+        anew: try everything again, whatever was found before.
 
     Raises:
         IsolationError: the tier asked for does not hold here, or this runs as root and can become no ordinary user.
@@ -54,7 +57,9 @@ def find_tier(wanted: str | None = None) -> Tier:
     """
     if wanted is not None and wanted not in NAMES:
         raise ValueError(_("There is no tier `{name}`; there are strong, medium and process.").format(name=wanted))
-    found = _found()
+    if anew:
+        _found.cache_clear()
+    found = _found(anew)
     usable = {tier.name: tier for tier in found}
     if wanted is None:
         return found[0]
@@ -72,25 +77,45 @@ def together(name: str) -> str:
 
 
 @functools.cache
-def _found() -> list[Tier]:
-    """Return the tiers that hold, the best first."""
+def _found(anew: bool) -> list[Tier]:
+    """Return the tiers that hold, the best first: those kept, or else those of a probe, kept if it is sure."""
     if not sys.platform.startswith("linux"):
         return [_elsewhere()]
+    before = now()
+    found = [] if anew or before is None else record.read(before)
+    if not found:
+        found, is_sure = _probed()
+        if before is not None and is_sure:
+            record.write(before, found)
+    return found
+
+
+def now() -> dict[str, Any] | None:
+    """Return all that decides on what a probe would find, as plain data, None where some of it cannot be known."""
+    return circumstances([_command(), _environment()], [tempfile.gettempdir(), *_path()])
+
+
+def _probed() -> tuple[list[Tier], bool]:
+    """Return the tiers that hold, the best first, and whether the next probe would find the same.
+
+    Where the machine was short of something, it might not.
+    """
+    wholes = [(name, False) for name in NAMES]
+    if privileges.is_root():
+        wholes += [(name, True) for name in NAMES if name != STRONG]
     requests: list[tuple[Tier, Sequence[str]]] = [(alone(name), [name]) for name in _ALL]
-    for name in NAMES:
-        everything = Tier(name, tuple(Layer(layer, True) for layer in LAYERS[name]))
-        requests.append((everything, LAYERS[name]))
-        requests.append((dataclasses.replace(everything, reads_as_root=True), LAYERS[name]))
+    for name, reading in wholes:
+        requests.append((Tier(name, tuple(Layer(layer, True) for layer in LAYERS[name]), reading), LAYERS[name]))
     replies = try_layers(requests)
     layers = [Layer(name, not (why := _leak(reply)), why) for name, reply in zip(_ALL, replies, strict=False)]
+    troubles = dict(zip(wholes, (_leak(reply) or _hindrance(reply) for reply in replies[len(_ALL) :]), strict=True))
     held = {layer.name for layer in layers if layer.holds}
     found = []
-    for place, name in enumerate(NAMES):
-        plain, reading = replies[len(_ALL) + 2 * place :][:2]
+    for name in NAMES:
         if not held.issuperset(NEEDED[name]):
             continue
-        why, reads_as_root = _leak(plain) or _hindrance(plain), False
-        if why and privileges.is_root() and name != STRONG and not _leak(reading) and not _hindrance(reading):
+        why, reads_as_root = troubles[name, False], False
+        if why and troubles.get((name, True)) == "":
             why, reads_as_root = "", True
         if name == PROCESS:
             found.append((name, reads_as_root))
@@ -105,7 +130,8 @@ def _found() -> list[Tier]:
             "as root too. Run it as an ordinary user."
         )
         raise IsolationError(message.format(why=why))
-    return [Tier(name, tuple(_remarked(layers, name) if reading else layers), reading) for name, reading in found]
+    tiers = [Tier(name, tuple(_remarked(layers, name) if reading else layers), reading) for name, reading in found]
+    return tiers, not any(reply["doubts"] for reply in replies)
 
 
 def _remarked(layers: list[Layer], name: str) -> list[Layer]:
@@ -157,21 +183,17 @@ def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]]) -> list[_Reply]:
 
     Returns:
         For each request 'error', why it could not be entered, or None; 'took_s', processor seconds for entering it;
-        'works' and 'fails', for each attempt what the system said, '' where it came through.
+        'works' and 'fails', for each attempt what the system said, '' where it came through; 'doubts', what may be
+        otherwise the next time.
     """
     asked = json.dumps([{"tier": tier.to_plain(), "attempts": list(layers)} for tier, layers in requests])
-    top = str(Path(__file__).parents[3])
-    path = [top, *(entry for entry in sys.path if entry and entry != top)]
-    kept = ("TMPDIR", "LD_LIBRARY_PATH", "JAXGUIDE_LANG")
-    environment = {name: os.environ[name] for name in kept if name in os.environ}
-    environment |= {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
-            [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(path)],
+            _command(),
             input=asked,
             capture_output=True,
             text=True,
-            env=environment,
+            env=_environment(),
             cwd=tempfile.gettempdir(),
             timeout=_PROBE_LIMIT_S,
         )
@@ -181,4 +203,19 @@ def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]]) -> list[_Reply]:
         said = str(error)
     except json.JSONDecodeError:
         said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else _("it said nothing")
-    return [{"error": _("the probe did not run: {said}").format(said=said)}] * len(requests)
+    return [{"error": _("the probe did not run: {said}").format(said=said), "doubts": [said]}] * len(requests)
+
+
+def _command() -> list[str]:
+    return [sys.executable, "-s", "-P", "-c", _BOOT, json.dumps(_path())]
+
+
+def _path() -> list[str]:
+    top = str(Path(__file__).parents[3])
+    return [top, *(entry for entry in sys.path if entry and entry != top)]
+
+
+def _environment() -> dict[str, str]:
+    kept = ("TMPDIR", "LD_LIBRARY_PATH", "JAXGUIDE_LANG")
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    return environment | {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}

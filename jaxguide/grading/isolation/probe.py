@@ -51,7 +51,7 @@ def _try(tier: Tier, layers: list[str], bait: Bait) -> dict[str, Any]:
         said = pipe.read()
     os.waitpid(outer, 0)
     shutil.rmtree(scratch, ignore_errors=True)
-    reply: dict[str, Any] = json.loads(said) if said else {"error": "the process that entered it ended"}
+    reply: dict[str, Any] = json.loads(said) if said else _not_entered("the process that entered it ended", True)
     return reply
 
 
@@ -76,8 +76,12 @@ def _supervise(tier: Tier, layers: list[str], bait: Bait, writing: int) -> None:
             took_s = outer_s + time.process_time()  # which began at zero in this process
             wanted = tuple(dict.fromkeys(attempt for layer in layers for attempt in MUST_FAIL[layer]))
             # First what must work: the attempts may leave things behind.
-            reply = {"works": attempts.outcomes(MUST_WORK, bait), "fails": attempts.outcomes(wanted, bait)}
-            _tell(writing, {"error": None, "took_s": took_s, **reply})
+            works, fails = attempts.outcomes(MUST_WORK, bait), attempts.outcomes(wanted, bait)
+            doubts = [name for name, error in (works | fails).items() if attempts.may_pass(error, name)]
+            reply: dict[str, Any] = {"error": None, "took_s": took_s, "doubts": doubts}
+            for key, found in (("works", works), ("fails", fails)):
+                reply[key] = {name: attempts.in_words(error) for name, error in found.items()}
+            _tell(writing, reply)
             os._exit(0)
         os.waitpid(worker, 0)
         os._exit(0)
@@ -88,8 +92,12 @@ def _told(writing: int) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        _tell(writing, {"error": f"{type(error).__name__}: {error}"})
+        _tell(writing, _not_entered(f"{type(error).__name__}: {error}", attempts.may_pass(error)))
         os._exit(1)
+
+
+def _not_entered(why: str, may_pass: bool) -> dict[str, Any]:
+    return {"error": why, "doubts": [why] if may_pass else []}
 
 
 def _tell(writing: int, reply: dict[str, Any]) -> None:

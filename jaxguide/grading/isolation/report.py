@@ -16,7 +16,7 @@ def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
     None of it is serious for who does not grade: the diagnosis is as healthy as before.
     """
     try:
-        tier = find_tier()
+        tier = find_tier(anew=True)  # whoever asks may just have changed something
     except IsolationError as error:
         remedy = _("Grade as an ordinary user, or on a machine where you are one.")
         trouble = Trouble("grading_refused", False, str(error), remedy)

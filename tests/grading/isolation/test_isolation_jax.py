@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -158,10 +159,18 @@ except OSError as error:
     assert printed == ["No space left on device True", "No space left on device"]
 
 
+def is_the_machines_root() -> bool:
+    """Return whether this process's user is called 0 outside of its namespace."""
+    ranges = (map(int, line.split()) for line in Path("/proc/self/uid_map").read_text().splitlines())
+    return any(outside <= 0 < outside + count and first == os.geteuid() for first, outside, count in ranges)
+
+
 @pytest.mark.parametrize("name", [STRONG, MEDIUM])
 def test_one_that_starts_threads_without_end_takes_none_from_the_others(name: str) -> None:
     if name == MEDIUM and os.geteuid() != 0:
         pytest.skip("an ordinary user's workers share one count in this tier")
+    if os.geteuid() != 0 and is_the_machines_root():
+        pytest.skip("root's threads are not counted, whatever this namespace calls root")
     greedy, other = start(name), start(name)
     source = """
 import threading
