@@ -86,6 +86,7 @@ START_MESSAGE = "For the regression that starts with `jax.random.key(0)`, the nu
 # %%
 import jax
 import jax.numpy as jnp
+import jax.test_util
 import matplotlib.pyplot as plt
 import numpy as np
 

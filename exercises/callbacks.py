@@ -610,7 +610,7 @@ def noisy_sine(value):
         "def one(x):\n    promise = jax.ShapeDtypeStruct(x.shape, x.dtype)\n"
         "    return jax.pure_callback(noisy_sine, promise, x, vmap_method=____)\n\n"
         "_, looped = jax.lax.scan(lambda carry, x: (carry, one(x)), None, xs)\nreturn looped, jax.vmap(one)(xs)",
-        "# Like it: round on the host, one by one in lax.map, then all in one call.\n"
+        "# Like it: round on the host, one by one in jax.lax.map, then all in one call.\n"
         "def noisy_round(value):\n"
         '    print("host rounds", np.size(value))\n'
         "    return np.round(np.asarray(value))\n\n"

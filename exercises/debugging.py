@@ -457,11 +457,11 @@ def vmap_prints_all_x_first(answer):
 @visible(
     printed_sines,
     stage="jit",
-    idea="lax.map is a loop. Within a step the order is promised by `ordered=True` only.",
+    idea="`jax.lax.map` is a loop. Within a step the order is promised by `ordered=True` only.",
     reproduces=["S0-07"],
 )
 def map_prints_step_by_step(answer):
-    """Under lax.map x and y are printed step by step; with ordered=True x comes before y."""
+    """Under jax.lax.map x and y are printed step by step; with ordered=True x comes before y."""
     unordered, ordered = (answer.observe("map", jnp.arange(3.0), kept).lines for kept in (False, True))
     expect_documented("S0-07", ordered, part="documented", message="With ordered=True: x, y, x, y, x, y.")
     steps = [line for i in range(0, len(unordered), 2) for line in sorted(unordered[i : i + 2], reverse=True)]
@@ -476,7 +476,7 @@ def map_prints_step_by_step(answer):
     reproduces=["S0-08"],
 )
 def the_result_is_the_same_and_the_order_is_not(answer):
-    """vmap and lax.map give the same numbers, and print in another order."""
+    """vmap and jax.lax.map give the same numbers, and print in another order."""
     mapped, looped = (answer.observe(how, jnp.arange(3.0), True) for how in ("vmap", "map"))
     expect_close(looped.value, np.sin(np.arange(3, dtype=np.float32)))
     same = {

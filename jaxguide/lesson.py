@@ -1,7 +1,6 @@
 """What a lesson imports: `start`, `check`, `hint`, `solution` and `progress`, in a notebook, a script or a shell."""
 
 import difflib
-import hashlib
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -150,21 +149,21 @@ def check_answer(
     """Judge a function by an exercise's visible checks, here, and note the progress; fill in `cases` where given."""
     from jaxguide.course.answer import LocalAnswer
     from jaxguide.course.judge import judge
-    from jaxguide.course.starter import is_starter
+    from jaxguide.course.sameness import answer_in_session
 
-    attempted = not is_starter(function, exercise)
     book = _course().book_of(exercise)
+    found = answer_in_session(function, exercise, names, book.given)
     # A function that a check sends by name is the book's own, as in grading, whatever the notebook has made of it.
-    answer = LocalAnswer(exercise.name, function, {**names, **book.names}) if attempted else None
+    answer = LocalAnswer(exercise.name, function, {**names, **book.names}) if not found.is_starter else None
     if cases is None or answer is None:
         result = judge(exercise, answer)
     else:
         from jaxguide.course.cases import watched
 
-        watched_exercise, watched_answer, found = watched(exercise, answer)
+        watched_exercise, watched_answer, told = watched(exercise, answer)
         result = judge(watched_exercise, watched_answer)
-        cases.update(found)
-    progress.note(result, _fingerprint(function))
+        cases.update(told)
+    progress.note(result, found.id)
     if result.first_failure:
         result.hint = _next_hint(exercise)
     return result
@@ -177,17 +176,6 @@ def _say_trouble(progress: "Progress") -> None:
 
 def _next_hint(exercise: "Exercise") -> str:
     return _("Stuck? `hint({name})` helps.").format(name=exercise.name)
-
-
-def _fingerprint(function: Any) -> str:
-    """Return what tells one piece of code from another, so that the same code tried twice counts once."""
-    import inspect
-
-    from jaxguide.course.starter import essence
-
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    text = repr(essence(code)) if code else repr(type(function))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:

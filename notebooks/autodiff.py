@@ -36,6 +36,7 @@ start("autodiff")
 # %%
 import jax
 import jax.numpy as jnp
+import jax.test_util
 import matplotlib.pyplot as plt
 import numpy as np
 

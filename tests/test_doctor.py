@@ -1,5 +1,6 @@
 """`doctor`: what it says of a real installation, and that lessons and workers are cured of what it finds."""
 
+import dataclasses
 import importlib.metadata
 import json
 import os
@@ -10,6 +11,7 @@ import pytest
 
 from jaxguide import compat
 from jaxguide.course.evaluate import Request
+from jaxguide.debug.diagnosis import Diagnosis, Trouble
 from jaxguide.grading.remote import WorkerProcess
 
 FLAG = compat.print_flag(importlib.metadata.version("jaxlib"))
@@ -50,9 +52,9 @@ def test_versions_devices_and_settings_are_told() -> None:
 
 @affected
 def test_a_jaxlib_that_cannot_compile_a_print_is_found_by_compiling_one() -> None:
-    plain = _doctor(JAX_PLATFORMS="cpu")
-    assert plain["healthy"] is False
-    assert f"XLA_FLAGS={FLAG}" in _trouble(plain, "debug_print_fails_to_compile")["remedy"]
+    trouble = _trouble(_doctor(JAX_PLATFORMS="cpu"), "debug_print_fails_to_compile")
+    assert trouble["serious"] is True
+    assert f"XLA_FLAGS={FLAG}" in trouble["remedy"]
     assert _python(PRINTS_A_MEAN, JAX_PLATFORMS="cpu").returncode != 0
 
 
@@ -65,8 +67,27 @@ def test_the_remedy_that_it_names_cures() -> None:
 @affected
 def test_a_flag_set_too_late_is_told_from_one_not_set() -> None:
     late = f"import os, jax; jax.devices(); os.environ['XLA_FLAGS'] = {FLAG!r}"
-    trouble = _trouble(_doctor(late, JAX_PLATFORMS="cpu"), "debug_print_fails_to_compile")
-    assert "JAX had started before" in trouble["remedy"]
+    plain = _doctor(late, JAX_PLATFORMS="cpu")
+    assert "JAX had started before" in _trouble(plain, "debug_print_fails_to_compile")["remedy"]
+    assert plain["healthy"] is False, "nothing cures this process"
+
+
+@affected
+def test_a_flag_of_another_value_is_serious_as_lessons_leave_it_alone() -> None:
+    assert FLAG is not None
+    plain = _doctor(JAX_PLATFORMS="cpu", XLA_FLAGS=FLAG.partition("=")[0] + "=-dot")
+    trouble = _trouble(plain, "debug_print_fails_to_compile")
+    assert (trouble["cured"], plain["healthy"]) == (False, False)
+    assert FLAG in trouble["remedy"]
+
+
+def test_what_is_cured_is_told_as_cured_and_leaves_the_diagnosis_healthy() -> None:
+    trouble = Trouble("debug_print_fails_to_compile", True, "It fails.", "Set it.", cured=True)
+    found = Diagnosis({}, [trouble])
+    assert "✓ Cured in lessons and in grading: It fails.\n  Set it." in str(found)
+    assert "Cured in lessons and in grading" in found._repr_html_()
+    assert found.healthy
+    assert not Diagnosis({}, [trouble, dataclasses.replace(trouble, cured=False)]).healthy
 
 
 def test_importing_the_package_sets_no_flag() -> None:
@@ -110,11 +131,15 @@ def test_switched_on_checks_are_listed() -> None:
 
 
 def test_the_command_prints_it_and_its_status_says_whether_something_serious_was_found() -> None:
-    env = os.environ | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": FLAG or ""}
+    # As after installing: nothing is set.
+    env = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS" and not name.startswith("JAX_")}
+    env["JAX_PLATFORMS"] = "cpu"
     command = [sys.executable, "-m", "jaxguide", "doctor"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("jaxguide ")
+    assert ("✓ Cured in lessons and in grading: " in done.stdout) == (FLAG is not None)
+    assert "✗" not in done.stdout
     env["JAX_PLATFORMS"] = "none_such"
     done = subprocess.run([*command, "--json"], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 1

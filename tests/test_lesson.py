@@ -1,6 +1,5 @@
 """What `check`, `hint` and `solution` do in a student's own session."""
 
-import ast
 from pathlib import Path
 
 import pytest
@@ -179,45 +178,3 @@ def test_the_stop_button_stops_the_check(workspace: Path, capsys: pytest.Capture
     said = capsys.readouterr().out
     assert "The check was stopped" in said
     assert said.count("not checked") == len(installed_course().exercise("two_samples").checks) - 1
-
-
-@pytest.mark.parametrize("suffix", [".py", ".ipynb"])
-def test_every_printed_starter_is_known_as_one(suffix: str) -> None:
-    from jaxguide.course.printer import printed_cells
-    from jaxguide.course.starter import is_starter
-
-    for book in installed_course().books.values():
-        cells = [cell.source.rsplit("check(", 1)[0] for cell in printed_cells(book) if cell.kind == "exercise"]
-        imports = "import jax, numpy as np, jax.numpy as jnp\nfrom functools import partial\n"
-        names = run(imports) if suffix == ".ipynb" else run(imports + "\n".join(cells))
-        for cell in cells if suffix == ".ipynb" else []:
-            exec(cell, names)
-        for exercise in book.exercises:
-            assert is_starter(names[exercise.name], exercise), exercise.name
-
-
-@pytest.mark.parametrize("name", ["hessian_times", "negatives", "louder"])
-def test_a_starter_without_its_docstring_is_still_one(name: str) -> None:
-    from jaxguide.course.starter import is_starter
-    from jaxguide.grading.plan import _is_starter
-
-    exercise = installed_course().exercise(name)
-    (function,) = ast.parse(exercise.starter_source).body
-    assert isinstance(function, ast.FunctionDef)
-    function.body = function.body[1:]
-    names = run(f"import jax, jax.numpy as jnp\n{ast.unparse(function)}\n")
-    assert is_starter(names[name], exercise)
-    assert _is_starter(function, exercise)
-
-
-def test_a_decorator_above_the_starter_is_a_beginning_unless_the_starter_does_nothing() -> None:
-    from jaxguide.course.starter import is_starter
-    from jaxguide.grading.plan import _is_starter
-
-    for name, begun in (("moving_sum", True), ("louder", True), ("negatives", False)):
-        exercise = installed_course().exercise(name)
-        source = f"@jax.jit\n{exercise.starter_source}\n"
-        names = run(f"import jax, jax.numpy as jnp\n{source}")
-        (function,) = ast.parse(source).body
-        assert isinstance(function, ast.FunctionDef)
-        assert (is_starter(names[name], exercise), _is_starter(function, exercise)) == (not begun, not begun), name

@@ -15,7 +15,7 @@ def doctor(as_json: bool) -> None:
     What keeps submissions apart in grading is tried out and reported too: the isolation tier, and why it is no better;
     how their workers start, and why no faster. The tier is always tried anew; other commands then go by what was found.
 
-    The exit status is 1 where something serious was found.
+    The exit status is 1 where something serious was found that neither lessons nor the grader cure by themselves.
 
     \b
     Example: jaxguide doctor --json

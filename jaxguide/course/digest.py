@@ -4,9 +4,9 @@ import ast
 import functools
 import hashlib
 from collections.abc import Iterator
-from typing import Any
 
 from jaxguide.course.library import Course
+from jaxguide.course.sameness import canonical
 from jaxguide.course.source import split_cells
 
 # A book's cells of these kinds run as a whole when it is loaded, and a key's of every kind.
@@ -49,7 +49,7 @@ def what_decides(text: str, is_key: bool) -> Iterator[str]:
             continue
         for node in ast.parse(source).body:
             if is_key or kind in _RUN_WHOLE or not isinstance(node, ast.Expr):
-                yield _canonical(_without_words(node))
+                yield canonical(_without_words(node))
 
 
 def _without_words(statement: ast.stmt) -> ast.stmt:
@@ -57,22 +57,3 @@ def _without_words(statement: ast.stmt) -> ast.stmt:
         if isinstance(call.func, ast.Name) and call.func.id in ("exercise", "prediction"):
             call.keywords = [keyword for keyword in call.keywords if keyword.arg not in _SAID_ONLY]
     return statement
-
-
-def _canonical(node: Any) -> str:
-    """Write a syntax tree so that every Python writes it alike.
-
-    `ast.dump` leaves out empty fields since Python 3.13, and each Python's own `ast.unparse` has its own quotes.
-    """
-    if isinstance(node, list):
-        return f"[{' '.join(map(_canonical, node))}]"
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    skipped = ("ctx", "kind", "type_comment")
-    fields = [(name, value) for name, value in ast.iter_fields(node) if name not in skipped and value not in (None, [])]
-    if isinstance(node, ast.Constant):
-        fields = [("value", node.value)]
-    if isinstance(node, ast.JoinedStr):
-        # Python 3.12 puts empty text behind a format that ends in a value.
-        fields = [("values", [part for part in node.values if not isinstance(part, ast.Constant) or part.value])]
-    return f"({' '.join([type(node).__name__, *(f'{name}={_canonical(value)}' for name, value in fields)])})"

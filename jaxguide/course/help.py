@@ -40,7 +40,7 @@ def why_closed(exercise: Exercise, progress: Progress, sure: bool, how: str, nex
         next_hint: a sentence that says how to get a hint.
     """
     name, done = exercise.name, progress.of(exercise.name)
-    missing = ATTEMPTS_BEFORE_SOLUTION - len(done.attempts)
+    missing = ATTEMPTS_BEFORE_SOLUTION - done.tries
     if done.passed:
         return None
     if exercise.is_prediction:

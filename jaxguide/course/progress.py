@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jaxguide.course.sameness import WITHOUT_SOURCE
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.files import write_whole
 
@@ -19,7 +20,7 @@ _LOCK_LIMIT_S = 5.0
 
 @dataclasses.dataclass
 class ExerciseProgress:
-    """One exercise: whether it passed, which pieces of code were checked, hints read, the locked guess, and when.
+    """One exercise: whether it passed, the ids of the answers checked, hints read, the locked guess, and when.
 
     `started_s` and `passed_s` are the first check and the first pass, in seconds since 1970, None where not yet.
     """
@@ -30,6 +31,18 @@ class ExerciseProgress:
     guess: str | None = None
     started_s: float | None = None
     passed_s: float | None = None
+
+    @property
+    def tries(self) -> int:
+        """How many different answers were checked.
+
+        One whose source was not to be had may be one of those that were read, so that it is not counted beside them.
+
+        >>> ExerciseProgress(attempts=["1f", "2e", "code-1f"]).tries
+        2
+        """
+        unread = sum(str(attempt).startswith(WITHOUT_SOURCE) for attempt in self.attempts)
+        return max(unread, len(self.attempts) - unread)
 
 
 _KINDS = {
@@ -130,7 +143,7 @@ class Progress:
 
         Args:
             result: the outcome.
-            attempt: what tells this piece of code from another.
+            attempt: the answer's id (`jaxguide.course.sameness`).
         """
         if result.verdict in (Verdict.NOT_ATTEMPTED, Verdict.NO_SUCH_FUNCTION):
             return

@@ -18,8 +18,8 @@ from jaxguide.course.judge import deciding, guessed_right, judge
 from jaxguide.course.ladder import ladder_problems
 from jaxguide.course.library import Course
 from jaxguide.course.printer import stale_files
+from jaxguide.course.sameness import is_starter
 from jaxguide.course.slices import global_names, returns_value
-from jaxguide.course.starter import is_starter
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.text import _
 
@@ -199,8 +199,6 @@ class _Prover:
     def _prove_starter(self) -> None:
         starter = Planted("starter", self.exercise.starter_source + "\n", self.exercise.line, self.exercise.path)
         name = self.exercise.name
-        if not is_starter(self._answer(starter).function, self.exercise):
-            self._problem(_("the starter of `{name}` is not recognised as the starter").format(name=name))
         try:
             passed = self._judge(starter, 0).verdict is Verdict.PASSED
         except Exception as error:
@@ -228,7 +226,7 @@ class _Prover:
     def _rejected_as_named(self, planted: Planted, seed: int) -> bool:
         try:
             result = self._judge(planted, seed)
-            is_untouched = is_starter(self._answer(planted).function, self.exercise)
+            is_untouched = is_starter(planted.source, self.exercise)
         except Exception as error:
             message = _("the wrong answer `{wrong}` breaks a check: {error}")
             self._problem(message.format(wrong=planted.name, error=_one_line(error)), planted)

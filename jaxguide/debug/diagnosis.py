@@ -37,12 +37,14 @@ class Trouble:
         serious: code that is right fails or runs somewhere else; otherwise it is worth knowing only.
         what: what happens, in one sentence.
         remedy: what to do, in one sentence.
+        cured: lessons and the grader apply the remedy themselves, so that it is left to do for your own scripts alone.
     """
 
     name: str
     serious: bool
     what: str
     remedy: str
+    cured: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,8 +61,8 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
-        """Tell that nothing serious was found."""
-        return not any(trouble.serious for trouble in self.troubles)
+        """Tell that nothing serious was found but what lessons and the grader cure."""
+        return not any(trouble.serious and not trouble.cured for trouble in self.troubles)
 
     def to_plain(self) -> dict[str, Any]:
         """Return this as dict, list, str and bool only."""
@@ -210,18 +212,23 @@ def _print_fails() -> Trouble | None:
         "jax.jit of a function that prints a reduction of {size} or more elements with jax.debug.print fails to "
         "compile here (INTERNAL: RET_CHECK failure)."
     ).format(size=_PRINT_SIZE)
+    cured = False
     if flag is None:
         remedy = _("Give jax.debug.print ordered=True in such functions, and report it to JAX: no flag is known.")
     elif flag in os.environ.get("XLA_FLAGS", "").split():
         remedy = _(
             "The flag that cures it is set, but JAX had started before: restart, and set it before the first use."
         )
+    elif flag.split("=")[0] in os.environ.get("XLA_FLAGS", ""):
+        remedy = _("XLA_FLAGS sets the flag that cures it to another value: set {flag}.").format(flag=flag)
     else:
+        # Lessons and workers are processes of their own: what they set does not reach this one.
+        cured = True
         remedy = _(
-            "Before JAX starts, set XLA_FLAGS={flag} in the environment; a lesson's first cell, %load_ext jaxguide and "
-            "`jaxguide grade` do so by themselves."
+            "A lesson's first cell, %load_ext jaxguide and the grader set the flag that cures it. For your own scripts "
+            "set it before JAX starts: XLA_FLAGS={flag}"
         ).format(flag=flag)
-    return Trouble("debug_print_fails_to_compile", True, what, remedy)
+    return Trouble("debug_print_fails_to_compile", True, what, remedy, cured)
 
 
 def _fails_to_compile() -> bool:
@@ -310,8 +317,10 @@ def _label(fact: str) -> str:
 
 
 def _glyph(trouble: Trouble) -> str:
-    return "✗" if trouble.serious else "!"
+    return "✓" if trouble.cured else "✗" if trouble.serious else "!"
 
 
 def _word(trouble: Trouble) -> str:
+    if trouble.cured:
+        return _("Cured in lessons and in grading")
     return _("Trouble") if trouble.serious else _("Worth knowing")

@@ -19,7 +19,7 @@ class Habit:
     """How one student worked on one exercise. It is what their own file says, which they could have edited.
 
     Args:
-        tries: how many different pieces of code they checked.
+        tries: how many different answers they checked.
         hints: how many hints they read.
         passed: whether the visible checks passed.
         minutes: from the first check to the first pass, None where not known.
@@ -52,7 +52,7 @@ def _habit(done: ExerciseProgress) -> Habit:
     if done.started_s is not None and done.passed_s is not None:
         passed = (done.passed_s - done.started_s) / 60
         minutes = round(passed, 1) if math.isfinite(passed) and 0 <= passed <= _MOST * 60 else None
-    return Habit(min(len(done.attempts), _MOST), max(0, min(done.hints, _MOST)), done.passed, minutes)
+    return Habit(min(done.tries, _MOST), max(0, min(done.hints, _MOST)), done.passed, minutes)
 
 
 def habits_of(files: Sequence[tuple[Path, str]]) -> dict[Path, dict[str, dict[str, Any]]]:

@@ -1,17 +1,14 @@
 """Decide which cells of a submission run, and what must have run before them."""
 
-import ast
 import dataclasses
 import difflib
 import functools
-from collections.abc import Iterable, Mapping
 
 from jaxguide.course.book import Book
-from jaxguide.course.exercise import Exercise
 from jaxguide.course.library import Course
 from jaxguide.course.printer import printed_cells
-from jaxguide.course.slices import bound_names, global_names
-from jaxguide.course.starter import statements
+from jaxguide.course.sameness import meaning, starters_in
+from jaxguide.course.slices import global_names
 from jaxguide.course.verdict import AnswerGone, StudentError, Verdict
 from jaxguide.grading.submission import Submission, SubmittedCell
 from jaxguide.text import _
@@ -75,7 +72,7 @@ def make_plan(submission: Submission, book: Book, course: Course) -> Plan:
             line = cell.error.line or "?"
             plan.repairs.append(message.format(label=cell.label, error=cell.error.message, line=line))
             plan.broken.update(dict.fromkeys(cell.defines & book.exercise_names, StudentError(cell.error)))
-        elif cell.tree is not None and cell.tree.body and _essence(cell.source) not in printed:
+        elif cell.tree is not None and cell.tree.body and meaning(cell.source) not in printed:
             plan.cells.append(PlannedCell(cell, frozenset(starters_in(cell.tree, exercises))))
             reads |= _reads(cell.source)
     for name, sentence in _missing(submission, book).items():
@@ -89,7 +86,7 @@ def make_plan(submission: Submission, book: Book, course: Course) -> Plan:
 def _printed(course: Course) -> frozenset[str]:
     """Return what the code cells of all printed lessons say."""
     cells = (cell for book in course.books.values() for cell in printed_cells(book))
-    return frozenset(_essence(cell.source) for cell in cells if cell.kind != "prose")
+    return frozenset(meaning(cell.source) for cell in cells if cell.kind != "prose")
 
 
 def _missing(submission: Submission, book: Book) -> dict[str, str]:
@@ -116,40 +113,3 @@ def _reads(source: str) -> frozenset[str]:
         return global_names(source)
     except (SyntaxError, ValueError, RecursionError):  # `return` at top level is only found when a cell is compiled
         return frozenset()
-
-
-def _essence(source: str) -> str:
-    """Return what a cell says, whatever its comments, docstrings and layout: these differ between languages."""
-    try:
-        tree = ast.parse(source)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
-                node.body[0] = ast.Pass()
-        return ast.dump(tree)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return source.strip()
-
-
-def starters_in(tree: ast.Module, exercises: Mapping[str, Exercise]) -> Iterable[str]:
-    """Yield the exercises for which the last thing that a cell binds to their name is the printed starter."""
-    for name, exercise in exercises.items():
-        binding = [node for node in tree.body if name in bound_names(node)]
-        if binding and isinstance(binding[-1], ast.FunctionDef) and _is_starter(binding[-1], exercise):
-            yield name
-
-
-def _is_starter(function: ast.FunctionDef, exercise: Exercise) -> bool:
-    try:
-        body, printed = statements(function), statements(exercise.starter)
-    except RecursionError:  # nested so deep that it cannot be written out, which no starter is
-        return False
-    if not body and not printed:
-        return True
-    (stub,) = ast.parse(exercise.starter_source).body
-    return body == printed and _head(function) == _head(stub)
-
-
-def _head(function: ast.stmt) -> list[str]:
-    """Return a function's arguments and decorators; one that is added, such as `@jax.jit`, may be the answer."""
-    assert isinstance(function, ast.FunctionDef)
-    return [ast.dump(node) for node in (function.args, *function.decorator_list)]

@@ -1,14 +1,13 @@
 """Check a student's own file by the visible checks, in a worker, and note their progress."""
 
-import ast
 import contextlib
-import hashlib
 from collections.abc import Collection
 from pathlib import Path
 
+from jaxguide.course.exercise import Exercise
 from jaxguide.course.library import Course
 from jaxguide.course.progress import Progress
-from jaxguide.course.slices import bound_names
+from jaxguide.course.sameness import answer_id
 from jaxguide.course.verdict import Verdict
 from jaxguide.files import remove_oldest, user_folder
 from jaxguide.grading.entry import ReadEntry
@@ -46,7 +45,7 @@ def check_file(path: Path, course: Course, progress: Progress, only: Collection[
     (found,) = grade([path], course, hidden=False, only=only)
     if found.unreadable is None:
         submission = read_submission(path)
-        note(found, submission, progress)
+        note(found, submission, course, progress)
         for result in found.results:
             if only and not any(result.name in cell.defines for cell in submission.cells):
                 message = _("{file} does not define `{name}`.")
@@ -54,10 +53,10 @@ def check_file(path: Path, course: Course, progress: Progress, only: Collection[
     return found
 
 
-def note(found: SubmissionResult, submission: Submission, progress: Progress) -> None:
+def note(found: SubmissionResult, submission: Submission, course: Course, progress: Progress) -> None:
     """Note in a student's progress what a check of their file came to."""
     for result in found.results:
-        progress.note(result, _fingerprint(submission, result.name))
+        progress.note(result, _answer_id(found, submission, course.exercise(result.name), course))
 
 
 class Checker:
@@ -123,11 +122,11 @@ def remove_unfinished(programs: Path) -> None:
                 path.unlink()
 
 
-def _fingerprint(submission: Submission, name: str) -> str:
-    """Return what tells one answer's code from another's: the statements that bind its name, without comments."""
-    trees = [cell.tree for cell in submission.cells if cell.tree]
-    try:
-        code = [ast.unparse(node) for tree in trees for node in tree.body if name in bound_names(node)]
-    except RecursionError:  # nested so deep that it cannot be written out
-        code = [cell.source for cell in submission.cells if name in cell.defines]
-    return hashlib.sha256("\n".join(code).encode()).hexdigest()[:12]
+def _answer_id(found: SubmissionResult, submission: Submission, exercise: Exercise, course: Course) -> str:
+    """Return the id of the answer that was judged: in the cell that counts, else the last that was to answer."""
+    name = exercise.name
+    places = [fact["number"] for fact in found.cells if name in fact["counts"]]
+    places = places or [fact["number"] for fact in found.cells if name in fact["answers"]]
+    places = places or [cell.number for cell in submission.cells if name in cell.defines]
+    sources, given = [cell.source for cell in submission.cells], course.book_of(exercise).given
+    return answer_id(sources, name, given, places[-1] - 1 if places else None)

@@ -1,22 +1,18 @@
 """Find the answers in a workspace's files, and tell which of them changed, without running any."""
 
-import ast
 import dataclasses
-import functools
-import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.library import Course
-from jaxguide.course.slices import Statement, needed, statements
-from jaxguide.grading.plan import starters_in
+from jaxguide.course.sameness import attached_to, cell_statements, meaning, short_digest, starters_in
+from jaxguide.course.slices import needed
 from jaxguide.grading.submission import Submission, SubmittedCell, UnreadableSubmission, is_submission, parse_submission
 from jaxguide.text import _
 
 _PASSED_OVER = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
-_OURS = frozenset({"check", "hint", "solution", "start", "print", "display", "help"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +22,7 @@ class FileAnswers:
     Args:
         path: the file.
         places: exercise -> the line or cell that defines it, for every exercise that the file has.
-        prints: exercise -> what tells its code from other code, for those that are no longer the starter.
+        prints: exercise -> what changes when it must be checked again, for those that are no longer the starter.
         broken: a sentence for each cell that is no Python and has no exercise: a helper, perhaps.
         changed_s: when the file was changed, in seconds since 1970.
     """
@@ -86,7 +82,7 @@ def read_answers(path: Path, course: Course) -> FileAnswers:
             if name not in starters or name not in places:
                 places[name] = _place(cell, name)
             if name not in starters:
-                prints[name] = pool.fingerprint(name, cell)
+                prints[name] = pool.state(name, cell)
     broken = [cell for cell in submission.cells if cell.error is not None and not cell.defines & exercises.keys()]
     return FileAnswers(path, places, prints, tuple(map(_no_python, broken)), changed_s)
 
@@ -131,60 +127,14 @@ class _Pool:
     """The statements of a file, in which what an answer stands on is found."""
 
     def __init__(self, submission: Submission):
-        self._statements = [s for cell in submission.cells if cell.tree for s in _statements(cell.source.strip("\n"))]
+        sources = [cell.source.strip("\n") for cell in submission.cells if cell.tree]
+        self._statements = [statement for source in sources for statement in cell_statements(source)]
 
-    def fingerprint(self, name: str, cell: SubmittedCell) -> str:
-        """Return what tells an answer from another: its statements, and those of the file that it needs."""
+    def state(self, name: str, cell: SubmittedCell) -> str:
+        """Return what changes when an answer must be checked again: it, or what it needs in any cell of the file."""
         if cell.tree is None:
-            return _digest([cell.source.strip()])
+            return short_digest([cell.source.strip()])
         kept = needed(self._statements, [name])
-        own = frozenset().union(*(s.binds for s in kept if not s.is_import))
-        kept += [s for s in self._statements if s not in kept and own & _attached_to(s.source)]
-        return _digest([_without_comments(s.source) for s in kept])
-
-
-@functools.lru_cache(maxsize=4096)
-def _statements(source: str) -> list[Statement]:
-    try:
-        return statements(source)
-    except (SyntaxError, ValueError, RecursionError):  # what only compiling finds, such as `return` outside a function
-        return []
-
-
-@functools.lru_cache(maxsize=4096)
-def _without_comments(source: str) -> str:
-    try:
-        return ast.dump(ast.parse(source))
-    except (RecursionError, MemoryError):
-        return source
-
-
-@functools.lru_cache(maxsize=4096)
-def _attached_to(source: str) -> frozenset[str]:
-    """Return the names that a statement changes without binding them: `@f.defjvp` above a rule, `register(Point)`."""
-    return frozenset(name for node in ast.parse(source).body for name in _touched(node))
-
-
-def _touched(node: ast.stmt) -> Iterator[str]:
-    for decorator in getattr(node, "decorator_list", []):
-        yield from _owner(decorator)
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        call = node.value
-        if not (isinstance(call.func, ast.Name) and call.func.id in _OURS):
-            yield from _owner(call)
-            yield from (argument.id for argument in call.args if isinstance(argument, ast.Name))
-
-
-def _owner(node: ast.expr) -> Iterator[str]:
-    """Yield `f` of `f.defjvp` or `f.defjvp(...)`."""
-    if isinstance(node, ast.Call):
-        node = node.func
-    is_attribute = isinstance(node, ast.Attribute)
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    if is_attribute and isinstance(node, ast.Name):
-        yield node.id
-
-
-def _digest(parts: list[str]) -> str:
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
+        own = frozenset[str]().union(*(s.binds for s in kept if not s.is_import))
+        kept += [s for s in self._statements if s not in kept and own & attached_to(s.source)]
+        return short_digest(meaning(statement.source) for statement in kept)

@@ -166,7 +166,7 @@ class Watching:
         if guesses and self.screen.has_keys:
             self._guess = (dataclasses.replace(found, results=guesses), event.content)
             found.results = [result for result in found.results if result not in guesses]
-        note(found, parse_submission(found.path, event.content), self.progress)
+        note(found, parse_submission(found.path, event.content), self.course, self.progress)
         self._show(found, event.content)
         if self._guess is not None:
             for result in guesses:
@@ -224,7 +224,7 @@ class Watching:
             asked[1]()
         elif key == ENTER and self._guess is not None:
             (found, content), self._guess = self._guess, None
-            note(found, parse_submission(found.path, content), self.progress)
+            note(found, parse_submission(found.path, content), self.course, self.progress)
             self._show(found, content)
         elif key == "n":
             following = self.place.after(self.current)
