@@ -2,6 +2,8 @@
 
 import gc
 import os
+import signal
+import sys
 from collections.abc import Iterator
 
 import jax
@@ -16,6 +18,11 @@ pytest_plugins = ["kept_programs", "proof_records"]
 _PRINT_OPTIONS = np.get_printoptions()
 # A process of more is made smaller where one module of tests ends.
 _ENOUGH_BYTES = 700_000_000
+# jsonschema makes 39 parsers when it is imported, in seconds of each process, for formats that no schema here has.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+# What a shell starts in the background ignores Ctrl-C, and so would all that the tests start and stop with it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # IPython warns where another environment is activated than the one whose Python runs.
 os.environ.pop("VIRTUAL_ENV", None)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from needs import needs
 from small_course import ANSWERS, FACTORS, without
 
 from jaxguide.course.library import Course
@@ -201,8 +202,8 @@ def test_what_does_no_harm_passes(course: Course, notebook: Notebook, quick: Lim
     assert [(body, r.verdict.value) for body, r in zip(bodies, results, strict=True)] == [(b, "passed") for b in bodies]
 
 
-@pytest.mark.skipif(not find_tier().uses("seccomp"), reason="this machine cannot refuse a fork")
 def test_who_forks_is_refused_and_told(course: Course, notebook: Notebook, quick: Limits) -> None:
+    needs(find_tier().uses("seccomp"), "a kernel that can refuse a fork (seccomp)")
     (result,) = in_calls(course, notebook, quick, ["os.fork()"])
     assert result.verdict.value == "error"
     assert result.first_failure is not None
