@@ -27,6 +27,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ.pop("VIRTUAL_ENV", None)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a test that CI leaves out without a reason."""
+    for item in items:
+        for mark in item.iter_markers("hours"):
+            if not mark.kwargs.get("reason"):
+                raise pytest.UsageError(f'{item.nodeid}: say why it is left out: `hours(reason="...")`')
+
+
 @pytest.fixture(scope="session")
 def whole_course() -> Course:
     """Return the course that comes with the package, with its keys, which no test changes."""
