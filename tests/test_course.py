@@ -36,7 +36,7 @@ def test_the_exercise_is_proven(name: str, whole_course: Course, proof_records: 
     proof_records.write(name, course_digests())
 
 
-@pytest.mark.long
+@pytest.mark.hours(reason="150 exercises, each judged with fifty seeds: CI proves them with one")
 @pytest.mark.parametrize("name", NAMES)
 def test_verdicts_hold_over_fifty_seeds(name: str, whole_course: Course) -> None:
     ((_exercise, proof),) = verify(whole_course, seeds=50, only=name)
@@ -163,9 +163,8 @@ def solved(book: Book) -> Iterator[tuple[str, str]]:
             yield cell.kind, cell.source
 
 
-@pytest.mark.parametrize(
-    "topic", [pytest.param(topic, marks=[pytest.mark.long] * (topic != "callbacks")) for topic in TOPICS]
-)
+@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.long
 def test_the_solved_lesson_runs_top_to_bottom_in_a_kernel(
     whole_course: Course, topic: str, tmp_path: Path, compiled: Path
 ) -> None:

@@ -497,6 +497,7 @@ def test_a_program_without_side_effects_raises_no_alarm(fn, args):
     assert str(seen).startswith("Nothing was seen: two traces of ")
 
 
+@pytest.mark.long
 def test_neural_network_libraries_raise_no_alarm():
     nn = pytest.importorskip("flax.linen")
     haiku = pytest.importorskip("haiku")

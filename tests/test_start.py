@@ -54,6 +54,7 @@ def test_it_serves_the_workspace_until_ctrl_c_and_keeps_what_is_the_students(tmp
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.long
 def test_a_port_that_is_taken_is_an_error(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("localhost", 0))

@@ -71,6 +71,7 @@ def test_code_that_ends_itself_floods_or_is_missing_gets_its_own_verdict(course:
     }
 
 
+@pytest.mark.long
 def test_native_output_is_counted_for_each_exercise_alone(course: Course, tmp_path: Path) -> None:
     body = "def {name}(x, once=[1]):\n    if once: os.write({descriptor}, b'x' * once.pop() * {size})\n"
     body += "    return {factor} * x"
@@ -120,6 +121,7 @@ def test_a_submission_is_stopped_after_its_time_in_all(course: Course, tmp_path:
     assert found["quintuple"]["verdict"] == "not attempted"
 
 
+@pytest.mark.long
 def test_cells_are_stopped_after_the_time_in_all_too(course: Course, tmp_path: Path) -> None:
     cells = ["while True: pass"] * 3
     found = graded(course, tmp_path, "cpu=2,total-cpu=3", *cells, ANSWERS["double"])

@@ -161,6 +161,7 @@ def test_doctor_says_that_workers_are_forked_and_where(tmp_path: Path) -> None:
 
 
 @linux
+@pytest.mark.long
 def test_doctor_says_why_workers_are_not_forked(tmp_path: Path) -> None:
     # Python imports this in every process that finds it, also in the one that workers would be forked from.
     site = tmp_path / "sitecustomize.py"

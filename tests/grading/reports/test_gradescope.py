@@ -195,6 +195,7 @@ def test_the_autograder_grades_a_submission(autograder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Gradescope runs bash")
+@pytest.mark.long
 def test_exercises_are_written_down_as_they_are_done(autograder: Path) -> None:
     # Right for the three numbers of the visible check; for the five of the hidden one it never ends.
     endless = "def quintuple(x):\n    while len(x) == 5:\n        pass\n    return 5 * x\n"
@@ -219,6 +220,7 @@ def test_exercises_are_written_down_as_they_are_done(autograder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Gradescope runs bash")
+@pytest.mark.long
 def test_a_submission_without_a_notebook_is_told_so(autograder: Path) -> None:
     _status, plain = _run(autograder, {"essay.txt": "I would rather write."})
     assert plain["score"] == 0.0
@@ -228,6 +230,7 @@ def test_a_submission_without_a_notebook_is_told_so(autograder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Gradescope runs bash")
+@pytest.mark.long
 def test_one_of_two_files_that_cannot_be_read_is_named_and_there_is_no_total(autograder: Path) -> None:
     answers = "\n\n\n".join(f"# %%\n{text}" for text in ANSWERS.values())
     status, plain = _run(autograder, {"cut.ipynb": '{"cells": [', "homework.py": answers})
@@ -238,6 +241,7 @@ def test_one_of_two_files_that_cannot_be_read_is_named_and_there_is_no_total(aut
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Gradescope runs bash")
+@pytest.mark.long
 def test_a_file_that_was_read_and_answers_nothing_is_named_and_costs_no_total(autograder: Path) -> None:
     files = {"helpers.py": "def half(x):\n    return x / 2\n", "homework.py": ANSWERS["double"]}
     status, plain = _run(autograder, files)
