@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from needs import lacks
 from small_course import write_course
 
 from jaxguide.course.evaluate import Request
@@ -151,7 +152,7 @@ def confined(course: Course, other: Path, request: pytest.FixtureRequest) -> Ite
     try:
         worker = _worker(course, other, request.param)
     except IsolationError as error:
-        pytest.skip(str(error))
+        lacks(str(error))
     assert worker.tier.name == request.param
     yield worker
     worker.kill()
@@ -264,7 +265,7 @@ def test_the_key_inside_an_installed_package_is_kept_too(tmp_path: Path, tier: s
     try:
         find_tier(tier)
     except IsolationError as error:
-        pytest.skip(str(error))
+        lacks(str(error))
     package = Path(landlock.__file__).parents[2]
     shutil.copytree(package, installed / "jaxguide", ignore=shutil.ignore_patterns("__pycache__"))
     (installed / "jaxguide" / "_course").mkdir()

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from needs import lacks
 
 from hostile import course
 from hostile.case import Case
@@ -24,14 +25,14 @@ _WALL_LIMIT_S, _CPU_LIMIT_S = 300, 40
 _WORKER_LIMIT_BYTES = 2 * 2**30
 
 
-@pytest.fixture(params=[STRONG, MEDIUM, BUBBLEWRAP])
+@pytest.fixture(params=[STRONG, pytest.param(MEDIUM, marks=pytest.mark.long), BUBBLEWRAP])
 def tier(request: pytest.FixtureRequest) -> str:
     """The name of a tier, or bubblewrap, with which the strong one is meant where that is installed."""
     name = str(request.param)
     try:
         found = find_tier(STRONG if name == BUBBLEWRAP else name)
     except IsolationError as problem:
-        pytest.skip(str(problem))
+        lacks(str(problem))
     if name == BUBBLEWRAP and not found.uses(name):
         pytest.skip(f"bubblewrap does not hold here: {found}")
     return name

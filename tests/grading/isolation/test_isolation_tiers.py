@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from needs import lacks
 
 from jaxguide.course.library import Course
 from jaxguide.grading.grade import Grader, GradeSettings
@@ -64,7 +65,7 @@ def needs(name: str) -> None:
     try:
         find_tier(name)
     except IsolationError as error:
-        pytest.skip(str(error))
+        lacks(str(error))
 
 
 @linux
