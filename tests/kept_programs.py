@@ -5,6 +5,7 @@ of its own, which begins with links to what is kept; what is new there is checke
 """
 
 import contextlib
+import hashlib
 import os
 import platform
 import shutil
@@ -21,6 +22,8 @@ from jaxguide.grading.compile_cache import folder_of
 
 # Of what is kept the oldest goes. One run needs about a third of this.
 MOST_BYTES = 600_000_000
+# Of how many states of the package what graders keep stays.
+KEPT_CACHES = 3
 _SUFFIX = "-cache"
 
 
@@ -121,6 +124,37 @@ def kept_folder(config: pytest.Config) -> Path | None:
         if os.access(folder, os.W_OK):
             return folder / name
     return None
+
+
+def _package_digest() -> str:
+    digest = hashlib.sha256()
+    package = Path(__file__).parents[1] / "jaxguide"
+    for path in sorted(package.rglob("*.py")):
+        digest.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep what programs write below the home folder apart from the tester's, which may not even be writable.
+
+    What graders keep is one folder for all processes and runs, until a module of the package changes: a grader puts
+    what it has made in its place when all of it is there.
+    """
+    if hasattr(config, "workerinput"):
+        return  # it has the environment of the process that started it
+    kept = kept_folder(config)
+    folder = kept.with_name(f"{kept.name}-home") if kept else Path(tempfile.mkdtemp(prefix="jaxguide-tests-"))
+    caches = folder / "caches" / _package_digest()
+    caches.mkdir(parents=True, exist_ok=True)
+    os.utime(caches)
+    for old in sorted(caches.parent.iterdir(), key=os.path.getmtime)[:-KEPT_CACHES]:
+        shutil.rmtree(old, ignore_errors=True)
+    os.environ["XDG_CACHE_HOME"] = str(caches)
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR"):
+        os.environ[name] = str(folder / name.lower())
+    (folder / "mplconfigdir").mkdir(exist_ok=True)
+    if kept is None:
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.fixture(scope="session", autouse=True)
