@@ -259,7 +259,9 @@ worker.kill()
 """
 
 
-@pytest.mark.parametrize("tier", [STRONG, MEDIUM, PROCESS])
+@pytest.mark.parametrize(
+    "tier", [STRONG, pytest.param(MEDIUM, marks=pytest.mark.long), pytest.param(PROCESS, marks=pytest.mark.long)]
+)
 def test_the_key_inside_an_installed_package_is_kept_too(tmp_path: Path, tier: str) -> None:
     installed = tmp_path / "installed"
     try:
