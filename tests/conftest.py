@@ -1,45 +1,53 @@
-"""Compile each program once in each process of the tests, and spread the proofs of the course among the other tests."""
+"""What all tests share: the course, small processes, NumPy's own way to print."""
 
+import gc
 import os
+import signal
+import sys
 from collections.abc import Iterator
-from itertools import groupby
-from pathlib import Path
 
+import jax
 import numpy as np
+import psutil
 import pytest
 
-from jaxguide.course.compiled import compiled_once
+from jaxguide.course.library import Course, load_course
+
+pytest_plugins = ["kept_programs", "proof_records"]
 
 _PRINT_OPTIONS = np.get_printoptions()
+# A process of more is made smaller where one module of tests ends.
+_ENOUGH_BYTES = 700_000_000
+# jsonschema makes 39 parsers when it is imported, in seconds of each process, for formats that no schema here has.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+# What a shell starts in the background ignores Ctrl-C, and so would all that the tests start and stop with it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # IPython warns where another environment is activated than the one whose Python runs.
 os.environ.pop("VIRTUAL_ENV", None)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return the folder where this process keeps what it compiles."""
-    with compiled_once(tmp_path_factory.mktemp("compiled")) as folder:
-        yield folder
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the proofs of the exercises between the modules, evenly.
+    """Refuse a test that CI leaves out without a reason."""
+    for item in items:
+        for mark in item.iter_markers("hours"):
+            if not mark.kwargs.get("reason"):
+                raise pytest.UsageError(f'{item.nodeid}: say why it is left out: `hours(reason="...")`')
 
-    pytest-xdist hands out neighbouring tests together: side by side, these would keep one process busy for minutes
-    after the others are done.
-    """
-    proofs = [item for item in items if "test_the_exercise_is_proven" in item.nodeid]
-    others = [item for item in items if "test_the_exercise_is_proven" not in item.nodeid]
-    if not proofs or not others:
-        return
-    spread: list[pytest.Item] = []
-    placed = 0
-    for _module, tests in groupby(others, key=lambda item: item.nodeid.split("::")[0]):
-        spread += tests
-        due = len(proofs) * (len(spread) - placed) // len(others)
-        spread += proofs[placed:due]
-        placed = max(placed, due)
-    items[:] = spread + proofs[placed:]
+
+@pytest.fixture(scope="session")
+def whole_course() -> Course:
+    """Return the course that comes with the package, with its keys, which no test changes."""
+    return load_course()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_process() -> Iterator[None]:
+    """Let go of what JAX keeps of the functions of this module's tests, where it has become much."""
+    yield
+    if psutil.Process().memory_info().rss > _ENOUGH_BYTES:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture(autouse=True)

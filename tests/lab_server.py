@@ -22,10 +22,17 @@ def free_port() -> int:
 
 
 class StartedLab:
-    """`jaxguide start` on a workspace under `folder`; use it as a context."""
+    """`jaxguide start` on a workspace under `folder`; use it as a context.
 
-    def __init__(self, folder: Path, *options: str):
+    Args:
+        folder: holds the workspace, and what Jupyter keeps, unless that is to be found below `home`.
+        options: of the command.
+        home: the home folder.
+    """
+
+    def __init__(self, folder: Path, *options: str, home: Path | None = None):
         self.folder = folder
+        self.home = home
         self.workspace = folder / "workspace"
         self.settings = folder / "settings"
         self.options = options
@@ -75,6 +82,9 @@ class StartedLab:
             "JUPYTERLAB_WORKSPACES_DIR": self.folder / "workspaces",
             "IPYTHONDIR": self.folder / "ipython",
         }
+        if self.home is not None:
+            apart = {name: value for name, value in os.environ.items() if name not in folders}
+            return {**apart, "HOME": str(self.home)}
         return {**os.environ, **{name: str(path) for name, path in folders.items()}}
 
     def _wait(self) -> None:

@@ -5,19 +5,20 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import jupytext
-import nbformat
 import pytest
-from oldest import LONG_THERE
+from proof_records import Records, course_digests
 
 from jaxguide.course import ledger
+from jaxguide.course.book import Book
 from jaxguide.course.coverage import Coverage
 from jaxguide.course.library import Course, load_course
+from jaxguide.course.places import topics
 from jaxguide.course.printer import notebook_text, print_book, printed_cells, script_text, stale_files
 from jaxguide.course.slices import global_names
 from jaxguide.course.verify import Proof, verify
 
-COURSE = load_course()
+NAMES = tuple(course_digests().texts)
+TOPICS = topics()
 
 
 @pytest.fixture(scope="module")
@@ -26,20 +27,24 @@ def again() -> Course:
     return load_course()
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=LONG_THERE if i % 4 else []) for i, name in enumerate(COURSE.exercises)]
-)
-def test_the_exercise_is_proven(name: str) -> None:
-    for _exercise, proof in verify(COURSE, seeds=1, only=name):
-        assert [str(problem) for problem in proof.problems] == []
-        assert proof.reproduced == set(COURSE.exercise(name).reproduces)
+# `proof_records.py` deselects those that are not due.
+@pytest.mark.parametrize("name", NAMES)
+def test_the_exercise_is_proven(name: str, whole_course: Course, proof_records: Records) -> None:
+    ((_exercise, proof),) = verify(whole_course, seeds=1, only=name)
+    assert [str(problem) for problem in proof.problems] == []
+    assert proof.reproduced == set(whole_course.exercise(name).reproduces)
+    proof_records.write(name, course_digests())
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", COURSE.exercises)
-def test_verdicts_hold_over_fifty_seeds(name: str) -> None:
-    for _exercise, proof in verify(COURSE, seeds=50, only=name):
-        assert [str(problem) for problem in proof.problems] == []
+@pytest.mark.hours(reason="150 exercises, each judged with fifty seeds: CI proves them with one")
+@pytest.mark.parametrize("name", NAMES)
+def test_verdicts_hold_over_fifty_seeds(name: str, whole_course: Course) -> None:
+    ((_exercise, proof),) = verify(whole_course, seeds=50, only=name)
+    assert [str(problem) for problem in proof.problems] == []
+
+
+def test_all_exercises_have_a_proof(whole_course: Course) -> None:
+    assert list(NAMES) == list(whole_course.exercises)
 
 
 def test_the_ledger_lists_all_documented_examples() -> None:
@@ -61,11 +66,11 @@ SECTIONS = {
 }
 
 
-@pytest.mark.parametrize("topic", COURSE.books)
-def test_every_example_of_a_lessons_section_stands_on_an_exercise(topic: str) -> None:
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_example_of_a_lessons_section_stands_on_an_exercise(whole_course: Course, topic: str) -> None:
     source, first, last = SECTIONS[topic]
     section = {f"{source}-{number:02}" for number in range(first, last + 1)}
-    claimed = {example for exercise in COURSE.books[topic].exercises for example in exercise.reproduces}
+    claimed = {example for exercise in whole_course.books[topic].exercises for example in exercise.reproduces}
     assert section == claimed
 
 
@@ -74,31 +79,35 @@ def test_coverage_counts_what_is_missing() -> None:
     assert found.to_plain() == {"documented": 2, "reproduced": 1, "missing": ["b"]}
 
 
-@pytest.mark.parametrize("name", [name for name, one in COURSE.exercises.items() if not one.is_prediction])
-def test_the_last_hint_is_a_task_like_it_worked_out(name: str) -> None:
-    assert len(COURSE.exercise(name).hints) == 4
+def test_the_last_of_four_hints_is_a_task_like_it_worked_out(whole_course: Course) -> None:
+    hints = {name: len(one.hints) for name, one in whole_course.exercises.items() if not one.is_prediction}
+    assert set(hints.values()) == {4}, hints
 
 
-@pytest.mark.parametrize("topic", COURSE.books)
+@pytest.mark.parametrize("topic", TOPICS)
 class TestPrinted:
-    def test_printed_files_are_current(self, topic: str) -> None:
-        stale = stale_files(COURSE.books[topic], COURSE.places.notebooks)
-        print_book(COURSE.books[topic], COURSE.places.notebooks)
+    def test_printed_files_are_current(self, whole_course: Course, topic: str) -> None:
+        stale = stale_files(whole_course.books[topic], whole_course.places.notebooks)
+        print_book(whole_course.books[topic], whole_course.places.notebooks)
         assert stale == [], "these were stale and have been printed again: commit them"
 
-    def test_printing_twice_gives_the_same_bytes_and_unique_ids(self, again: Course, topic: str) -> None:
-        book = COURSE.books[topic]
+    def test_printing_twice_gives_the_same_bytes_and_unique_ids(
+        self, whole_course: Course, again: Course, topic: str
+    ) -> None:
+        book = whole_course.books[topic]
         assert notebook_text(book) == notebook_text(again.books[topic])
         ids = [cell.id for cell in printed_cells(book)]
         assert len(set(ids)) == len(ids)
 
-    def test_the_notebook_is_valid_and_holds_no_output(self, topic: str) -> None:
-        notebook = nbformat.reads(notebook_text(COURSE.books[topic]), as_version=4)
+    def test_the_notebook_is_valid_and_holds_no_output(self, whole_course: Course, topic: str) -> None:
+        import nbformat
+
+        notebook = nbformat.reads(notebook_text(whole_course.books[topic]), as_version=4)
         nbformat.validate(notebook)
         assert all(not cell.get("outputs") for cell in notebook.cells)
 
-    def test_students_get_no_author_code(self, topic: str) -> None:
-        book = COURSE.books[topic]
+    def test_students_get_no_author_code(self, whole_course: Course, topic: str) -> None:
+        book = whole_course.books[topic]
         for text in (notebook_text(book), script_text(book)):
             assert "jaxguide.course" not in text
             assert "@exercise" not in text
@@ -106,26 +115,33 @@ class TestPrinted:
         for exercise in book.exercises:
             assert f"check({exercise.name})" in script_text(book)
 
-    def test_the_script_and_the_notebook_hold_the_same_cells(self, topic: str) -> None:
-        book = COURSE.books[topic]
+    def test_the_script_and_the_notebook_hold_the_same_cells(self, whole_course: Course, topic: str) -> None:
+        import jupytext
+        import nbformat
+
+        book = whole_course.books[topic]
         from_script = jupytext.reads(script_text(book), fmt="py:percent")
         from_notebook = nbformat.reads(notebook_text(book), as_version=4)
         assert [c.source for c in from_script.cells] == [c.source for c in from_notebook.cells]
 
-    def test_the_book_round_trips_through_jupytext(self, topic: str) -> None:
-        text = COURSE.books[topic].path.read_text()
+    def test_the_book_round_trips_through_jupytext(self, whole_course: Course, topic: str) -> None:
+        import jupytext
+
+        text = whole_course.books[topic].path.read_text()
         notebook = jupytext.reads(text, fmt="py:percent")
         back = jupytext.writes(notebook, fmt="py:percent")
         assert _without_header(back) == _without_header(text)
 
-    def test_example_cells_need_no_exercise(self, topic: str) -> None:
-        book = COURSE.books[topic]
+    def test_example_cells_need_no_exercise(self, whole_course: Course, topic: str) -> None:
+        book = whole_course.books[topic]
         for statement in book.given:
             assert not global_names(statement.source) & book.exercise_names, statement.line
 
-    def test_every_exercise_is_proven_from_a_namespace_without_the_others(self, topic: str) -> None:
-        namespace = COURSE.books[topic].student_namespace()
-        assert not set(namespace) & COURSE.books[topic].exercise_names
+    def test_every_exercise_is_proven_from_a_namespace_without_the_others(
+        self, whole_course: Course, topic: str
+    ) -> None:
+        namespace = whole_course.books[topic].student_namespace()
+        assert not set(namespace) & whole_course.books[topic].exercise_names
 
 
 def _without_header(text: str) -> str:
@@ -136,9 +152,8 @@ def _without_header(text: str) -> str:
     return "\n".join(lines).strip()
 
 
-def solved(topic: str) -> Iterator[tuple[str, str]]:
+def solved(book: Book) -> Iterator[tuple[str, str]]:
     """Yield each cell of the printed lesson with the key's answers in place: (kind, source)."""
-    book = COURSE.books[topic]
     answers = {e.name: e.key.answer.source for e in book.exercises if e.key}
     for cell in printed_cells(book):
         if cell.kind == "exercise":
@@ -148,10 +163,12 @@ def solved(topic: str) -> Iterator[tuple[str, str]]:
             yield cell.kind, cell.source
 
 
-@pytest.mark.parametrize(
-    "topic", [pytest.param(topic, marks=[pytest.mark.long] * (topic != "callbacks")) for topic in COURSE.books]
-)
-def test_the_solved_lesson_runs_top_to_bottom_in_a_kernel(topic: str, tmp_path: Path, compiled: Path) -> None:
+@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.long
+def test_the_solved_lesson_runs_top_to_bottom_in_a_kernel(
+    whole_course: Course, topic: str, tmp_path: Path, compiled: Path
+) -> None:
+    import nbformat
     from nbclient import NotebookClient
 
     env = {
@@ -162,7 +179,7 @@ def test_the_solved_lesson_runs_top_to_bottom_in_a_kernel(topic: str, tmp_path: 
     }
     notebook = nbformat.v4.new_notebook()
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
-    for kind, source in solved(topic):
+    for kind, source in solved(whole_course.books[topic]):
         new = nbformat.v4.new_markdown_cell if kind == "prose" else nbformat.v4.new_code_cell
         notebook.cells.append(new(source))
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute(env=env)
@@ -172,7 +189,7 @@ def test_the_solved_lesson_runs_top_to_bottom_in_a_kernel(topic: str, tmp_path: 
         for output in cell.get("outputs", [])
         if "application/vnd.jaxguide.result+json" in output.get("data", {})
     ]
-    assert len(cards) == len(COURSE.books[topic].exercises)
+    assert len(cards) == len(whole_course.books[topic].exercises)
     assert {card["verdict"] for card in cards} == {"passed"}
     progress = json.loads((tmp_path / "jaxguide-progress.json").read_text())
     assert all(entry["passed"] for entry in progress["exercises"].values())

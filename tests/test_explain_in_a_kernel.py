@@ -105,6 +105,7 @@ def test_a_lesson_switches_the_cards_on(shown: dict[str, list[Any]]) -> None:
     assert kinds(shown["in_a_lesson"]) == ["error", "display_data"]
 
 
+@pytest.mark.long
 def test_loading_it_first_cures_prints_that_do_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XLA_FLAGS", raising=False)
     program = (

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jax
 import pytest
+from needs import lacks
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from key_battery.bugs import BUGS
@@ -60,7 +61,7 @@ def _compiling_takes_less_of_the_time() -> Iterator[None]:
 
 def _need_library(case: Case) -> None:
     if not case.installed():
-        pytest.skip(f"{case.needs} is not installed")
+        lacks(f"{case.needs} (install it with pip)")
 
 
 @pytest.mark.parametrize("key_kind", ["typed", "legacy"])

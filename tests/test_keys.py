@@ -639,7 +639,9 @@ def test_no_alarm_inside_jit(fn):
     assert key_use(jax.jit(fn), random.key(1)).problems == []
 
 
-@pytest.mark.parametrize("fn", CORRECT, ids=_name)
+@pytest.mark.parametrize(
+    "fn", [pytest.param(fn, marks=[pytest.mark.long] * (fn is every_sampler_once)) for fn in CORRECT], ids=_name
+)
 def test_no_alarm_without_tracing(fn):
     def needs_values(key, x):
         if x > 0:

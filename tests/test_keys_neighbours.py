@@ -89,6 +89,7 @@ def test_one_call_of_each_sampler_is_one_use(kind):
 OF_PARTS = ("ball", "choice", "dirichlet", "geometric", "multivariate_normal", "orthogonal", "permutation", "randint")
 
 
+@pytest.mark.long
 def test_one_call_of_a_sampler_is_one_use_without_tracing():
     for name in OF_PARTS:
 
@@ -147,6 +148,7 @@ def linen_model():
 
 
 @pytest.mark.parametrize("kind", ["typed", "legacy"])
+@pytest.mark.long
 def test_flax_linen_init_and_dropout(linen_model, kind):
     def program(key):
         params_key, dropout_key, key = random.split(key, 3)
@@ -165,6 +167,7 @@ def test_flax_linen_init_and_dropout(linen_model, kind):
     assert check_keys(jax.jit(program), KEYS[kind](0)) == []
 
 
+@pytest.mark.long
 def test_flax_linen_dropout_with_one_key_for_two_calls_is_found_and_named(linen_model):
     params = linen_model.init(random.key(0), jnp.ones((4, 3)), train=False)
 
@@ -180,6 +183,7 @@ def test_flax_linen_dropout_with_one_key_for_two_calls_is_found_and_named(linen_
         assert problem.second_source.startswith("return first + linen_model.apply(")
 
 
+@pytest.mark.long
 def test_flax_linen_lifted_vmap_declares_what_is_shared():
     nn = pytest.importorskip("flax.linen")
     lifted = nn.vmap(nn.Dense, variable_axes={"params": None}, split_rngs={"params": False}, in_axes=0)
@@ -188,6 +192,7 @@ def test_flax_linen_lifted_vmap_declares_what_is_shared():
         assert check_keys(lambda key, model=model: model(3).init(key, jnp.ones((4, 2))), random.key(0)) == []
 
 
+@pytest.mark.long
 def test_flax_nnx_layers_and_dropout():
     nnx = pytest.importorskip("flax.nnx")
 
@@ -206,6 +211,7 @@ def test_flax_nnx_layers_and_dropout():
 
 
 @pytest.mark.parametrize("kind", ["typed", "legacy"])
+@pytest.mark.long
 def test_haiku_init_and_apply_with_dropout(kind):
     haiku = pytest.importorskip("haiku")
 
@@ -238,6 +244,7 @@ def test_haiku_init_and_apply_with_dropout(kind):
 
 
 @pytest.mark.parametrize("kind", ["typed", "legacy"])
+@pytest.mark.long
 def test_blackjax_hmc_steps_and_chains(kind):
     blackjax = pytest.importorskip("blackjax")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jaxguide import lesson
-from jaxguide.course.library import installed_course, load_course
+from jaxguide.course.library import Course, installed_course
 from jaxguide.course.progress import Progress
 
 
@@ -60,10 +60,9 @@ def test_hints_go_up_a_ladder_and_stay_at_its_top(workspace: Path, capsys: pytes
 
 
 def test_after_a_pass_all_hints_and_all_right_answers_can_be_read(
-    workspace: Path, capsys: pytest.CaptureFixture[str]
+    workspace: Path, capsys: pytest.CaptureFixture[str], whole_course: Course
 ) -> None:
-    course = load_course()
-    exercise = max(course.exercises.values(), key=lambda one: len(one.key.alternatives if one.key else []))
+    exercise = max(whole_course.exercises.values(), key=lambda one: len(one.key.alternatives if one.key else []))
     assert exercise.key is not None
     assert len(exercise.key.alternatives) > 1
     lesson.solution(exercise.name, sure=True)

@@ -12,10 +12,8 @@ from html.parser import HTMLParser
 
 import jax
 import jax.numpy as jnp
-import nbformat
 import numpy as np
 import pytest
-from nbclient import NotebookClient
 
 from jaxguide.tracing import LineByLine, show_lines
 
@@ -438,6 +436,9 @@ def test_cells_of_a_notebook_are_named_by_number():
         "def f(x):\n    n = x.ndim\n    return jnp.sin(x) * n",
         "%config InlineBackend.close_figures = True\nshow_lines(jax.jit(f), jnp.ones(3))",
     ]
+    import nbformat
+    from nbclient import NotebookClient
+
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     (output,) = [o for o in notebook.cells[2].outputs if o.output_type == "execute_result"]

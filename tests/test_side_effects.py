@@ -11,11 +11,9 @@ import types
 
 import jax
 import jax.numpy as jnp
-import nbformat
 import numpy as np
 import pytest
 from jax import lax
-from nbclient import NotebookClient
 
 from jaxguide.tracing import SideEffects, side_effects
 
@@ -499,6 +497,7 @@ def test_a_program_without_side_effects_raises_no_alarm(fn, args):
     assert str(seen).startswith("Nothing was seen: two traces of ")
 
 
+@pytest.mark.long
 def test_neural_network_libraries_raise_no_alarm():
     nn = pytest.importorskip("flax.linen")
     haiku = pytest.importorskip("haiku")
@@ -559,6 +558,9 @@ def test_cells_of_a_notebook_are_named_by_number():
         "side_effects(f, jnp.ones(3))",
         "log",
     ]
+    import nbformat
+    from nbclient import NotebookClient
+
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     (output,) = notebook.cells[2].outputs

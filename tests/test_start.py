@@ -53,7 +53,18 @@ def test_it_serves_the_workspace_until_ctrl_c_and_keeps_what_is_the_students(tmp
     assert re.search(r"random_numbers\.py +there already, unchanged$", lab.said(), re.MULTILINE)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
+def test_a_home_folder_that_cannot_be_written_is_none_of_its_business(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with StartedLab(tmp_path, home=tmp_path / "file" / "home") as lab:
+        assert status_of(f"{lab.address}/lab?token={lab.token}") == 200
+        assert lab.stop() == 0
+    assert "Your home folder cannot be written" in lab.said()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.long
 def test_a_port_that_is_taken_is_an_error(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("localhost", 0))

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 CLONE = Path(__file__).parents[1]
 STEALS = """
 from pathlib import Path

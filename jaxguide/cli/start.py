@@ -1,5 +1,6 @@
 """`jaxguide start`: lay the lessons into the student's workspace and open JupyterLab on it."""
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -7,6 +8,7 @@ import secrets
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from types import FrameType
@@ -21,6 +23,8 @@ from jaxguide.text import _
 
 # Turns off JupyterLab's questions about news and its look-ups of newer versions.
 _JUPYTER_CONFIG = Path(__file__).parent / "jupyter"
+# Where Jupyter and what kernels import write below the home folder.
+_IN_HOME = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR")
 _START_LIMIT_S = 120.0
 _STOP_LIMIT_S = 15.0
 
@@ -121,6 +125,15 @@ class _Server:
         for name in ("SIGTERM", "SIGHUP"):  # a closed terminal or a stopped container ends the server too
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), _interrupt)
+        with contextlib.ExitStack() as stack:
+            if not _home_can_be_written():
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxguide-jupyter-"))
+                click.echo(_("Your home folder cannot be written: JupyterLab's settings are kept until it stops."))
+                # This process looks there, too.
+                os.environ.update({name: f"{folder}/{name}" for name in _IN_HOME if name not in os.environ})
+            return self._run()
+
+    def _run(self) -> int:
         process: subprocess.Popen[bytes] | None = None
         try:
             process = subprocess.Popen(self.command, env=self.environment(), stdin=subprocess.DEVNULL)
@@ -149,6 +162,15 @@ class _Server:
                     return f"{info['url']}lab?token={self.token}"
             time.sleep(0.1)
         return None
+
+
+def _home_can_be_written() -> bool:
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return False
+    there = next((folder for folder in (home, *home.parents) if folder.exists()), home)
+    return os.access(there, os.W_OK | os.X_OK)
 
 
 def _read_json(path: Path) -> dict[str, object]:

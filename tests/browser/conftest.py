@@ -1,7 +1,6 @@
 """A JupyterLab with a laid workspace, and a headless Chromium to open it with."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from lab_page import LabPage
 from lab_server import StartedLab
+from needs import needs_program
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -23,13 +23,7 @@ ARGUMENTS = (
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
-    required = os.environ.get("JAXGUIDE_REQUIRE_BROWSER") == "1"
-    chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if chromium is None:
-        reason = f"no Chromium on the path (looked for {', '.join(CHROMIUM)})"
-        pytest.fail(reason) if required else pytest.skip(reason)
-    if not required:
-        pytest.importorskip("playwright")
+    chromium = needs_program(*CHROMIUM)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -16,7 +16,7 @@ from jaxguide.course.places import places
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(420)]
 
 LESSON = "random_numbers"
 EXERCISE = "two_samples"

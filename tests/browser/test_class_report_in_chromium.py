@@ -45,6 +45,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.browser
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["report.html", "feedback/Hal.html"])
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 390])
@@ -68,6 +69,7 @@ def test_a_page_reads_well(browser: "Browser", reports: Path, name: str, mode: s
 
 
 @pytest.mark.browser
+@pytest.mark.long
 def test_light_and_dark_differ(browser: "Browser", reports: Path) -> None:
     grounds = []
     for mode in ("light", "dark"):

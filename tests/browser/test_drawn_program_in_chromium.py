@@ -24,6 +24,7 @@ COLOURS = (
 
 
 @pytest.mark.browser
+@pytest.mark.long
 @pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
 def test_every_word_is_inside_and_stands_out(browser: "Browser", tmp_path, scheme, dark) -> None:
     def steps(w, xs):

@@ -3,7 +3,7 @@
 import pytest
 from lab_page import LabPage
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(300)]
 
 CODE = """x = jnp.array([1.0, -2.0, 3.0])
 

@@ -10,7 +10,7 @@ from jaxguide.course.library import installed_course
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(420)]
 
 EXERCISE = "draw_per_key"
 CHECK = f"check({EXERCISE})"

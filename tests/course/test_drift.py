@@ -9,19 +9,18 @@ from click.testing import CliRunner
 from jaxguide.cli import main
 from jaxguide.course import ledger
 from jaxguide.course.drift import AS_DOCUMENTED, NEWLY_CHANGED, NOT_COMPARED, WITH_SETTING, Drift, drift
-from jaxguide.course.library import Course, load_course
+from jaxguide.course.library import Course
 
 
 @pytest.fixture(scope="module")
-def course() -> Course:
+def course(whole_course: Course) -> Course:
     """One lesson, where two exercises alone carry examples: one as documented, one that needs a setting."""
-    whole = load_course()
-    book = whole.books["random_numbers"]
+    book = whole_course.books["random_numbers"]
     wanted = {"S0-24", "S0-41"}
     exercises = [
         one if wanted & set(one.reproduces) else dataclasses.replace(one, reproduces=()) for one in book.exercises
     ]
-    return dataclasses.replace(whole, books={book.topic: dataclasses.replace(book, exercises=exercises)})
+    return dataclasses.replace(whole_course, books={book.topic: dataclasses.replace(book, exercises=exercises)})
 
 
 def found(course: Course) -> dict[str, Drift]:

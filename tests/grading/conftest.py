@@ -1,7 +1,7 @@
 """A small course to grade with, and a submission maker."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,14 +9,6 @@ from small_course import write_course
 
 from jaxguide.course.library import Course, load_course
 from jaxguide.grading.usage import Limits
-
-
-@pytest.fixture(scope="session", autouse=True)
-def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiled programs go to a folder of the tests' own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
-        yield
 
 
 @pytest.fixture(scope="session")

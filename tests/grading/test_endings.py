@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from needs import lacks
 from small_course import ANSWERS
 
 from jaxguide.course.library import Course
@@ -71,6 +72,7 @@ def test_code_that_ends_itself_floods_or_is_missing_gets_its_own_verdict(course:
     }
 
 
+@pytest.mark.long
 def test_native_output_is_counted_for_each_exercise_alone(course: Course, tmp_path: Path) -> None:
     body = "def {name}(x, once=[1]):\n    if once: os.write({descriptor}, b'x' * once.pop() * {size})\n"
     body += "    return {factor} * x"
@@ -92,7 +94,7 @@ def test_files_are_bounded_together(course: Course, tmp_path: Path, tier: str) -
     try:
         find_tier(tier)
     except IsolationError as problem:
-        pytest.skip(str(problem))
+        lacks(str(problem))
     body = "def {name}(x):\n    for n in range({count}):\n"
     body += "        with open(f'{name}{{n}}', 'wb') as f: f.write(b'x' * 2**20)"
     nameless = "def quadruple(x):\n    for n in range(6):\n        f = open('f', 'wb', 0)\n        files.append(f)\n"
@@ -120,6 +122,7 @@ def test_a_submission_is_stopped_after_its_time_in_all(course: Course, tmp_path:
     assert found["quintuple"]["verdict"] == "not attempted"
 
 
+@pytest.mark.long
 def test_cells_are_stopped_after_the_time_in_all_too(course: Course, tmp_path: Path) -> None:
     cells = ["while True: pass"] * 3
     found = graded(course, tmp_path, "cpu=2,total-cpu=3", *cells, ANSWERS["double"])

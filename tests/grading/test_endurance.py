@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 from generated_class import write_class
+from needs import lacks
 from small_course import write_course
 
 from jaxguide.grading.store import NAME
@@ -157,7 +158,7 @@ def test_a_full_disk_is_one_clear_error_and_the_batch_goes_on_after_there_is_spa
     (tmp_path / "results").mkdir()
 
     if not shutil.which("unshare") or _in_a_namespace("mount -t tmpfs none results", tmp_path).returncode:
-        pytest.skip("no namespace to mount a small disk in")
+        lacks("unshare (of util-linux), and the right to mount a small disk in a namespace")
     done = _in_a_namespace(_FULL_DISK, tmp_path, *command(tmp_path))
     assert done.returncode == 0, done.stderr
 

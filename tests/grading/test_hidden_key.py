@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from needs import lacks
 from small_course import write_course
 
 from jaxguide.course.evaluate import Request
@@ -154,7 +155,7 @@ def confined(course: Course, other: Path, request: pytest.FixtureRequest) -> Ite
     try:
         worker = _worker(course, other, request.param)
     except IsolationError as error:
-        pytest.skip(str(error))
+        lacks(str(error))
     assert worker.tier.name == request.param
     yield worker
     worker.kill()
@@ -261,13 +262,15 @@ worker.kill()
 """
 
 
-@pytest.mark.parametrize("tier", [STRONG, MEDIUM, PROCESS])
+@pytest.mark.parametrize(
+    "tier", [STRONG, pytest.param(MEDIUM, marks=pytest.mark.long), pytest.param(PROCESS, marks=pytest.mark.long)]
+)
 def test_the_key_inside_an_installed_package_is_kept_too(tmp_path: Path, tier: str) -> None:
     installed = tmp_path / "installed"
     try:
         find_tier(tier)
     except IsolationError as error:
-        pytest.skip(str(error))
+        lacks(str(error))
     package = Path(landlock.__file__).parents[2]
     shutil.copytree(package, installed / "jaxguide", ignore=shutil.ignore_patterns("__pycache__"))
     (installed / "jaxguide" / "_course").mkdir()

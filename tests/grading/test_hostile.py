@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from needs import needs
 from small_course import ANSWERS, FACTORS, without
 
 from jaxguide.course.library import Course
@@ -202,8 +203,7 @@ def test_what_does_no_harm_passes(course: Course, notebook: Notebook, quick: Lim
 
 
 def test_who_forks_is_refused_and_told(course: Course, notebook: Notebook, quick: Limits) -> None:
-    if not find_tier().uses("seccomp"):
-        pytest.skip("this machine cannot refuse a fork")
+    needs(find_tier().uses("seccomp"), "a kernel that can refuse a fork (seccomp)")
     (result,) = in_calls(course, notebook, quick, ["os.fork()"])
     assert result.verdict.value == "error"
     assert result.first_failure is not None

@@ -7,50 +7,44 @@ from pathlib import Path
 
 import pytest
 from lesson_files import right_answers, submission, wrong_answers
-from oldest import LONG_THERE
 
-from jaxguide.course.library import Course, load_course
+from jaxguide.course.library import Course
 from jaxguide.course.places import topics
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.grade import SubmissionResult, grade
 
 
-@pytest.fixture(scope="module")
-def lesson() -> Course:
-    return load_course()
-
-
-def _grade(lesson: Course, path: Path) -> SubmissionResult:
-    (result,) = grade([path], lesson)
+def _grade(whole_course: Course, path: Path) -> SubmissionResult:
+    (result,) = grade([path], whole_course)
     return result
 
 
 @pytest.mark.parametrize(
-    "topic", [pytest.param(topic, marks=LONG_THERE if i else []) for i, topic in enumerate(topics())]
+    "topic", [pytest.param(topic, marks=[pytest.mark.long] if i else []) for i, topic in enumerate(topics())]
 )
-def test_the_solved_lesson_gets_full_marks(lesson: Course, tmp_path: Path, topic: str) -> None:
-    book = lesson.books[topic]
-    result = _grade(lesson, submission(book, tmp_path / "ada.ipynb", right_answers(book)))
+def test_the_solved_lesson_gets_full_marks(whole_course: Course, tmp_path: Path, topic: str) -> None:
+    book = whole_course.books[topic]
+    result = _grade(whole_course, submission(book, tmp_path / "ada.ipynb", right_answers(book)))
     assert {e.name: e.verdict for e in result.results if e.verdict is not Verdict.PASSED} == {}
     assert result.score == result.points == sum(e.points for e in book.exercises)
     assert len(result.results) == len(book.exercises)
 
 
-@pytest.mark.parametrize("topic", topics())
+@pytest.mark.parametrize("topic", [topics()[0], *(pytest.param(t, marks=pytest.mark.long) for t in topics()[1:])])
 @pytest.mark.parametrize("suffix", [".ipynb", ".py"])
-def test_the_starter_gets_nothing_and_is_not_attempted(lesson: Course, suffix: str, topic: str) -> None:
-    result = _grade(lesson, lesson.places.notebooks / f"{topic}{suffix}")
+def test_the_starter_gets_nothing_and_is_not_attempted(whole_course: Course, suffix: str, topic: str) -> None:
+    result = _grade(whole_course, whole_course.places.notebooks / f"{topic}{suffix}")
     assert {e.verdict for e in result.results} == {Verdict.NOT_ATTEMPTED}
     assert result.score == 0
-    assert len(result.results) == len(lesson.books[topic].exercises)
+    assert len(result.results) == len(whole_course.books[topic].exercises)
 
 
 @pytest.mark.parametrize("number", [0, *(pytest.param(n, marks=pytest.mark.long) for n in range(1, 7))])
-def test_each_planted_misconception_is_reported(lesson: Course, tmp_path: Path, number: int) -> None:
-    book = lesson.books["random_numbers"]
+def test_each_planted_misconception_is_reported(whole_course: Course, tmp_path: Path, number: int) -> None:
+    book = whole_course.books["random_numbers"]
     wrong = wrong_answers(book, number)
     path = submission(book, tmp_path / "bob.ipynb", {name: source for name, (_n, _c, source) in wrong.items()})
-    by_name = {e.name: e for e in _grade(lesson, path).results}
+    by_name = {e.name: e for e in _grade(whole_course, path).results}
     for name, (misconception, check, _source) in wrong.items():
         failure = by_name[name].first_failure
         assert failure is not None, (name, misconception)
@@ -66,20 +60,20 @@ BREAKING = {
 
 
 @pytest.mark.long
-def test_four_answers_that_break_their_process_cost_no_other_its_mark(lesson: Course, tmp_path: Path) -> None:
-    book = lesson.books["random_numbers"]
+def test_four_answers_that_break_their_process_cost_no_other_its_mark(whole_course: Course, tmp_path: Path) -> None:
+    book = whole_course.books["random_numbers"]
     answers = right_answers(book)
     for name, (body, _verdict) in BREAKING.items():
-        answers[name] = f"def {name}{lesson.exercise(name).signature}:\n{body}"
-    result = _grade(lesson, submission(book, tmp_path / "eve.ipynb", answers))
+        answers[name] = f"def {name}{whole_course.exercise(name).signature}:\n{body}"
+    result = _grade(whole_course, submission(book, tmp_path / "eve.ipynb", answers))
     for outcome in result.results:
         expected = BREAKING[outcome.name][1] if outcome.name in BREAKING else Verdict.PASSED
         assert outcome.verdict is expected, (outcome.name, outcome.first_failure)
         assert outcome.score == (0 if outcome.name in BREAKING else outcome.points)
 
 
-def test_a_truncated_notebook_gets_a_clear_line_and_the_others_are_graded(lesson: Course, tmp_path: Path) -> None:
-    whole = submission(lesson.books["callbacks"], tmp_path / "ada.ipynb", {})
+def test_a_truncated_notebook_gets_a_clear_line_and_the_others_are_graded(whole_course: Course, tmp_path: Path) -> None:
+    whole = submission(whole_course.books["callbacks"], tmp_path / "ada.ipynb", {})
     (tmp_path / "cut.ipynb").write_text(whole.read_text()[:3000])
     command = [sys.executable, "-m", "jaxguide", "grade", str(tmp_path), "--json", "--out", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
@@ -88,7 +82,7 @@ def test_a_truncated_notebook_gets_a_clear_line_and_the_others_are_graded(lesson
     printed = json.loads(done.stdout)
     assert printed == json.loads((tmp_path / "out" / "results.json").read_text())
     ada, cut = printed["submissions"]
-    assert (ada["unreadable"], len(ada["exercises"])) == (None, len(lesson.books["callbacks"].exercises))
+    assert (ada["unreadable"], len(ada["exercises"])) == (None, len(whole_course.books["callbacks"].exercises))
     assert "cut off" in cut["unreadable"]
     assert {path.stem for path in (tmp_path / "out" / "feedback").iterdir()} == {"ada", "cut"}
 

@@ -10,8 +10,6 @@ import jax
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from jaxguide.course.evaluate import Request, Step
 from jaxguide.course.values import ArrayData, FunctionName, NodeData, Unsupported, to_data
@@ -135,19 +133,8 @@ def test_changed_frames_are_data_or_wire_errors(samples: list[bytes], count: int
     assert max(read) < count / len(WAYS), read
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.binary(max_size=200), st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1))
-def test_any_bytes_after_a_beginning_are_a_wire_error(rest: bytes, header_bytes: int, payload_bytes: int) -> None:
-    frame = wire.PREFIX.pack(wire.MAGIC, header_bytes, payload_bytes) + rest
-    # The empty message alone is too short to hold any value.
-    assert not check(frame) or len(rest) == header_bytes + payload_bytes
+def test_what_hypothesis_makes_of_frames(samples: list[bytes]) -> None:
+    import wire_properties
 
-
-@settings(max_examples=300, deadline=None)
-@given(st.data())
-def test_any_change_that_hypothesis_finds_gives_data_or_a_wire_error(samples: list[bytes], data: st.DataObject) -> None:
-    frame = bytearray(data.draw(st.sampled_from(samples)))
-    for _change in range(data.draw(st.integers(1, 5))):
-        start = data.draw(st.integers(0, len(frame)))
-        frame[start : start + data.draw(st.integers(0, 8))] = data.draw(st.binary(max_size=8))
-    check(bytes(frame))
+    wire_properties.any_bytes_after_a_beginning_are_a_wire_error()
+    wire_properties.any_change_gives_data_or_a_wire_error(samples)

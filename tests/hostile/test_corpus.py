@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from needs import lacks
 
 from hostile import course
 from hostile.case import Case
@@ -23,12 +24,12 @@ _WALL_LIMIT_S, _CPU_LIMIT_S = 300, 40
 _WORKER_LIMIT_BYTES = 2 * 2**30
 
 
-@pytest.fixture(params=[STRONG, MEDIUM])
+@pytest.fixture(params=[STRONG, pytest.param(MEDIUM, marks=pytest.mark.long)])
 def tier(request: pytest.FixtureRequest) -> str:
     try:
         return find_tier(request.param).name
     except IsolationError as problem:
-        pytest.skip(str(problem))
+        lacks(str(problem))
 
 
 def test_some_of_each_kind_get_their_verdicts_and_do_no_harm(tier: str, tmp_path: Path) -> None:

@@ -11,10 +11,9 @@ from jaxguide.course.workspace import lay_workspace
 
 
 @pytest.fixture(scope="session", autouse=True)
-def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiled programs go to a folder of the tests' own, and no workspace of the tester's is found."""
+def no_other_workspace() -> Iterator[None]:
+    """No workspace of the tester's is found."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
         patch.delenv("JAXGUIDE_WORKSPACE", raising=False)
         yield
 

@@ -1,7 +1,6 @@
 """The commands of a student's terminal: what they say, their examples, their suggestions, what a shell completes."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
+from needs import needs_program
 from rich.cells import cell_len
 from two_lessons import CHINESE, answer
 
@@ -167,7 +167,6 @@ def test_watch_says_where_each_check_starts_a_new_python(
     assert "each check starts a new Python" in done.stdout
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [
@@ -180,6 +179,7 @@ def test_watch_says_where_each_check_starts_a_new_python(
 def test_bash_completes_commands_exercises_and_lessons(
     course: Course, tmp_path: Path, typed: str, completed: list[str]
 ) -> None:
+    needs_program("bash")
     program = tmp_path / "jaxguide"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m jaxguide "$@"\n')
     program.chmod(0o755)

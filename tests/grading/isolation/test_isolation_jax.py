@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from needs import lacks
 
 from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, find_tier, rlimits
 from jaxguide.grading.isolation.enter import SCRATCH_BYTES
@@ -26,7 +27,7 @@ def start(name: str) -> WorkerProcess:
     try:
         return WorkerProcess(tier=find_tier(name))
     except IsolationError as error:
-        pytest.skip(str(error))
+        lacks(str(error))
 
 
 def run(worker: WorkerProcess, source: str) -> dict:

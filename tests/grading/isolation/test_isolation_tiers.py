@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from needs import lacks
 
 from jaxguide.course.library import Course
 from jaxguide.grading.grade import Grader, GradeSettings
@@ -64,7 +65,7 @@ def needs(name: str) -> None:
     try:
         find_tier(name)
     except IsolationError as error:
-        pytest.skip(str(error))
+        lacks(str(error))
 
 
 @linux
@@ -156,6 +157,7 @@ def test_doctor_says_that_workers_are_forked() -> None:
 
 
 @linux
+@pytest.mark.long
 def test_doctor_says_why_workers_are_not_forked(tmp_path: Path) -> None:
     # Python imports this in every process that finds it, also in the one that workers would be forked from.
     site = tmp_path / "sitecustomize.py"

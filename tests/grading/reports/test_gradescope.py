@@ -15,6 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 from made_class import SECRET, exercise
+from needs import needs_program
 from small_course import ANSWERS, write_course
 
 from jaxguide.course.library import load_course
@@ -124,6 +125,7 @@ def test_what_visible_checks_tell_does_not_tell_of_hidden_ones() -> None:
 @pytest.fixture(scope="module")
 def autograder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Unpack an autograder as Gradescope does, with this Python in place of the one that `setup.sh` makes."""
+    needs_program("bash")
     root = tmp_path_factory.mktemp("gradescope")
     folder = root / "mycourse"
     folder.mkdir()
@@ -179,7 +181,6 @@ def test_the_zip_holds_scripts_that_run_and_the_course_with_its_key(autograder: 
     assert any(one.startswith("jax==") for one in requirements)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Gradescope runs bash")
 def test_the_autograder_grades_a_submission(autograder: Path) -> None:
     answers = {**ANSWERS, "triple": "def triple(x):\n    return 3 * x if len(x) == 3 else x\n"}
     status, plain = _run(autograder, {"homework.py": "\n\n\n".join(f"# %%\n{text}" for text in answers.values())})
@@ -194,7 +195,7 @@ def test_the_autograder_grades_a_submission(autograder: Path) -> None:
     assert plain["extra_data"]["tier"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Gradescope runs bash")
+@pytest.mark.long
 def test_exercises_are_written_down_as_they_are_done(autograder: Path) -> None:
     # Right for the three numbers of the visible check; for the five of the hidden one it never ends.
     endless = "def quintuple(x):\n    while len(x) == 5:\n        pass\n    return 5 * x\n"
@@ -218,7 +219,7 @@ def test_exercises_are_written_down_as_they_are_done(autograder: Path) -> None:
     assert "Out of time" in marks["output"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Gradescope runs bash")
+@pytest.mark.long
 def test_a_submission_without_a_notebook_is_told_so(autograder: Path) -> None:
     _status, plain = _run(autograder, {"essay.txt": "I would rather write."})
     assert plain["score"] == 0.0
@@ -227,7 +228,7 @@ def test_a_submission_without_a_notebook_is_told_so(autograder: Path) -> None:
     assert "cut.ipynb: The notebook is cut off" in plain["output"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Gradescope runs bash")
+@pytest.mark.long
 def test_one_of_two_files_that_cannot_be_read_is_named_and_there_is_no_total(autograder: Path) -> None:
     answers = "\n\n\n".join(f"# %%\n{text}" for text in ANSWERS.values())
     status, plain = _run(autograder, {"cut.ipynb": '{"cells": [', "homework.py": answers})
@@ -237,7 +238,7 @@ def test_one_of_two_files_that_cannot_be_read_is_named_and_there_is_no_total(aut
     assert [test["score"] for test in plain["tests"] if "score" in test] == [1.0, 1.0, 1.0, 1.0, 2.0, 1.0]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Gradescope runs bash")
+@pytest.mark.long
 def test_a_file_that_was_read_and_answers_nothing_is_named_and_costs_no_total(autograder: Path) -> None:
     files = {"helpers.py": "def half(x):\n    return x / 2\n", "homework.py": ANSWERS["double"]}
     status, plain = _run(autograder, files)

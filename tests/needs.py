@@ -1,0 +1,35 @@
+"""Skip a test where the machine lacks what it needs, and say what to install; `.ci/run` lets none be skipped."""
+
+import os
+import shutil
+from typing import NoReturn
+
+import pytest
+
+# Set to 1, what would be skipped fails.
+VARIABLE = "JAXGUIDE_REQUIRE_ALL"
+
+
+def needs(found: object, what: str) -> None:
+    """Go on where `found` is true.
+
+    Args:
+        found: whether it is here.
+        what: what is missing, and how to get it: `"git (install it)"`.
+    """
+    if not found:
+        lacks(what)
+
+
+def needs_program(*names: str) -> str:
+    """Return the path of the first of these programs that is here."""
+    for path in filter(None, map(shutil.which, names)):
+        return path
+    return lacks(f"{' or '.join(names)} (install one)" if len(names) > 1 else f"{names[0]} (install it)")
+
+
+def lacks(what: str) -> NoReturn:
+    """Skip the test, or let it fail where nothing may be skipped."""
+    if os.environ.get(VARIABLE) == "1":
+        pytest.fail(f"needs {what}, and {VARIABLE}=1 lets nothing be skipped")
+    pytest.skip(f"needs {what}")
