@@ -1,6 +1,5 @@
 """Where this user's programs keep files that can be made again, and how files are written: whole or not at all."""
 
-import contextlib
 import os
 import secrets
 import sys
@@ -36,15 +35,3 @@ def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
-
-
-def remove_oldest(folder: Path, limit_bytes: int) -> None:
-    """Remove the oldest files of a folder, until it holds half of the limit, where it holds more than that."""
-    with contextlib.suppress(OSError):
-        files = sorted(((path.stat(), path) for path in folder.iterdir()), key=lambda pair: pair[0].st_mtime)
-        size = sum(about.st_size for about, _path in files)
-        for about, path in files if size > limit_bytes else ():
-            path.unlink()
-            size -= about.st_size
-            if size < limit_bytes / 2:
-                break

@@ -6,6 +6,7 @@ process, under its own number; that one imports, forks what workers are forked f
 command line and the environment, and goes on.
 """
 
+import io
 import json
 import os
 import sys
@@ -81,7 +82,7 @@ def main() -> NoReturn:
     sys.path[:] = rest["path"]
     sys.argv = [rest["prog_name"], *(os.fsdecode(_bytes(argument)) for argument in rest["arguments"])]
     for stream, how in zip((sys.stdin, sys.stdout, sys.stderr), rest["streams"], strict=True):
-        if how is not None and stream is not None:
+        if how is not None and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(**how)
     from jaxguide.cli import main as run
 

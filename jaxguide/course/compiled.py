@@ -1,19 +1,20 @@
-"""Compile each program once, though many functions ask for it."""
+"""Compile each program once: in one process, though many functions ask for it, and in processes that follow."""
 
 import contextlib
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from jaxguide.files import remove_oldest
+import filelock
 
-_KEPT_BYTES = 256 * 2**20
+_SUFFIX = "-cache"
 
 
 @contextlib.contextmanager
-def compiled_once(folder: Path | None = None, kept: Path | None = None) -> Iterator[Path]:
+def compiled_once(folder: Path | None = None) -> Iterator[Path]:
     """Let JAX keep in a folder what this process compiles, until the end of the block.
 
     Judging jits each answer anew, so that traces can be counted; JAX then compiles the same program for each of them.
@@ -22,9 +23,6 @@ def compiled_once(folder: Path | None = None, kept: Path | None = None) -> Itera
 
     Args:
         folder: by default one that is removed in the end.
-        kept: where processes that follow each other keep what they compiled: it is taken from there at the beginning,
-            and what is new is put there at the end, each file whole or not at all. The oldest go where there are more
-            than 256 MB. Where it cannot be read or written, all is compiled.
 
     Yields:
         The folder.
@@ -35,8 +33,6 @@ def compiled_once(folder: Path | None = None, kept: Path | None = None) -> Itera
     with contextlib.ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxguide-programs-")))
-        if kept is not None:
-            _share(kept, folder)
         settings = {
             "jax_compilation_cache_dir": str(folder),
             "jax_persistent_cache_min_compile_time_secs": 0.0,
@@ -52,29 +48,100 @@ def compiled_once(folder: Path | None = None, kept: Path | None = None) -> Itera
             for name, value in before.items():
                 jax.config.update(name, value)
             reset_cache()
-            if kept is not None:
-                _share(folder, kept)
-                remove_oldest(kept, _KEPT_BYTES)
 
 
-def _share(source: Path, target: Path) -> None:
-    """Let `target` have the files of `source` that it lacks."""
-    with contextlib.suppress(OSError):
-        target.mkdir(parents=True, exist_ok=True, mode=0o700)
-        there = set(os.listdir(target))
-        for path in source.iterdir():
-            if path.name not in there and not path.name.endswith(".part"):
-                with contextlib.suppress(FileExistsError):
-                    _link(path, target / path.name)
+class KeptPrograms:
+    """Programs for processes that follow each other: whole files only, each under a name that tells its content.
+
+    Each process has a folder of its own, which begins with links to what is kept; what is new there is checked, and
+    linked back at the end.
+
+    Args:
+        folder: for the programs of one kind of machine, one Python and one JAX; this user's alone.
+        limit_bytes: how much is kept; the oldest goes.
+    """
+
+    def __init__(self, folder: Path, limit_bytes: int = 256 * 2**20):
+        self.folder, self.limit_bytes = folder, limit_bytes
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[Path]:
+        """Give one process a folder to compile into, and keep what it adds; where nothing can be kept, give it one.
+
+        Yields:
+            The folder, for `compiled_once`.
+        """
+        at_work = self.folder.with_name(f"{self.folder.name}-at-work")
+        with contextlib.ExitStack() as stack:
+            try:
+                at_work.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self.folder.mkdir(exist_ok=True, mode=0o700)
+                with filelock.FileLock(at_work / "begin"):
+                    _remove_abandoned(at_work)
+                    own = Path(tempfile.mkdtemp(dir=at_work))
+                    lock = filelock.FileLock(own.with_suffix(".lock"))
+                    lock.acquire()
+            except OSError:
+                yield Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxguide-programs-")))
+                return
+            try:
+                self._lend(own)
+                yield own
+                self._keep(own)
+            finally:
+                shutil.rmtree(own, ignore_errors=True)
+                own.with_suffix(".lock").unlink(missing_ok=True)
+                lock.release()
+
+    def _lend(self, own: Path) -> None:
+        for kept in self.folder.iterdir():
+            name, _dot, checksum = kept.name.rpartition(".")
+            with contextlib.suppress(OSError):
+                if name and checksum == _checksum(kept.read_bytes()):
+                    os.link(kept, own / name)
+                else:
+                    kept.unlink()
+
+    def _keep(self, own: Path) -> None:
+        with contextlib.suppress(OSError):  # the disk is full
+            for path in own.glob(f"*{_SUFFIX}"):
+                if path.stat().st_nlink == 1 and _is_whole(content := path.read_bytes()):
+                    with contextlib.suppress(FileExistsError):
+                        os.link(path, self.folder / f"{path.name}.{_checksum(content)}")
+            self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        found = []
+        for path in self.folder.iterdir():
+            with contextlib.suppress(FileNotFoundError):  # another process forgets too
+                status = path.stat()
+                found.append((status.st_mtime, status.st_size, path))
+        excess = sum(size for _time, size, _path in found) - self.limit_bytes
+        for _time, size, path in sorted(found):
+            if excess <= 0:
+                return
+            path.unlink(missing_ok=True)
+            excess -= size
 
 
-def _link(source: Path, target: Path) -> None:
+def _remove_abandoned(at_work: Path) -> None:
+    """Remove the folders of processes that were killed: nobody holds their locks."""
+    for lock in at_work.glob("*.lock"):
+        with contextlib.suppress(filelock.Timeout, OSError), filelock.FileLock(lock, timeout=0):
+            shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+            lock.unlink(missing_ok=True)
+
+
+def _checksum(content: bytes) -> str:
+    return f"{zlib.crc32(content):08x}"
+
+
+def _is_whole(content: bytes) -> bool:
+    """Return whether a program was written to its end: a process that another one started may have been killed."""
+    if not content.startswith(b"\x78"):  # JAX compresses with zstd where that is installed
+        return bool(content)
     try:
-        os.link(source, target)
-    except FileExistsError:
-        raise
-    except OSError:  # another file system, or one without links
-        part = target.with_name(f"{target.name}.{os.getpid()}.part")
-        shutil.copyfile(source, part)
-        part.replace(target)
-
+        zlib.decompress(content)
+    except zlib.error:
+        return False
+    return True

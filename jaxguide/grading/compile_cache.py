@@ -11,6 +11,7 @@ import os
 import platform
 import secrets
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,7 +44,7 @@ _RANDOM = frozenset(
 
 
 def fill(folder: Path, programs: Path, course: Course) -> None:
-    """Fill a folder that is not there yet with the programs that the course's own answers compiled, but for the answers.
+    """Fill a folder that is not there yet with what the course's own answers compiled, but for the answers.
 
     Where the disk refuses, there is no folder, and workers compile for themselves.
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from jaxguide.course.book import Book
-from jaxguide.course.compiled import compiled_once
+from jaxguide.course.compiled import KeptPrograms, compiled_once
 from jaxguide.course.library import Course
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.compile_cache import OWN, fill, folder_of, prune
@@ -55,11 +55,11 @@ def controlled(
     if settings.compile_cache is None:
         settings = dataclasses.replace(settings, compile_cache=folder_of(course_digest(course)))
     grader = Grader(course, settings, tell)
-    with compiled_once(kept=None if grader.kept is None else grader.kept / OWN) as programs:
-        try:
-            yield ControlledGrader(grader, programs)
-        finally:
-            grader.keep_values()
+    with contextlib.ExitStack() as stack:
+        own = None if grader.kept is None else stack.enter_context(KeptPrograms(grader.kept / OWN).lent())
+        programs = stack.enter_context(compiled_once(own))
+        stack.callback(grader.keep_values)
+        yield ControlledGrader(grader, programs)
 
 
 class ControlledGrader:

@@ -9,7 +9,7 @@ from jaxguide.course.library import Course
 from jaxguide.course.progress import Progress
 from jaxguide.course.sameness import answer_id
 from jaxguide.course.verdict import Verdict
-from jaxguide.files import remove_oldest, user_folder
+from jaxguide.files import user_folder
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import Grader, GradeSettings, SubmissionResult, grade
 from jaxguide.grading.submission import Submission, read_submission
@@ -106,7 +106,13 @@ def own_programs() -> Path:
     folder = user_folder() / "own"
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    remove_oldest(folder, _PROGRAMS_BYTES)
+        files = sorted(((path.stat(), path) for path in folder.iterdir()), key=lambda pair: pair[0].st_mtime)
+        size = sum(about.st_size for about, _path in files)
+        for about, path in files if size > _PROGRAMS_BYTES else ():
+            path.unlink()
+            size -= about.st_size
+            if size < _PROGRAMS_BYTES / 2:
+                break
     return folder
 
 

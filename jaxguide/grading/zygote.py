@@ -135,7 +135,7 @@ def _new_python(line: socket.socket, output: IO[bytes]) -> "subprocess.Popen[byt
 
 
 def fork_of_this(line: socket.socket, output: IO[bytes]) -> _Child:
-    """Start the zygote by forking this process, which did `forking.prepare` and holds nothing that workers must not see."""
+    """Start the zygote by forking this process, which did `forking.prepare` and holds nobody's secrets."""
     from jaxguide.grading.forking import serve_in_fork
 
     pid = os.fork()

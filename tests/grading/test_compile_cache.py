@@ -12,7 +12,7 @@ from jaxguide.course.compiled import compiled_once
 from jaxguide.course.library import Course
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading import compile_cache
-from jaxguide.grading.control import ControlledGrader
+from jaxguide.grading.control import ControlledGrader, controlled
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import Grader, GradeSettings
 from jaxguide.grading.programs import is_safe
@@ -38,8 +38,8 @@ def double(x):
 @pytest.fixture(scope="module")
 def cache(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cache") / "programs"
-    with compiled_once(kept=folder / compile_cache.OWN) as programs:
-        ControlledGrader(Grader(course, GradeSettings(compile_cache=folder)), programs).grade(submission("double"))
+    with controlled(course, GradeSettings(compile_cache=folder)) as grader:
+        grader.grade(submission("double"))
     return folder
 
 
@@ -48,7 +48,7 @@ def submission(*names: str, before: str = "") -> ReadEntry:
 
 
 def names_in(folder: Path) -> set[str]:
-    return {path.name.removesuffix("-cache").rpartition("-")[0] for path in folder.iterdir()}
+    return {path.name.partition("-cache")[0].rpartition("-")[0] for path in folder.iterdir()}
 
 
 def test_programs_of_library_functions_are_kept_and_no_answer(course: Course, cache: Path) -> None:

@@ -1,12 +1,12 @@
-"""Compiled programs pass from one process of the tests to the next, whole or not at all."""
+"""Compiled programs pass from one process to the next, whole or not at all."""
 
 import os
 import zlib
 from pathlib import Path
 
-import kept_programs
 import pytest
-from kept_programs import KeptPrograms
+
+from jaxguide.course.compiled import KeptPrograms
 
 PROGRAM = zlib.compress(b"a program" * 100)
 
@@ -47,8 +47,8 @@ def test_what_was_damaged_since_is_not_lent(kept: KeptPrograms) -> None:
     assert not path.exists()
 
 
-def test_the_oldest_programs_go(kept: KeptPrograms, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_programs, "MOST_BYTES", 2 * len(PROGRAM))
+def test_the_oldest_programs_go(tmp_path: Path) -> None:
+    kept = KeptPrograms(tmp_path / "programs", limit_bytes=2 * len(PROGRAM))
     for number in range(4):
         with kept.lent() as folder:
             path = folder / f"jit_f-{number}-cache"
@@ -65,3 +65,15 @@ def test_folders_of_killed_processes_are_removed_and_those_at_work_are_not(kept:
         with kept.lent():
             assert folder.exists()
             assert not abandoned.exists()
+
+
+def test_where_nothing_can_be_kept_there_is_a_folder_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with KeptPrograms(tmp_path / "file" / "programs").lent() as folder:
+        (folder / "jit_f-1-cache").write_bytes(PROGRAM)
+    assert not folder.exists()
+
+
+def test_what_is_kept_is_for_this_user_alone(kept: KeptPrograms) -> None:
+    with kept.lent() as folder:
+        assert {path.stat().st_mode & 0o77 for path in (kept.folder, folder, folder.parent)} == {0}
