@@ -2,9 +2,10 @@
 
 import dataclasses
 import enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jaxguide.course.values import Data
+if TYPE_CHECKING:  # which imports JAX
+    from jaxguide.course.values import Data
 
 
 class Verdict(enum.StrEnum):
@@ -130,7 +131,7 @@ class ExerciseResult:
     note: str = ""
     printed: str = ""
     hint: str = ""
-    reveal: Data = None
+    reveal: "Data" = None
 
     @property
     def first_failure(self) -> CheckResult | None:
