@@ -11,13 +11,13 @@ import os
 import platform
 import secrets
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from jaxguide.course.library import Course
 from jaxguide.course.verdict import NotJudged
+from jaxguide.files import user_folder
 from jaxguide.grading.entry import Entry
 from jaxguide.grading.grade import Grader, GradeSettings
 
@@ -80,16 +80,6 @@ def prune(used: Path) -> None:
         for one in sorted(ages, key=ages.__getitem__)[KEPT - 1 :]:
             if ages[one] > _IN_USE_S:
                 shutil.rmtree(one, ignore_errors=True)  # of a link or a file it removes nothing
-
-
-def user_folder() -> Path:
-    """Return where this user's programs keep what can be made again."""
-    home = Path.home()
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "jaxguide"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "jaxguide" / "Cache"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "jaxguide"
 
 
 def folder_of(course_digest: str) -> Path:

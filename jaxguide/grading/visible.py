@@ -10,7 +10,7 @@ from jaxguide.course.library import Course
 from jaxguide.course.progress import Progress
 from jaxguide.course.slices import bound_names
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.compile_cache import user_folder
+from jaxguide.files import user_folder
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import Grader, GradeSettings, SubmissionResult, grade
 from jaxguide.grading.submission import Submission, read_submission
