@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.course.library import Course
-from jaxguide.grading.archives import ArchivedEntry, expand, find_archives
+from jaxguide.grading.archives import ArchivedEntry, archive_around, expand, find_archives
 from jaxguide.grading.batch import BatchResult, load_batch
 from jaxguide.grading.compile_cache import folder_of
 from jaxguide.grading.digest import course_digest
@@ -155,11 +155,6 @@ def find_entries(
     entries += only_others(on_disk, entries, out, pattern=pattern, roster=roster)
     students = told_apart([(entry.student, entry.identity) for entry in entries])
     return [dataclasses.replace(entry, student=name) for entry, name in zip(entries, students, strict=True)]
-
-
-def archive_around(path: Path) -> Path | None:
-    """Return the archive that a path leads into, as results name a file in one: `class.zip/ada/lesson.ipynb`."""
-    return next((above for above in path.parents if above.is_file()), None)
 
 
 def _entry_in(archive: Path, path: Path) -> ArchivedEntry:
