@@ -7,11 +7,11 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from jaxguide.course.exercise import Exercise
+from jaxguide.course.exercise import Task
 from jaxguide.course.slices import global_names
 
 
-def is_starter(function: Callable[..., Any], exercise: Exercise) -> bool:
+def is_starter(function: Callable[..., Any], exercise: Task) -> bool:
     """Return whether `function` does what the stub does, code for code, docstring and comments aside.
 
     A decorator can be all that was missing, as `@jax.jit` above code that is right. Above a stub that does nothing it
