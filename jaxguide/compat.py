@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import importlib.metadata
 import itertools
 import os
 import re
@@ -32,6 +31,8 @@ def set_print_flag() -> None:
 
     Flags already set are kept, and the flag is left alone where the user has set it to something else.
     """
+    import importlib.metadata
+
     try:
         flag = print_flag(importlib.metadata.version("jaxlib"))
     except importlib.metadata.PackageNotFoundError:

@@ -1,6 +1,5 @@
 """The program `jaxguide`: one function per command, no logic of its own."""
 
-import difflib
 import importlib
 from typing import Any, cast
 
@@ -57,6 +56,8 @@ class _Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
             text = _("There is no command `{name}`.").format(name=args[0])
             if near:

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from jaxguide.cli.common import (
     complete_exercise,
@@ -15,8 +13,7 @@ from jaxguide.cli.common import (
     course_option,
     json_option,
     judged_course,
-    need_exercise,
-    need_lesson,
+    need_names,
     print_json,
     read_course,
 )
@@ -50,6 +47,7 @@ def verify(
     """
     if lessons and only is not None:
         raise click.UsageError(_("Give lessons or `--only`, not both."))
+    need_names(folder, [] if only is None else [only], lessons, as_json=as_json)
     started = time.monotonic()
     with judged_course(folder, as_json=as_json) as course:
         proof = _prove(course, lessons, only, seeds, jobs, as_json)
@@ -81,14 +79,17 @@ def _prove(
     course: "Course", lessons: tuple[str, ...], only: str | None, seeds: int, jobs: int | None, as_json: bool
 ) -> "Proof":
     """Prove the exercises that are asked for, and show how far it is and what is wrong."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
     from jaxguide.course.prove import ProverDied, prove
     from jaxguide.course.verify import Proof, stale_problems
     from jaxguide.grading.pools import cores
 
-    books = [need_lesson(course, name) for name in dict.fromkeys(lessons)] or list(course.books.values())
+    books = [course.lesson(name) for name in dict.fromkeys(lessons)] or list(course.books.values())
     exercises = [exercise for book in books for exercise in book.exercises]
     if only is not None:
-        exercises = [need_exercise(course, only)]
+        exercises = [course.exercise(only)]
     console = Console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     bar = Progress(*columns, console=console, transient=True, disable=as_json)

@@ -1,22 +1,21 @@
 """What several commands share: load the course or say why not, and print JSON alone."""
 
 import contextlib
-import json
 import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 # Nothing else here: a shell waits for this module at every Tab.
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from jaxguide.course.book import Book
-    from jaxguide.course.exercise import Exercise
+    from click.shell_completion import CompletionItem
+
     from jaxguide.course.library import Course
+    from jaxguide.course.outline import Lesson, Outline
 
 Found = TypeVar("Found")
 
@@ -32,12 +31,27 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print machin
 def read_course(folder: Path | None, *, keys: bool, as_json: bool = False) -> "Course":
     """Load a course; where an author's mistake keeps it from loading, say so and end with status 1."""
     from jaxguide import compat
-    from jaxguide.course.exercise import AuthorError
     from jaxguide.course.library import load_course
 
     compat.set_print_flag()
-    try:
+    with _author_errors_told(as_json):
         return load_course(folder, keys=keys)
+
+
+def read_outline(folder: Path | None, *, as_json: bool = False) -> "Outline":
+    """Read a course without running its books, as `read_course` does, for commands that only look at it."""
+    from jaxguide.course import library
+
+    with _author_errors_told(as_json):
+        return library.read_outline(folder)
+
+
+@contextlib.contextmanager
+def _author_errors_told(as_json: bool) -> "Iterator[None]":
+    from jaxguide.course.exercise import AuthorError
+
+    try:
+        yield
     except AuthorError as error:
         if as_json:
             print_json({"problems": [{"path": str(error.path), "line": error.line, "message": error.message}]})
@@ -77,28 +91,39 @@ def start_zygote() -> bool:
 
 def print_json(plain: Any) -> None:
     """Print a value as JSON on standard output."""
+    import json
+
     click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
 
 
-def workspace_of(course: "Course") -> Path:
+def workspace_of(course: "Outline") -> Path:
     """Return the student's folder."""
     from jaxguide.course.workspace import find_workspace
 
     return find_workspace(course.books)
 
 
-def need_lesson(course: "Course", name: str) -> "Book":
-    """Return the lesson of this name, or end with a usage error that suggests the nearest."""
-    return _need(course.lesson, name)
+def need_names(
+    folder: Path | None, exercises: "Iterable[str]", lessons: "Iterable[str]" = (), *, as_json: bool = False
+) -> None:
+    """End with a usage error where a course has no exercise or lesson of a name: before any of it is run."""
+    exercises, lessons = list(exercises), list(lessons)
+    if exercises or lessons:
+        outline = read_outline(folder, as_json=as_json)
+        for name in exercises:
+            need(outline.exercise, name)
+        for name in lessons:
+            need(outline.lesson, name)
 
 
-def need_exercise(course: "Course", name: str) -> "Exercise":
-    """Return the exercise of this name, or end with a usage error that suggests the nearest."""
-    return _need(course.exercise, name)
+def need(find: "Callable[[str], Found]", name: str) -> Found:
+    """Return what is found by this name, or end with a usage error that suggests the nearest.
 
-
-def _need(find: "Callable[[str], Found]", name: str) -> Found:
-    from jaxguide.course.library import UnknownName
+    Args:
+        find: a course's `exercise` or `lesson`.
+        name: the name.
+    """
+    from jaxguide.course.outline import UnknownName
 
     try:
         return find(name)
@@ -106,28 +131,44 @@ def _need(find: "Callable[[str], Found]", name: str) -> Found:
         raise click.UsageError(str(error)) from None
 
 
-def complete_exercise(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_exercise(context: click.Context, parameter: click.Parameter, begun: str) -> "list[CompletionItem]":
     """Return the exercises whose names begin so, with their titles where the shell shows them."""
+    from click.shell_completion import CompletionItem
+
     from jaxguide.text import translated
 
-    found = [(name, title) for name, title in _names(context)[0] if name.startswith(begun)]
-    return [CompletionItem(name, help=translated(title)) for name, title in found]
+    found = [exercise for book in _lessons(context) for exercise in book.exercises if exercise.name.startswith(begun)]
+    return [CompletionItem(exercise.name, help=translated(exercise.title)) for exercise in found]
 
 
-def complete_lesson(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_lesson(context: click.Context, parameter: click.Parameter, begun: str) -> "list[CompletionItem]":
     """Return the lessons whose names begin so."""
-    return [CompletionItem(name) for name in _names(context)[1] if name.startswith(begun)]
+    from click.shell_completion import CompletionItem
 
-
-def _names(context: click.Context) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the names of a course's exercises, with titles, and lessons, without running its books."""
-    from jaxguide.course.outline import outline
     from jaxguide.course.places import in_order, places
 
+    topics = [path.stem for path in in_order(places(_course_of(context)).exercises)]
+    return [CompletionItem(topic) for topic in topics if topic.startswith(begun)]
+
+
+def _lessons(context: click.Context) -> "list[Lesson]":
+    """Return a course's lessons; where an author's mistake keeps it from being read, those whose books are right."""
+    from jaxguide.course.exercise import AuthorError
+    from jaxguide.course.library import read_outline
+    from jaxguide.course.places import in_order, places
+
+    folder = _course_of(context)
+    with contextlib.suppress(AuthorError):
+        return list(read_outline(folder).books.values())
+    from jaxguide.course.static import lesson_as_written
+
+    found = []
+    for path in in_order(places(folder).exercises):
+        with contextlib.suppress(AuthorError):
+            found.append(lesson_as_written(path))
+    return [lesson for lesson in found if lesson is not None]
+
+
+def _course_of(context: click.Context) -> Path | None:
     given = context.params.get("folder")
-    found: list[tuple[str, str]] = []
-    books = in_order(places(Path(given) if given else None).exercises)
-    for book in books:
-        with contextlib.suppress(OSError, SyntaxError, ValueError):
-            found += outline(book)
-    return found, [book.stem for book in books]
+    return Path(given) if given else None

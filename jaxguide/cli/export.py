@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jaxguide.cli.common import begin_anew, course_option, read_course
+from jaxguide.cli.common import begin_anew, course_option, need_names, read_course
 from jaxguide.text import _, plural
 
 if TYPE_CHECKING:
@@ -131,16 +131,14 @@ def gradescope(
     \b
     Example: jaxguide export gradescope --course mycourse/ --out autograder.zip
     """
+    need_names(folder, only)
     from jaxguide.course.draw import fresh_seed
-    from jaxguide.course.library import UnknownName
     from jaxguide.grading.limits_text import LimitsError, parse_limits
     from jaxguide.grading.reports.autograder import NoKey, autograder_zip
     from jaxguide.grading.reports.harness import AutograderSettings
 
     course = read_course(folder, keys=True)
     try:
-        for name in only:
-            course.exercise(name)
         settings = AutograderSettings(
             seed=fresh_seed() if seed is None else seed,
             only=only,
@@ -150,7 +148,7 @@ def gradescope(
             limits=parse_limits(limits_text or ""),
         )
         out.write_bytes(autograder_zip(course, settings, _requirement(requirement)))
-    except (UnknownName, LimitsError, NoKey) as error:
+    except (LimitsError, NoKey) as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.ClickException(str(error)) from None

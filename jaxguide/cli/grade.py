@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jaxguide.cli.common import begin_anew, course_option, json_option, print_json, read_course
+from jaxguide.cli.common import begin_anew, course_option, json_option, need_names, print_json, read_course
 from jaxguide.text import _, plural
 
 if TYPE_CHECKING:
@@ -33,10 +33,13 @@ class _SubmittedPath(click.Path):
         super().__init__(exists=True, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from jaxguide.grading.files import archive_around
-
         path = Path(value)
-        return path if archive_around(path) is not None else super().convert(value, param, ctx)
+        if not path.exists():
+            from jaxguide.grading.archives import archive_around
+
+            if archive_around(path) is not None:
+                return path
+        return super().convert(value, param, ctx)
 
 
 class _Unusable(click.ClickException):
@@ -163,8 +166,8 @@ def grade(
     \b
     Example: jaxguide grade submissions/ --out results/
     """
+    need_names(folder, only, as_json=as_json)
     begin_anew()
-    from jaxguide.course.library import UnknownName
     from jaxguide.grading.grade import GradeSettings
     from jaxguide.grading.grade_class import ClassRun, NothingToGrade, Order, is_all_graded
     from jaxguide.grading.limits_text import LimitsError, parse_limits
@@ -179,8 +182,6 @@ def grade(
 
     course = read_course(folder, keys=True, as_json=as_json)
     try:
-        for name in only:
-            course.exercise(name)
         settings = GradeSettings(
             seed=seed_of(asked_seed, out),
             limits=parse_limits(limits_text or ""),
@@ -191,7 +192,7 @@ def grade(
         )
         order = Order(paths, course, out, settings, jobs, roster, overrides, student_from, scheduler)
         run = ClassRun(order)
-    except (UnknownName, LimitsError, NothingToGrade, PatternError, SeedError, TableError) as error:
+    except (LimitsError, NothingToGrade, PatternError, SeedError, TableError) as error:
         raise click.UsageError(str(error)) from None
     status = None
     try:

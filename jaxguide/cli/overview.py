@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxguide.cli.common import complete_lesson, course_option, need_lesson, read_course, workspace_of
+from jaxguide.cli.common import complete_lesson, course_option, need, read_outline, workspace_of
 from jaxguide.text import _
 
 if TYPE_CHECKING:
+    from jaxguide.course.outline import Outline
     from jaxguide.terminal.answers import FileAnswers
     from jaxguide.terminal.place import Place
 
@@ -24,11 +25,11 @@ def list_(lesson: str | None, is_all: bool, folder: Path | None) -> None:
     Example: jaxguide list
              jaxguide list random_numbers
     """
+    course = read_outline(folder)
+    named = [need(course.lesson, lesson)] if lesson is not None else []
     from jaxguide.terminal.words import ExerciseList, console
 
-    place, _files = _open(folder)
-    course = place.course
-    named = [need_lesson(course, lesson)] if lesson is not None else []
+    place, _files = _open(course)
     if is_all:
         named = list(course.books.values())
     here = place.current()
@@ -48,7 +49,7 @@ def next_(folder: Path | None) -> None:
     from jaxguide.terminal.screen import where
     from jaxguide.terminal.words import ExerciseText, console
 
-    place, files = _open(folder)
+    place, files = _open(read_outline(folder))
     exercise = place.current()
     if exercise is None:
         click.echo(_("All {count} exercises are done.").format(count=len(place.exercises)))
@@ -68,7 +69,7 @@ def progress(folder: Path | None) -> None:
     """
     from jaxguide.terminal.words import ProgressText, console
 
-    place, _files = _open(folder)
+    place, _files = _open(read_outline(folder))
     exercise = place.current()
     said = _("All done.")
     if exercise is not None:
@@ -77,13 +78,12 @@ def progress(folder: Path | None) -> None:
     console().print(ProgressText(place, list(place.course.books.values()), said))
 
 
-def _open(folder: Path | None) -> "tuple[Place, list[FileAnswers]]":
+def _open(course: "Outline") -> "tuple[Place, list[FileAnswers]]":
     """Return the student's place in a course, and their files."""
     from jaxguide.course.progress import FILE_NAME, Progress
     from jaxguide.terminal.answers import read_all
     from jaxguide.terminal.place import Place, topics_of
 
-    course = read_course(folder, keys=False)
     workspace = workspace_of(course)
     files = read_all(workspace.resolve(), course)
     if not files and not (workspace / FILE_NAME).is_file():

@@ -2,9 +2,7 @@
 
 import contextlib
 import importlib.util
-import json
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -12,14 +10,15 @@ import tempfile
 import time
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from jaxguide import compat
-from jaxguide.course.places import places
-from jaxguide.course.workspace import FileState, LaidFile, lay_workspace
 from jaxguide.text import _
+
+# What only `start` itself needs is imported there: the help of all commands reads this module.
+if TYPE_CHECKING:
+    from jaxguide.course.workspace import LaidFile
 
 # Turns off JupyterLab's questions about news and its look-ups of newer versions.
 _JUPYTER_CONFIG = Path(__file__).parent / "jupyter"
@@ -52,6 +51,9 @@ def start(workspace: Path, browser: bool, port: int | None, ip: str) -> NoReturn
 
 def run_start(workspace: Path, browser: bool, port: int | None, ip: str = "localhost") -> int:
     """Lay the workspace, run JupyterLab on it until it is stopped, and return the exit status."""
+    from jaxguide.course.places import places
+    from jaxguide.course.workspace import lay_workspace
+
     try:
         laid = lay_workspace(workspace, places().notebooks)
     except OSError as error:
@@ -70,7 +72,9 @@ def run_start(workspace: Path, browser: bool, port: int | None, ip: str = "local
     return _Server(workspace, browser, port, ip).run()
 
 
-def _said(workspace: Path, laid: list[LaidFile]) -> list[str]:
+def _said(workspace: Path, laid: "list[LaidFile]") -> list[str]:
+    from jaxguide.course.workspace import FileState
+
     words = {
         FileState.NEW: _("new"),
         FileState.KEPT: _("yours, kept as it is"),
@@ -89,6 +93,8 @@ class _Server:
     """JupyterLab in a process of its own, from its start to its end."""
 
     def __init__(self, workspace: Path, browser: bool, port: int | None, ip: str):
+        import secrets
+
         self.workspace = workspace.resolve()
         self.token = secrets.token_hex(24)
         self.command = [
@@ -108,6 +114,8 @@ class _Server:
 
     def environment(self) -> dict[str, str]:
         """Return the server's environment, which kernels inherit."""
+        from jaxguide import compat
+
         compat.set_print_flag()
         config = [str(_JUPYTER_CONFIG), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
         return {
@@ -175,6 +183,8 @@ def _home_can_be_written() -> bool:
 
 def _read_json(path: Path) -> dict[str, object]:
     """Read a file that another process may be writing or removing at this moment."""
+    import json
+
     try:
         info = json.loads(path.read_text())
     except (OSError, ValueError):

@@ -10,9 +10,11 @@ from jaxguide.cli.common import (
     complete_exercise,
     course_option,
     json_option,
-    need_exercise,
+    need,
+    need_names,
     print_json,
     read_course,
+    read_outline,
     start_zygote,
     workspace_of,
 )
@@ -33,6 +35,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     Example: jaxguide check random_numbers.py
              jaxguide check random_numbers.ipynb two_samples
     """
+    need_names(folder, exercises, as_json=as_json)
     begin_anew()
     from rich.console import Console
 
@@ -44,8 +47,6 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
 
     start_zygote()
     course = read_course(folder, keys=False, as_json=as_json)
-    for name in exercises:
-        need_exercise(course, name)
     try:
         found = check_file(file, course, Progress(workspace_of(course)), exercises or None)
     except GraderError as error:
@@ -81,12 +82,13 @@ def hint(exercise: str, folder: Path | None) -> None:
     \b
     Example: jaxguide hint two_samples
     """
+    course = read_outline(folder)
+    found = need(course.exercise, exercise)
     from jaxguide.course.help import next_hint
     from jaxguide.course.progress import Progress
 
-    course = read_course(folder, keys=False)
     progress = Progress(workspace_of(course))
-    heading, text = next_hint(need_exercise(course, exercise), progress)
+    heading, text = next_hint(found, progress)
     click.echo(f"{heading}\n\n{text}")
     _say_trouble(progress.trouble)
 
@@ -101,11 +103,11 @@ def solution(exercise: str, sure: bool, folder: Path | None) -> None:
     \b
     Example: jaxguide solution two_samples
     """
+    course = read_outline(folder)
+    found = need(course.exercise, exercise)
     from jaxguide.course.help import solution_text, why_closed
     from jaxguide.course.progress import Progress
 
-    course = read_course(folder, keys=False)
-    found = need_exercise(course, exercise)
     how, stuck = f"`jaxguide solution {exercise} --sure`", _("Stuck? `jaxguide hint {name}` helps.")
     closed = why_closed(found, Progress(workspace_of(course)), sure, how, stuck.format(name=exercise))
     click.echo(solution_text(found, course) if closed is None else closed)
@@ -126,12 +128,13 @@ def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
     Example: jaxguide reset two_samples
              jaxguide reset two_samples --file workspace/random_numbers.py
     """
+    course = read_outline(folder)
+    found = need(course.exercise, exercise)
     from jaxguide.terminal.answers import read_all
     from jaxguide.terminal.reset import give_stub_back
     from jaxguide.terminal.screen import reset_sentence
 
-    course = read_course(folder, keys=False)
-    found, workspace = need_exercise(course, exercise), workspace_of(course).resolve()
+    workspace = workspace_of(course).resolve()
     having = [one for one in read_all(workspace, course) if exercise in one.places]
     answered = [one.path for one in having if exercise in one.prints]
     if file is not None:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.library import Course, UnknownName, did_you_mean
+from jaxguide.course.library import Course
+from jaxguide.course.outline import UnknownName, did_you_mean
 from jaxguide.text import _
 
 

@@ -5,40 +5,28 @@ import contextlib
 import dataclasses
 import functools
 import io
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from jaxguide.course import author
 from jaxguide.course.author import Mark
-from jaxguide.course.declared import EXERCISE_MARKS, add_check, exercise_node, function_line, make_check, make_exercise
+from jaxguide.course.declared import add_check, function_line, make_check, make_exercise
 from jaxguide.course.exercise import AuthorError, Exercise
+from jaxguide.course.outline import Lesson
 from jaxguide.course.slices import Statement, global_names, needed, statements
-from jaxguide.course.source import Cell, parse_cells, run_cell
+from jaxguide.course.source import BOOK_KINDS, Cell, parse_cells, run_cell
+from jaxguide.course.static import EXERCISE_MARKS, check_whole, exercise_node, headings, stands_twice, title_of
 from jaxguide.text import _
-
-_KINDS = {None: "example", "[markdown]": "prose", "exercise": "exercise", "check": "check"}
 
 
 @dataclasses.dataclass
-class Book:
-    """One lesson: its cells in order, its exercises, and the names that it gives to students."""
+class Book(Lesson):
+    """A lesson whose book was run: its cells in order too, and the names that it gives to students."""
 
-    topic: str
-    path: Path
-    cells: list[Cell]
     exercises: list[Exercise]
+    cells: list[Cell]
     namespace: dict[str, Any]
-
-    @property
-    def title(self) -> str:
-        """The first heading of the prose."""
-        for cell in self.cells:
-            match = re.search(r"^# (.+)$", cell.prose, re.MULTILINE) if cell.kind == "prose" else None
-            if match:
-                return match[1]
-        return self.topic
 
     @functools.cached_property
     def given(self) -> list[Statement]:
@@ -50,10 +38,6 @@ class Book:
             elif cell.kind == "exercise":
                 found += [s for s in statements(cell.source, cell.line + 1) if not s.binds & self.exercise_names]
         return found
-
-    @functools.cached_property
-    def exercise_names(self) -> frozenset[str]:
-        return frozenset(exercise.name for exercise in self.exercises)
 
     def setup_source(self, names: Iterable[str]) -> str:
         """Return the code that must run before an answer: imports, given definitions, and what defines `names`."""
@@ -104,33 +88,32 @@ def load_book(path: Path) -> Book:
     Raises:
         AuthorError: something in it is wrong; file, line and one sentence.
     """
-    cells = parse_cells(path, _KINDS)
-    specs = {id(cell): exercise_node(path, cell) for cell in cells if cell.kind == "exercise"}
-    names = frozenset(node.name for node, _decorator in specs.values())
-    book = Book(path.stem, path, cells, [], {"__name__": "__main__"})
-    book.exercise_names = names
+    cells = parse_cells(path, BOOK_KINDS)
+    nodes = {cell.line: exercise_node(path, cell) for cell in cells if cell.kind == "exercise"}
+    book = Book(path.stem, path, title_of(path.stem, cells), [], cells, {"__name__": "__main__"})
+    book.exercise_names = frozenset(node.name for node, _mark in nodes.values())
+    above = headings(cells)
     with author.collecting() as marks:
         _run(book)
-    exercises = {}
+    exercises: dict[str, Exercise] = {}
     for cell in cells:
         if cell.kind != "exercise":
             continue
-        node, _decorator = specs[id(cell)]
+        node, _mark = nodes[cell.line]
         mark = next(m for m in marks if m.role in EXERCISE_MARKS and m.function.__name__ == node.name)
-        exercise = make_exercise(book.topic, path, cell, node, mark)
+        exercise = make_exercise(path, cell, node, mark, above[cell.line])
         if exercise.name in exercises:
-            raise AuthorError(path, exercise.line, _("the exercise `{name}` stands twice").format(name=exercise.name))
+            raise AuthorError(path, exercise.line, stands_twice(exercise.name))
         exercises[exercise.name] = exercise
-    predictions = {m.function.__name__ for m in marks if m.role == "prediction"}
     for mark in marks:
         if mark.role == "visible":
             exercise = _target(path, mark, exercises)
             add_check(exercise.checks, make_check(path, mark, is_hidden=False))
         elif mark.role == "reveal":
-            _add_reveal(path, mark, exercises, predictions)
+            _add_reveal(path, mark, exercises)
     book.exercises = list(exercises.values())
     for exercise in book.exercises:
-        _finish(exercise, predictions)
+        _finish(exercise)
     return book
 
 
@@ -157,29 +140,21 @@ def _target(path: Path, mark: Mark, exercises: Mapping[str, Exercise]) -> Exerci
     return exercises[name]
 
 
-def _add_reveal(path: Path, mark: Mark, exercises: Mapping[str, Exercise], predictions: set[str]) -> None:
+def _add_reveal(path: Path, mark: Mark, exercises: Mapping[str, Exercise]) -> None:
     exercise = _target(path, mark, exercises)
-    if exercise.name not in predictions:
+    if not exercise.is_prediction:
         message = _("`@reveal` belongs to a prediction, and `{name}` is an exercise in code")
         raise AuthorError(path, function_line(mark), message.format(name=exercise.name))
     exercise.reveal = mark.function
 
 
-def _finish(exercise: Exercise, predictions: set[str]) -> None:
+def _finish(exercise: Exercise) -> None:
     """Check that an exercise is whole."""
-
-    def wrong(message: str) -> AuthorError:
-        return AuthorError(exercise.path, exercise.line, message.format(name=exercise.name))
-
-    if len(exercise.hints) < 3:
-        message = _("`{name}` has {count} hints; it needs three: a question, the concept with a link, a skeleton")
-        raise wrong(message.replace("{count}", str(len(exercise.hints))))
-    if not exercise.contract:
-        raise wrong(_("`{name}` has no docstring; it is the contract that students read"))
-    if exercise.name in predictions:
-        if exercise.reveal is None:
-            raise wrong(_("the prediction `{name}` has no `@reveal` in a check cell"))
-        if exercise.signature != "()":
-            raise wrong(_("the prediction `{name}` must take no arguments"))
-    elif not exercise.checks:
-        raise wrong(_("`{name}` has no visible check; add a check cell below it"))
+    check_whole(exercise)
+    message = ""
+    if exercise.is_prediction and exercise.reveal is None:
+        message = _("the prediction `{name}` has no `@reveal` in a check cell")
+    elif not exercise.is_prediction and not exercise.checks:
+        message = _("`{name}` has no visible check; add a check cell below it")
+    if message:
+        raise AuthorError(exercise.path, exercise.line, message.format(name=exercise.name))

@@ -4,68 +4,18 @@ import ast
 import inspect
 from pathlib import Path
 
-from jaxguide.course import author
 from jaxguide.course.author import Mark
 from jaxguide.course.exercise import AuthorError, Check, Exercise
-from jaxguide.course.source import Cell, decorators, mark_line
+from jaxguide.course.source import Cell
+from jaxguide.course.static import make_task
 from jaxguide.course.verdict import STAGES, Kind
 from jaxguide.text import _
 
-RESERVED = frozenset({"check", "hint", "solution", "start", "progress", "jaxguide"})
-EXERCISE_MARKS = ("exercise", "prediction")
 
-
-def exercise_node(path: Path, cell: Cell) -> tuple[ast.FunctionDef, str]:
-    """Return the one function of an exercise cell that carries an exercise decorator, and that decorator's name.
-
-    Raises:
-        AuthorError: there is not exactly one, or its name is reserved.
-    """
-    functions = [node for node in ast.parse(cell.source).body if isinstance(node, ast.FunctionDef)]
-    marked = [(n, d) for n in functions for d in decorators(n) if d in EXERCISE_MARKS]
-    if len(marked) != 1:
-        line = cell.line if len(marked) < 2 else mark_line(marked[1][0], cell)
-        message = _(
-            "an exercise cell needs exactly one function with `@exercise` or `@prediction`; this one has {count}"
-        )
-        raise AuthorError(path, line, message.format(count=len(marked)))
-    node = marked[0][0]
-    if node.name in RESERVED:
-        message = _("`{name}` is a reserved name; give the exercise another")
-        raise AuthorError(path, mark_line(node, cell), message.format(name=node.name))
-    return marked[0]
-
-
-def make_exercise(topic: str, path: Path, cell: Cell, node: ast.FunctionDef, mark: Mark) -> Exercise:
-    """Make the exercise that a mark declares in a cell, without its checks."""
-    lines = cell.source.split("\n")
-    options = mark.options
-    return Exercise(
-        name=node.name,
-        title=options["title"],
-        points=options["points"],
-        hints=options["hints"],
-        reproduces=options["reproduces"],
-        why_so_many=options["why_so_many"],
-        lesson=topic,
-        signature=f"({ast.unparse(node.args)})",
-        contract=inspect.getdoc(mark.function) or "",
-        starter=node,
-        starter_source="\n".join([*other_decorators(node, lines), *lines[node.lineno - 1 : node.end_lineno]]),
-        path=path,
-        line=mark_line(node, cell),
-    )
-
-
-def other_decorators(node: ast.FunctionDef, lines: list[str]) -> list[str]:
-    """Return the lines of a function's decorators that are not the author's marks."""
-    kept = []
-    for decorator in node.decorator_list:
-        call = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if isinstance(call, ast.Name) and call.id in author.__all__:
-            continue
-        kept += lines[decorator.lineno - 1 : decorator.end_lineno]
-    return kept
+def make_exercise(path: Path, cell: Cell, node: ast.FunctionDef, mark: Mark, above: tuple[str, ...]) -> Exercise:
+    """Make the exercise that a mark declares in a cell below the headings `above`, without its checks."""
+    task = make_task(path, cell, node, mark.role, mark.options, inspect.getdoc(mark.function) or "", above)
+    return Exercise(**vars(task))
 
 
 def function_line(mark: Mark) -> int:

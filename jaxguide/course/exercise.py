@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,8 +63,18 @@ class Key:
 
 
 @dataclasses.dataclass
-class Exercise:
-    """One exercise of a book, with its visible checks; `key` is there once a key was loaded."""
+class Task:
+    """What an exercise asks of a student: all of it that can be read in the book, without running anything.
+
+    Args:
+        contract: the docstring.
+        starter_source: the function that students begin with.
+        cell_source: the cell that it is printed in, without the author's mark.
+        headings: what it stands under in its lesson, below the lesson's title.
+        line: where its mark is in the book.
+        lesson: the topic of the book.
+        path: the book.
+    """
 
     name: str
     title: str
@@ -71,20 +82,31 @@ class Exercise:
     hints: tuple[str, ...]
     reproduces: tuple[str, ...]
     why_so_many: str
-    lesson: str
+    is_prediction: bool
     signature: str
     contract: str
-    starter: ast.FunctionDef
     starter_source: str
-    path: Path
+    cell_source: str
+    headings: tuple[str, ...]
     line: int
+    lesson: str
+    path: Path
+
+    @functools.cached_property
+    def starter(self) -> ast.FunctionDef:
+        """The function that students begin with, as a tree."""
+        (function,) = ast.parse(self.starter_source).body
+        assert isinstance(function, ast.FunctionDef)
+        return function
+
+
+@dataclasses.dataclass
+class Exercise(Task):
+    """One exercise of a book that was run, with its visible checks; `key` is there once a key was loaded."""
+
     checks: list[Check] = dataclasses.field(default_factory=list)
     reveal: Callable[[], Any] | None = None
     key: Key | None = None
-
-    @property
-    def is_prediction(self) -> bool:
-        return self.reveal is not None
 
     def all_checks(self) -> list[Check]:
         return [*self.checks, *(self.key.hidden if self.key else [])]

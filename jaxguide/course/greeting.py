@@ -7,8 +7,7 @@ import platform
 import sys
 
 from jaxguide import compat
-from jaxguide.course.outline import outline
-from jaxguide.course.places import places
+from jaxguide.course.library import read_outline
 from jaxguide.course.progress import Progress
 from jaxguide.text import _, plural
 
@@ -44,7 +43,7 @@ def greeting(topic: str, progress: Progress) -> list[str]:
 
 
 def _done(topic: str, progress: Progress) -> str:
-    names = [name for name, _title in outline(places().exercises / f"{topic}.py")]
+    names = [exercise.name for exercise in read_outline().lesson(topic).exercises]
     everything = progress.everything()
     done = sum(name in everything and everything[name].passed for name in names)
     if not done:

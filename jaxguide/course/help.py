@@ -1,16 +1,15 @@
 """The help that an exercise has: its hints, a step at each call, and its solution, once that is open."""
 
-from jaxguide.course.book import load_book
-from jaxguide.course.exercise import AuthorError, Exercise
-from jaxguide.course.key import load_key
-from jaxguide.course.library import Course
+from jaxguide.course.exercise import AuthorError, Task
+from jaxguide.course.outline import Outline
 from jaxguide.course.progress import Progress
+from jaxguide.course.static import right_answers
 from jaxguide.text import _, plural, translated
 
 ATTEMPTS_BEFORE_SOLUTION = 3
 
 
-def next_hint(exercise: Exercise, progress: Progress) -> tuple[str, str]:
+def next_hint(exercise: Task, progress: Progress) -> tuple[str, str]:
     """Return the heading and the text of the next hint for an exercise, and note that it was read.
 
     After a pass it is all of them, and nothing is noted.
@@ -29,7 +28,7 @@ def next_hint(exercise: Exercise, progress: Progress) -> tuple[str, str]:
     return heading, translated(exercise.hints[step])
 
 
-def why_closed(exercise: Exercise, progress: Progress, sure: bool, how: str, next_hint: str) -> str | None:
+def why_closed(exercise: Task, progress: Progress, sure: bool, how: str, next_hint: str) -> str | None:
     """Return why the solution of an exercise is not shown yet, or None where it may be.
 
     Args:
@@ -59,19 +58,16 @@ def why_closed(exercise: Exercise, progress: Progress, sure: bool, how: str, nex
     return text.format(name=name, how=how)
 
 
-def solution_text(exercise: Exercise, course: Course) -> str:
+def solution_text(exercise: Task, course: Outline) -> str:
     """Return the key's answer to an exercise, and the other right answers that it has."""
     where = course.places.solutions / f"{exercise.lesson}.py"
     if not where.is_file():
         return _("The solutions are not part of this installation.")
-    book = load_book(exercise.path)
     try:
-        load_key(where, book)
+        answer, *others = right_answers(where, course.book_of(exercise), exercise.name)
     except AuthorError as error:
         return str(error)
-    key = next(e.key for e in book.exercises if e.name == exercise.name)
-    assert key is not None
-    texts = [_("A solution of {name}:").format(name=exercise.name), key.answer.source.strip()]
-    for other in key.alternatives:
-        texts += [_("Another right answer:"), other.source.strip()]
+    texts = [_("A solution of {name}:").format(name=exercise.name), answer.strip()]
+    for other in others:
+        texts += [_("Another right answer:"), other.strip()]
     return "\n\n".join(texts)

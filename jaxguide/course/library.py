@@ -1,70 +1,36 @@
-"""A course: its books, their keys where they can be read, and its exercises by name."""
+"""A course, loaded whole or in outline: its books, their keys where they can be read, and its exercises by name."""
 
 import dataclasses
-import difflib
 import functools
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jaxguide.catalogues import add_course
-from jaxguide.course.book import Book, load_book
-from jaxguide.course.exercise import AuthorError, Exercise
-from jaxguide.course.key import load_key
+from jaxguide.course.exercise import AuthorError, Exercise, Task
+from jaxguide.course.outline import Outline, check_unique
 from jaxguide.course.places import ORDER, Places, in_order, listed, places
 from jaxguide.text import _
 
-
-class UnknownName(LookupError):
-    """There is no exercise or lesson of this name."""
+if TYPE_CHECKING:  # which imports JAX
+    from jaxguide.course.book import Book
 
 
 @dataclasses.dataclass(eq=False)
-class Course:
+class Course(Outline):
     """The books of one course, by topic."""
 
-    places: Places
-    books: dict[str, Book]
+    books: "dict[str, Book]"
 
-    @property
-    def exercises(self) -> dict[str, Exercise]:
-        """Every exercise of the course by its name, in the order of the books."""
-        return {exercise.name: exercise for book in self.books.values() for exercise in book.exercises}
+    if TYPE_CHECKING:  # of books that were run, the same holds more
 
-    def exercise(self, name: str) -> Exercise:
-        """Return the exercise of this name.
+        @property
+        def exercises(self) -> dict[str, Exercise]: ...
 
-        Raises:
-            UnknownName: there is none; the message suggests the nearest.
-        """
-        found = self.exercises.get(name)
-        if found is None:
-            message = _("There is no exercise `{name}`.").format(name=name)
-            raise UnknownName(message + did_you_mean(name, list(self.exercises)))
-        return found
+        def exercise(self, name: str) -> Exercise: ...
 
-    def lesson(self, name: str) -> Book:
-        """Return the lesson of this name.
+        def lesson(self, name: str) -> Book: ...
 
-        Raises:
-            UnknownName: there is none; the message suggests the nearest.
-        """
-        if name not in self.books:
-            message = _("There is no lesson `{name}`.").format(name=name)
-            raise UnknownName(message + did_you_mean(name, list(self.books)))
-        return self.books[name]
-
-    def book_of(self, exercise: Exercise) -> Book:
-        """Return the book that an exercise stands in."""
-        return self.books[exercise.lesson]
-
-
-def did_you_mean(name: str, names: list[str]) -> str:
-    """Return a sentence that suggests the nearest names, or nothing.
-
-    >>> did_you_mean("two_draw", ["two_draws", "walk"])
-    ' Did you mean `two_draws`?'
-    """
-    near = difflib.get_close_matches(name, names, n=3)
-    return _(" Did you mean {names}?").format(names=_(" or ").join(f"`{n}`" for n in near)) if near else ""
+        def book_of(self, exercise: Task) -> Book: ...
 
 
 def load_course(folder: Path | None = None, *, keys: bool = True) -> Course:
@@ -73,17 +39,12 @@ def load_course(folder: Path | None = None, *, keys: bool = True) -> Course:
     Raises:
         AuthorError: a book or key is wrong, a key has no book, or two exercises have one name.
     """
+    from jaxguide.course.book import load_book
+    from jaxguide.course.key import load_key
+
     where = places(folder)
-    paths = in_order(where.exercises)
-    if not paths:
-        raise AuthorError(where.exercises, 1, _("there is no book (*.py) in this folder"))
-    for number, name in enumerate(listed(where.exercises), 1):
-        if name not in {path.stem for path in paths}:
-            message = _("there is no book `{name}.py` in this folder").format(name=name)
-            raise AuthorError(where.exercises / ORDER, number, message)
-    add_course(where.locale)
-    books = {path.stem: load_book(path) for path in paths}
-    _check_unique(books)
+    books = {path.stem: load_book(path) for path in _books_of(where)}
+    check_unique(books)
     if keys:
         for path in sorted(where.solutions.glob("*.py")):
             if path.stem not in books:
@@ -94,19 +55,34 @@ def load_course(folder: Path | None = None, *, keys: bool = True) -> Course:
     return Course(where, books)
 
 
-def _check_unique(books: dict[str, Book]) -> None:
-    seen: dict[str, Exercise] = {}
-    for book in books.values():
-        for exercise in book.exercises:
-            if exercise.name in seen:
-                other = seen[exercise.name]
-                message = _("`{name}` is already an exercise in {path}:{line}; names are unique across the course")
-                raise AuthorError(
-                    exercise.path,
-                    exercise.line,
-                    message.format(name=exercise.name, path=other.path.name, line=other.line),
-                )
-            seen[exercise.name] = exercise
+def read_outline(folder: Path | None = None) -> Outline:
+    """Read a course in outline: without running a book, and so without JAX, where its books are written plainly.
+
+    What was read is kept for the next time; see `kept`.
+
+    Raises:
+        AuthorError: a book is wrong, or two exercises have one name.
+    """
+    from jaxguide.course import kept
+
+    where = places(folder)
+    paths = _books_of(where)
+    books = kept.read_lessons(paths)
+    check_unique(books)
+    return Outline(where, books)
+
+
+def _books_of(where: Places) -> list[Path]:
+    """Return a course's books in order, and look for its translations from now on."""
+    paths = in_order(where.exercises)
+    if not paths:
+        raise AuthorError(where.exercises, 1, _("there is no book (*.py) in this folder"))
+    for number, name in enumerate(listed(where.exercises), 1):
+        if name not in {path.stem for path in paths}:
+            message = _("there is no book `{name}.py` in this folder").format(name=name)
+            raise AuthorError(where.exercises / ORDER, number, message)
+    add_course(where.locale)
+    return paths
 
 
 @functools.cache

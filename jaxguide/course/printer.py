@@ -4,14 +4,16 @@ import dataclasses
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxguide.catalogues import in_language
-from jaxguide.course.book import Book
 from jaxguide.course.pieces import said, said_in_code
 from jaxguide.course.stub import printable_source
 from jaxguide.files import write_whole
 from jaxguide.text import _
+
+if TYPE_CHECKING:  # which imports JAX
+    from jaxguide.course.book import Book
 
 SOURCE = "en"
 """The language that books are written in."""
@@ -30,7 +32,7 @@ class PrintedCell:
     id: str
 
 
-def printed_cells(book: Book) -> list[PrintedCell]:
+def printed_cells(book: "Book") -> list[PrintedCell]:
     """Return a lesson's cells as students get them: no checks, no decorators, the setup after the first prose.
 
     Prose, comments, docstrings and titles are in the reader's language.
@@ -44,6 +46,7 @@ def printed_cells(book: Book) -> list[PrintedCell]:
         seen[digest] = seen.get(digest, 0) + 1
         cells.append(PrintedCell(kind, source, digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"))
 
+    exercises = iter(book.exercises)  # one for each cell that is one
     for cell in book.cells:
         if cell.kind == "prose":
             add("prose", said(cell.prose))
@@ -53,7 +56,7 @@ def printed_cells(book: Book) -> list[PrintedCell]:
         elif cell.kind == "example":
             add("example", said_in_code(cell.source))
         elif cell.kind == "exercise":
-            add("exercise", printable_source(book, cell))
+            add("exercise", printable_source(next(exercises)))
     return cells
 
 
@@ -78,7 +81,7 @@ def setup_cell(topic: str) -> str:
     return f'from jaxguide.lesson import check, hint, progress, solution, start\n\nstart("{topic}")'
 
 
-def notebook_text(book: Book) -> str:
+def notebook_text(book: "Book") -> str:
     """Return the lesson as a notebook: nbformat 4.5, no outputs."""
     cells: list[dict[str, Any]] = []
     for cell in printed_cells(book):
@@ -100,7 +103,7 @@ def notebook_text(book: Book) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def script_text(book: Book) -> str:
+def script_text(book: "Book") -> str:
     """Return the lesson as percent-format Python."""
     parts = []
     for cell in printed_cells(book):
@@ -112,7 +115,7 @@ def script_text(book: Book) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def print_book(book: Book, folder: Path, language: str = SOURCE) -> list[Path]:
+def print_book(book: "Book", folder: Path, language: str = SOURCE) -> list[Path]:
     """Write the notebook and the `.py` of a book into `folder`; return the files that changed."""
     changed = []
     for path, text in printed_files(book, folder, language).items():
@@ -122,13 +125,13 @@ def print_book(book: Book, folder: Path, language: str = SOURCE) -> list[Path]:
     return changed
 
 
-def stale_files(book: Book, folder: Path, language: str = SOURCE) -> list[Path]:
+def stale_files(book: "Book", folder: Path, language: str = SOURCE) -> list[Path]:
     """Return the printed files of a book that are missing or not what the book prints now."""
     files = printed_files(book, folder, language)
     return [p for p, text in files.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
 
 
-def printed_files(book: Book, folder: Path, language: str = SOURCE) -> dict[Path, str]:
+def printed_files(book: "Book", folder: Path, language: str = SOURCE) -> dict[Path, str]:
     """Return what a book prints in a language, whatever the reader's is: path -> text."""
     with in_language(language):
         return {folder / f"{book.topic}.ipynb": notebook_text(book), folder / f"{book.topic}.py": script_text(book)}

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from jaxguide.course.slices import Statement, bound_names, global_names, statements
 
 if TYPE_CHECKING:
-    from jaxguide.course.exercise import Exercise
+    from jaxguide.course.exercise import Task
 
 # Begins the id of an answer whose source is not to be had: it can be compared with its like alone.
 WITHOUT_SOURCE = "code-"
@@ -46,7 +46,7 @@ class SessionAnswer:
 
 
 def answer_in_session(
-    function: Any, exercise: "Exercise", names: Mapping[str, Any], given: Sequence[Statement] = ()
+    function: Any, exercise: "Task", names: Mapping[str, Any], given: Sequence[Statement] = ()
 ) -> SessionAnswer:
     """Return what the code behind a function says: that of its notebook, script or module, else its bytecode.
 
@@ -257,7 +257,7 @@ def _says_nothing(node: Any) -> bool:
 # Whether it is the stub
 
 
-def starters_in(tree: ast.Module, exercises: Mapping[str, "Exercise"]) -> Iterator[str]:
+def starters_in(tree: ast.Module, exercises: Mapping[str, "Task"]) -> Iterator[str]:
     """Yield the exercises for which the last thing that a cell binds to their name is the printed stub."""
     last = {name: node for node in tree.body for name in bound_names(node) if name in exercises}
     for name, node in last.items():
@@ -265,12 +265,12 @@ def starters_in(tree: ast.Module, exercises: Mapping[str, "Exercise"]) -> Iterat
             yield name
 
 
-def is_starter(cell: str, exercise: "Exercise") -> bool:
+def is_starter(cell: str, exercise: "Task") -> bool:
     """Return whether the last thing that a cell binds to the name of an exercise is the printed stub."""
     return exercise.name in starters_in(ast.parse(cell), {exercise.name: exercise})
 
 
-def _is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef, exercise: "Exercise") -> bool:
+def _is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef, exercise: "Task") -> bool:
     try:
         body = _body(function)
         stub = _stub(exercise.starter_source)
@@ -386,7 +386,7 @@ def _code_id(function: Any) -> str:
     return WITHOUT_SOURCE + short_digest([repr(_essence(code)) if code else repr(type(function))])
 
 
-def _is_starter_code(function: Any, exercise: "Exercise") -> bool:
+def _is_starter_code(function: Any, exercise: "Task") -> bool:
     code = _code_of(function)
     if code is None:
         return False

@@ -14,6 +14,8 @@ from typing import Any
 from jaxguide.course.exercise import AuthorError
 from jaxguide.text import _
 
+BOOK_KINDS = {None: "example", "[markdown]": "prose", "exercise": "exercise", "check": "check"}
+"""The title of a book's cell -> its kind."""
 _MARKER = re.compile(r"^# %%(?:[ \t]+(\S.*?))?[ \t]*$")
 
 

@@ -68,6 +68,11 @@ class ArchivedEntry:
         return content
 
 
+def archive_around(path: Path) -> Path | None:
+    """Return the archive that a path leads into, as results name a file in one: `class.zip/ada/lesson.ipynb`."""
+    return next((above for above in path.parents if above.is_file()), None)
+
+
 def find_archives(paths: Iterable[Path]) -> list[Path]:
     """Return the zip archives among `paths` and below the folders among them, each once."""
     found: dict[Path, None] = {}

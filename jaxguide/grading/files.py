@@ -41,8 +41,3 @@ def holds_python(folder: Path) -> bool:
 
 def _is_passed_over(path: Path) -> bool:
     return any(part.startswith(".") or part in FOLDERS_PASSED_OVER for part in path.parts)
-
-
-def archive_around(path: Path) -> Path | None:
-    """Return the archive that a path leads into, as results name a file in one: `class.zip/ada/lesson.ipynb`."""
-    return next((above for above in path.parents if above.is_file()), None)

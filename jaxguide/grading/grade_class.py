@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.course.library import Course
-from jaxguide.grading.archives import ArchivedEntry, expand, find_archives
+from jaxguide.grading.archives import ArchivedEntry, archive_around, expand, find_archives
 from jaxguide.grading.batch import BatchResult, load_batch
 from jaxguide.grading.control import controlled
 from jaxguide.grading.entry import Entry, FileEntry
 from jaxguide.grading.exported import student_on_disk, told_apart
-from jaxguide.grading.files import archive_around, find_submissions, holds_python
+from jaxguide.grading.files import find_submissions, holds_python
 from jaxguide.grading.grade import GradeSettings
 from jaxguide.grading.lineup import LineUp, line_up
 from jaxguide.grading.others import only_others

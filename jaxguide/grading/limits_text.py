@@ -3,7 +3,7 @@
 import dataclasses
 import re
 
-from jaxguide.course.library import did_you_mean
+from jaxguide.course.outline import did_you_mean
 from jaxguide.grading.usage import Limits
 from jaxguide.text import _
 

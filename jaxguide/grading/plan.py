@@ -3,15 +3,18 @@
 import dataclasses
 import difflib
 import functools
+from typing import TYPE_CHECKING
 
-from jaxguide.course.book import Book
-from jaxguide.course.library import Course
 from jaxguide.course.printer import printed_cells
 from jaxguide.course.sameness import meaning, starters_in
 from jaxguide.course.slices import global_names
 from jaxguide.course.verdict import AnswerGone, StudentError, Verdict
 from jaxguide.grading.submission import Submission, SubmittedCell
 from jaxguide.text import _
+
+if TYPE_CHECKING:  # which imports JAX
+    from jaxguide.course.book import Book
+    from jaxguide.course.library import Course
 
 CLOSE = 0.8
 
@@ -41,7 +44,7 @@ class Plan:
     repairs: list[str]
 
 
-def lessons_of(submission: Submission, course: Course) -> list[str]:
+def lessons_of(submission: Submission, course: "Course") -> list[str]:
     """Return the lessons that a submission answers: by its definitions, else by what it starts, else by its name."""
     defined = frozenset().union(*(cell.defines for cell in submission.cells))
     found = [topic for topic, book in course.books.items() if book.exercise_names & defined]
@@ -52,7 +55,7 @@ def lessons_of(submission: Submission, course: Course) -> list[str]:
     return found
 
 
-def make_plan(submission: Submission, book: Book, course: Course) -> Plan:
+def make_plan(submission: Submission, book: "Book", course: "Course") -> Plan:
     """Plan how a submission is run for one lesson."""
     printed = _printed(course)
     exercises = {exercise.name: exercise for exercise in book.exercises}
@@ -83,13 +86,13 @@ def make_plan(submission: Submission, book: Book, course: Course) -> Plan:
 
 
 @functools.lru_cache(maxsize=4)
-def _printed(course: Course) -> frozenset[str]:
+def _printed(course: "Course") -> frozenset[str]:
     """Return what the code cells of all printed lessons say."""
     cells = (cell for book in course.books.values() for cell in printed_cells(book))
     return frozenset(meaning(cell.source) for cell in cells if cell.kind != "prose")
 
 
-def _missing(submission: Submission, book: Book) -> dict[str, str]:
+def _missing(submission: Submission, book: "Book") -> dict[str, str]:
     """Say of each exercise whose function is nowhere, but was meant to be there: it was renamed, or its cell is gone.
 
     A file that answers some exercises and is not the lesson's own has not attempted the others.

@@ -1,18 +1,25 @@
 """Find the answers in a workspace's files, and tell which of them changed, without running any."""
 
 import dataclasses
+import functools
+import hashlib
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from jaxguide.course.exercise import Exercise
-from jaxguide.course.library import Course
-from jaxguide.course.sameness import attached_to, cell_statements, meaning, short_digest, starters_in
+from jaxguide.catalogues import PACKAGE, files, languages
+from jaxguide.course.exercise import Task
+from jaxguide.course.outline import Outline
+from jaxguide.course.sameness import attached_to, cell_statements, kept_meaning, short_digest, starters_in
 from jaxguide.course.slices import needed
+from jaxguide.files import find_kept, keep, kept_place
 from jaxguide.grading.submission import Submission, SubmittedCell, UnreadableSubmission, is_submission, parse_submission
 from jaxguide.text import _
 
 _PASSED_OVER = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +29,7 @@ class FileAnswers:
     Args:
         path: the file.
         places: exercise -> the line or cell that defines it, for every exercise that the file has.
-        prints: exercise -> what changes when it must be checked again, for those that are no longer the starter.
+        prints: exercise -> what tells its code from other code, for those that are no longer the starter.
         broken: a sentence for each cell that is no Python and has no exercise: a helper, perhaps.
         changed_s: when the file was changed, in seconds since 1970.
     """
@@ -34,7 +41,7 @@ class FileAnswers:
     changed_s: float = 0.0
 
 
-def is_watched(path: Path, folder: Path, course: Course) -> bool:
+def is_watched(path: Path, folder: Path, course: Outline) -> bool:
     """Return whether a file of a workspace may hold answers: not where editors keep copies, nor the course's own."""
     if not is_submission(path) or not path.is_relative_to(folder):
         return False
@@ -46,7 +53,7 @@ def is_watched(path: Path, folder: Path, course: Course) -> bool:
     return not any(path.is_relative_to(part) and not folder.is_relative_to(part) for part in own)
 
 
-def find_files(folder: Path, course: Course) -> list[Path]:
+def find_files(folder: Path, course: Outline) -> list[Path]:
     """Return the files below a folder that may hold answers, by name.
 
     Args:
@@ -63,44 +70,113 @@ def find_files(folder: Path, course: Course) -> list[Path]:
     return sorted(found)
 
 
-def read_answers(path: Path, course: Course) -> FileAnswers:
+def read_answers(path: Path, course: Outline) -> FileAnswers:
     """Read which exercises a file answers.
 
     Raises:
         UnreadableSubmission: it is no notebook, no text, or holds no code.
         OSError: it cannot be read, or is gone.
     """
-    submission, changed_s = parse_submission(path, path.read_bytes()), path.stat().st_mtime
+    return _File(path, path.read_bytes()).answers(course)
+
+
+def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
+    """Read every file of a workspace that can be read and has an exercise.
+
+    What was found is kept by digest, so that only a file that has changed is read as code again.
+    """
+    found: list[FileAnswers] = []
     exercises = course.exercises
-    places: dict[str, str] = {}
-    prints: dict[str, str] = {}
-    pool = _Pool(submission)
-    for cell in submission.cells:
-        here = cell.defines & exercises.keys()
-        starters = frozenset(starters_in(cell.tree, exercises)) if cell.tree is not None and here else frozenset()
-        for name in sorted(here):
-            if name not in starters or name not in places:
-                places[name] = _place(cell, name)
-            if name not in starters:
-                prints[name] = pool.state(name, cell)
-    broken = [cell for cell in submission.cells if cell.error is not None and not cell.defines & exercises.keys()]
-    return FileAnswers(path, places, prints, tuple(map(_no_python, broken)), changed_s)
-
-
-def read_all(folder: Path, course: Course) -> list[FileAnswers]:
-    """Read every file of a workspace that can be read and has an exercise."""
-    found = []
+    stubs = [f"{name}\n{exercise.starter_source}".encode() for name, exercise in exercises.items()]
+    # Places are told in the reader's language.
+    said_by = [f"{path} {path.stat().st_mtime_ns}".encode() for path in files(PACKAGE, languages())]
+    makers = ["course", "grading", "terminal"]
+    place = kept_place("answers", makers, [os.fsencode(folder), b"\n".join(said_by), *stubs])
+    before, now = find_kept(place), {}
     for path in find_files(folder, course):
         try:
-            answers = read_answers(path, course)
+            file = _File(path, path.read_bytes())
+            if not _may_have(file.content, exercises.keys()):
+                continue
+            answers = file.answers_as_kept(before, exercises.keys()) or file.answers(course)
         except (UnreadableSubmission, OSError):
             continue
         if answers.places:
             found.append(answers)
+            now[file.digest] = file.plain(answers)
+    if now != before:
+        keep(place, now)
     return found
 
 
-def home_of(exercise: Exercise, files: list[FileAnswers]) -> list[FileAnswers]:
+class _File:
+    """A file of a workspace with its bytes, in which answers are found."""
+
+    def __init__(self, path: Path, content: bytes):
+        self.path, self.content, self.changed_s = path, content, path.stat().st_mtime
+
+    @functools.cached_property
+    def digest(self) -> str:
+        return hashlib.sha256(os.fsencode(self.path) + b"\0" + self.content).hexdigest()
+
+    @functools.cached_property
+    def submission(self) -> Submission:
+        return parse_submission(self.path, self.content)
+
+    @functools.cached_property
+    def pool(self) -> "_Pool":
+        return _Pool(self.submission)
+
+    def answers(self, course: Outline) -> FileAnswers:
+        """Read which exercises the file answers."""
+        exercises = course.exercises
+        places: dict[str, str] = {}
+        answered: dict[str, int] = {}
+        for cell in self.submission.cells:
+            here = cell.defines & exercises.keys()
+            starters = frozenset[str]()
+            if cell.tree is not None:
+                starters = frozenset(starters_in(cell.tree, {name: exercises[name] for name in here}))
+            for name in sorted(here):
+                if name not in starters or name not in places:
+                    places[name] = _place(cell, name)
+                if name not in starters:
+                    answered[name] = cell.number
+        cells = [cell for cell in self.submission.cells if cell.error is not None]
+        broken = [_no_python(cell) for cell in cells if not cell.defines & exercises.keys()]
+        return FileAnswers(self.path, places, _Prints(self, answered), tuple(broken), self.changed_s)
+
+    def plain(self, answers: FileAnswers) -> dict[str, Any]:
+        """Return answers as JSON data."""
+        assert isinstance(answers.prints, _Prints)
+        return {"places": answers.places, "answered": answers.prints.answered, "broken": list(answers.broken)}
+
+    def answers_as_kept(self, kept: Any, names: Collection[str]) -> FileAnswers | None:
+        """Return the answers of which `kept` has the data; None where it has none, or something odd."""
+        plain = kept.get(self.digest) if isinstance(kept, dict) else None
+        if not isinstance(plain, dict) or plain.keys() != {"places", "answered", "broken"}:
+            return None
+        places, answered, broken = plain["places"], plain["answered"], plain["broken"]
+        is_right = (
+            isinstance(places, dict)
+            and isinstance(answered, dict)
+            and isinstance(broken, list)
+            and set(names) >= places.keys() >= answered.keys()
+            and all(isinstance(text, str) for text in (*places.values(), *broken))
+            and all(type(number) is int and number > 0 for number in answered.values())
+        )
+        if not is_right:
+            return None
+        return FileAnswers(self.path, places, _Prints(self, answered), tuple(broken), self.changed_s)
+
+
+def _may_have(content: bytes, names: Collection[str]) -> bool:
+    """Return whether a file may have one of these exercises; to read it as cells takes 20 times as long."""
+    is_plain = all(map(str.isascii, names))  # JSON may write other letters as escapes
+    return not is_plain or not set(names).isdisjoint(_WORD.findall(content.decode("ascii", "replace")))
+
+
+def home_of(exercise: Task, files: list[FileAnswers]) -> list[FileAnswers]:
     """Return the files in which an exercise may be answered, the one to name first.
 
     Where it is answered already, that file; of several, the one changed last.
@@ -123,6 +199,32 @@ def _no_python(cell: SubmittedCell) -> str:
     return message.format(label=cell.label, error=cell.error.message, line=cell.error.line or "?")
 
 
+class _Prints(Mapping[str, str]):
+    """What tells the code of a file's answers from other code, by exercise: found when asked for, as it takes long.
+
+    `answered` has the number of the cell for each of them.
+    """
+
+    def __init__(self, file: _File, answered: Mapping[str, int]):
+        self._file, self.answered = file, answered
+        self._found: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._found:
+            cell = self._file.submission.cells[self.answered[name] - 1]
+            self._found[name] = self._file.pool.state(name, cell)
+        return self._found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.answered
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.answered)
+
+    def __len__(self) -> int:
+        return len(self.answered)
+
+
 class _Pool:
     """The statements of a file, in which what an answer stands on is found."""
 
@@ -137,4 +239,4 @@ class _Pool:
         kept = needed(self._statements, [name])
         own = frozenset[str]().union(*(s.binds for s in kept if not s.is_import))
         kept += [s for s in self._statements if s not in kept and own & attached_to(s.source)]
-        return short_digest(meaning(statement.source) for statement in kept)
+        return short_digest(kept_meaning(statement.source) for statement in kept)

@@ -3,9 +3,8 @@
 import dataclasses
 from collections.abc import Collection, Iterable
 
-from jaxguide.course.book import Book
-from jaxguide.course.exercise import Exercise
-from jaxguide.course.library import Course
+from jaxguide.course.exercise import Task
+from jaxguide.course.outline import Lesson, Outline
 from jaxguide.course.progress import ExerciseProgress, Progress
 from jaxguide.terminal.answers import FileAnswers
 
@@ -21,7 +20,7 @@ class Counts:
     hints: int
 
 
-def topics_of(files: Iterable[FileAnswers], course: Course) -> set[str]:
+def topics_of(files: Iterable[FileAnswers], course: Outline) -> set[str]:
     """Return the lessons that a student's files answer."""
     names = {name for file in files for name in file.places}
     return {exercise.lesson for exercise in course.exercises.values() if exercise.name in names}
@@ -36,20 +35,20 @@ class Place:
         topics: the lessons that their files answer; all of them where there are none.
     """
 
-    def __init__(self, course: Course, progress: Progress, topics: Collection[str] = ()):
+    def __init__(self, course: Outline, progress: Progress, topics: Collection[str] = ()):
         self.course, self.progress = course, progress
         self.topics = [topic for topic in course.books if topic in topics] or list(course.books)
 
     @property
-    def exercises(self) -> list[Exercise]:
+    def exercises(self) -> list[Task]:
         """Return the exercises to do, in order."""
         return [exercise for topic in self.topics for exercise in self.course.books[topic].exercises]
 
-    def done(self, exercise: Exercise) -> ExerciseProgress:
+    def done(self, exercise: Task) -> ExerciseProgress:
         """Return what was done of an exercise."""
         return self.progress.of(exercise.name)
 
-    def current(self) -> Exercise | None:
+    def current(self) -> Task | None:
         """Return the exercise to work on: the one that the student was at, or the next one that is not done.
 
         None where all are done.
@@ -63,7 +62,7 @@ class Place:
             return at
         return self.after(at)
 
-    def after(self, exercise: Exercise | None) -> Exercise | None:
+    def after(self, exercise: Task | None) -> Task | None:
         """Return the first exercise not done behind this one, from the beginning again after the last.
 
         None where all are done, but for this one.
@@ -73,7 +72,7 @@ class Place:
         waiting = exercises[at + 1 :] + exercises[: max(at, 0)]
         return next((e for e in waiting if not everything.get(e.name, ExerciseProgress()).passed), None)
 
-    def counts(self, books: Collection[Book]) -> Counts:
+    def counts(self, books: Collection[Lesson]) -> Counts:
         """Return how much of some lessons is done."""
         everything = self.progress.everything()
         exercises = [exercise for book in books for exercise in book.exercises]
@@ -87,6 +86,6 @@ class Place:
         )
 
     @property
-    def books(self) -> list[Book]:
+    def books(self) -> list[Lesson]:
         """The lessons to do, in order."""
         return [self.course.books[topic] for topic in self.topics]

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from jaxguide.course.book import Book
-from jaxguide.course.exercise import Exercise
+from jaxguide.course.exercise import Task
+from jaxguide.course.outline import Lesson
 from jaxguide.course.slices import bound_names
 from jaxguide.course.source import split_cells
 from jaxguide.course.stub import printable_source
@@ -28,7 +28,7 @@ class Reset:
     backup: Path
 
 
-def give_stub_back(path: Path, exercise: Exercise, book: Book, folder: Path) -> Reset:
+def give_stub_back(path: Path, exercise: Task, book: Lesson, folder: Path) -> Reset:
     """Put an exercise's stub in the place of its answer in a notebook or Python file.
 
     A cell that has no other exercise becomes what it was when it was new; elsewhere, only the function is replaced. The
@@ -56,7 +56,7 @@ def give_stub_back(path: Path, exercise: Exercise, book: Book, folder: Path) -> 
     return Reset(path, backup)
 
 
-def _keep(old: list[str], exercise: Exercise, path: Path, folder: Path) -> Path:
+def _keep(old: list[str], exercise: Task, path: Path, folder: Path) -> Path:
     """Write what was taken out to a new file; `.txt`, so that nothing takes it for an answer."""
     place = folder / BACKUP_FOLDER
     number = 1
@@ -69,7 +69,7 @@ def _keep(old: list[str], exercise: Exercise, path: Path, folder: Path) -> Path:
     return backup
 
 
-def _in_notebook(notebook: Any, exercise: Exercise, book: Book) -> tuple[str, list[str]]:
+def _in_notebook(notebook: Any, exercise: Task, book: Lesson) -> tuple[str, list[str]]:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise ValueError(_("The file is no notebook: it has no list of cells."))
@@ -86,7 +86,7 @@ def _in_notebook(notebook: Any, exercise: Exercise, book: Book) -> tuple[str, li
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", old
 
 
-def _in_script(text: str, exercise: Exercise, book: Book) -> tuple[str, list[str]]:
+def _in_script(text: str, exercise: Task, book: Lesson) -> tuple[str, list[str]]:
     lines = text.split("\n")
     bounds = [line for _title, _source, line in split_cells(text)]
     is_cells = bounds != [0]
@@ -109,23 +109,18 @@ def _answer_of(source: str, name: str) -> str:
     return "\n\n".join("\n".join(lines[start:end]) for start, end in _spans(source, name))
 
 
-def _without_answer(source: str, exercise: Exercise, book: Book, is_cell: bool, is_first: bool) -> str | None:
+def _without_answer(source: str, exercise: Task, book: Lesson, is_cell: bool, is_first: bool) -> str | None:
     """Return a cell's source with the stub for the answer, or without it behind the first; None where it has none."""
     spans = _spans(source, exercise.name)
     if not spans:
         return None
     others = [name for name in book.exercise_names if name != exercise.name and _spans(source, name)]
     if is_cell and is_first and not others:
-        return _printed(exercise, book)
+        return printable_source(exercise)
     lines = source.split("\n")
     for i, (start, end) in reversed(list(enumerate(spans))):
         lines[start:end] = exercise.starter_source.split("\n") if i == 0 and is_first else []
     return "\n".join(lines)
-
-
-def _printed(exercise: Exercise, book: Book) -> str:
-    cells = [cell for cell in book.cells if cell.kind == "exercise" and cell.line <= exercise.line]
-    return printable_source(book, cells[-1])
 
 
 def _spans(source: str, name: str) -> list[tuple[int, int]]:

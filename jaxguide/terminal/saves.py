@@ -7,7 +7,7 @@ from pathlib import Path
 
 from watchfiles import watch
 
-from jaxguide.course.library import Course
+from jaxguide.course.outline import Outline
 from jaxguide.terminal.answers import find_files, is_watched
 
 _STEP_MS = 30
@@ -27,7 +27,7 @@ class Saves:
         tell: gets the files, absolute.
     """
 
-    def __init__(self, folder: Path, course: Course, tell: Callable[[frozenset[Path]], None]):
+    def __init__(self, folder: Path, course: Outline, tell: Callable[[frozenset[Path]], None]):
         self._folder, self._course, self._tell = folder, course, tell
         self._is_over = threading.Event()
         self._looks = _looks_of(find_files(folder, course))

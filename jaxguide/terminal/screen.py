@@ -9,11 +9,11 @@ from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
-from jaxguide.course.book import Book
 from jaxguide.course.card import Card, LessonSummary, clean
 from jaxguide.course.card.content import exercise_state
 from jaxguide.course.card.terminal import Layout
-from jaxguide.course.exercise import Exercise
+from jaxguide.course.exercise import Task
+from jaxguide.course.outline import Lesson
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.submission import Submission, is_notebook
 from jaxguide.terminal.answers import FileAnswers
@@ -53,12 +53,12 @@ class Screen:
         self._print(rule)
         console().print(layout.text(words))
 
-    def exercise(self, exercise: Exercise, homes: list[FileAnswers], place: Place) -> None:
+    def exercise(self, exercise: Task, homes: list[FileAnswers], place: Place) -> None:
         """Print an exercise and where to answer it."""
         book = place.course.book_of(exercise)
         self._print(ExerciseText(exercise, book, where(exercise, homes, self.folder)))
 
-    def lessons(self, place: Place, current: Exercise | None) -> None:
+    def lessons(self, place: Place, current: Task | None) -> None:
         """Print the lessons, and the exercises of the one at hand."""
         opened = [place.course.book_of(current)] if current is not None else []
         self._print(ExerciseList(place, opened, place.books))
@@ -69,7 +69,7 @@ class Screen:
         # Line by line: the last hints are Python.
         console().print(Padding(self._layout().text(text), (0, 0, 0, 2), expand=False))
 
-    def lesson_done(self, book: Book, place: Place) -> None:
+    def lesson_done(self, book: Lesson, place: Place) -> None:
         """Say so where every exercise of a lesson is done."""
         counts = place.counts([book])
         if counts.done == counts.exercises:
@@ -140,7 +140,7 @@ def news(repairs: Sequence[str], submission: Submission, name: str) -> list[str]
     return [repair for repair in found if not any(f"`{magic}`" in repair for magic in magics)]
 
 
-def where(exercise: Exercise, homes: list[FileAnswers], folder: Path) -> str:
+def where(exercise: Task, homes: list[FileAnswers], folder: Path) -> str:
     """Say in which file to answer, the one to open first."""
     if not homes:
         words = _("None of your files has `{name}`. Write it in a .py file or a notebook in {folder} and save.")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from jaxguide.course.card import clean
-from jaxguide.course.exercise import Exercise
+from jaxguide.course.exercise import Task
 from jaxguide.course.help import next_hint, solution_text, why_closed
 from jaxguide.course.library import Course
 from jaxguide.course.progress import Progress
@@ -68,7 +68,7 @@ class Watching:
         self.screen = Screen(folder, has_keys)
         self.events: queue.Queue[Event] = queue.Queue()
         self.files = {file.path: file for file in read_all(folder, course)}
-        self.current: Exercise | None = self.place.current()
+        self.current: Task | None = self.place.current()
         self._checked: set[tuple[Path, str]] = set()
         self._job = 0
         self._checking: tuple[Path, frozenset[str]] | None = None
@@ -203,7 +203,7 @@ class Watching:
             self.current = self.course.exercise(name)
         self.progress.move_to(name)
 
-    def _go_to(self, exercise: Exercise | None) -> None:
+    def _go_to(self, exercise: Task | None) -> None:
         """Show an exercise; what was answered and not checked yet is checked."""
         self.current = exercise
         if exercise is None:
@@ -244,7 +244,7 @@ class Watching:
         elif key == "r":
             self._ask_to_reset(self.current)
 
-    def _show_solution(self, exercise: Exercise, sure: bool) -> None:
+    def _show_solution(self, exercise: Task, sure: bool) -> None:
         closed = why_closed(exercise, self.progress, sure, _("press s again"), _("Press h for a hint."))
         if closed is None:
             self.screen.say(solution_text(exercise, self.course))
@@ -254,7 +254,7 @@ class Watching:
                 self._asked = ("s", lambda: self._show_solution(exercise, sure=True))
         self.screen.status(self.place)
 
-    def _ask_to_reset(self, exercise: Exercise) -> None:
+    def _ask_to_reset(self, exercise: Task) -> None:
         homes = [f for f in home_of(exercise, list(self.files.values())) if exercise.name in f.prints]
         if not homes:
             self.screen.say(_("`{name}` is as it was: there is nothing to reset.").format(name=exercise.name))
@@ -266,7 +266,7 @@ class Watching:
         self.screen.say(text.format(name=exercise.name, file=self.screen.name(path), kept=BACKUP_FOLDER))
         self._asked = ("y", lambda: self._reset(exercise, path))
 
-    def _reset(self, exercise: Exercise, path: Path) -> None:
+    def _reset(self, exercise: Task, path: Path) -> None:
         try:
             done = give_stub_back(path, exercise, self.course.book_of(exercise), self.folder)
         except (OSError, ValueError) as error:

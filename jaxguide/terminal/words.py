@@ -1,6 +1,5 @@
 """What a student's session shows: an exercise, the list of exercises, how far they are."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -8,10 +7,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from jaxguide.course.book import Book
 from jaxguide.course.card.standing import state_of
 from jaxguide.course.card.terminal import Layout
-from jaxguide.course.exercise import Exercise
+from jaxguide.course.exercise import Task
+from jaxguide.course.outline import Lesson
 from jaxguide.course.pieces import said
 from jaxguide.course.progress import ExerciseProgress
 from jaxguide.terminal.flow import Flow
@@ -39,12 +38,12 @@ class ExerciseText:
         where: a sentence that says which file to write in.
     """
 
-    def __init__(self, exercise: Exercise, book: Book, where: str = ""):
+    def __init__(self, exercise: Task, book: Lesson, where: str = ""):
         self.exercise, self.book, self.where = exercise, book, where
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layout, exercise = Layout(options.max_width, options.ascii_only), self.exercise
-        yield layout.text(" · ".join(map(translated, [self.book.title, *headings(self.book, exercise)])))
+        yield layout.text(" · ".join(map(translated, [self.book.title, *exercise.headings])))
         kind = _("Prediction: {title}") if exercise.is_prediction else _("Exercise: {title}")
         points = plural("{count} point", "{count} points", exercise.points)
         head = Text(overflow="fold").append_text(
@@ -61,19 +60,6 @@ class ExerciseText:
             yield layout.text(self.where)
 
 
-def headings(book: Book, exercise: Exercise) -> list[str]:
-    """Return the headings of a lesson that an exercise stands under, below the lesson's own title."""
-    found: dict[int, str] = {}
-    for cell in book.cells:
-        if cell.line >= exercise.line:
-            break
-        if cell.kind == "prose":
-            for match in re.finditer(r"^(#+) (.+)$", cell.prose, re.MULTILINE):
-                level = len(match[1])
-                found = {n: text for n, text in found.items() if n < level} | {level: match[2].strip()}
-    return [text for level, text in sorted(found.items()) if level > 1]
-
-
 class ExerciseList:
     """Lessons with how much of each is done, and the exercises of some of them.
 
@@ -83,7 +69,7 @@ class ExerciseList:
         closed: the lessons that are only counted.
     """
 
-    def __init__(self, place: Place, opened: Sequence[Book], closed: Sequence[Book] = ()):
+    def __init__(self, place: Place, opened: Sequence[Lesson], closed: Sequence[Lesson] = ()):
         self.place, self.opened, self.closed = place, opened, closed
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -102,7 +88,7 @@ class ExerciseList:
             if book in self.opened:
                 yield self._exercises(book, current, layout)
 
-    def _exercises(self, book: Book, current: Exercise | None, layout: Layout) -> Table:
+    def _exercises(self, book: Lesson, current: Task | None, layout: Layout) -> Table:
         table = Table.grid(padding=(0, 2, 0, 0))
         for is_narrow in (True, True, False, False):
             table.add_column(no_wrap=is_narrow, overflow="fold")
@@ -122,7 +108,7 @@ class ExerciseList:
 class ProgressText:
     """How far a student is: a bar for each lesson, what they earned, and what to do next."""
 
-    def __init__(self, place: Place, books: Sequence[Book], next_step: str):
+    def __init__(self, place: Place, books: Sequence[Lesson], next_step: str):
         self.place, self.books, self.next_step = place, books, next_step
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:

@@ -2,10 +2,12 @@
 
 import dataclasses
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jaxguide.course.values import Data, show
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict
+
+if TYPE_CHECKING:  # which imports JAX
+    from jaxguide.course.values import Data
 
 # Colours, cursor moves and window titles that a student's code may print: they must not reach a terminal.
 _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])")
@@ -29,8 +31,10 @@ def clean(text: str, limit: int = 20_000) -> str:
     return kept if len(kept) <= limit else kept[: limit - 1] + "…"
 
 
-def written(data: Data) -> str:
+def written(data: "Data") -> str:
     """Write a prediction's answer as a student sees it."""
+    from jaxguide.course.values import show
+
     return clean(data) if isinstance(data, Shown) else clean(show(data))
 
 

@@ -10,11 +10,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from jaxguide.course.book import Book
 from jaxguide.course.card.content import State
 from jaxguide.course.card.terminal import Layout, to_text
-from jaxguide.course.exercise import Exercise
-from jaxguide.course.library import Course
+from jaxguide.course.exercise import Task
+from jaxguide.course.outline import Lesson, Outline
 from jaxguide.course.progress import ExerciseProgress
 from jaxguide.render.prose import prose_html
 from jaxguide.render.theme import CODE, EDGES, WRAP, edge, frame
@@ -33,10 +32,10 @@ class Standing:
         place: the exercise that the student was at last, None where nobody knows.
     """
 
-    def __init__(self, course: Course, book: Book, done: dict[str, ExerciseProgress], place: str | None = None):
+    def __init__(self, course: Outline, book: Lesson, done: dict[str, ExerciseProgress], place: str | None = None):
         self.course, self.book, self._done, self._place = course, book, done, place
 
-    def of(self, exercise: Exercise) -> ExerciseProgress:
+    def of(self, exercise: Task) -> ExerciseProgress:
         """Return what was done of one exercise."""
         return self._done.get(exercise.name, ExerciseProgress())
 
@@ -58,7 +57,7 @@ class Standing:
                 return _("This lesson is done. Next lesson: `{topic}`.").format(topic=topic)
         return _("All lessons are done.")
 
-    def _waiting(self, book: Book) -> list[Exercise]:
+    def _waiting(self, book: Lesson) -> list[Task]:
         return [exercise for exercise in book.exercises if not self.of(exercise).passed]
 
     def _totals(self) -> tuple[str, str]:
@@ -99,7 +98,7 @@ class Standing:
         yield Text("")
         yield layout.text(self.next_step().replace("`", ""))
 
-    def _details(self, exercise: Exercise) -> str:
+    def _details(self, exercise: Task) -> str:
         found = [plural("{count} point", "{count} points", exercise.points)]
         if hints := self.of(exercise).hints:
             found.append(plural("{count} hint", "{count} hints", hints))
@@ -129,7 +128,7 @@ class Standing:
             f'<p style="{block};{WRAP}">{prose_html(self.next_step())}</p></section>'
         )
 
-    def _item(self, exercise: Exercise) -> str:
+    def _item(self, exercise: Task) -> str:
         state = state_of(self.of(exercise))
         return (
             f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(state.tone, 3)}">'

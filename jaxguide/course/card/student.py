@@ -4,9 +4,6 @@ import builtins
 import dataclasses
 import functools
 
-import jax
-import numpy as np
-
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Verdict
 
 
@@ -38,6 +35,9 @@ def known_exceptions() -> frozenset[str]:
     >>> {"TypeError", "AxisError", "TracerBoolConversionError"} <= known_exceptions()
     True
     """
+    import jax
+    import numpy as np
+
     modules = (builtins, np.exceptions, np.linalg, jax.errors)
     named = ((name, value) for module in modules for name, value in vars(module).items() if not name.startswith("_"))
     return frozenset(name for name, value in named if isinstance(value, type) and issubclass(value, BaseException))

@@ -1,0 +1,100 @@
+"""What a workspace's files answer is kept by digest, and read anew where a file has changed or what is kept is odd."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_up_language import NAME, write_package
+from two_lessons import answer
+
+from jaxguide.course.library import Course
+from jaxguide.terminal import answers
+from jaxguide.terminal.answers import FileAnswers, read_all
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of what is kept: nothing yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "jaxguide" / "answers"
+
+
+def plain(files: list[FileAnswers]) -> list[tuple[Any, ...]]:
+    return [(file.path, dict(file.places), dict(file.prints), file.broken, file.changed_s) for file in files]
+
+
+def refuse(path: Path, content: bytes) -> None:
+    raise AssertionError(f"{path} was read as code")
+
+
+def test_what_is_kept_is_what_was_read(workspace: Path, course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer(workspace / "multiply.py", "double", "return 2 * x")
+    (workspace / "broken.py").write_text("def quadruple(x):\n    return 4 * x\n\n\ndef helper(:\n    pass\n")
+    first = plain(read_all(workspace, course))
+    assert plain(read_all(workspace, course)) == first
+    monkeypatch.setattr(answers, "parse_submission", refuse)
+    again = read_all(workspace, course)
+    names = {file.path.name: (sorted(file.places), sorted(file.prints), len(file.broken)) for file in again}
+    every = ["double", "predict_size", "triple"]
+    assert names == {
+        "broken.py": (["quadruple"], ["quadruple"], 1),
+        "more.ipynb": (["quadruple"], [], 0),
+        "more.py": (["quadruple"], [], 0),
+        "multiply.ipynb": (every, [], 0),
+        "multiply.py": (every, ["double"], 0),
+    }
+
+
+def test_of_a_file_that_changed_the_answers_are_those_of_now(workspace: Path, course: Course) -> None:
+    for factor in ("2", "3"):
+        answer(workspace / "multiply.py", "double", f"return {factor} * x")
+        (before,) = (file.prints["double"] for file in read_all(workspace, course) if file.prints)
+        (now,) = (file.prints["double"] for file in read_all(workspace, course) if file.prints)
+        assert before == now
+    (workspace / "multiply.py").unlink()
+    assert not [file for file in read_all(workspace, course) if file.prints]
+
+
+def test_places_are_told_in_the_readers_language(
+    workspace: Path, course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_package(tmp_path / "catalogues")
+    monkeypatch.setenv("JAXGUIDE_CATALOGUES", str(tmp_path / "catalogues"))
+    for language, place in (("en", "code cell 4"), (NAME, "⟦code cell 4⟧"), ("en", "code cell 4")):
+        monkeypatch.setenv("JAXGUIDE_LANG", language)
+        assert read_all(workspace, course)[0].places["quadruple"] == place
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"places": {}},
+        {"places": {"double": 1}, "answered": {}, "broken": []},
+        {"places": {"nothing": "line 1"}, "answered": {}, "broken": []},
+        {"places": {"double": "line 1"}, "answered": {"triple": 1}, "broken": []},
+        {"places": {"double": "line 1"}, "answered": {"double": "1"}, "broken": []},
+        {"places": {"double": "line 1"}, "answered": {"double": 0}, "broken": []},
+        {"places": {"double": "line 1"}, "answered": {}, "broken": [1]},
+        {"places": [], "answered": {}, "broken": []},
+        [],
+        None,
+    ],
+)
+def test_what_is_kept_is_not_used_where_it_is_odd(workspace: Path, course: Course, kept: Path, odd: object) -> None:
+    expected = plain(read_all(workspace, course))
+    (path,) = kept.iterdir()
+    path.write_text(json.dumps(dict.fromkeys(json.loads(path.read_text()), odd)))
+    assert plain(read_all(workspace, course)) == expected
+    path.write_text(json.dumps(odd))
+    assert plain(read_all(workspace, course)) == expected
+
+
+def test_a_file_without_an_exercises_name_is_not_read_as_code(
+    workspace: Path, course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in workspace.glob("m*"):
+        path.unlink()
+    (workspace / "other.py").write_text("def doubled(x):\n    return 2 * x\n")
+    monkeypatch.setattr(answers, "parse_submission", refuse)
+    assert read_all(workspace, course) == []
