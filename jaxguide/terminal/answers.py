@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.library import Course
-from jaxguide.course.sameness import attached_to, cell_statements, meaning, short_digest, starters_in
+from jaxguide.course.sameness import attached_to, cell_statements, kept_meaning, short_digest, starters_in
 from jaxguide.course.slices import needed
 from jaxguide.grading.submission import Submission, SubmittedCell, UnreadableSubmission, is_submission, parse_submission
 from jaxguide.text import _
@@ -137,4 +137,4 @@ class _Pool:
         kept = needed(self._statements, [name])
         own = frozenset[str]().union(*(s.binds for s in kept if not s.is_import))
         kept += [s for s in self._statements if s not in kept and own & attached_to(s.source)]
-        return short_digest(meaning(statement.source) for statement in kept)
+        return short_digest(kept_meaning(statement.source) for statement in kept)
