@@ -120,6 +120,7 @@ def test_an_answer_counts_once_however_it_is_checked(
     assert not any(one.startswith(WITHOUT_SOURCE) for name in TRIES for one in progress.of(name).attempts)
 
 
+@pytest.mark.long
 def test_an_answer_checked_in_a_kernel_and_in_the_terminal_is_one_try(workspace: Path) -> None:
     answer = "@jax.jit\ndef sliding_dot(x, w):\n    return 0 * x"
     run_in_kernel(["from jaxguide.lesson import check\nimport jax", answer, "check(sliding_dot)"])

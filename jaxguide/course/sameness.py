@@ -8,7 +8,8 @@
 # - Two answers are the same where nothing differs but comments, layout, docstrings, and annotations of arguments.
 # - An answer is still the stub where that statement is a `def` that does nothing, as the stub does, whatever its
 #   arguments and decorators; or has the stub's statements, arguments and decorators. A decorator can be all that was
-#   missing, as `@jax.jit` above code that is right.
+#   missing, as `@jax.jit` above code that is right. So the empty stubs of an older print are stubs still, and a stub to
+#   mend that was printed otherwise is an attempt.
 
 import ast
 import dataclasses
@@ -88,7 +89,7 @@ def answer_id(cells: Sequence[str], name: str, given: Sequence[Statement] = (), 
 
 def _id(answer: Iterable[Statement]) -> str:
     # In order of their text: cells may be run in another order than that of the file.
-    return short_digest(sorted(meaning(statement.source) for statement in answer))
+    return short_digest(sorted(kept_meaning(statement.source) for statement in answer))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,7 +192,9 @@ class Pool:
     def _is_left_out(self, place: int, given: Sequence[Statement]) -> bool:
         statement = self._placed[place].statement
         alike = (other for other in given if other.binds == statement.binds)
-        return statement.is_import or any(meaning(other.source) == meaning(statement.source) for other in alike)
+        return statement.is_import or any(
+            kept_meaning(other.source) == kept_meaning(statement.source) for other in alike
+        )
 
 
 def short_digest(parts: Iterable[str]) -> str:
@@ -208,7 +211,6 @@ def cell_statements(source: str) -> Sequence[Statement]:
         return []
 
 
-@functools.lru_cache(maxsize=4096)
 def meaning(source: str) -> str:
     """Return what code says in a canonical form, without docstrings and annotations of arguments; else its text.
 
@@ -219,6 +221,10 @@ def meaning(source: str) -> str:
         return canonical(ast.parse(source).body, words=False)
     except _UNREADABLE:
         return source.strip()
+
+
+# For a student's own statements; what strangers hand in could fill the memory.
+kept_meaning = functools.lru_cache(maxsize=4096)(meaning)
 
 
 def canonical(node: Any, words: bool = True) -> str:
@@ -353,7 +359,10 @@ def _pool_run(names: Mapping[str, Any]) -> Pool:
 def _code_of(value: Any) -> types.CodeType | None:
     if not callable(value):
         return None
-    code = getattr(inspect.unwrap(value), "__code__", None)
+    try:
+        code = getattr(inspect.unwrap(value), "__code__", None)
+    except ValueError:  # it wraps itself
+        return None
     return code if isinstance(code, types.CodeType) else None
 
 
