@@ -8,6 +8,7 @@ import dataclasses
 import errno
 import os
 import socket
+import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -203,6 +204,35 @@ def find_shared_memory(bait: Bait) -> None:
         raise OSError(code, os.strerror(code))
 
 
+def change_a_mode(bait: Bait) -> None:
+    before = os.stat(bait.secret).st_mode
+    os.chmod(bait.secret, stat.S_IMODE(before) ^ 1)
+    if os.stat(bait.secret).st_mode == before:
+        raise Prevented(errno.EPERM, "it stays as it was")
+
+
+def change_a_date(bait: Bait) -> None:
+    before = os.stat(bait.secret).st_mtime_ns
+    os.utime(bait.secret, ns=(before - 10**9, before - 10**9))
+    if os.stat(bait.secret).st_mtime_ns == before:
+        raise Prevented(errno.EPERM, "it stays as it was")
+
+
+def cut_off_a_file(bait: Bait) -> None:
+    os.truncate(bait.secret, os.stat(bait.secret).st_size)
+
+
+def watch_a_folder(bait: Bait) -> None:
+    watching = ctypes.CDLL(None, use_errno=True).inotify_init1(os.O_CLOEXEC)
+    if watching < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    try:
+        syscalls.call("inotify_add_watch", watching, os.fsencode(bait.outside), 0x100)  # what is made there
+    finally:
+        os.close(watching)
+
+
 def see_the_prober(bait: Bait) -> None:
     os.kill(bait.prober, 0)
 
@@ -275,6 +305,7 @@ MUST_FAIL: dict[str, tuple[Callable[[Bait], None], ...]] = {
         *(read_a_process, signal_the_prober, signal_its_group, limit_the_prober, be_told_by_signal),
         *(outlive_its_parent, keep_a_key, set_up_io_uring, load_bpf, watch_page_faults, watch_performance),
         *(hide_what_it_holds_open, make_memory_files, make_a_namespace, enter_a_namespace, ask_for_mounts),
+        *(change_a_mode, change_a_date, cut_off_a_file, watch_a_folder),
     ),
 }
 

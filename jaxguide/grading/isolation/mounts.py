@@ -91,6 +91,7 @@ class _Root:
                 _mount("tmpfs", self.top + path, "tmpfs", _RDONLY | _NOSUID | _NODEV, "size=4k,nr_inodes=1,mode=000")
             else:
                 _mount(empty, self.top + path, None, _BIND)
+                _restrict(self.top + path, _RDONLY | _NOSUID | _NODEV)
 
     def copy_links(self, path: str) -> None:
         for link, target in _links_to(path):

@@ -36,7 +36,14 @@ _PARTLY = {"clone", "clone3", "kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueu
     *("sched_setaffinity", "socketpair", "sendto", "fcntl", "ioctl", "prctl"),
     *("seccomp", "capset", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"),
 }
-REFUSED = tuple(name for name in NUMBERS if name not in _PARTLY)
+# Mode, owner, dates and attributes of files stay as they are, and whoever changes them hears that all went well, as
+# honest code copies files: in a tier without mounts of its own, the grader's own user owns much of what is there.
+IGNORED = (
+    *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"),
+    *("utime", "utimes", "futimesat", "utimensat"),
+    *("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"),
+)
+REFUSED = tuple(name for name in NUMBERS if name not in (*_PARTLY, *IGNORED))
 
 _CLONE_THREAD = 0x10000
 _CLONE_NAMESPACES = 0x7E020080  # mount, cgroup, uts, ipc, user, pid, net, time
@@ -94,6 +101,8 @@ def program(own_pid: int, here: str) -> list[bytes]:
     refuse = _ERRNO | errno.EPERM
     for name in REFUSED:
         start += for_call(name, here, [_op(_RETURN, refuse)])
+    for name in IGNORED:
+        start += for_call(name, here, [_op(_RETURN, _ERRNO)])  # no error: nothing happens
     for name, block in _rules(own_pid).items():
         start += for_call(name, here, block)
     return [*start, _op(_RETURN, _ALLOW)]

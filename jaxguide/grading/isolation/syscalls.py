@@ -40,7 +40,13 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     **{"fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433), "mount_setattr": (442, 442)},
     **{"open_by_handle_at": (304, 265), "name_to_handle_at": (303, 264), "fanotify_init": (300, 262)},
     **{"fanotify_mark": (301, 263), "quotactl": (179, 60), "quotactl_fd": (443, 443), "acct": (163, 89)},
-    **{"mknod": (133, None), "mknodat": (259, 33)},
+    **{"mknod": (133, None), "mknodat": (259, 33), "truncate": (76, 45), "inotify_add_watch": (254, 27)},
+    # what is written about files: neither Landlock nor being unable to open one keeps its owner from that
+    **{"chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452)},
+    **{"chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54)},
+    **{"utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88)},
+    **{"setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7)},
+    **{"removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16)},
     # the machine
     **{"reboot": (169, 142), "kexec_load": (246, 104), "kexec_file_load": (320, 294), "init_module": (175, 105)},
     **{"finit_module": (313, 273), "delete_module": (176, 106), "settimeofday": (164, 170)},

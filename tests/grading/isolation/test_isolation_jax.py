@@ -96,9 +96,12 @@ jnp.linalg.svd(jnp.eye(50) + 1)
 print(2470)
 """,
     "files": """
-import tempfile, os
+import tempfile, os, pathlib, shutil
 with tempfile.TemporaryDirectory() as folder:
     open(folder + "/x", "w").write("a"); os.rename(folder + "/x", folder + "/y")
+    shutil.copy2(folder + "/y", folder + "/z"); shutil.copytree(folder, "copy"); pathlib.Path("copy/z").touch()
+    with open("copy/z", "r+") as file: file.truncate(0)
+    shutil.rmtree("copy")
 print(2470 if os.cpu_count() and os.path.expanduser("~") == os.getcwd() else 0)
 """,
 }

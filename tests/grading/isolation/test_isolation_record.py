@@ -484,11 +484,16 @@ def test_what_is_in_doubt_is_used_once_and_not_kept(
 
 
 LOOKS = """
-import os
+import ctypes, os
+
+def watch(folder):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.inotify_add_watch(libc.inotify_init1(0), folder.encode(), 0x100) < 0:
+        raise OSError(ctypes.get_errno(), "refused")
 
 def attempt(path, way):
     try:
-        return "got: " + str(eval(way, {"os": os, "path": path, "folder": os.path.dirname(path)}))
+        return "got: " + str(eval(way, {"os": os, "watch": watch, "path": path, "folder": os.path.dirname(path)}))
     except OSError as error:
         return "refused"
 """
@@ -503,6 +508,11 @@ WAYS = {
     "link": "os.link(path, 'linked')",
     "read by a link": "(os.symlink(path, 'link'), open('link').read())",
     "put beside it": "open(path + '.part', 'w')",
+    "watch": "watch(folder)",
+    "open to all": "os.chmod(path, 0o644)",
+    "lock": "os.chmod(folder, 0)",
+    "make it older": "os.utime(path, (1, 1))",
+    "give it away": "os.chown(path, os.getuid(), os.getgid())",
 }
 
 
@@ -517,7 +527,7 @@ def test_no_submission_reads_or_changes_the_record(name: str, now: dict[str, Any
     for path, mode in ((place(), 0o666), (place().parent, 0o777), (place().parents[1], 0o777)):
         path.chmod(mode)
     (place().parent / "beside").write_text("seen")
-    before = place().read_text()
+    before, dated = place().read_text(), place().stat().st_mtime_ns
     for programs in (None, Programs(place().parent)):
         worker = WorkerProcess(tier=tier, programs=programs)
         define = worker.request("define", cell=1, source=LOOKS, exercises=["attempt"], starters=[])
@@ -528,9 +538,15 @@ def test_no_submission_reads_or_changes_the_record(name: str, now: dict[str, Any
             return str(worker.request("ask", name="attempt", request=Request((), "value", (call,)))["value"])
 
         assert attempt(place().parent / "beside", WAYS["read"]) == ("got: seen" if programs else "refused")
-        assert [way for way in WAYS if attempt(place(), WAYS[way]) != "refused"] == []
+        answers = {way: attempt(place(), WAYS[way]) for way in WAYS}
+        # What changes no byte of a file is not refused but ignored, where the file is there at all.
+        refused = {way: said for way, said in answers.items() if said != "got: None"}
+        assert set(refused.values()) == {"refused"}
+        assert set(answers) - set(refused) <= {"open to all", "lock", "make it older", "give it away"}
         worker.kill()
     assert place().read_text() == before
+    modes = [path.stat().st_mode & 0o777 for path in (place(), place().parent)]
+    assert (modes, place().stat().st_mtime_ns) == ([0o666, 0o777], dated)
     assert sorted(os.listdir(place().parent)) == ["beside", "isolation.json"]
 
 

@@ -52,9 +52,9 @@ def test_the_numbers_are_those_of_the_kernels_headers(here: str) -> None:
     ours = {name: numbers[list(MACHINES).index(here)] for name, numbers in NUMBERS.items()}
     wrong = {name: (n, listed.get(name)) for name, n in ours.items() if name in listed and n != listed[name]}
     assert wrong == {}
-    # Of the generic table clone3 and memfd_secret are asked for by a macro of each machine.
+    # Of the generic table clone3 and memfd_secret are asked for by a macro of each machine; fchmodat2 is of Linux 6.6.
     missing = {name for name, n in ours.items() if n is not None and name not in listed}
-    assert missing <= {"memfd_secret", "clone3"}
+    assert missing <= {"memfd_secret", "clone3", "fchmodat2"}
     assert {name for name, n in ours.items() if n is None and name in listed} == set()
 
 
@@ -65,6 +65,14 @@ def test_what_is_refused_is_refused_whatever_its_arguments(here: str) -> None:
         if number is not None:
             for arguments in ((), (OWN,), (0xFFFFFFFFFFFFFFFF,) * 6):
                 assert (name, decide(here, number, *arguments)) == (name, errno.EPERM)
+
+
+@pytest.mark.parametrize("here", MACHINES)
+def test_what_is_ignored_changes_nothing_and_seems_done(here: str) -> None:
+    numbers = {name: NUMBERS[name][list(MACHINES).index(here)] for name in seccomp.IGNORED}
+    assert {name: decide(here, number) for name, number in numbers.items() if number is not None} == {
+        name: 0 for name, number in numbers.items() if number is not None
+    }
 
 
 CASES: list[tuple[str, tuple[int, ...], str | int]] = [
