@@ -59,12 +59,14 @@ def test_a_jaxlib_that_cannot_compile_a_print_is_found_by_compiling_one() -> Non
 
 
 @affected
+@pytest.mark.long
 def test_the_remedy_that_it_names_cures() -> None:
     assert _trouble(_doctor(JAX_PLATFORMS="cpu", XLA_FLAGS=FLAG), "debug_print_fails_to_compile") is None
     assert _python(PRINTS_A_MEAN, JAX_PLATFORMS="cpu", XLA_FLAGS=FLAG).returncode == 0
 
 
 @affected
+@pytest.mark.long
 def test_a_flag_set_too_late_is_told_from_one_not_set() -> None:
     late = f"import os, jax; jax.devices(); os.environ['XLA_FLAGS'] = {FLAG!r}"
     plain = _doctor(late, JAX_PLATFORMS="cpu")

@@ -49,7 +49,8 @@ def test_the_two_commands_stand_on_top() -> None:
     assert [command for command, _shown in _commands()[:2]] == ["make start", "make test"]
 
 
-@pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("slow", [False, True])
 def test_the_commands_do_what_the_readme_shows(folder: Path, slow: bool) -> None:
     checker = doctest.OutputChecker()
     ran = 0
@@ -77,6 +78,7 @@ def test_the_readmes_book_runs_as_a_script(folder: Path) -> None:
     subprocess.run([sys.executable, str(book)], check=True, cwd=folder)
 
 
+@pytest.mark.long
 def test_the_helpers_sections_run_as_one_program(tmp_path: Path) -> None:
     section = README.read_text().partition("## Helpers for coursework")[2].partition("\n## ")[0]
     program = tmp_path / "helpers.py"

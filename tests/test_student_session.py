@@ -197,6 +197,7 @@ def test_a_plain_python_shell_shows_text(tmp_path: Path) -> None:
     assert "<" not in shown.replace("<stdin>", ""), "no HTML"
 
 
+@pytest.mark.long
 def test_a_notebook_gets_the_progress_as_a_card_after_a_restart(workspace: Path) -> None:
     setup = f"from jaxguide.lesson import check, hint, progress, solution, start\n{START}"
     run_in_kernel([setup, RIGHT + "check(draw_per_key)"])

@@ -72,6 +72,7 @@ def test_four_answers_that_break_their_process_cost_no_other_its_mark(whole_cour
         assert outcome.score == (0 if outcome.name in BREAKING else outcome.points)
 
 
+@pytest.mark.long
 def test_a_truncated_notebook_gets_a_clear_line_and_the_others_are_graded(whole_course: Course, tmp_path: Path) -> None:
     whole = submission(whole_course.books["callbacks"], tmp_path / "ada.ipynb", {})
     (tmp_path / "cut.ipynb").write_text(whole.read_text()[:3000])
@@ -87,6 +88,7 @@ def test_a_truncated_notebook_gets_a_clear_line_and_the_others_are_graded(whole_
     assert {path.stem for path in (tmp_path / "out" / "feedback").iterdir()} == {"ada", "cut"}
 
 
+@pytest.mark.long
 def test_wrong_usage_ends_with_status_2(tmp_path: Path) -> None:
     for arguments in (["no_such_file.ipynb"], [], [str(tmp_path)], [str(tmp_path), "--only", "two_sample"]):
         done = subprocess.run([sys.executable, "-m", "jaxguide", "grade", *arguments], capture_output=True, text=True)
