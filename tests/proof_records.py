@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from jaxguide.course.digest import what_decides
-from jaxguide.course.outline import outline
-from jaxguide.course.places import Places, in_order, places
+from jaxguide.course.library import read_outline
+from jaxguide.course.places import Places, places
 from jaxguide.files import write_whole
 
 PARTS = 8
@@ -137,9 +137,9 @@ def course_digests() -> Digests:
     """Return what the proofs of the course that comes with the package depend on, here and now."""
     where = places()
     texts = {}
-    for book in in_order(where.exercises):
-        of_book = _text_digest(where, book)
-        texts.update({name: of_book for name, _title in outline(book)})
+    for lesson in read_outline().books.values():
+        of_book = _text_digest(where, lesson.path)
+        texts.update({exercise.name: of_book for exercise in lesson.exercises})
     return Digests(_common_digest(), texts)
 
 
