@@ -10,7 +10,7 @@ import click
 
 # Nothing else here: a shell waits for this module at every Tab.
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from click.shell_completion import CompletionItem
 
@@ -28,14 +28,16 @@ course_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON and nothing else.")
 
 
-def read_course(folder: Path | None, *, keys: bool, as_json: bool = False) -> "Course":
-    """Load a course; where an author's mistake keeps it from loading, say so and end with status 1."""
+def read_course(
+    folder: Path | None, *, keys: bool, as_json: bool = False, lessons: "Collection[str] | None" = None
+) -> "Course":
+    """Load a course, or some of its lessons; where an author made a mistake, say so and end with status 1."""
     from jaxguide import compat
     from jaxguide.course.library import load_course
 
     compat.set_print_flag()
     with _author_errors_told(as_json):
-        return load_course(folder, keys=keys)
+        return load_course(folder, keys=keys, lessons=lessons)
 
 
 def read_outline(folder: Path | None, *, as_json: bool = False) -> "Outline":

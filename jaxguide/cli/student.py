@@ -43,10 +43,11 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     from jaxguide.course.progress import Progress
     from jaxguide.course.verdict import Verdict
     from jaxguide.grading.remote import GraderError
-    from jaxguide.grading.visible import check_file
+    from jaxguide.grading.visible import check_file, lessons_in
 
     start_zygote()
-    course = read_course(folder, keys=False, as_json=as_json)
+    lessons = lessons_in(file, read_outline(folder, as_json=as_json))
+    course = read_course(folder, keys=False, as_json=as_json, lessons=lessons)
     try:
         found = check_file(file, course, Progress(workspace_of(course)), exercises or None)
     except GraderError as error:

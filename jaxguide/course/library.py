@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,8 +34,13 @@ class Course(Outline):
         def book_of(self, exercise: Task) -> Book: ...
 
 
-def load_course(folder: Path | None = None, *, keys: bool = True) -> Course:
+def load_course(folder: Path | None = None, *, keys: bool = True, lessons: Collection[str] | None = None) -> Course:
     """Load a course: every book of its exercises folder and, unless `keys` is False, the keys beside them.
+
+    Args:
+        folder: the course's; by default that of the course that comes with jaxguide.
+        keys: whether the keys are loaded, too.
+        lessons: those to load, where others are not needed; by default all.
 
     Raises:
         AuthorError: a book or key is wrong, a key has no book, or two exercises have one name.
@@ -43,11 +49,12 @@ def load_course(folder: Path | None = None, *, keys: bool = True) -> Course:
     from jaxguide.course.key import load_key
 
     where = places(folder)
-    books = {path.stem: load_book(path) for path in _books_of(where)}
+    paths = _books_of(where)
+    books = {path.stem: load_book(path) for path in paths if lessons is None or path.stem in lessons}
     check_unique(books)
     if keys:
         for path in sorted(where.solutions.glob("*.py")):
-            if path.stem not in books:
+            if path.stem not in {book.stem for book in paths}:
                 message = _("this key has no book: {book} is missing").format(book=where.exercises / path.name)
                 raise AuthorError(path, 1, message)
         for topic, book in books.items():

@@ -159,8 +159,9 @@ class Grader:
         fill: Path | None = None,
     ):
         self.course, self.settings, self._tell = course, settings, tell
-        self.course_digest = course_digest(course)
-        self._inputs_digest = digest.course_digest(course)
+        # Inputs of visible checks do not depend on it, and to compute it takes as long as to check a file.
+        self.course_digest = course_digest(course) if settings.hidden else ""
+        self._inputs_digest = digest.course_digest(course) if settings.hidden else ""
         concealed = (course.places.solutions, *(path for path in settings.conceal if not holds_python(path)))
         tier = _find_tier(settings) if fill is None else Tier(PROCESS, ())
         self._fill = fill
@@ -230,8 +231,9 @@ class Grader:
         if not result.lessons:
             raise UnreadableSubmission(_no_exercise(submission, self.course))
         spent_s = 0.0
-        for topic in result.lessons:
-            spent_s = self._grade_lesson(submission, self.course.books[topic], result, spent_s)
+        for book in (self.course.books[topic] for topic in result.lessons):
+            if any(map(self._is_asked, book.exercises)) or len(result.lessons) == 1:
+                spent_s = self._grade_lesson(submission, book, result, spent_s)
         result.repairs = list(dict.fromkeys(result.repairs))
         result.score = round(sum(one.score for one in result.results), 4)
         result.points = sum(one.points for one in result.results)

@@ -15,6 +15,7 @@ from jaxguide.text import _
 if TYPE_CHECKING:  # which imports JAX
     from jaxguide.course.book import Book
     from jaxguide.course.library import Course
+    from jaxguide.course.outline import Outline
 
 CLOSE = 0.8
 
@@ -44,7 +45,7 @@ class Plan:
     repairs: list[str]
 
 
-def lessons_of(submission: Submission, course: "Course") -> list[str]:
+def lessons_of(submission: Submission, course: "Outline") -> list[str]:
     """Return the lessons that a submission answers: by its definitions, else by what it starts, else by its name."""
     defined = frozenset().union(*(cell.defines for cell in submission.cells))
     found = [topic for topic, book in course.books.items() if book.exercise_names & defined]

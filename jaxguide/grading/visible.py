@@ -6,13 +6,15 @@ from pathlib import Path
 
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.library import Course
+from jaxguide.course.outline import Outline
 from jaxguide.course.progress import Progress
 from jaxguide.course.sameness import answer_id
 from jaxguide.course.verdict import Verdict
 from jaxguide.files import user_folder
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import Grader, GradeSettings, SubmissionResult, grade
-from jaxguide.grading.submission import Submission, read_submission
+from jaxguide.grading.plan import lessons_of
+from jaxguide.grading.submission import Submission, UnreadableSubmission, read_submission
 from jaxguide.grading.usage import Limits
 from jaxguide.text import _
 
@@ -27,6 +29,14 @@ _KILLED = (
     Verdict.TOO_MUCH_OUTPUT,
     Verdict.BROKEN_REPLY,
 )
+
+
+def lessons_in(path: Path, course: Outline) -> list[str] | None:
+    """Return the lessons that a file answers, which are all that checking it needs; None where it answers none."""
+    try:
+        return lessons_of(read_submission(path), course) or None
+    except (OSError, UnreadableSubmission):  # to be told where it is checked
+        return None
 
 
 def check_file(path: Path, course: Course, progress: Progress, only: Collection[str] | None = None) -> SubmissionResult:
