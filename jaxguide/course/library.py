@@ -22,7 +22,7 @@ class Course(Outline):
 
     books: "dict[str, Book]"
 
-    if TYPE_CHECKING:  # of books that were run, the same holds more
+    if TYPE_CHECKING:  # its books were run, so that what is found here holds more
 
         @property
         def exercises(self) -> dict[str, Exercise]: ...
