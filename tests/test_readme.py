@@ -50,7 +50,9 @@ def test_the_two_commands_stand_on_top() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("slow", [False, True])
+@pytest.mark.parametrize(
+    "slow", [False, pytest.param(True, marks=pytest.mark.hours(reason="all exercises are judged; CI proves them"))]
+)
 def test_the_commands_do_what_the_readme_shows(folder: Path, slow: bool) -> None:
     checker = doctest.OutputChecker()
     ran = 0

@@ -92,6 +92,7 @@ def recorded_quietly(folder: Path) -> dict[str, tuple[int, str]]:
         return {}
 
 
+@pytest.mark.hours(reason="a grader is started thirty times")
 def test_killed_thirty_times_it_reports_what_an_undisturbed_batch_reports(tmp_path: Path) -> None:
     lay(tmp_path, 60)
     undisturbed = run(tmp_path)
@@ -181,6 +182,7 @@ def test_a_full_disk_is_one_clear_error_and_the_batch_goes_on_after_there_is_spa
     assert report(tmp_path) == expected
 
 
+@pytest.mark.hours(reason="a thousand submissions are graded")
 def test_a_class_of_a_thousand_is_graded_in_memory_that_stays_flat(tmp_path: Path) -> None:
     peaks = {}
     for size in (100, 1000):

@@ -79,6 +79,7 @@ def test_the_keys_answers(whole_course: Course, topic: str, tmp_path: Path) -> N
     assert differences(whole_course, book, right_answers(book), tmp_path) == []
 
 
+@pytest.mark.hours(reason="each exercise is judged twice more; CI does so with the keys' answers")
 @pytest.mark.parametrize("topic", topics())
 def test_starters_that_were_begun(whole_course: Course, topic: str, tmp_path: Path) -> None:
     """One added statement, and a starter counts as an attempt, and is judged."""
@@ -92,6 +93,7 @@ def test_starters_that_were_begun(whole_course: Course, topic: str, tmp_path: Pa
     assert differences(whole_course, book, begun, tmp_path) == []
 
 
+@pytest.mark.hours(reason="681 wrong answers are judged twice; CI does so with the keys' answers")
 @pytest.mark.parametrize(("topic", "number"), list(_sets()))
 def test_the_planted_wrong_answers(whole_course: Course, topic: str, number: int, tmp_path: Path) -> None:
     """Each set has one wrong answer of every exercise that has so many."""
