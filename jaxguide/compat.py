@@ -53,6 +53,20 @@ def backend_started() -> bool:
     return bool(xla_bridge.backends_are_initialized())
 
 
+def keep_lowering_context() -> None:
+    """Lower all programs of this thread, and of its forks, in one MLIR context, which is made now.
+
+    JAX makes a new one for every tenth program, so that long processes let go of what each holds: for a process that
+    ends soon that is a tenth of its time. It can go where JAX has a public setting, or none is needed (0.12.0.1 has
+    neither; 0.10.2 makes one for each program, and nothing is done there).
+    """
+    from jax._src.interpreters import mlir
+
+    kept: Any = getattr(mlir, "_thread_local_context", None)
+    if hasattr(kept, "set_local"):
+        kept.set_local((mlir.make_ir_context(), -(10**9)))  # so many programs may still be lowered in it, and ten more
+
+
 @contextlib.contextmanager
 def documented_draws_setting() -> Iterator[None]:
     """Give the random numbers that documents written before JAX 0.5 show (`jax.threefry_partitionable(False)`).

@@ -92,3 +92,32 @@ def test_frames_lead_to_the_users_line():
         for code, instruction in compat.traceback_frames(eqn.source_info)
     }
     assert ("f", f.__code__.co_firstlineno + 1) in lines
+
+
+def test_programs_of_one_thread_and_its_forks_are_lowered_in_one_context():
+    from jax._src.interpreters import mlir
+
+    if not hasattr(mlir, "_thread_local_context"):
+        pytest.skip("this JAX keeps no context")
+    code = (
+        "import os, jax, jax.numpy as jnp\n"
+        "from jax._src.interpreters import mlir\n"
+        "from jaxguide import compat\n"
+        "made, make = [], mlir._create_ir_context\n"
+        "mlir._create_ir_context = lambda: made.append(1) or make()\n"
+        "KEEP\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    for size in range(1, 31):\n"
+        "        jax.jit(lambda x: x + 1)(jnp.zeros(size))\n"
+        "    print(len(made), flush=True)\n"
+        "    os._exit(0)\n"
+        "os.waitpid(pid, 0)\n"
+    )
+    made = {}
+    for keep in ("compat.keep_lowering_context()", "pass"):
+        run = [sys.executable, "-W", "ignore", "-c", code.replace("KEEP", keep)]
+        made[keep] = int(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
+    assert made["compat.keep_lowering_context()"] == 1
+    # Where this fails, JAX keeps one by itself: the function can go.
+    assert made["pass"] > 1

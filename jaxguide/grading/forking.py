@@ -44,6 +44,7 @@ def prepare() -> None:
     compat.set_print_flag()
     for name in MODULES:
         importlib.import_module(name)
+    compat.keep_lowering_context()
 
 
 def serve(line: socket.socket) -> NoReturn:

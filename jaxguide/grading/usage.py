@@ -136,8 +136,8 @@ class ProcessTree:
         """Return how many threads there are now."""
         count = 0
         for process in self._all or self.processes():
-            with contextlib.suppress(psutil.Error):
-                count += process.num_threads()
+            with contextlib.suppress(psutil.Error, OSError):
+                count += len(os.listdir(f"/proc/{process.pid}/task")) if _LINUX else process.num_threads()
         return count
 
     def _now(self) -> tuple[float, int]:

@@ -1,8 +1,11 @@
 """What one student reads: points, what was mended, and a card for each exercise, as a page and as text."""
 
+import functools
+import json
 from collections.abc import Iterator
 
-from jaxguide.course.card import Card, clean
+from jaxguide.catalogues import languages
+from jaxguide.course.card import Card, clean, result_from_plain, result_to_plain
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.isolation.tier import PROCESS
@@ -51,9 +54,19 @@ def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
     if notes:
         lines += ["", _notes_title() + ":", *(f"  - {note}" for note in notes)]
     for mark, result in _shown(row):
-        said = _not_graded(mark) if mark.is_missing else Card(result, reveal).text(_WIDTH)
+        said = _not_graded(mark) if mark.is_missing else _card_text(result, reveal)
         lines += ["", "-" * 40, "", said, "", *_points(mark)]
     return "\n".join([*lines, ""])
+
+
+def _card_text(result: ExerciseResult, reveal: bool) -> str:
+    return _text_of(json.dumps(result_to_plain(result)), reveal, languages())
+
+
+@functools.lru_cache(maxsize=256)
+def _text_of(result: str, reveal: bool, languages: tuple[str, ...]) -> str:
+    """Lay out a card. In a class many read the same, and to lay one out takes as long as a student's small program."""
+    return Card(result_from_plain(json.loads(result)), reveal).text(_WIDTH)
 
 
 def _summary(row: Row) -> Iterator[str]:
