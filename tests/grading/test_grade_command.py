@@ -1,5 +1,6 @@
 """What `jaxguide grade` says, writes and returns."""
 
+import contextlib
 import json
 import os
 import pty
@@ -221,7 +222,7 @@ def rows_in(path: Path) -> int:
     import sqlite3
 
     try:
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection, connection:
             return int(connection.execute("SELECT count(*) FROM submissions").fetchone()[0])
     except sqlite3.Error:
         return 0
