@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 
 def check(folder: Path, source: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "mine.py").write_text(source)
@@ -18,6 +20,7 @@ def test_a_right_answer_passes_and_the_status_is_0(tmp_path: Path) -> None:
     assert "Visible checks passed" in done.stdout
 
 
+@pytest.mark.long
 def test_what_the_file_does_not_define_is_said(tmp_path: Path) -> None:
     done = check(tmp_path, "two_samples = 1\n", "worker_noise")
     assert done.returncode == 1
@@ -46,6 +49,7 @@ def loop_over_batch(xs, ws
 """
 
 
+@pytest.mark.long
 def test_lines_are_those_of_the_file_and_no_line_of_the_lesson_is_named(tmp_path: Path) -> None:
     done = check(tmp_path, LINES)
     said = " ".join(done.stdout.split())

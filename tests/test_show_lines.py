@@ -20,6 +20,9 @@ from jaxguide.tracing import LineByLine, show_lines
 W = np.ones((3, 4), np.float32)
 k = 4  # a name that a pattern below binds
 
+# From Python 3.13 on they are in no frame's `f_locals`.
+SHOWS_COMPREHENSIONS = sys.version_info < (3, 13)
+
 
 def row(shown: LineByLine, words: str):
     """Return the row whose source has these words."""
@@ -168,7 +171,8 @@ def test_inner_functions_lambdas_and_comprehensions_have_their_own_types():
     assert kinds(shown, "rows = ")["x (lambda)"] == ("traced", "float32[]")
     assert kinds(shown, "rows = ")["rows"] == ("traced", "float32[3]")
     assert row(shown, "rows = ").primitives == {"cos": 1, "mul": 1}
-    assert kinds(shown, "kept = ")["r (comprehension)"] == ("traced", "float32[]")
+    if SHOWS_COMPREHENSIONS:
+        assert kinds(shown, "kept = ")["r (comprehension)"] == ("traced", "float32[]")
     assert row(shown, "kept = ").primitives["tan"] == 3
     assert row(shown, "pick = ").primitives["neg"] == 1
 
@@ -498,6 +502,7 @@ print(show_lines(f, 1.0))
 """
 
 
+@pytest.mark.skipif(not SHOWS_COMPREHENSIONS, reason="Python 3.13 shows a comprehension's variables to no tracer")
 def test_the_first_call_of_a_process_sees_a_comprehensions_variables_too(tmp_path):
     (tmp_path / "first.py").write_text(FIRST)
     done = subprocess.run([sys.executable, str(tmp_path / "first.py")], capture_output=True, text=True, check=True)

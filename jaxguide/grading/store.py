@@ -110,7 +110,11 @@ class Store:
         try:
             with _explained(folder):
                 self._connection = sqlite3.connect(folder / NAME, isolation_level=None)
-                self._open()
+                try:
+                    self._open()
+                except BaseException:
+                    self._connection.close()
+                    raise
         except BaseException:
             self._lock.release()
             raise

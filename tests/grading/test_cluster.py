@@ -1,5 +1,6 @@
 """The same batch on a real Dask cluster, some of whose workers die."""
 
+import contextlib
 import dataclasses
 import os
 import signal
@@ -82,7 +83,7 @@ def test_a_cluster_that_loses_a_worker_comes_to_what_one_machine_does(
     assert killed
     assert without_times(there) == without_times(here)
     assert sorted(sources) == sorted(one.student for one in here.submissions)
-    with sqlite3.connect(tmp_path / "there" / NAME) as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "there" / NAME)) as connection, connection:
         assert connection.execute("SELECT count(*), count(DISTINCT student) FROM submissions").fetchone() == (15, 15)
     again: list[bool] = []
     assert graded(order, lambda result, is_new: again.append(is_new)) == there

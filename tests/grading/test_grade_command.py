@@ -1,5 +1,6 @@
 """What `jaxguide grade` says, writes and returns."""
 
+import contextlib
 import json
 import os
 import pty
@@ -221,7 +222,7 @@ def rows_in(path: Path) -> int:
     import sqlite3
 
     try:
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection, connection:
             return int(connection.execute("SELECT count(*) FROM submissions").fetchone()[0])
     except sqlite3.Error:
         return 0
@@ -233,7 +234,7 @@ def wait_for_rows(process: "subprocess.Popen[str]", path: Path) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
 def test_stopped_at_any_moment_it_goes_on(
     arguments: Callable[..., list[str]], command: Command, tmp_path: Path, number: signal.Signals
 ) -> None:

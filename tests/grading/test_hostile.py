@@ -243,7 +243,9 @@ def quintuple(x):
     return x
 """
     result = one(course, notebook(patches, ANSWERS["slope"], ANSWERS["pair"]), quick)
-    assert [r.verdict.value for r in result.results] == [*["failed"] * 4, "passed", "passed"]
+    # From Python 3.13 on the last of these changes frames for good, and calls of the worker's own break.
+    assert result.results[3].verdict.value in (("failed",) if sys.version_info < (3, 13) else ("failed", "error"))
+    assert [r.verdict.value for r in result.results if r.name != "quintuple"] == [*["failed"] * 3, "passed", "passed"]
 
 
 def test_a_replaced_evaluator_can_only_return_values(course: Course, notebook: Notebook, quick: Limits) -> None:

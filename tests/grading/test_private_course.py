@@ -62,6 +62,7 @@ def test_it_holds_no_more_than_a_course_needs() -> None:
     assert files == ["exercises/rows.py", "roster.csv", "solutions/rows.py"]
 
 
+@pytest.mark.long
 def test_it_is_proven(folder: Path) -> None:
     done = jaxguide("verify", "--course", "course", folder=folder)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -112,6 +113,7 @@ def test_a_student_reads_what_went_wrong_and_no_hidden_input(folder: Path, resul
     assert str(seed) not in "".join(path.read_text() for path in (results / "feedback").iterdir())
 
 
+@pytest.mark.long
 def test_a_second_run_has_the_same_secret_seed(folder: Path, results: Path) -> None:
     before = (results / "results.json").read_bytes()
     seed = json.loads(before)["seed"]
@@ -123,6 +125,7 @@ def test_a_second_run_has_the_same_secret_seed(folder: Path, results: Path) -> N
     assert (results / "results.json").read_bytes() == before
 
 
+@pytest.mark.long
 def test_points_given_by_hand_and_the_command_to_grade_again_find_the_course(folder: Path, results: Path) -> None:
     (results / "overrides.csv").write_text("student,exercise,points\nBob Lee,unit_rows,1\n")
     assert "--course course --seed" in (results / "report.html").read_text()

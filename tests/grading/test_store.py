@@ -1,5 +1,6 @@
 """What the store keeps, gives back, and refuses."""
 
+import contextlib
 import dataclasses
 import json
 import sqlite3
@@ -103,7 +104,7 @@ def test_a_row_recorded_again_stands_once(tmp_path: Path) -> None:
         for score in (1.0, 2.0):
             one = ExerciseResult("double", "Double", "small", 2.0, Verdict.PASSED, score, 0)
             row = store.record(KEY, SubmissionResult(Path("ada.py"), "ada", results=[one], score=score))
-    with sqlite3.connect(tmp_path / NAME) as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / NAME)) as connection, connection:
         assert connection.execute("SELECT id, score FROM submissions").fetchall() == [(row, 2.0)]
         assert connection.execute("SELECT submission, score FROM exercises").fetchall() == [(row, 2.0)]
 
@@ -112,7 +113,7 @@ def test_a_missing_mark_is_no_zero_in_the_database(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.record(KEY, full_result())
         assert store.find(KEY) is None  # it is graded again
-    with sqlite3.connect(tmp_path / NAME) as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / NAME)) as connection, connection:
         assert connection.execute("SELECT state, score, points FROM submissions").fetchall() == [
             ("not graded", None, None)
         ]
@@ -140,12 +141,12 @@ def test_a_second_grader_on_one_folder_is_refused(tmp_path: Path) -> None:
 
 def _other_version(path: Path) -> None:
     Store(path.parent).close()
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
 
 
 def _other_program(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE submissions (id)")
 
 

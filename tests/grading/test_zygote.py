@@ -224,7 +224,9 @@ worker.request("define", cell=1, source="while True: pass", exercises=[], starte
 """
 
 
-@pytest.mark.parametrize("way", ["exits", "killed", "forked"])
+@pytest.mark.parametrize(
+    "way", [pytest.param("exits", marks=pytest.mark.long), "killed", pytest.param("forked", marks=pytest.mark.long)]
+)
 def test_the_zygote_and_all_workers_end_with_the_grader(way: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-c", GRADER, way]
