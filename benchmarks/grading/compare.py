@@ -10,7 +10,7 @@ from typing import Any
 
 from assignment import bad_kinds, well_behaved
 from bare import bare_cpu_s
-from graders import GRADERS, mark_of
+from graders import GRADERS, Jaxguide, mark_of
 from measure import Used, adopt_orphans
 
 
@@ -20,6 +20,15 @@ def _costs(graders: list[Any], work: Path, rounds: int, size: int, limit_s: floa
     lost: dict[tuple[str, str], int] = {}
     bare: dict[str, list[float]] = {}
     for number in range(rounds):
+        kind = well_behaved(0)
+        for grader in graders:
+            if isinstance(grader, Jaxguide):
+                used, scores = grader.first(kind, work / f"{grader.name}-first-{number}", limit_s)
+                if mark_of(scores, kind) != 10:
+                    raise SystemExit(f"{grader.name} gave {mark_of(scores, kind)} the first time:\n{used.said}")
+                print(f"{grader.name}, first: {used.cpu_s:.2f} CPU s", flush=True)
+                runs.setdefault((grader.name, "first"), []).append(used)
+                lost[grader.name, "first"] = 0
         # Back and forth, so that load on the machine falls on all alike.
         for grader in graders if number % 2 == 0 else graders[::-1]:
             for what, count in (("one", 1), ("class", size)):
@@ -44,10 +53,25 @@ def _costs(graders: list[Any], work: Path, rounds: int, size: int, limit_s: floa
             "largest_child_mb": round(statistics.median(used.process_bytes for used in all_used) / 1e6),
             "lost": f"{lost[name, what]} of {count * len(all_used)}",
         }
+    _print_ratios(runs, bare, size)
     for which, all_spent_s in bare.items():
         missing = dict.fromkeys(list(table["jaxguide, class"]), "")
         table[f"JAX alone, {which}"] = {**missing, "cpu_s": round(statistics.median(all_spent_s), 2)}
     return table
+
+
+def _print_ratios(runs: dict[tuple[str, str], list[Used]], bare: dict[str, list[float]], size: int) -> None:
+    """Print what is wanted of jaxguide as ratios of one round each: the machine's speed is in none of them."""
+    spent = {key: [used.cpu_s for used in all_used] for key, all_used in runs.items()}
+    otter, first, one = spent["otter", "one"], spent["jaxguide", "first"], spent["jaxguide", "one"]
+    more = [(whole - alone) / (size - 1) for whole, alone in zip(spent["jaxguide", "class"], one, strict=True)]
+    for said, ours, theirs in (
+        ("one submission, the first time, to `otter run`", first, otter),
+        ("one submission, from the second time on, to `otter run`", one, otter),
+        ("a submission more in a class, to JAX alone", more, bare["JAX's own programs kept"]),
+    ):
+        ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
+        print(f"{said}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})", flush=True)
 
 
 def _behaviour(graders: list[Any], work: Path, limit_s: float) -> dict[str, dict[str, str]]:
@@ -89,11 +113,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--size", type=int, default=8, help="how many submissions a class has")
     parser.add_argument("--limit", type=float, default=120, help="seconds on the clock for one submission")
+    parser.add_argument("--without", choices=["nbgrader"], action="append", default=[], help="a peer not to measure")
     parser.add_argument("--skip", choices=["costs", "behaviour"], action="append", default=[])
     asked = parser.parse_args()
     cache = asked.folder.resolve()
     cache.mkdir(parents=True, exist_ok=True)
-    graders: list[Any] = [grader(cache) for grader in GRADERS]
+    graders: list[Any] = [grader(cache) for grader in GRADERS if grader.name not in asked.without]
     adopt_orphans()
     result: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="compare-", ignore_cleanup_errors=True) as work:

@@ -48,6 +48,13 @@ class Jaxguide:
     def __init__(self, cache: Path):
         self.worker_cpu_s: list[float] = []
         self.worker_bytes: list[int] = []
+        self._caches = cache / "jaxguide-caches"
+        shutil.rmtree(self._caches, ignore_errors=True)
+
+    def first(self, kind: Kind, folder: Path, limit_s: float) -> tuple[Used, dict[str, float | None]]:
+        """Grade one submission as `grade` does, where nothing was graded before."""
+        shutil.rmtree(self._caches, ignore_errors=True)
+        return self.grade([kind], folder, limit_s)
 
     def grade(self, kinds: Sequence[Kind], folder: Path, limit_s: float) -> tuple[Used, dict[str, float | None]]:
         """Grade submissions in one go, in an empty folder; return what it used and the marks out of 10."""
@@ -55,7 +62,7 @@ class Jaxguide:
         for kind in kinds:
             (folder / "submissions" / f"{_stem(kind)}.ipynb").write_text(notebook(kind, "jaxguide"))
         command = [sys.executable, "-m", "jaxguide", "grade", "submissions", "--course", str(HERE / "course")]
-        environment = {"PYTHONPATH": str(HERE.parents[1])}
+        environment = {"PYTHONPATH": str(HERE.parents[1]), "XDG_CACHE_HOME": str(self._caches)}
         used = measured(
             [*command, "--out", "results", "--jobs", "1", "--limits", "cpu=10"], folder, environment, limit_s
         )
