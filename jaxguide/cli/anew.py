@@ -18,6 +18,8 @@ from typing import Any, NoReturn
 _REST = "JAXGUIDE_REST"
 """The variable that has the number of the file with the command line and the environment."""
 
+_WITH_SCIPY = "JAXGUIDE_WITH_SCIPY"
+
 _is_program = False
 
 
@@ -27,11 +29,12 @@ def note_program() -> None:
     _is_program = True
 
 
-def begin_anew(prog_name: str) -> None:
+def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
     """Give way to a process that has imported JAX and forked the zygote, where that is possible here.
 
     Args:
         prog_name: what the program is called in its messages.
+        with_scipy: see `forking.prepare`.
     """
     from jaxguide.grading.spawning import can_fork
 
@@ -51,7 +54,8 @@ def begin_anew(prog_name: str) -> None:
     file = os.memfd_create("jaxguide", 0)  # for this user alone, and gone with the last process that has it open
     with open(os.dup(file), "w", encoding="ascii") as written:
         json.dump(rest, written)
-    variables = environment(Path(tempfile.gettempdir()), "-" * len(new_token())) | {_REST: str(file)}
+    variables = environment(Path(tempfile.gettempdir()), "-" * len(new_token()))
+    variables |= {_REST: str(file), _WITH_SCIPY: str(int(with_scipy))}
     del variables["PYTHONDONTWRITEBYTECODE"]  # which keeps submissions alone from writing any
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -71,7 +75,7 @@ def main() -> NoReturn:
     from jaxguide.grading import forking, spawning
 
     file = int(os.environ[_REST])
-    forking.prepare()
+    forking.prepare(os.environ[_WITH_SCIPY] == "1")
     spawning.fork_zygote()
     with open(file, "rb") as written:
         written.seek(0)

@@ -71,11 +71,24 @@ def judged_course(folder: Path | None, *, as_json: bool) -> "Iterator[Course]":
         yield read_course(folder, keys=True, as_json=as_json)
 
 
-def begin_anew() -> None:
-    """Go on in a process from which workers can be forked, where there is to be one; see `jaxguide.cli.anew`."""
+def begin_anew(files: "Iterable[Path] | None" = None) -> None:
+    """Go on in a process from which workers can be forked, where there is to be one; see `jaxguide.cli.anew`.
+
+    Args:
+        files: all that is read of course and submissions, where that is known: SciPy is imported where one names it.
+    """
     from jaxguide.cli.anew import begin_anew as begin
 
-    begin(click.get_current_context().find_root().info_name or "jaxguide")
+    with_scipy = files is None or any(not path.is_file() or b"scipy" in path.read_bytes() for path in files)
+    begin(click.get_current_context().find_root().info_name or "jaxguide", with_scipy)
+
+
+def files_of(folder: Path | None) -> list[Path]:
+    """Return the books and keys of a course."""
+    from jaxguide.course.places import places
+
+    where = places(folder)
+    return [path for part in (where.exercises, where.solutions) for path in sorted(part.glob("*.py"))]
 
 
 def start_zygote() -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jaxguide.cli.common import begin_anew, course_option, json_option, need_names, print_json, read_course
+from jaxguide.cli.common import begin_anew, course_option, files_of, json_option, need_names, print_json, read_course
 from jaxguide.text import _, plural
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def grade(
     Example: jaxguide grade submissions/ --out results/
     """
     need_names(folder, only, as_json=as_json)
-    begin_anew()
+    begin_anew([*paths, *files_of(folder)])
     from jaxguide.grading.grade import GradeSettings
     from jaxguide.grading.grade_class import ClassRun, NothingToGrade, Order, is_all_graded
     from jaxguide.grading.limits_text import LimitsError, parse_limits

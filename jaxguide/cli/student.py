@@ -36,7 +36,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
              jaxguide check random_numbers.ipynb two_samples
     """
     need_names(folder, exercises, as_json=as_json)
-    begin_anew()
+    begin_anew([file])
     from rich.console import Console
 
     from jaxguide.course.card import Card, LessonSummary, clean, result_to_plain

@@ -29,6 +29,10 @@ class GraderBroken(GraderError):
     """The key's own answers do not pass here, so that no student's result can be trusted."""
 
 
+def _is_right(result: SubmissionResult) -> bool:
+    return bool(result.results) and all(one.verdict is Verdict.PASSED for one in result.results)
+
+
 def control_submission(book: Book, only: Collection[str] | None = None) -> ReadEntry:
     """Return a notebook that answers every exercise of a lesson, or some alone, as the key does."""
     asked = [exercise for exercise in book.exercises if only is None or exercise.name in only]
@@ -39,15 +43,13 @@ def control_submission(book: Book, only: Collection[str] | None = None) -> ReadE
 
 
 @contextlib.contextmanager
-def controlled(
-    course: Course, settings: GradeSettings, tell: Tell = lambda path, result: None
-) -> "Iterator[ControlledGrader]":
+def controlled(course: Course, settings: GradeSettings, tell: Tell | None = None) -> "Iterator[ControlledGrader]":
     """Make a grader that begins with the programs and values of earlier batches, and keeps its own for later ones.
 
     Args:
         course: the course, with its keys.
         settings: how submissions are graded; without a `compile_cache` it is this user's.
-        tell: see `Grader`.
+        tell: see `Grader`; a control submission comes before what is told.
 
     Raises:
         GraderError: see `Grader`.
@@ -59,26 +61,30 @@ def controlled(
         own = None if grader.kept is None else stack.enter_context(KeptPrograms(grader.kept / OWN).lent())
         programs = stack.enter_context(compiled_once(own))
         stack.callback(grader.keep_values)
-        yield ControlledGrader(grader, programs)
+        yield ControlledGrader(grader, programs, before_all=tell is not None)
 
 
 class ControlledGrader:
-    """Grade submissions, and the control submission before the first of each lesson and again from time to time.
+    """Grade submissions, and the control submission of a lesson before a first mark in it is less than full.
 
-    Again: after every 50 submissions, after one that the grader failed on, and after 5 in a row without a point.
+    Again: after every 50 submissions, after one that the grader failed on, and after 5 in a row without a point. What
+    is right in everything shows by itself that the grader works.
 
     Args:
         grader: what grades.
+        before_all: grade the control submission before the first of each lesson, whatever it comes to: where marks are
+            told before all of a submission is graded.
         programs: where this process keeps what it compiles, of this course alone. Where the programs of a lesson are
             missing in the grader's `compile_cache`, they are compiled first, for all workers.
     """
 
-    def __init__(self, grader: Grader, programs: Path | None = None):
-        self.grader = grader
+    def __init__(self, grader: Grader, programs: Path | None = None, before_all: bool = False):
+        self.grader, self._before_all = grader, before_all
         self._programs = programs
         self.passed = 0
         self._lock = threading.Lock()
         self._controlled: set[str] = set()
+        self._filled: set[str] = set()
         self._since = 0
         self._poor = 0
         self._broken = ""
@@ -93,7 +99,8 @@ class ControlledGrader:
             GraderBroken: the control submission fails. From then on every submission is refused.
             GraderError: this one could not be graded, though the control submission passes.
         """
-        self._control_what_is_due(self._lessons_in(entry.content))
+        lessons = self._lessons_in(entry.content)
+        self._prepare(lessons)
         passed = self.passed
         try:
             result = self.grader.grade(entry)
@@ -103,6 +110,8 @@ class ControlledGrader:
             with self._lock:
                 self._control(sorted(self._controlled) or list(self.grader.course.books)[:1])
             raise GraderError(f"{type(error).__name__}: {error}") from error
+        if not _is_right(result):
+            self._control_what_is_due(result.lessons or lessons)
         with self._lock:
             self._since += 1
             self._poor = self._poor + 1 if result.lessons and not result.score else 0
@@ -123,12 +132,23 @@ class ControlledGrader:
         books = self.grader.course.books
         return [t for t, book in books.items() if any(name.encode() in content for name in book.exercise_names)]
 
+    def _prepare(self, topics: list[str]) -> None:
+        """Do what must be done before these lessons of a submission are graded."""
+        with self._lock:
+            for topic in topics:
+                if topic not in self._filled:
+                    self.fill(topic)
+                    self._filled.add(topic)
+            if self._since >= EVERY or self._poor >= _POOR_IN_A_ROW:
+                self._control(sorted({*self._controlled, *topics}))
+        if self._before_all or self._broken:
+            self._control_what_is_due(topics)
+
     def _control_what_is_due(self, topics: list[str]) -> None:
         with self._lock:
             new = [topic for topic in topics if topic not in self._controlled]
-            again = self._since >= EVERY or self._poor >= _POOR_IN_A_ROW
-            if new or again or self._broken:
-                self._control([*sorted(self._controlled), *new] if again else new)
+            if new or self._broken:
+                self._control(new)
 
     def _control(self, topics: list[str]) -> None:
         """Grade the control submissions of these lessons. Needs the lock."""
@@ -137,7 +157,6 @@ class ControlledGrader:
             raise GraderBroken(self._broken)
         for topic in topics:
             book = self.grader.course.books[topic]
-            self.fill(topic)
             # Twice, since a machine can be busy for a while.
             why = self._trouble(book) and self._trouble(book)
             if why:

@@ -155,7 +155,7 @@ class Grader:
         self,
         course: Course,
         settings: GradeSettings,
-        tell: Tell = lambda path, result: None,
+        tell: Tell | None = None,
         fill: Path | None = None,
     ):
         self.course, self.settings, self._tell = course, settings, tell
@@ -260,7 +260,7 @@ class Grader:
                         why_not = _ask(session, judging, hidden)
                         if why_not is not None:
                             not_graded[judging.exercise.name] = why_not
-                        elif hidden:
+                        elif hidden and self._tell is not None:
                             self._tell(result.path, judging.end())
             if session.tier is not None:
                 result.tier = session.tier.name

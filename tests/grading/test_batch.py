@@ -213,9 +213,21 @@ def test_a_grader_that_breaks_on_the_way_blames_nobody(own_course: Course, class
 
 def test_the_control_is_graded_again_after_some_submissions(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "EVERY", 2)
-    controlled = ControlledGrader(Grader(course, ONE))
     entry = ReadEntry(Path("ada.py"), ANSWERS["double"].encode())
+    controlled = ControlledGrader(Grader(course, ONE))
+    assert [controlled.grade(entry)[1] for _time in range(5)] == [0, 0, 1, 1, 2]
+    # Where marks are told at once, it comes before the first of them, too.
+    controlled = ControlledGrader(Grader(course, ONE), before_all=True)
     assert [controlled.grade(entry)[1] for _time in range(5)] == [1, 1, 2, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("source", "controls"), [("def double(x):\n    return 3 * x\n", 1), ("x = double\n", 1), (ANSWERS["double"], 0)]
+)
+def test_no_mark_is_less_than_full_before_the_control_has_passed(course: Course, source: str, controls: int) -> None:
+    controlled = ControlledGrader(Grader(course, ONE))
+    controlled.grade(ReadEntry(Path("ada.py"), source.encode()))
+    assert controlled.passed == controls
 
 
 def test_the_control_of_a_lesson_without_submissions_is_not_graded(course: Course) -> None:
