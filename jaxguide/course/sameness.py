@@ -451,4 +451,6 @@ def _constants(code: types.CodeType) -> tuple[Any, ...]:
     """Return a code's constants without its docstring, which editing may have changed."""
     constants = code.co_consts
     has_docstring = bool(constants) and isinstance(constants[0], str)
+    if "__firstlineno__" in code.co_names:  # of a class, since Python 3.13
+        constants = tuple("its line" if c == code.co_firstlineno else c for c in constants)
     return constants[1:] if has_docstring else constants

@@ -177,8 +177,12 @@ def test_the_roster_gives_rows_to_the_absent_and_the_last_file_counts(
     assert is_all_graded(batch)
 
 
-def test_the_keys_own_answers_are_graded_first(own_course: Course, classroom: Callable[..., Path]) -> None:
+def test_the_keys_own_answers_are_graded_before_anybody_is_wrong(
+    own_course: Course, classroom: Callable[..., Path]
+) -> None:
     folder = classroom(2)
+    for path in folder.iterdir():
+        path.write_text("def double(x):\n    return 3 * x\n")
     key = own_course.exercise("double").key
     assert key is not None
     key.answer = dataclasses.replace(key.answer, source="def double(x):\n    return 7 * x\n")

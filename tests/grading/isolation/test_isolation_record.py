@@ -433,18 +433,19 @@ def test_a_layer_that_is_missing_for_lack_of_something_may_be_there_the_next_tim
 
 
 def test_a_probe_that_is_short_of_something_is_in_doubt(tiers: list[Tier], monkeypatch: pytest.MonkeyPatch) -> None:
-    import resource
-
     real = subprocess.run
     full, short = os.strerror(errno.EMFILE), set()
     for files in range(5, 10):  # with some of them, attempts fail that nothing prevents, and layers cannot be entered
-        limit = (files, files)
+        limited = (
+            "import os, resource, sys\n"
+            f"resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))\n"
+            "os.execv(sys.argv[1], sys.argv[1:])\n"
+        )
+        short_of_files = [sys.executable, "-c", limited]
         monkeypatch.setattr(
             find.subprocess,
             "run",
-            lambda *args, limit=limit, **options: real(
-                *args, **options, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit)
-            ),
+            lambda command, before=short_of_files, **options: real([*before, *command], **options),
         )
         nothing, pid_namespace = find.try_layers(
             [(Tier(STRONG, ()), ["mount namespace", "seccomp"]), (find.alone("pid namespace"), [])]
