@@ -39,7 +39,9 @@ def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
     from jaxguide.grading.spawning import can_fork
 
     is_watched = sys.gettrace() is not None or sys.getprofile() is not None  # by a debugger or a profiler
-    if not _is_program or is_watched or "jax" in sys.modules or threading.active_count() > 1 or not can_fork():
+    if not _is_program or is_watched or "jax" in sys.modules or threading.active_count() > 1:
+        return
+    if not can_fork() or not hasattr(os, "memfd_create"):
         return
     from jaxguide.grading.processes import command, environment
     from jaxguide.grading.zygote import new_token
