@@ -20,6 +20,7 @@ from small_course import ANSWERS, write_course
 
 from jaxguide.course.library import load_course
 from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.grading.compile_cache import VALUES
 from jaxguide.grading.reports.autograder import NoKey, autograder_zip
 from jaxguide.grading.reports.gradescope import Standing, gradescope_results, visible_part
 from jaxguide.grading.reports.harness import AutograderSettings
@@ -193,6 +194,23 @@ def test_the_autograder_grades_a_submission(autograder: Path) -> None:
     assert tests["Slope", "visible"]["score"] == 2.0
     assert "seed" not in json.dumps(plain)
     assert plain["extra_data"]["tier"]
+
+
+def test_what_the_course_needs_is_kept_while_the_image_is_built(autograder: Path) -> None:
+    setup = (autograder / "source" / "setup.sh").read_text().splitlines()
+    (line,) = [line for line in setup if "fill-gradescope" in line]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    command = ["bash", "-c", line.removesuffix("|| true")]
+    done = subprocess.run(command, cwd=autograder / "source", env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    (kept,) = (autograder / "cache" / "jaxguide" / "programs").iterdir()
+    before = {path: path.stat().st_mtime_ns for path in (kept / VALUES, *(kept / "small_numbers").iterdir())}
+    assert len(before) > 1
+    # A container finds it, and has nothing to add.
+    status, plain = _run(autograder, {"homework.py": "\n\n\n".join(f"# %%\n{text}" for text in ANSWERS.values())})
+    assert (status, plain["score"]) == (0, 7.0)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert list(kept.parent.iterdir()) == [kept]
 
 
 @pytest.mark.long
