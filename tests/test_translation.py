@@ -24,6 +24,7 @@ from jaxguide.course.library import Course, load_course
 from jaxguide.course.pieces import said, said_in_code
 from jaxguide.course.places import places
 from jaxguide.course.printer import printed_cells
+from jaxguide.course.verify import run_answer
 from jaxguide.course.workspace import lay_workspace
 from jaxguide.text import _, plural, translated
 
@@ -241,8 +242,7 @@ def _left_on_cards(course: Course, topic: str, exercises: int) -> list[tuple[str
         for planted in [exercise.key.answer, *exercise.key.wrong]:
             functions = []
             for source in (planted.source, exercise.key.answer.source):
-                names = book.student_namespace()
-                exec(source, names)
+                names = run_answer(book, source)
                 functions.append(LocalAnswer(exercise.name, names[exercise.name], book.names))
             result = judge(exercise, functions[0], reference=None if exercise.is_prediction else functions[1])
             for reveal in (False, True):
