@@ -228,8 +228,14 @@ def test_every_text_of_a_card_can_be_translated(course: Course) -> None:
     assert _left_on_cards(course, "random_numbers", 4) == []
 
 
+# What cards say does not depend on the release of JAX, and to judge all planted answers takes minutes.
+ONCE = [] if sys.version_info >= (3, 12) else [pytest.mark.hours(reason="CI does it on the newest Python")]
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("topic", [path.stem for path in sorted(places().exercises.glob("*.py"))])
+@pytest.mark.parametrize(
+    "topic", [pytest.param(path.stem, marks=ONCE) for path in sorted(places().exercises.glob("*.py"))]
+)
 def test_every_text_of_every_card_can_be_translated(course: Course, topic: str) -> None:
     assert _left_on_cards(course, topic, 10_000) == []
 
