@@ -46,10 +46,10 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     from jaxguide.grading.visible import check_file, lessons_in
 
     start_zygote()
-    lessons = lessons_in(file, read_outline(folder, as_json=as_json))
-    course = read_course(folder, keys=False, as_json=as_json, lessons=lessons)
+    outline = read_outline(folder, as_json=as_json)
+    course = read_course(folder, keys=False, as_json=as_json, lessons=lessons_in(file, outline))
     try:
-        found = check_file(file, course, Progress(workspace_of(course)), exercises or None)
+        found = check_file(file, course, Progress(workspace_of(outline)), exercises or None)
     except GraderError as error:
         click.echo(str(error), err=True)
         sys.exit(1)

@@ -125,7 +125,7 @@ class KeptPrograms:
 
 
 def _remove_abandoned(at_work: Path) -> None:
-    """Remove the folders of processes that were killed: nobody holds their locks."""
+    """Remove the folders of killed processes, whose locks are free."""
     for lock in at_work.glob("*.lock"):
         with contextlib.suppress(filelock.Timeout, OSError), filelock.FileLock(lock, timeout=0):
             shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
