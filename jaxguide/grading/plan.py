@@ -99,9 +99,10 @@ def _missing(submission: Submission, book: "Book") -> dict[str, str]:
     A file that answers some exercises and is not the lesson's own has not attempted the others.
     """
     defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
-    is_lesson = book.topic in submission.topics()
-    missing = {}
-    for name in sorted(book.exercise_names - defined):
+    missing: dict[str, str] = {}
+    absent = sorted(book.exercise_names - defined)
+    is_lesson = bool(absent) and book.topic in submission.topics()
+    for name in absent:
         close = difflib.get_close_matches(name, sorted(defined - book.exercise_names), n=1, cutoff=CLOSE)
         if close:
             message = _("There is no function `{name}` in your file, but `{other}`. Give it the exercise's name.")

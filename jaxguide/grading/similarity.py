@@ -3,6 +3,7 @@
 import ast
 import collections
 import dataclasses
+import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -49,11 +50,16 @@ def fingerprints(submission: Submission, book: Book) -> dict[str, list[int]]:
     for exercise in book.exercises:
         try:
             runs = _runs(exercise.name, own)
-            if len(runs) >= _LEAST_RUNS and runs != _runs(exercise.name, [exercise.starter]):
+            if len(runs) >= _LEAST_RUNS and runs != _starter_runs(exercise.name, exercise.starter_source):
                 found[exercise.name] = sorted(runs)[:_MOST_RUNS]
         except RecursionError:  # nested so deep that it cannot be walked
             continue
     return found
+
+
+@functools.lru_cache(maxsize=1024)
+def _starter_runs(name: str, source: str) -> set[int]:
+    return _runs(name, ast.parse(source).body)
 
 
 def _runs(name: str, statements: Sequence[ast.stmt]) -> set[int]:
