@@ -20,7 +20,7 @@ from explain_cases import CASES
 from explain_cases.case import HEADER, MARK, Case, no_code, no_edits
 
 from jaxguide import tracing
-from jaxguide.explain import Explanation, Fix, explain
+from jaxguide.explain import Explanation, Fix, explain, knowledge
 from jaxguide.explain.rules import RULES
 
 LINES_AT_MOST = 12
@@ -59,8 +59,11 @@ def failure(program: str, file: Path) -> BaseException:
 
 def explained(program: str, file: Path) -> Explanation:
     """Run a program that fails and return the explanation."""
-    explanation = explain(failure(program, file))
-    assert explanation is not None
+    error = failure(program, file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(knowledge, "rules_may_raise", True)
+        explanation = explain(error)
+    assert explanation is not None, "".join(traceback.format_exception(error))
     return explanation
 
 
