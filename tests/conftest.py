@@ -6,6 +6,9 @@ import signal
 import sys
 from collections.abc import Iterator
 
+# Most of what tests compute runs once, and XLA would take longer to optimize it. CI tests with optimizations too.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+
 import jax
 import numpy as np
 import psutil
