@@ -186,6 +186,7 @@ def _asked(text: str) -> str:
 
 _PLAN = pytest.StashKey[Plan]()
 _SEEN = pytest.StashKey[bool]()
+_DIGESTS = pytest.StashKey[Digests]()
 
 
 def _plan_of(config: pytest.Config) -> Plan:
@@ -195,8 +196,16 @@ def _plan_of(config: pytest.Config) -> Plan:
         if given:
             config.stash[_PLAN] = Plan(**{name: _frozen(value) for name, value in given.items()})
         else:
-            config.stash[_PLAN] = plan(course_digests(), _records(config), config.getoption("--prove"))
+            config.stash[_PLAN] = plan(_digests_of(config), _records(config), config.getoption("--prove"))
     return config.stash[_PLAN]
+
+
+def _digests_of(config: pytest.Config) -> Digests:
+    """Return the course's digests: computed once, by the process that distributes the tests where there is one."""
+    if _DIGESTS not in config.stash:
+        given = getattr(config, "workerinput", {}).get("digests")
+        config.stash[_DIGESTS] = Digests(**given) if given else course_digests()
+    return config.stash[_DIGESTS]
 
 
 def _frozen(value: Any) -> Any:
@@ -217,6 +226,7 @@ def pytest_configure_node(node: Any) -> None:
     """Tell a worker what to prove: the records may change before it collects."""
     made = dataclasses.asdict(_plan_of(node.config))
     node.workerinput["proof"] = {name: list(v) if isinstance(v, tuple) else v for name, v in made.items()}
+    node.workerinput["digests"] = dataclasses.asdict(_digests_of(node.config))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -272,3 +282,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def proof_records(request: pytest.FixtureRequest) -> Records:
     """Return where a green proof is recorded."""
     return _records(request.config)
+
+
+@pytest.fixture(scope="session")
+def digests(request: pytest.FixtureRequest) -> Digests:
+    """Return what the proofs depend on now."""
+    return _digests_of(request.config)

@@ -17,7 +17,7 @@ from traitlets.config import Config
 
 from jaxguide import lesson
 from jaxguide.course.help import why_closed
-from jaxguide.course.library import installed_course
+from jaxguide.course.library import installed_course, read_outline
 from jaxguide.course.printer import printed_cells
 from jaxguide.course.progress import FILE_NAME, Progress
 from jaxguide.course.sameness import WITHOUT_SOURCE, answer_id, answer_in_session, starters_in
@@ -216,7 +216,7 @@ def _without_docstring(source: str) -> ast.Module:
 
 
 def _mended() -> dict[str, tuple[str, bool]]:
-    exercise = installed_course().exercise("moving_sum")
+    exercise = read_outline().exercise("moving_sum")
     printed, first = exercise.starter_source, exercise.starter.args.args[0].arg
     bare = ast.unparse(_without_docstring(printed))
     head, _colon, body = bare.partition(":\n")
