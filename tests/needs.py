@@ -2,10 +2,15 @@
 
 import os
 import shutil
+import sys
 from typing import NoReturn
 
 import pytest
 
+# For tests whose answer depends neither on Python's release nor on JAX's, and which take CI minutes: it runs them once.
+ON_THE_NEWEST = pytest.mark.hours(reason="CI runs it on the newest Python")
+if sys.version_info >= (3, 12):
+    ON_THE_NEWEST = pytest.mark.long
 # Set to 1, what would be skipped fails.
 VARIABLE = "JAXGUIDE_REQUIRE_ALL"
 

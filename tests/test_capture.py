@@ -179,6 +179,7 @@ def test_the_stream_is_one_that_libraries_accept():
     assert lines == ["a", "b", "c"]
 
 
+@pytest.mark.long
 def test_it_works_where_there_is_no_stdout():
     code = (
         "import sys; sys.stdout = None\n"
@@ -190,6 +191,7 @@ def test_it_works_where_there_is_no_stdout():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.long
 def test_prints_of_several_devices_are_whole_lines():
     code = """
 import jax, jax.numpy as jnp

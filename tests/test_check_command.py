@@ -27,6 +27,7 @@ def test_what_the_file_does_not_define_is_said(tmp_path: Path) -> None:
     assert "mine.py does not define `worker_noise`." in done.stdout
 
 
+@pytest.mark.long
 def test_a_syntax_error_is_said_with_its_line(tmp_path: Path) -> None:
     done = check(tmp_path, "x = 1\n\nx = (\n")
     assert done.returncode == 1

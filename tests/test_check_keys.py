@@ -306,6 +306,7 @@ def test_lines_of_two_files_name_both(tmp_path):
     assert "; then noise_of_mine.py, line 5: `return jax.random.uniform(key)`)" in text
 
 
+@pytest.mark.long
 def test_in_a_notebook_a_line_is_told_by_its_cell():
     cells = [
         "import jax\nfrom jaxguide.keys import check_keys\n\ndef draw(key):\n    return jax.random.normal(key)",
@@ -631,6 +632,7 @@ def test_the_error_carries_its_problems_and_crosses_processes():
     assert str(both) == f"1. {error}\n2. {error}"
 
 
+@pytest.mark.long
 def test_the_fixture_of_the_same_name_works_in_a_run_of_pytest(tmp_path):
     (tmp_path / "test_noise.py").write_text(
         "import jax\n"

@@ -18,6 +18,7 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
+@pytest.mark.long
 def test_a_files_name_cannot_write_to_the_instructors_terminal(tmp_path: Path) -> None:
     path = tmp_path / "a\x1b]0;title\x07\x1b[31mda.py"
     path.write_text("")

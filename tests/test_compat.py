@@ -94,6 +94,7 @@ def test_frames_lead_to_the_users_line():
     assert ("f", f.__code__.co_firstlineno + 1) in lines
 
 
+@pytest.mark.long
 def test_programs_of_one_thread_and_its_forks_are_lowered_in_one_context():
     from jax._src.interpreters import mlir
 

@@ -79,6 +79,7 @@ def shown():
     return dict(zip(CELLS, run_in_kernel(list(CELLS.values())), strict=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cell", CELLS)
 def test_a_cell_shows_what_it_shows_in_python(shown, cell):
     assert shown[cell] == EXPECTED[cell]

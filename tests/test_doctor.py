@@ -50,6 +50,7 @@ def test_versions_devices_and_settings_are_told() -> None:
     assert facts["environment"] == "JAX_PLATFORMS=cpu"
 
 
+@pytest.mark.long
 @affected
 def test_a_jaxlib_that_cannot_compile_a_print_is_found_by_compiling_one() -> None:
     trouble = _trouble(_doctor(JAX_PLATFORMS="cpu"), "debug_print_fails_to_compile")
@@ -74,6 +75,7 @@ def test_a_flag_set_too_late_is_told_from_one_not_set() -> None:
     assert plain["healthy"] is False, "nothing cures this process"
 
 
+@pytest.mark.long
 @affected
 def test_a_flag_of_another_value_is_serious_as_lessons_leave_it_alone() -> None:
     assert FLAG is not None
@@ -114,6 +116,7 @@ def test_a_worker_is_cured(monkeypatch: pytest.MonkeyPatch) -> None:
         worker.kill()
 
 
+@pytest.mark.long
 def test_a_platform_that_is_not_here_is_trouble_and_no_crash() -> None:
     plain = _doctor(JAX_PLATFORMS="none_such")
     assert plain["facts"]["devices"] == "none"
@@ -121,12 +124,14 @@ def test_a_platform_that_is_not_here_is_trouble_and_no_crash() -> None:
     assert plain["healthy"] is False
 
 
+@pytest.mark.long
 def test_the_draws_of_older_jax_are_pointed_out() -> None:
     plain = _doctor(JAX_PLATFORMS="cpu", JAX_THREEFRY_PARTITIONABLE="false", XLA_FLAGS=FLAG or "")
     assert _trouble(plain, "draws_of_older_jax")["serious"] is False
     assert plain["healthy"] is True
 
 
+@pytest.mark.long
 def test_switched_on_checks_are_listed() -> None:
     facts = _doctor("import jax; jax.config.update('jax_debug_nans', True)")["facts"]
     assert facts["switched on"] == "jax_debug_nans"

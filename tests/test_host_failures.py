@@ -159,6 +159,7 @@ class TestThreads:
             thread.join()
         return pairs, others
 
+    @pytest.mark.long
     @pytest.mark.parametrize("text", [lambda number: f"got {number}", lambda number: "got it"], ids=["own", "alike"])
     def test_each_gets_its_own_error(self, text):
         pairs, others = self.failures(text)

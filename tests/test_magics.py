@@ -51,6 +51,7 @@ def refusal(student: Any, line: str) -> str:
     return str(raised.value)
 
 
+@pytest.mark.long
 def test_each_helper_shows_its_picture_in_a_kernel() -> None:
     lines = ["trace louder(jnp.ones(3), **settings)", "keys twice(jax.random.key(0))", "program louder(jnp.ones(3));"]
     inside = "def inside():\n    own = jnp.ones(2)\n    %jaxguide program louder(own)\ninside()\n1 + 1"

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from needs import ON_THE_NEWEST
 
 README = Path(__file__).parents[1] / "README.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -49,7 +50,7 @@ def test_the_two_commands_stand_on_top() -> None:
     assert [command for command, _shown in _commands()[:2]] == ["make start", "make test"]
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 @pytest.mark.parametrize(
     "slow", [False, pytest.param(True, marks=pytest.mark.hours(reason="all exercises are judged; CI proves them"))]
 )
@@ -80,7 +81,7 @@ def test_the_readmes_book_runs_as_a_script(folder: Path) -> None:
     subprocess.run([sys.executable, str(book)], check=True, cwd=folder)
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_the_helpers_sections_run_as_one_program(tmp_path: Path) -> None:
     section = README.read_text().partition("## Helpers for coursework")[2].partition("\n## ")[0]
     program = tmp_path / "helpers.py"

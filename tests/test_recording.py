@@ -407,6 +407,7 @@ def test_in_a_recording_the_gradients_program_is_the_raw_rules():
         assert "callback" in recorded
 
 
+@pytest.mark.long
 def test_a_program_on_several_devices_is_recorded_unordered():
     code = """
 import jax, jax.numpy as jnp

@@ -56,6 +56,7 @@ def _said(topic: str) -> tuple[str, list[str]]:
     return "\n".join(own), sorted(names)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each lesson is looked at in a fork")
 def test_what_a_lesson_names_is_there_with_its_imports() -> None:
     said = {topic: _said(topic) for topic in installed_course().books}

@@ -434,6 +434,7 @@ def test_documented_print_example_tells_the_same_without_print(capsys):
     assert "Shapes must be 1D sequences of concrete values" in row(shown, "return").error
 
 
+@pytest.mark.long
 def test_cells_of_a_notebook_are_named_by_number():
     cells = [
         "import jax, jax.numpy as jnp\nfrom jaxguide.tracing import show_lines",

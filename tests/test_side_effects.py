@@ -551,6 +551,7 @@ def test_earlier_calls_hide_nothing_and_nothing_is_traced_again_afterwards():
     assert log == []
 
 
+@pytest.mark.long
 def test_cells_of_a_notebook_are_named_by_number():
     cells = [
         "import jax.numpy as jnp\nfrom jaxguide.tracing import side_effects\nlog = []",

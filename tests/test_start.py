@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from lab_server import StartedLab, free_port
+from needs import ON_THE_NEWEST
 
 from jaxguide import compat
 from jaxguide.cli import start as start_module
@@ -32,6 +33,7 @@ def is_listening(port: int) -> bool:
         return client.connect_ex(("localhost", port)) == 0
 
 
+@ON_THE_NEWEST
 @pytest.mark.timeout(300)
 def test_it_serves_the_workspace_until_ctrl_c_and_keeps_what_is_the_students(tmp_path: Path) -> None:
     with StartedLab(tmp_path) as lab:
@@ -53,7 +55,7 @@ def test_it_serves_the_workspace_until_ctrl_c_and_keeps_what_is_the_students(tmp
     assert re.search(r"random_numbers\.py +there already, unchanged$", lab.said(), re.MULTILINE)
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 @pytest.mark.timeout(300)
 def test_a_home_folder_that_cannot_be_written_is_none_of_its_business(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
@@ -64,7 +66,7 @@ def test_a_home_folder_that_cannot_be_written_is_none_of_its_business(tmp_path: 
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_a_port_that_is_taken_is_an_error(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("localhost", 0))

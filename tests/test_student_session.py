@@ -85,6 +85,7 @@ def test_what_is_wrong_is_said_under_the_line_with_what_to_do(
     assert [words for words in said if words not in "\n".join(more)] == []
 
 
+@pytest.mark.long
 def test_a_cell_that_started_jax_before_the_lesson_is_said_each_time(tmp_path: Path) -> None:
     from importlib.metadata import version
 
@@ -142,6 +143,7 @@ def test_the_bar_is_full_only_when_all_is_done_and_empty_only_when_nothing_is() 
         assert f"{count} of {len(names)} exercises done" in html, "the bar says nothing that words do not"
 
 
+@pytest.mark.long
 def test_without_a_name_the_progress_is_of_the_lesson_that_was_started(tmp_path: Path) -> None:
     shown = python(
         "from jaxguide.lesson import progress, start\nprogress()\nstart('callbacks')\nprogress()",
@@ -184,6 +186,7 @@ def test_verbose_says_what_a_case_raised_and_judges_the_same(
     assert "not checked" in said
 
 
+@pytest.mark.long
 def test_a_plain_python_shell_shows_text(tmp_path: Path) -> None:
     typed = (
         f"from jaxguide.lesson import *\nfrom jaxguide.lesson import check, hint, progress, solution, start\n{RIGHT}"

@@ -49,6 +49,7 @@ def plain(text: str) -> str:
     return html.unescape(re.sub(r"<[^>]*>", " ", text))
 
 
+@pytest.mark.long
 def test_a_lessons_first_line_and_its_trouble_can_be_translated(
     progress: Progress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_lessons_first_line_and_its_trouble_can_be_translated(
     assert [words_outside(one) for one in lines] == [[], []]
 
 
+@pytest.mark.long
 def test_progress_can_be_translated(course: Course, progress: Progress) -> None:
     book = course.books[LESSON]
     first, second, third = book.exercises[:3]

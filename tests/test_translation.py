@@ -12,6 +12,7 @@ import made_up_language
 import pytest
 from click.testing import CliRunner
 from made_up_language import outside, words_outside
+from needs import ON_THE_NEWEST
 from rich.cells import cell_len
 
 from jaxguide.catalogues import COURSE, PACKAGE, in_language
@@ -199,6 +200,7 @@ def course(made_up: None) -> Course:
     return load_course()
 
 
+@pytest.mark.long
 def test_every_text_of_a_printed_lesson_can_be_translated(course: Course) -> None:
     left = []
     for topic, book in course.books.items():
@@ -217,6 +219,7 @@ def _said(code: str) -> list[str]:
     return comments + re.findall(r'^ *"""(.*?)"""', code, flags=re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.long
 def test_every_hint_title_fact_and_idea_can_be_translated(course: Course) -> None:
     for exercise in course.exercises.values():
         checks = exercise.all_checks()
@@ -228,14 +231,8 @@ def test_every_text_of_a_card_can_be_translated(course: Course) -> None:
     assert _left_on_cards(course, "random_numbers", 4) == []
 
 
-# What cards say does not depend on the release of JAX, and to judge all planted answers takes minutes.
-ONCE = [] if sys.version_info >= (3, 12) else [pytest.mark.hours(reason="CI does it on the newest Python")]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "topic", [pytest.param(path.stem, marks=ONCE) for path in sorted(places().exercises.glob("*.py"))]
-)
+@ON_THE_NEWEST
+@pytest.mark.parametrize("topic", [path.stem for path in sorted(places().exercises.glob("*.py"))])
 def test_every_text_of_every_card_can_be_translated(course: Course, topic: str) -> None:
     assert _left_on_cards(course, topic, 10_000) == []
 

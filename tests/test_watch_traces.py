@@ -603,6 +603,7 @@ def test_two_shapes(max_traces):
 """
 
 
+@pytest.mark.long
 def test_the_fixture_fails_a_test_that_retraces(tmp_path):
     (tmp_path / "test_mine.py").write_text(TESTS)
     command = [

@@ -9,8 +9,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from needs import ON_THE_NEWEST
 
-pytestmark = pytest.mark.long
+pytestmark = ON_THE_NEWEST
 
 CLONE = Path(__file__).parents[1]
 STEALS = """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from lab_page import LabPage
+from needs import ON_THE_NEWEST
 
 from jaxguide.course.book import load_book
 from jaxguide.course.exercise import Key
@@ -16,7 +17,7 @@ from jaxguide.course.places import places
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
 
-pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.browser, ON_THE_NEWEST, pytest.mark.timeout(420)]
 
 LESSON = "random_numbers"
 EXERCISE = "two_samples"

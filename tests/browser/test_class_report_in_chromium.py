@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from made_class import made_class
+from needs import ON_THE_NEWEST
 
 from jaxguide.grading.reports import write_reports
 
@@ -45,7 +46,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.browser
-@pytest.mark.long
+@ON_THE_NEWEST
 @pytest.mark.parametrize("name", ["report.html", "feedback/Hal.html"])
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 390])
@@ -69,7 +70,7 @@ def test_a_page_reads_well(browser: "Browser", reports: Path, name: str, mode: s
 
 
 @pytest.mark.browser
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_light_and_dark_differ(browser: "Browser", reports: Path) -> None:
     grounds = []
     for mode in ("light", "dark"):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 import pytest
+from needs import ON_THE_NEWEST
 
 from jaxguide.tracing import draw_program
 
@@ -24,7 +25,7 @@ COLOURS = (
 
 
 @pytest.mark.browser
-@pytest.mark.long
+@ON_THE_NEWEST
 @pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
 def test_every_word_is_inside_and_stands_out(browser: "Browser", tmp_path, scheme, dark) -> None:
     def steps(w, xs):

@@ -2,8 +2,9 @@
 
 import pytest
 from lab_page import LabPage
+from needs import ON_THE_NEWEST
 
-pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, ON_THE_NEWEST, pytest.mark.timeout(300)]
 
 CODE = """x = jnp.array([1.0, -2.0, 3.0])
 

@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from lab_page import LabPage
+from needs import ON_THE_NEWEST
 
 from jaxguide.course.library import installed_course
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
 
-pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.browser, ON_THE_NEWEST, pytest.mark.timeout(420)]
 
 EXERCISE = "draw_per_key"
 CHECK = f"check({EXERCISE})"

@@ -182,6 +182,7 @@ def test_the_command_prints_one_sentence_and_ends_with_status_1(tiny: Path) -> N
     assert "tiny.py:" in done.stderr
 
 
+@pytest.mark.long
 def test_json_is_all_that_verify_prints_with_json(tiny: Path) -> None:
     command = [sys.executable, "-m", "jaxguide", "verify", "--course", str(tiny), "--json"]
     done = subprocess.run(command, capture_output=True, text=True)

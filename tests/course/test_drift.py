@@ -27,6 +27,7 @@ def found(course: Course) -> dict[str, Drift]:
     return {one.example: one for one in drift(course)}
 
 
+@pytest.mark.long
 def test_each_example_is_as_the_ledger_has_it(course: Course) -> None:
     now = found(course)
     assert list(now) == list(ledger.entries())
@@ -38,6 +39,7 @@ def test_each_example_is_as_the_ledger_has_it(course: Course) -> None:
     assert not [one for one in now.values() if one.state == NEWLY_CHANGED]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["documented", "today"])
 def test_what_comes_out_otherwise_is_newly_changed_and_nothing_else_is(course: Course, part: str) -> None:
     before = found(course)

@@ -65,6 +65,7 @@ def test_the_outline_of_the_course_is_what_the_loaded_course_says(loaded: Course
     assert len(read_outline().exercises) == len(loaded.exercises) == 150
 
 
+@pytest.mark.long
 def test_the_solutions_are_those_of_the_loaded_key(loaded: Course) -> None:
     outline = read_outline()
     for name, exercise in loaded.exercises.items():

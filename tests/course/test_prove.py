@@ -23,6 +23,7 @@ def _prove(folder: Path, jobs: int) -> tuple[list[str], Proof]:
     return [exercise.name for exercise, _proof in found], found[-1][1]
 
 
+@pytest.mark.long
 def test_two_processes_prove_what_one_does_in_the_same_order(tiny: Path) -> None:
     edit(tiny, "solutions/tiny.py", "return x * x", "return x + x")
     names, proof = _prove(tiny, jobs=1)

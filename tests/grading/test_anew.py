@@ -132,6 +132,7 @@ def test_status_and_words_are_those_of_the_command(folder: Path, arguments: list
         assert done.stderr.startswith("Usage: jaxguide grade")
 
 
+@pytest.mark.long
 def test_the_environment_and_odd_names_come_through(folder: Path) -> None:
     name = os.fsdecode("größe-\xff".encode("latin-1")) + ".py"
     (folder / name).write_text("def double(x):\n    return 3 * x\n")

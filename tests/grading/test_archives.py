@@ -239,6 +239,7 @@ def test_an_archive_that_is_a_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
     assert "no ordinary file" in why_not(only(expand([tmp_path / "class.zip"])))
 
 
+@pytest.mark.long
 def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     bomb, good = expanded(tmp_path, ("bomb.py", b" " * 40 * 2**20), ("good.py", CODE))
     assert "packed more than 200 to 1" in why_not(bomb)

@@ -192,6 +192,7 @@ def test_the_keys_own_answers_are_graded_before_anybody_is_wrong(
     assert seen.results == []
 
 
+@pytest.mark.long
 def test_a_grader_that_breaks_on_the_way_blames_nobody(own_course: Course, classroom: Callable[..., Path]) -> None:
     folder = classroom(14)
     exercise = own_course.exercise("double")
@@ -215,6 +216,7 @@ def test_a_grader_that_breaks_on_the_way_blames_nobody(own_course: Course, class
     assert {one.state for one in batch.submissions} == {State.NOT_GRADED}
 
 
+@pytest.mark.long
 def test_the_control_is_graded_again_after_some_submissions(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "EVERY", 2)
     entry = ReadEntry(Path("ada.py"), ANSWERS["double"].encode())
@@ -319,6 +321,7 @@ def test_at_most_a_few_files_are_held_in_memory(course: Course, classroom: Calla
     assert pool.most <= 4
 
 
+@pytest.mark.long
 def test_graders_in_threads_give_each_student_their_own_marks(course: Course, tmp_path: Path) -> None:
     folder = tmp_path / "class"
     folder.mkdir()

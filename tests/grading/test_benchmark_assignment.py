@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from needs import ON_THE_NEWEST
 
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.library import Course, load_course
@@ -50,7 +51,7 @@ def test_its_notebook_is_printed(course):
         assert stale_files(book, course.places.notebooks) == []
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_the_course_is_proven():
     command = [sys.executable, "-m", "jaxguide", "verify", "--course", str(FOLDER / "course")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
@@ -62,12 +63,14 @@ def test_all_versions_have_the_same_exercises(assignment, exercises):
     assert all(len(one.checks) == len(one.key.hidden) == 1 for one in exercises.values())
 
 
+@ON_THE_NEWEST
 def test_right_answers_pass_the_tests_of_the_peers(assignment, exercises):
     for name, exercise in exercises.items():
         assert failed_tests(assignment, name, exercise.key.answer.source) == []
         assert failed_tests(assignment, name, assignment.ANSWERS[name]) == []
 
 
+@ON_THE_NEWEST
 def test_each_planted_answer_fails_the_test_in_the_place_of_its_check(assignment, exercises):
     for name, exercise in exercises.items():
         checks = [exercise.checks[0].name, exercise.key.hidden[0].name]
@@ -109,7 +112,7 @@ def test_jax_alone_is_run_on_inputs_of_the_tests_shapes(assignment):
     assert list(bare.SHAPES) == list(assignment.ANSWERS)
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_jax_alone_compiles_the_answers_loops_itself(assignment):
     done = subprocess.run(
         [sys.executable, FOLDER / "bare.py", "--times", "1"], capture_output=True, text=True, timeout=600

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from needs import ON_THE_NEWEST
 from small_course import ANSWERS, without
 
 from jaxguide.course.library import Course
@@ -22,7 +23,7 @@ from jaxguide.grading.store import NAME, Store
 
 distributed = pytest.importorskip("distributed", reason="needs the extra `cluster`")
 pytestmark = [
-    pytest.mark.long,
+    ON_THE_NEWEST,
     # Dask leaves sockets and loops to the collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
 ]

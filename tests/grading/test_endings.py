@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from needs import lacks
+from needs import ON_THE_NEWEST, lacks
 from small_course import ANSWERS
 
 from jaxguide.course.library import Course
@@ -37,6 +37,7 @@ def said(exercise: dict[str, Any]) -> tuple[str, str]:
     return exercise["verdict"], failures[0] if failures else ""
 
 
+@ON_THE_NEWEST
 def test_code_that_ends_itself_floods_or_is_missing_gets_its_own_verdict(course: Course, tmp_path: Path) -> None:
     garbage = "        try: os.write(n, b'garbage' * 10)\n        except OSError: pass"
     found = graded(
@@ -72,7 +73,7 @@ def test_code_that_ends_itself_floods_or_is_missing_gets_its_own_verdict(course:
     }
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_native_output_is_counted_for_each_exercise_alone(course: Course, tmp_path: Path) -> None:
     body = "def {name}(x, once=[1]):\n    if once: os.write({descriptor}, b'x' * once.pop() * {size})\n"
     body += "    return {factor} * x"
@@ -88,7 +89,7 @@ def test_native_output_is_counted_for_each_exercise_alone(course: Course, tmp_pa
     assert verdicts == ["passed", "passed", "too much output", "not attempted"]
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 @pytest.mark.parametrize("tier", ["strong", "medium"])
 def test_files_are_bounded_together(course: Course, tmp_path: Path, tier: str) -> None:
     try:
@@ -112,7 +113,7 @@ def test_files_are_bounded_together(course: Course, tmp_path: Path, tier: str) -
     assert found["quintuple"]["verdict"] == "passed"
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_a_submission_is_stopped_after_its_time_in_all(course: Course, tmp_path: Path) -> None:
     endless = [f"def {name}(x):\n    while True: pass" for name in ("double", "triple", "quadruple")]
     found = graded(course, tmp_path, "cpu=2,total-cpu=3", *endless, ANSWERS["slope"])
@@ -122,7 +123,7 @@ def test_a_submission_is_stopped_after_its_time_in_all(course: Course, tmp_path:
     assert found["quintuple"]["verdict"] == "not attempted"
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_cells_are_stopped_after_the_time_in_all_too(course: Course, tmp_path: Path) -> None:
     cells = ["while True: pass"] * 3
     found = graded(course, tmp_path, "cpu=2,total-cpu=3", *cells, ANSWERS["double"])
@@ -132,7 +133,7 @@ def test_cells_are_stopped_after_the_time_in_all_too(course: Course, tmp_path: P
     )
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_a_value_in_the_place_of_a_function_is_no_such_function(course: Course, tmp_path: Path) -> None:
     found = graded(course, tmp_path, "cpu=20", "double = 2")
     sentence = "`double` is no function: line 6 sets it to a value. Define it with `def double(...)`."

@@ -16,12 +16,12 @@ from pathlib import Path
 import psutil
 import pytest
 from generated_class import write_class
-from needs import lacks
+from needs import ON_THE_NEWEST, lacks
 from small_course import write_course
 
 from jaxguide.grading.store import NAME
 
-pytestmark = pytest.mark.long
+pytestmark = ON_THE_NEWEST
 
 _KILLS, _SEED = 30, 2026
 # What grading used; it differs between any two runs, and nothing else does.

@@ -48,7 +48,9 @@ SURROUNDINGS = """(
 )"""
 
 
-@pytest.mark.parametrize("tier", ["strong", "medium", "process"])
+@pytest.mark.parametrize(
+    "tier", ["strong", *(pytest.param(tier, marks=pytest.mark.long) for tier in ("medium", "process"))]
+)
 def test_a_forked_worker_is_surrounded_by_what_a_fresh_one_is(tier: str) -> None:
     from jaxguide.grading.isolation import IsolationError, find_tier
 
@@ -137,6 +139,7 @@ def test_the_compiler_is_no_students_memory(worker: WorkerProcess) -> None:
     assert worker.peak_bytes < before + 40 * 2**20
 
 
+@pytest.mark.long
 def test_processor_time_of_forked_workers_is_the_graders_childrens() -> None:
     def children_cpu_s() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -228,6 +228,7 @@ def test_code_that_cannot_be_read_harms_nobody(course: Course, notebook: Noteboo
     assert len(result.repairs) == 1
 
 
+@pytest.mark.long
 def test_code_nested_as_deep_as_python_reads_stops_no_batch(course: Course, tmp_path: Path) -> None:
     # Python reads deeper than `ast.dump` and `ast.unparse` can write.
     for depth in (900, 985, 1000, 2500):
@@ -247,6 +248,7 @@ def test_characters_that_only_look_like_line_ends_cut_no_cell(course: Course, tm
     assert result.repairs == []
 
 
+@pytest.mark.long
 def test_thousands_of_magics_do_not_keep_the_grader_busy(course: Course, notebook: Notebook) -> None:
     started = time.process_time()
     result = one(course, notebook("!a\n" * 50_000, ANSWERS["double"]), only={"double"})

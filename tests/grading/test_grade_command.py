@@ -234,7 +234,8 @@ def wait_for_rows(process: "subprocess.Popen[str]", path: Path) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_stopped_at_any_moment_it_goes_on(
     arguments: Callable[..., list[str]], command: Command, tmp_path: Path, number: signal.Signals
 ) -> None:

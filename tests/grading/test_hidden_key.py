@@ -150,7 +150,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module", params=[STRONG, MEDIUM])
+@pytest.fixture(scope="module", params=[STRONG, pytest.param(MEDIUM, marks=pytest.mark.long)])
 def confined(course: Course, other: Path, request: pytest.FixtureRequest) -> Iterator[WorkerProcess]:
     try:
         worker = _worker(course, other, request.param)
@@ -262,9 +262,8 @@ worker.kill()
 """
 
 
-@pytest.mark.parametrize(
-    "tier", [STRONG, pytest.param(MEDIUM, marks=pytest.mark.long), pytest.param(PROCESS, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("tier", [STRONG, MEDIUM, PROCESS])
 def test_the_key_inside_an_installed_package_is_kept_too(tmp_path: Path, tier: str) -> None:
     installed = tmp_path / "installed"
     try:

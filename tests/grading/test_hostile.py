@@ -174,6 +174,7 @@ ENDS = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ENDS)
 def test_ends_are_told_apart(course: Course, notebook: Notebook, quick: Limits, kind: str) -> None:
     results = in_calls(course, notebook, quick, [body for body, _verdict, _says in ENDS[kind]])

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from needs import ON_THE_NEWEST
 
 from jaxguide.course.digest import course_digest
 from jaxguide.course.draw import Draw
@@ -62,13 +63,14 @@ def test_it_holds_no_more_than_a_course_needs() -> None:
     assert files == ["exercises/rows.py", "roster.csv", "solutions/rows.py"]
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_it_is_proven(folder: Path) -> None:
     done = jaxguide("verify", "--course", "course", folder=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "all proven" in done.stdout
 
 
+@pytest.mark.long
 def test_what_is_handed_out_holds_nothing_of_the_key(folder: Path) -> None:
     for path in (folder / "course" / "notebooks").iterdir():
         text = path.read_text()
@@ -85,6 +87,7 @@ def results(folder: Path) -> Path:
     return folder / "results"
 
 
+@ON_THE_NEWEST
 def test_the_class_is_graded_by_the_private_key(results: Path) -> None:
     document = json.loads((results / "results.json").read_text())
     assert document["format"] == FORMAT
@@ -99,6 +102,7 @@ def test_the_class_is_graded_by_the_private_key(results: Path) -> None:
         assert "@answer" not in bob["exercises"][0]["printed"]
 
 
+@pytest.mark.long
 def test_a_student_reads_what_went_wrong_and_no_hidden_input(folder: Path, results: Path) -> None:
     (page,) = (path for path in (results / "feedback").glob("*.txt") if "Bob" in path.name)
     text = page.read_text()
@@ -113,7 +117,7 @@ def test_a_student_reads_what_went_wrong_and_no_hidden_input(folder: Path, resul
     assert str(seed) not in "".join(path.read_text() for path in (results / "feedback").iterdir())
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_a_second_run_has_the_same_secret_seed(folder: Path, results: Path) -> None:
     before = (results / "results.json").read_bytes()
     seed = json.loads(before)["seed"]
@@ -125,7 +129,7 @@ def test_a_second_run_has_the_same_secret_seed(folder: Path, results: Path) -> N
     assert (results / "results.json").read_bytes() == before
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_points_given_by_hand_and_the_command_to_grade_again_find_the_course(folder: Path, results: Path) -> None:
     (results / "overrides.csv").write_text("student,exercise,points\nBob Lee,unit_rows,1\n")
     assert "--course course --seed" in (results / "report.html").read_text()

@@ -115,6 +115,7 @@ def test_computing_time_is_counted_over_all_calls_of_an_exercise() -> None:
     assert gone.value.verdict is Verdict.OUT_OF_TIME
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="states of threads as Linux tells them")
 def test_who_waits_for_a_processor_is_not_idle() -> None:
     burn = [sys.executable, "-c", "while True: pass"]

@@ -1,6 +1,6 @@
 """A worker judges as the author's own process does, check by check: keys, starters and planted wrong answers.
 
-That keys pass in both, and starters count as not attempted, is tested more quickly in `test_the_lesson.py`.
+That starters count as not attempted is tested in `test_the_lesson.py`.
 """
 
 import ast
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from lesson_files import right_answers, submission
+from needs import ON_THE_NEWEST
 
 from jaxguide.course.answer import LocalAnswer
 from jaxguide.course.book import Book
@@ -19,11 +20,11 @@ from jaxguide.course.judge import judge
 from jaxguide.course.library import Course
 from jaxguide.course.places import places, topics
 from jaxguide.course.source import split_cells
-from jaxguide.course.verdict import ExerciseResult
+from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.course.verify import run_answer
-from jaxguide.grading.grade import grade
+from jaxguide.grading.grade import SubmissionResult, grade
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, ON_THE_NEWEST]
 
 
 def _sets() -> Iterator[tuple[str, int]]:
@@ -54,16 +55,17 @@ def in_process(course: Course, book: Book, exercise: Exercise, source: str) -> F
     return facts(judge(exercise, answer, seed=DEFAULT_SEED, reference=reference, course_digest=digest))
 
 
-def in_workers(course: Course, book: Book, answers: dict[str, str], folder: Path) -> dict[str, Facts]:
+def in_workers(course: Course, book: Book, answers: dict[str, str], folder: Path) -> SubmissionResult:
     """Grade a notebook with these answers."""
     path = submission(book, folder / "ada.ipynb", answers)
     (graded,) = grade([path], course)
     assert not graded.not_graded
-    return {result.name: facts(result) for result in graded.results}
+    return graded
 
 
-def differences(course: Course, book: Book, answers: dict[str, str], folder: Path) -> list[str]:
-    there = in_workers(course, book, answers, folder)
+def differences(course: Course, book: Book, answers: dict[str, str], graded: SubmissionResult) -> list[str]:
+    """Judge answers in this process, and say where a grader's verdicts are others."""
+    there = {result.name: facts(result) for result in graded.results}
     found = []
     for exercise in book.exercises:
         if exercise.name in answers and not exercise.is_prediction:
@@ -74,9 +76,13 @@ def differences(course: Course, book: Book, answers: dict[str, str], folder: Pat
 
 
 @pytest.mark.parametrize("topic", topics())
-def test_the_keys_answers(whole_course: Course, topic: str, tmp_path: Path) -> None:
+def test_the_keys_answers_get_full_marks(whole_course: Course, topic: str, tmp_path: Path) -> None:
     book = whole_course.books[topic]
-    assert differences(whole_course, book, right_answers(book), tmp_path) == []
+    graded = in_workers(whole_course, book, right_answers(book), tmp_path)
+    assert {e.name: e.verdict for e in graded.results if e.verdict is not Verdict.PASSED} == {}
+    assert graded.score == graded.points == sum(e.points for e in book.exercises)
+    assert len(graded.results) == len(book.exercises)
+    assert differences(whole_course, book, right_answers(book), graded) == []
 
 
 @pytest.mark.hours(reason="each exercise is judged twice more; CI does so with the keys' answers")
@@ -90,7 +96,7 @@ def test_starters_that_were_begun(whole_course: Course, topic: str, tmp_path: Pa
         function = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == exercise.name)
         function.body.append(ast.parse("begun = True").body[0])
         begun[exercise.name] = ast.unparse(tree) + "\n"
-    assert differences(whole_course, book, begun, tmp_path) == []
+    assert differences(whole_course, book, begun, in_workers(whole_course, book, begun, tmp_path)) == []
 
 
 @pytest.mark.hours(reason="681 wrong answers are judged twice; CI does so with the keys' answers")
@@ -101,4 +107,4 @@ def test_the_planted_wrong_answers(whole_course: Course, topic: str, number: int
     planted = {e.name: e.key.wrong for e in book.exercises if e.key}
     assert max(map(len, planted.values())) == sum(name == topic for name, _number in _sets())
     answers = {name: wrong[number].source for name, wrong in planted.items() if number < len(wrong)}
-    assert differences(whole_course, book, answers, tmp_path) == []
+    assert differences(whole_course, book, answers, in_workers(whole_course, book, answers, tmp_path)) == []

@@ -107,6 +107,7 @@ def test_no_code_stops_the_comparison(course: Course, tmp_path: Path) -> None:
     assert alike(course, tmp_path, {"ada": deep, "bob": LONG, "cy": LONG}) == [(["bob", "cy"], 1.0)]
 
 
+@pytest.mark.long
 def test_a_class_of_a_thousand_is_compared_soon(course: Course, tmp_path: Path) -> None:
     """Five hundred different answers made of the same words, each handed in by two."""
     (book,) = course.books.values()

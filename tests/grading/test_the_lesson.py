@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from lesson_files import right_answers, submission, wrong_answers
+from needs import ON_THE_NEWEST
 
 from jaxguide.course.library import Course
 from jaxguide.course.places import topics
@@ -19,18 +20,7 @@ def _grade(whole_course: Course, path: Path) -> SubmissionResult:
     return result
 
 
-@pytest.mark.parametrize(
-    "topic", [pytest.param(topic, marks=[pytest.mark.long] if i else []) for i, topic in enumerate(topics())]
-)
-def test_the_solved_lesson_gets_full_marks(whole_course: Course, tmp_path: Path, topic: str) -> None:
-    book = whole_course.books[topic]
-    result = _grade(whole_course, submission(book, tmp_path / "ada.ipynb", right_answers(book)))
-    assert {e.name: e.verdict for e in result.results if e.verdict is not Verdict.PASSED} == {}
-    assert result.score == result.points == sum(e.points for e in book.exercises)
-    assert len(result.results) == len(book.exercises)
-
-
-@pytest.mark.parametrize("topic", [topics()[0], *(pytest.param(t, marks=pytest.mark.long) for t in topics()[1:])])
+@pytest.mark.parametrize("topic", [topics()[0], *(pytest.param(t, marks=ON_THE_NEWEST) for t in topics()[1:])])
 @pytest.mark.parametrize("suffix", [".ipynb", ".py"])
 def test_the_starter_gets_nothing_and_is_not_attempted(whole_course: Course, suffix: str, topic: str) -> None:
     result = _grade(whole_course, whole_course.places.notebooks / f"{topic}{suffix}")
@@ -39,7 +29,8 @@ def test_the_starter_gets_nothing_and_is_not_attempted(whole_course: Course, suf
     assert len(result.results) == len(whole_course.books[topic].exercises)
 
 
-@pytest.mark.parametrize("number", [0, *(pytest.param(n, marks=pytest.mark.long) for n in range(1, 7))])
+@ON_THE_NEWEST
+@pytest.mark.parametrize("number", range(7))
 def test_each_planted_misconception_is_reported(whole_course: Course, tmp_path: Path, number: int) -> None:
     book = whole_course.books["random_numbers"]
     wrong = wrong_answers(book, number)
@@ -59,7 +50,7 @@ BREAKING = {
 }
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_four_answers_that_break_their_process_cost_no_other_its_mark(whole_course: Course, tmp_path: Path) -> None:
     book = whole_course.books["random_numbers"]
     answers = right_answers(book)
@@ -72,7 +63,7 @@ def test_four_answers_that_break_their_process_cost_no_other_its_mark(whole_cour
         assert outcome.score == (0 if outcome.name in BREAKING else outcome.points)
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_a_truncated_notebook_gets_a_clear_line_and_the_others_are_graded(whole_course: Course, tmp_path: Path) -> None:
     whole = submission(whole_course.books["callbacks"], tmp_path / "ada.ipynb", {})
     (tmp_path / "cut.ipynb").write_text(whole.read_text()[:3000])
@@ -88,7 +79,7 @@ def test_a_truncated_notebook_gets_a_clear_line_and_the_others_are_graded(whole_
     assert {path.stem for path in (tmp_path / "out" / "feedback").iterdir()} == {"ada", "cut"}
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_wrong_usage_ends_with_status_2(tmp_path: Path) -> None:
     for arguments in (["no_such_file.ipynb"], [], [str(tmp_path)], [str(tmp_path), "--only", "two_sample"]):
         done = subprocess.run([sys.executable, "-m", "jaxguide", "grade", *arguments], capture_output=True, text=True)

@@ -80,6 +80,7 @@ def test_a_process_with_a_backend_or_threads_is_not_fit_to_be_forked(before: str
     assert bool(done.stdout.strip()) is bool(why)
 
 
+@pytest.mark.long
 def test_a_zygote_that_is_not_fit_says_why_and_workers_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jaxguide.grading.zygote.command", lambda module: [sys.executable, "-c", NOT_FIT, *sys.path])
     with pytest.raises(ZygoteError, match="cannot be forked: it has 2 threads"):
@@ -159,6 +160,7 @@ def test_a_zygote_that_is_gone_blames_no_student_and_is_started_again(worker: Wo
     after.kill()
 
 
+@pytest.mark.long
 def test_a_batch_goes_on_when_the_zygote_is_killed(course: Course, notebook: Callable[..., Path]) -> None:
     zygotes: list[int] = []
 
@@ -193,6 +195,7 @@ def test_threads_start_workers_at_the_same_time_and_each_has_its_own() -> None:
         assert list(pool.map(grade, range(8))) == list(range(1, 9))
 
 
+@pytest.mark.long
 def test_the_zygote_outlives_the_thread_that_started_it() -> None:
     close()
     workers: list[WorkerProcess] = []
@@ -243,6 +246,7 @@ def test_the_zygote_and_all_workers_end_with_the_grader(way: str, tmp_path: Path
         os.kill(fork, signal.SIGKILL)
 
 
+@pytest.mark.long
 def test_no_module_of_the_package_starts_a_backend_when_it_is_imported() -> None:
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_ALL],

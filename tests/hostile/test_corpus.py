@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from needs import lacks
+from needs import ON_THE_NEWEST, lacks
 
 from hostile import course
 from hostile.case import Case
@@ -37,7 +37,7 @@ def test_some_of_each_kind_get_their_verdicts_and_do_no_harm(tier: str, tmp_path
     check(cases, grade(cases, tmp_path, tier), tier)
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_all_get_their_verdicts_and_do_no_harm(tier: str, tmp_path: Path) -> None:
     check(CASES, grade(CASES, tmp_path, tier), tier)
 

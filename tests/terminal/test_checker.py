@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from needs import ON_THE_NEWEST
 
 from jaxguide.course.library import Course, load_course
 from jaxguide.course.places import topics
@@ -52,7 +53,7 @@ def test_what_a_killed_check_had_half_written_is_compiled_again(
     assert verdicts(checker, strict, "double") == [Verdict.PASSED]
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 @pytest.mark.parametrize("topic", topics())
 def test_the_keys_answers_pass_cold_and_with_all_compiled_before(topic: str) -> None:
     course = load_course()

@@ -56,6 +56,7 @@ def test_of_a_file_that_changed_the_answers_are_those_of_now(workspace: Path, co
     assert not [file for file in read_all(workspace, course) if file.prints]
 
 
+@pytest.mark.long
 def test_places_are_told_in_the_readers_language(
     workspace: Path, course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

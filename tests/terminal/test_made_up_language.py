@@ -31,6 +31,7 @@ def left(terminal: PseudoTerminal, workspace: Path) -> set[str]:
     return set(words_outside(re.sub(r"\s+", " ", text), NAMES))
 
 
+@pytest.mark.long
 def test_a_session_says_nothing_that_cannot_be_translated(
     course: Course, workspace: Path, variables: dict[str, str]
 ) -> None:

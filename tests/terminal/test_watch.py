@@ -90,6 +90,7 @@ def test_a_session_survives_what_students_write_and_keeps_its_place(course: Cour
         assert terminal.settings() == terminal.settings_before
 
 
+@pytest.mark.long
 def test_r_gives_the_stub_back_and_only_y_means_yes(course: Course, workspace: Path) -> None:
     file = workspace / "multiply.py"
     new = file.read_text("utf-8")
@@ -108,6 +109,7 @@ def test_r_gives_the_stub_back_and_only_y_means_yes(course: Course, workspace: P
         assert "return 3 * x" in (workspace / "old_answers" / "double-1.txt").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_without_a_terminal_it_prints_and_checks_and_needs_no_keys(course: Course, workspace: Path) -> None:
     command = ["watch", "--course", str(course.places.exercises.parent), str(workspace)]
     process = subprocess.Popen(

@@ -16,7 +16,7 @@ from jaxguide.grading.remote import WorkerProcess
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tiers are Linux's")
 
 
-@pytest.fixture(scope="module", params=[STRONG, MEDIUM])
+@pytest.fixture(scope="module", params=[STRONG, pytest.param(MEDIUM, marks=pytest.mark.long)])
 def worker(request: pytest.FixtureRequest) -> Iterator[WorkerProcess]:
     started = start(request.param)
     yield started
@@ -169,7 +169,7 @@ def is_the_machines_root() -> bool:
     return any(outside <= 0 < outside + count and first == os.geteuid() for first, outside, count in ranges)
 
 
-@pytest.mark.parametrize("name", [STRONG, MEDIUM])
+@pytest.mark.parametrize("name", [STRONG, pytest.param(MEDIUM, marks=pytest.mark.long)])
 def test_one_that_starts_threads_without_end_takes_none_from_the_others(name: str) -> None:
     if name == MEDIUM and os.geteuid() != 0:
         pytest.skip("an ordinary user's workers share one count in this tier")
@@ -194,6 +194,7 @@ except RuntimeError:
     other.kill()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [STRONG, MEDIUM])
 def test_nothing_of_a_worker_outlives_it(name: str) -> None:
     worker = start(name)
@@ -206,7 +207,7 @@ def test_nothing_of_a_worker_outlives_it(name: str) -> None:
     worker.kill()
 
 
-@pytest.mark.parametrize("name", [STRONG, MEDIUM])
+@pytest.mark.parametrize("name", [STRONG, pytest.param(MEDIUM, marks=pytest.mark.long)])
 def test_two_workers_share_nothing(name: str) -> None:
     first, second = start(name), start(name)
     run(first, "open('note', 'w').write('mine')")

@@ -517,7 +517,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("name", [STRONG, MEDIUM])
+@pytest.mark.parametrize("name", [STRONG, pytest.param(MEDIUM, marks=pytest.mark.long)])
 def test_no_submission_reads_or_changes_the_record(name: str, now: dict[str, Any], tiers: list[Tier]) -> None:
     try:
         tier = find_tier(name)

@@ -141,6 +141,7 @@ def test_without_isolation_grading_asks_for_trust(course: Course) -> None:
     Grader(course, GradeSettings(tier=PROCESS, trust_submissions=True))
 
 
+@pytest.mark.long
 def test_doctor_tells_the_tier(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "jaxguide", "doctor", "--json"]
@@ -151,6 +152,7 @@ def test_doctor_tells_the_tier(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [], "the probe leaves nothing behind"
 
 
+@pytest.mark.long
 @linux
 def test_doctor_says_that_workers_are_forked() -> None:
     assert report.how_workers_start() == ("forked from one process that has imported JAX", [])
@@ -201,6 +203,7 @@ print(json.dumps([workers, [[one.name, one.what, one.remedy] for one in troubles
 """
 
 
+@pytest.mark.long
 def test_doctor_says_why_it_is_not_strong() -> None:
     from jaxguide.debug.diagnosis import Diagnosis
 

@@ -15,7 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 from made_class import SECRET, exercise
-from needs import needs_program
+from needs import ON_THE_NEWEST, needs_program
 from small_course import ANSWERS, write_course
 
 from jaxguide.course.library import load_course
@@ -196,6 +196,7 @@ def test_the_autograder_grades_a_submission(autograder: Path) -> None:
     assert plain["extra_data"]["tier"]
 
 
+@ON_THE_NEWEST
 def test_what_the_course_needs_is_kept_while_the_image_is_built(autograder: Path) -> None:
     setup = (autograder / "source" / "setup.sh").read_text().splitlines()
     (line,) = [line for line in setup if "fill-gradescope" in line]
@@ -213,7 +214,7 @@ def test_what_the_course_needs_is_kept_while_the_image_is_built(autograder: Path
     assert list(kept.parent.iterdir()) == [kept]
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_exercises_are_written_down_as_they_are_done(autograder: Path) -> None:
     # Right for the three numbers of the visible check; for the five of the hidden one it never ends.
     endless = "def quintuple(x):\n    while len(x) == 5:\n        pass\n    return 5 * x\n"
@@ -237,7 +238,7 @@ def test_exercises_are_written_down_as_they_are_done(autograder: Path) -> None:
     assert "Out of time" in marks["output"]
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_a_submission_without_a_notebook_is_told_so(autograder: Path) -> None:
     _status, plain = _run(autograder, {"essay.txt": "I would rather write."})
     assert plain["score"] == 0.0
@@ -246,7 +247,7 @@ def test_a_submission_without_a_notebook_is_told_so(autograder: Path) -> None:
     assert "cut.ipynb: The notebook is cut off" in plain["output"]
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_one_of_two_files_that_cannot_be_read_is_named_and_there_is_no_total(autograder: Path) -> None:
     answers = "\n\n\n".join(f"# %%\n{text}" for text in ANSWERS.values())
     status, plain = _run(autograder, {"cut.ipynb": '{"cells": [', "homework.py": answers})
@@ -256,7 +257,7 @@ def test_one_of_two_files_that_cannot_be_read_is_named_and_there_is_no_total(aut
     assert [test["score"] for test in plain["tests"] if "score" in test] == [1.0, 1.0, 1.0, 1.0, 2.0, 1.0]
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 def test_a_file_that_was_read_and_answers_nothing_is_named_and_costs_no_total(autograder: Path) -> None:
     files = {"helpers.py": "def half(x):\n    return x / 2\n", "homework.py": ANSWERS["double"]}
     status, plain = _run(autograder, files)
