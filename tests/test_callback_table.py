@@ -40,6 +40,7 @@ MEASURED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("row", MEASURED)
 def test_how_often_each_kind_ran(table, row):
     assert _calls(table, row) == MEASURED[row]

@@ -96,7 +96,7 @@ def test_an_error_of_the_students_function_keeps_its_type_and_place(student: Any
             student.run_line_magic("jaxguide", line)
 
 
-@pytest.mark.parametrize("jedi", [True, False])
+@pytest.mark.parametrize("jedi", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("typed", "offered", "not_offered"),
     [

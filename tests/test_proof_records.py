@@ -103,6 +103,7 @@ def test_all_and_nowhere_to_write() -> None:
     assert (made.part, len(made.chosen), made.recorded) == (None, 150, 0)
 
 
+@pytest.mark.long
 def test_exercises_share_the_digest_of_their_book_and_key_alone() -> None:
     digests = course_digests()
     assert len(digests.texts) == 150

@@ -80,6 +80,7 @@ def test_progress_can_be_translated(course: Course, progress: Progress) -> None:
         assert words_outside(plain(shown.html()), names) == []
 
 
+@pytest.mark.long
 def test_the_cases_of_a_check_can_be_translated(course: Course, progress: Progress) -> None:
     exercise = course.exercises["two_samples"]
 

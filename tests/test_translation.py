@@ -227,6 +227,7 @@ def test_every_hint_title_fact_and_idea_can_be_translated(course: Course) -> Non
         assert [text for text in texts if outside(translated(text))] == []
 
 
+@pytest.mark.long
 def test_every_text_of_a_card_can_be_translated(course: Course) -> None:
     assert _left_on_cards(course, "random_numbers", 4) == []
 

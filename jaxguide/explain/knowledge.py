@@ -38,7 +38,6 @@ from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.rules import RULES
 from jaxguide.explain.scene import Scene
 
-
 # Set in tests: what a rule does wrong is seen there, and never by a student.
 rules_may_raise = False
 

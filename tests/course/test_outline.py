@@ -59,6 +59,7 @@ def loaded() -> Course:
     return load_course()
 
 
+@pytest.mark.long
 def test_the_outline_of_the_course_is_what_the_loaded_course_says(loaded: Course, no_book_runs: None) -> None:
     assert plain(read_outline()) == plain(loaded)
     assert plain(read_outline()) == plain(loaded), "as it was kept"

@@ -118,7 +118,7 @@ def test_the_process_keeps_its_number_and_has_one_child_from_which_workers_come(
     ("arguments", "status", "said"),
     [
         (["check", "ada.py", "double"], 0, "Visible checks passed"),
-        (["check", "bad.py", "double"], 1, "Not right yet"),
+        pytest.param(["check", "bad.py", "double"], 1, "Not right yet", marks=pytest.mark.long),
         (["grade", "ada.py", "--only", "double"], 0, "1/1"),
         (["grade", "ada.py", "--only", "dubble"], 2, "Did you mean `double`?"),
     ],

@@ -255,6 +255,7 @@ def test_stopped_at_any_moment_it_goes_on(
     assert json.loads(done.stdout)["complete"] is True
 
 
+@pytest.mark.long
 def test_a_terminal_shows_progress_and_a_pipe_does_not(arguments: Callable[..., list[str]], tmp_path: Path) -> None:
     write(tmp_path, ada=RIGHT, bob="")
     ours, theirs = pty.openpty()

@@ -173,6 +173,7 @@ def test_results_are_kept_apart_by_the_jax_version_and_inputs_are_not(
     assert course_digest(course) == before[1]
 
 
+@pytest.mark.long
 def test_a_process_started_anew_draws_the_same(course: Course) -> None:
     code = (
         "import sys; from pathlib import Path; from jaxguide.course.digest import course_digest;"

@@ -81,6 +81,7 @@ def test_links_are_not_followed(scratch: Path) -> None:
         shutil.rmtree(outside)
 
 
+@pytest.mark.long
 def test_too_many_files_or_folders_in_folders_are_too_much(scratch: Path) -> None:
     (scratch / "/".join("d" * 40)).mkdir(parents=True)
     assert not is_full(scratch)
