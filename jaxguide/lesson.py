@@ -5,8 +5,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from jaxguide.base.text import _
 from jaxguide.explain.notebook import explain_in_notebook
-from jaxguide.text import _
 
 if TYPE_CHECKING:
     from jaxguide.course.exercise import Exercise

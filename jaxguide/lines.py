@@ -10,8 +10,8 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from jaxguide import compat
+from jaxguide.base.text import _
 from jaxguide.frames import is_library, is_own
-from jaxguide.text import _
 
 
 @dataclass(frozen=True)

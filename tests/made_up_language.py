@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from babel.messages.catalog import Catalog
 
-from jaxguide.catalogues import COURSE, PACKAGE
+from jaxguide.base.catalogues import COURSE, PACKAGE
 from jaxguide.course.places import Places
 from jaxguide.translation.extract import course_messages, package_messages
 from jaxguide.translation.update import compiled, template

@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
+from jaxguide.base.files import write_whole
 from jaxguide.course.digest import what_decides
 from jaxguide.course.library import read_outline
 from jaxguide.course.places import Places, places
-from jaxguide.files import write_whole
 
 PARTS = 8
 TEST = "test_the_exercise_is_proven"

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import pytest
 from test_card import ALL
 
+from jaxguide.base.render.theme import EDGES
 from jaxguide.callbacks.measured import Cell
 from jaxguide.callbacks.table import CallbackTable
 from jaxguide.course.card import Card
@@ -20,7 +21,6 @@ from jaxguide.debug import find_nan
 from jaxguide.debug.diagnosis import Diagnosis, Trouble
 from jaxguide.explain.explaining import explain
 from jaxguide.keys import key_tree
-from jaxguide.render.theme import EDGES
 from jaxguide.tracing import draw_program, show_lines
 
 PACKAGE = Path(__file__).parents[1] / "jaxguide"

@@ -9,8 +9,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "jaxguide"
 HELPERS = {"keys", "callbacks", "debug", "tracing", "explain"}
-EVERYWHERE = {"text", "catalogues", "compat", "files"}
-BELOW = {"interpret", "render", "frames", "lazy", "lines", "arguments", "staging", *EVERYWHERE}
+EVERYWHERE = {"base", "compat"}
+BELOW = {"interpret", "frames", "lines", "arguments", "staging", *EVERYWHERE}
 HEAVY = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "IPython", "nbformat", "nbclient", "jupyter_core", "rich")
 
 

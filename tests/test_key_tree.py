@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import pytest
 from jax import lax, random
 
+from jaxguide.base.render import Picture
 from jaxguide.keys import KeyStream, key_tree
-from jaxguide.render import Picture
 
 KEYS = {
     "typed": lambda: random.key(7),

@@ -15,7 +15,8 @@ from made_up_language import outside, words_outside
 from needs import ON_THE_NEWEST
 from rich.cells import cell_len
 
-from jaxguide.catalogues import COURSE, PACKAGE, in_language
+from jaxguide.base.catalogues import COURSE, PACKAGE, in_language
+from jaxguide.base.text import _, plural, translated
 from jaxguide.cli import main
 from jaxguide.course.answer import LocalAnswer
 from jaxguide.course.card import Card
@@ -27,7 +28,6 @@ from jaxguide.course.places import places
 from jaxguide.course.printer import printed_cells
 from jaxguide.course.verify import run_answer
 from jaxguide.course.workspace import lay_workspace
-from jaxguide.text import _, plural, translated
 
 HEADER = (
     'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\nPlural-Forms: nplurals=2; plural=(n != 1);\\n"\n\n'

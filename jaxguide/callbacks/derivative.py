@@ -12,9 +12,9 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
 from jaxguide.arguments import array_type, describe, is_array_like
+from jaxguide.base.text import _
 from jaxguide.callbacks.parameters import Parameters
 from jaxguide.callbacks.promise import describe_out
-from jaxguide.text import _
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxguide.text import _, plural
+from jaxguide.base.text import _, plural
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.arguments import array_type, describe
+from jaxguide.base.text import _, plural
 from jaxguide.lines import frames_of_traceback
-from jaxguide.text import _, plural
 
 _PYTHON_NUMBERS = (bool, int, float, complex)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import jax
 
+from jaxguide.base.render.theme import FOREGROUND, LINE
+from jaxguide.base.text import _, plural
 from jaxguide.callbacks.measured import Cell, kinds, measure, situations
-from jaxguide.render.theme import FOREGROUND, LINE
-from jaxguide.text import _, plural
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,10 +13,10 @@ from jax.extend.core import jaxpr_as_fun
 
 from jaxguide import compat
 from jaxguide.arguments import array_type, require_function
+from jaxguide.base.render import Picture
 from jaxguide.callbacks.checked import Checked
 from jaxguide.callbacks.timeline_picture import picture
 from jaxguide.lines import function_name
-from jaxguide.render import Picture
 from jaxguide.staging import stage
 
 _KINDS = {"pure_callback": "pure_callback", "io_callback": "io_callback", "debug_callback": "debug.callback"}

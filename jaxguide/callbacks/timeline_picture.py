@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from jaxguide.render import Drawing, Picture
-from jaxguide.render.svg import text_width
-from jaxguide.render.theme import CODE, frame
-from jaxguide.text import _, plural
+from jaxguide.base.render import Drawing, Picture
+from jaxguide.base.render.svg import text_width
+from jaxguide.base.render.theme import CODE, frame
+from jaxguide.base.text import _, plural
 
 if TYPE_CHECKING:
     from jaxguide.callbacks.timeline import HostRun, Site, Timeline

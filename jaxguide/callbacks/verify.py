@@ -9,9 +9,9 @@ import jax
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.base.text import _
 from jaxguide.callbacks.checked import HostFunctionError, call_on_host
 from jaxguide.callbacks.derivative import Derivatives
-from jaxguide.text import _
 
 _STEPS = 0.1 * 0.25 ** np.arange(14)  # in units of the argument's size, down to 1e-9
 _DIRECTIONS = 3

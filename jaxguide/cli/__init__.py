@@ -6,9 +6,9 @@ from typing import Any, cast
 import click
 
 from jaxguide import __version__
+from jaxguide.base.text import _
 from jaxguide.cli.anew import note_program
 from jaxguide.cli.spoken import click_spoken, spoken
-from jaxguide.text import _
 
 # Command -> module and attribute; imported when the command is used, so that `--help` starts at once.
 _COMMANDS = {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jaxguide.base.text import _, plural
 from jaxguide.cli.common import (
     complete_exercise,
     complete_lesson,
@@ -17,7 +18,6 @@ from jaxguide.cli.common import (
     print_json,
     read_course,
 )
-from jaxguide.text import _, plural
 
 if TYPE_CHECKING:
     from jaxguide.course.library import Course
@@ -126,7 +126,7 @@ def print_(folder: Path | None, only_check: bool, lang: str | None) -> None:
     Example: jaxguide print
              jaxguide print --lang de
     """
-    from jaxguide.catalogues import COURSE, files, named
+    from jaxguide.base.catalogues import COURSE, files, named
     from jaxguide.course.printer import SOURCE, print_book, stale_files
 
     course = read_course(folder, keys=False)

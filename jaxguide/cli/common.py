@@ -150,7 +150,7 @@ def complete_exercise(context: click.Context, parameter: click.Parameter, begun:
     """Return the exercises whose names begin so, with their titles where the shell shows them."""
     from click.shell_completion import CompletionItem
 
-    from jaxguide.text import translated
+    from jaxguide.base.text import translated
 
     found = [exercise for book in _lessons(context) for exercise in book.exercises if exercise.name.startswith(begun)]
     return [CompletionItem(exercise.name, help=translated(exercise.title)) for exercise in found]

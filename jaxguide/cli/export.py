@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jaxguide.base.text import _, plural
 from jaxguide.cli.common import begin_anew, course_option, need_names, read_course
-from jaxguide.text import _, plural
 
 if TYPE_CHECKING:
     from jaxguide.grading.batch import BatchResult
@@ -73,8 +73,8 @@ def canvas(results: Path, item: str, students_are: str, out: Path) -> None:
 
 
 def _write_gradebook(results: Path, out: Path, make: "Callable[[BatchResult], str]") -> None:
+    from jaxguide.base.files import write_whole
     from jaxguide.course.card import clean
-    from jaxguide.files import write_whole
     from jaxguide.grading.reports import NoResults, read_results
     from jaxguide.grading.reports.sheet import without_a_mark
 

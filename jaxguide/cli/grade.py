@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jaxguide.base.text import _, plural
 from jaxguide.cli.common import begin_anew, course_option, files_of, json_option, need_names, print_json, read_course
-from jaxguide.text import _, plural
 
 if TYPE_CHECKING:
     from jaxguide.grading.grade import GradeSettings

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jaxguide.base.text import _
 from jaxguide.cli.common import complete_lesson, course_option, need, read_outline, workspace_of
-from jaxguide.text import _
 
 if TYPE_CHECKING:
     from jaxguide.course.outline import Outline

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from jaxguide.base.text import _
 from jaxguide.cli.common import course_option, read_course
-from jaxguide.text import _
 
 
 @click.command(short_help="Write a class's reports again, without grading.")

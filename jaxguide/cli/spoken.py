@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from jaxguide.catalogues import PACKAGE, files, languages
-from jaxguide.text import _
+from jaxguide.base.catalogues import PACKAGE, files, languages
+from jaxguide.base.text import _
 from jaxguide.translation.helps import VERBATIM, paragraphs
 
 

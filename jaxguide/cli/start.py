@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from jaxguide.text import _
+from jaxguide.base.text import _
 
 # What only `start` itself needs is imported there: the help of all commands reads this module.
 if TYPE_CHECKING:

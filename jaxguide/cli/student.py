@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from jaxguide.base.text import _
 from jaxguide.cli.common import (
     begin_anew,
     complete_exercise,
@@ -18,7 +19,6 @@ from jaxguide.cli.common import (
     start_zygote,
     workspace_of,
 )
-from jaxguide.text import _
 
 
 @click.command(short_help="Check a file by the visible checks.")

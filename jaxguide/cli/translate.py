@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from jaxguide.base.text import _
 from jaxguide.cli.common import course_option
-from jaxguide.text import _
 
 
 @click.command(short_help="Begin or update a translation.")
@@ -28,7 +28,7 @@ def translate(language: str, folder: Path | None, target: Path | None) -> None:
     Example: jaxguide translate de
              jaxguide translate de --course my_course
     """
-    from jaxguide.catalogues import COURSE, LOCALE, PACKAGE
+    from jaxguide.base.catalogues import COURSE, LOCALE, PACKAGE
     from jaxguide.course.places import places
 
     if importlib.util.find_spec("babel") is None:

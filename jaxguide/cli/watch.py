@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import click
 
+from jaxguide.base.text import _
 from jaxguide.cli.common import begin_anew, course_option, read_course, start_zygote
-from jaxguide.text import _
 
 _CPU_LIMIT_S = 20.0
 

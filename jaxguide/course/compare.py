@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from jaxguide.base.text import _
 from jaxguide.course.values import ArrayData, Data, KeyData, NodeData, Unsupported, describe_type
 from jaxguide.course.verdict import CheckFailed
-from jaxguide.text import _
 
 # Relative tolerance by the coarser dtype of the two sides: a right answer may order its sums differently.
 _RTOL = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9}

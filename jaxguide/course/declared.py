@@ -4,12 +4,12 @@ import ast
 import inspect
 from pathlib import Path
 
+from jaxguide.base.text import _
 from jaxguide.course.author import Mark
 from jaxguide.course.exercise import AuthorError, Check, Exercise
 from jaxguide.course.source import Cell
 from jaxguide.course.static import make_task
 from jaxguide.course.verdict import STAGES, Kind
-from jaxguide.text import _
 
 
 def make_exercise(path: Path, cell: Cell, node: ast.FunctionDef, mark: Mark, above: tuple[str, ...]) -> Exercise:

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import jax
 
 from jaxguide import compat, keys, tracing
+from jaxguide.base.text import _
 from jaxguide.course.unattended import unattended
 from jaxguide.course.values import Data, from_data, to_data
 from jaxguide.course.verdict import ErrorInfo
 from jaxguide.frames import is_library
-from jaxguide.text import _
 
 PRINTED_LIMIT = 20_000
 # What a lesson gives, where it runs without the lesson's cells; its line numbers are nobody's.

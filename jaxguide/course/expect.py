@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from jaxguide.base.text import _
 from jaxguide.course import ledger
 from jaxguide.course.answer import Observation
 from jaxguide.course.compare import compare, reject_missing, shape_of, wrong_dtype
 from jaxguide.course.values import ArrayData, Data, KeyData, describe_type, show, to_data
 from jaxguide.course.verdict import CheckFailed
 from jaxguide.keys import KeyUse
-from jaxguide.text import _
 
 # No record is longer; what is, need not be written out to be compared.
 _RECORD_LIMIT = 10_000

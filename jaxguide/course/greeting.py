@@ -7,9 +7,9 @@ import platform
 import sys
 
 from jaxguide import compat
+from jaxguide.base.text import _, plural
 from jaxguide.course.library import read_outline
 from jaxguide.course.progress import Progress
-from jaxguide.text import _, plural
 
 # Of what the doctor finds without compiling, what a student can do something about before the lesson.
 _TOLD = ("versions_differ", "no_backend", "gpu_not_used", "draws_of_older_jax")

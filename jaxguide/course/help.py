@@ -1,10 +1,10 @@
 """The help that an exercise has: its hints, a step at each call, and its solution, once that is open."""
 
+from jaxguide.base.text import _, plural, translated
 from jaxguide.course.exercise import AuthorError, Task
 from jaxguide.course.outline import Outline
 from jaxguide.course.progress import Progress
 from jaxguide.course.static import right_answers
-from jaxguide.text import _, plural, translated
 
 ATTEMPTS_BEFORE_SOLUTION = 3
 

@@ -1,5 +1,6 @@
 """Judge an answer to an exercise: run its checks in order and decide verdict and marks."""
 
+from jaxguide.base.text import _
 from jaxguide.course import verdict
 from jaxguide.course.answer import Answer
 from jaxguide.course.draw import DEFAULT_SEED, Draw
@@ -7,7 +8,6 @@ from jaxguide.course.exercise import Check, Exercise
 from jaxguide.course.run_check import error_sentence, error_verdict, run_check
 from jaxguide.course.values import ArrayData, Data, Unsupported, describe_type, show, to_data
 from jaxguide.course.verdict import STAGES, AnswerGone, CheckResult, ExerciseResult, Kind, StudentError, Verdict
-from jaxguide.text import _
 
 _GONE = (
     *(Verdict.ERROR, Verdict.OUT_OF_TIME, Verdict.OUT_OF_MEMORY, Verdict.DIED, Verdict.EXITED),

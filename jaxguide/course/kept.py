@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxguide.catalogues import languages
+from jaxguide.base.catalogues import languages
+from jaxguide.base.files import find_kept, keep, kept_place
 from jaxguide.course.exercise import Task
 from jaxguide.course.outline import Lesson
-from jaxguide.files import find_kept, keep, kept_place
 
 
 def read_lessons(paths: Sequence[Path]) -> dict[str, Lesson]:

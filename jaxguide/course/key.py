@@ -5,6 +5,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.course import author
 from jaxguide.course.author import Mark
 from jaxguide.course.book import Book
@@ -13,7 +14,6 @@ from jaxguide.course.exercise import AuthorError, Check, Exercise, Key, Planted
 from jaxguide.course.slices import global_names
 from jaxguide.course.source import Cell, run_cell
 from jaxguide.course.static import key_cells, planted_in, without_a_title
-from jaxguide.text import _
 
 
 def load_key(path: Path, book: Book) -> None:

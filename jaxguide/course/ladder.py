@@ -6,11 +6,11 @@ import io
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.course.answer import LocalAnswer
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judge import judge
 from jaxguide.course.verdict import Verdict
-from jaxguide.text import _
 
 
 def ladder_problems(exercise: Exercise, run: Callable[[str], dict[str, Any]]) -> Iterator[str]:

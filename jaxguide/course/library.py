@@ -6,11 +6,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxguide.catalogues import add_course
+from jaxguide.base.catalogues import add_course
+from jaxguide.base.text import _
 from jaxguide.course.exercise import AuthorError, Exercise, Task
 from jaxguide.course.outline import Outline, check_unique
 from jaxguide.course.places import ORDER, Places, in_order, listed, places
-from jaxguide.text import _
 
 if TYPE_CHECKING:  # which imports JAX
     from jaxguide.course.book import Book

@@ -5,9 +5,9 @@ import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from jaxguide.base.text import _
 from jaxguide.course.exercise import AuthorError, Task
 from jaxguide.course.places import Places
-from jaxguide.text import _
 
 
 class UnknownName(LookupError):

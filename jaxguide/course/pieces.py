@@ -7,7 +7,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 
-from jaxguide.text import translated
+from jaxguide.base.text import translated
 
 # What a line of Markdown begins with, and what is verbatim from there to an empty line.
 _MARK = re.compile(r"(#{1,6} +|[-*+] +|\d+[.)] +)")

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxguide.catalogues import in_language
+from jaxguide.base.catalogues import in_language
+from jaxguide.base.files import write_whole
+from jaxguide.base.text import _
 from jaxguide.course.pieces import said, said_in_code
 from jaxguide.course.stub import printable_source
-from jaxguide.files import write_whole
-from jaxguide.text import _
 
 if TYPE_CHECKING:  # which imports JAX
     from jaxguide.course.book import Book

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.files import write_whole
 from jaxguide.course.sameness import WITHOUT_SOURCE
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.files import write_whole
 
 FILE_NAME = "jaxguide-progress.json"
 VERSION = 1

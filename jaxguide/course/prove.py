@@ -13,13 +13,13 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from jaxguide import compat
+from jaxguide.base.text import _
 from jaxguide.course.book import Book, load_book
 from jaxguide.course.compiled import compiled_once
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.key import load_key
 from jaxguide.course.library import Course
 from jaxguide.course.verify import Proof, prove_exercise
-from jaxguide.text import _
 
 
 class ProverDied(RuntimeError):

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.course.answer import Answer
 from jaxguide.course.draw import Draw
 from jaxguide.course.exercise import Check, Exercise
 from jaxguide.course.unattended import END_OF_INPUT
 from jaxguide.course.values import show
 from jaxguide.course.verdict import AnswerGone, CheckFailed, CheckResult, NotJudged, StudentError, Verdict
-from jaxguide.text import _
 
 
 def run_check(

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.course.exercise import AuthorError, Planted, Task
 from jaxguide.course.outline import Lesson
 from jaxguide.course.slices import Statement, bound_names, global_names, needed, statements
 from jaxguide.course.source import BOOK_KINDS, Cell, decorators, mark_line, parse_cells
 from jaxguide.course.verdict import STAGES, Kind
-from jaxguide.text import _
 
 RESERVED = frozenset({"check", "hint", "solution", "start", "progress", "jaxguide"})
 EXERCISE_MARKS = ("exercise", "prediction")

@@ -1,8 +1,8 @@
 """An exercise as students get it: what is printed of its cell."""
 
+from jaxguide.base.text import _, plural, translated
 from jaxguide.course.exercise import Task
 from jaxguide.course.pieces import said_in_code
-from jaxguide.text import _, plural, translated
 
 
 def printable_source(exercise: Task) -> str:

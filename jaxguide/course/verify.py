@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxguide.base.text import _
 from jaxguide.course import ledger
 from jaxguide.course.answer import LocalAnswer
 from jaxguide.course.book import Book
@@ -21,7 +22,6 @@ from jaxguide.course.printer import stale_files
 from jaxguide.course.sameness import is_starter
 from jaxguide.course.slices import global_names, returns_value
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.text import _
 
 MIN_WRONG = 2
 MANY_EXAMPLES = 4

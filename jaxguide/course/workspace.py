@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from jaxguide.catalogues import languages
+from jaxguide.base.catalogues import languages
 from jaxguide.course.progress import FILE_NAME
 
 DEFAULT_FOLDER = "workspace"

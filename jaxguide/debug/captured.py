@@ -9,7 +9,7 @@ from typing import TextIO
 
 import jax
 
-from jaxguide.text import _
+from jaxguide.base.text import _
 
 
 @contextlib.contextmanager

@@ -18,9 +18,9 @@ from rich.cells import cell_len, set_cell_size
 
 import jaxguide
 from jaxguide import compat
-from jaxguide.render.prose import prose_html
-from jaxguide.render.theme import CODE, frame
-from jaxguide.text import _
+from jaxguide.base.render.prose import prose_html
+from jaxguide.base.render.theme import CODE, frame
+from jaxguide.base.text import _
 
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ipykernel", "jupyterlab")
 # What the failing compile needs: a reduction that feeds an unordered callback, over this many elements or more.

@@ -3,7 +3,7 @@
 import re
 from typing import Protocol
 
-from jaxguide.text import _
+from jaxguide.base.text import _
 
 
 class Made(Protocol):

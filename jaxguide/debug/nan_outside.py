@@ -10,9 +10,9 @@ from typing import Any
 import jax
 
 from jaxguide import compat
+from jaxguide.base.text import _
 from jaxguide.frames import is_library
 from jaxguide.lines import Line
-from jaxguide.text import _
 
 _HOMES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg")
 

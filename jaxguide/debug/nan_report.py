@@ -4,11 +4,11 @@ import dataclasses
 from dataclasses import dataclass, field
 from html import escape
 
+from jaxguide.base.render.prose import prose_html
+from jaxguide.base.render.theme import CODE, frame
+from jaxguide.base.text import _
 from jaxguide.debug.nan_advice import advice, safe_input
 from jaxguide.lines import Line
-from jaxguide.render.prose import prose_html
-from jaxguide.render.theme import CODE, frame
-from jaxguide.text import _
 
 
 @dataclass(frozen=True)

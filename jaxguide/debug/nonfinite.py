@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.arguments import describe, is_array_like
-from jaxguide.text import _
+from jaxguide.base.text import _
 
 
 def breakpoint_if_nonfinite(x: Any) -> None:

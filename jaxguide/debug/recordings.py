@@ -13,8 +13,8 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.arguments import array_type, describe, is_array_like
+from jaxguide.base.text import _, plural
 from jaxguide.debug.captured import flushed
-from jaxguide.text import _, plural
 
 
 class Recording(Mapping[str, Any]):

@@ -12,8 +12,8 @@ x = x.at[0].add(1.0)
 
 from typing import TYPE_CHECKING
 
+from jaxguide.base.lazy import names_on_demand
 from jaxguide.explain.notebook import load_ipython_extension, unload_ipython_extension
-from jaxguide.lazy import names_on_demand
 
 if TYPE_CHECKING:
     from jaxguide.explain.explaining import explain

@@ -6,13 +6,13 @@ import re
 import numpy as np
 
 from jaxguide.arguments import array_type, describe
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation, Fix
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
-from jaxguide.text import _
 
 _ARRAY = f"{phrases.API}/jax.numpy.asarray.html"
 

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.scene import Scene, is_traced_integer
 from jaxguide.explain.spot import is_array, is_tracer
-from jaxguide.text import _
 
 
 def explain_without_source(scene: Scene) -> Explanation | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxguide.arguments import describe
+from jaxguide.base.text import _, plural
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.mapped import as_tuple, axes_fix, axes_of, mapped_call
@@ -13,7 +14,6 @@ from jaxguide.explain.pytrees import as_pytree
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import MISSING, is_array
-from jaxguide.text import _, plural
 
 _VMAP = f"{phrases.API}/jax.vmap.html"
 

@@ -3,6 +3,7 @@
 import ast
 import re
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
@@ -10,7 +11,6 @@ from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.source import arguments_of
 from jaxguide.explain.spot import is_array
 from jaxguide.explain.transformed import function_behind, returned
-from jaxguide.text import _
 
 _COND = f"{phrases.API}/jax.lax.cond.html"
 

@@ -3,13 +3,13 @@
 import ast
 import re
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.source import FunctionNode, Source
 from jaxguide.explain.transformed import function_behind, parameters, returned
-from jaxguide.text import _
 
 _SCAN = f"{phrases.API}/jax.lax.scan.html"
 LOOPS = ("scan", "while_loop", "fori_loop")

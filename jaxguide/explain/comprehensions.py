@@ -3,12 +3,12 @@
 import ast
 import re
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.logic import condition
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.spot import is_tracer
-from jaxguide.text import _
 
 
 def filter_around(scene: Scene, node: ast.AST) -> tuple[ast.comprehension, ast.expr] | None:

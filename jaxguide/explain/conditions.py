@@ -3,6 +3,7 @@
 import ast
 import re
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.branching import expression_of_if, loop_of_while
 from jaxguide.explain.comprehensions import chosen_element, filter_around, filtered
@@ -13,7 +14,6 @@ from jaxguide.explain.printing import debug_print
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.truth_calls import any_or_all, conversion, extremum, inside_a_call, membership, sorting
-from jaxguide.text import _
 
 
 @explains(phrases.BOOL)

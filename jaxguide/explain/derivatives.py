@@ -4,6 +4,7 @@ import ast
 import re
 
 from jaxguide.arguments import describe
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation
 from jaxguide.explain.rules import explains
@@ -12,7 +13,6 @@ from jaxguide.explain.source import arguments_of, dotted
 from jaxguide.explain.spot import is_array
 from jaxguide.explain.transformed import transformation
 from jaxguide.lines import Line
-from jaxguide.text import _
 
 _RULES = "https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html"
 

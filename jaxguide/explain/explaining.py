@@ -3,7 +3,7 @@
 import sys
 from typing import TYPE_CHECKING
 
-from jaxguide.text import _
+from jaxguide.base.text import _
 
 if TYPE_CHECKING:
     from jaxguide.explain.explanation import Explanation

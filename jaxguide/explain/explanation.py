@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from jaxguide.base.render import theme
+from jaxguide.base.render.prose import prose_html
+from jaxguide.base.text import _
 from jaxguide.lines import Line
-from jaxguide.render import theme
-from jaxguide.render.prose import prose_html
-from jaxguide.text import _
 
 _LINES_AT_MOST = 12
 

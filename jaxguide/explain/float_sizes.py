@@ -6,12 +6,12 @@ import re
 import jax
 import numpy as np
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
-from jaxguide.text import _
 
 
 @explains(phrases.SHAPE)

@@ -5,13 +5,13 @@ import re
 
 import numpy as np
 
+from jaxguide.base.text import _, plural
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import MISSING, is_array
 from jaxguide.explain.transformed import argnums, definition_of, function_behind, transformation
-from jaxguide.text import _, plural
 
 _GRAD = f"{phrases.API}/jax.grad.html"
 

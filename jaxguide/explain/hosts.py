@@ -6,6 +6,7 @@ import re
 import jax.numpy as jnp
 import numpy as np
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation, Fix
 from jaxguide.explain.rules import explains
@@ -13,7 +14,6 @@ from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.source import source_of
 from jaxguide.explain.spot import Spot
 from jaxguide.lines import Line
-from jaxguide.text import _
 
 _PAGE = "https://docs.jax.dev/en/latest/external-callbacks.html"
 _CALLBACKS = ("pure_callback", "io_callback")

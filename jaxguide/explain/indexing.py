@@ -3,6 +3,7 @@
 import ast
 import re
 
+from jaxguide.base.text import _, plural
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_fix
@@ -19,7 +20,6 @@ from jaxguide.explain.masks import (
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
-from jaxguide.text import _, plural
 
 
 @explains(phrases.BOOLEAN_MASK)

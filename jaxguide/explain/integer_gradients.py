@@ -7,13 +7,13 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of
 from jaxguide.explain.spot import MISSING, is_array
 from jaxguide.explain.transformed import argnums, transformation
-from jaxguide.text import _
 
 _GRAD = f"{phrases.API}/jax.grad.html"
 

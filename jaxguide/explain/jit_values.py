@@ -4,6 +4,7 @@ import ast
 import re
 
 from jaxguide.arguments import describe
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.arrays import no_array
 from jaxguide.explain.explanation import Edit, Explanation
@@ -15,7 +16,6 @@ from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.source import Source, arguments_of, source_of
 from jaxguide.explain.spot import MISSING
 from jaxguide.lines import Line
-from jaxguide.text import _
 
 
 @explains(phrases.NOT_AN_ARGUMENT)

@@ -9,12 +9,12 @@ import jax
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.branching import assigned_names
 from jaxguide.explain.explanation import Edit, Fix
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.source import FunctionNode, Source, arguments_of, dotted, source_of
-from jaxguide.text import _
 
 
 def static_fix(scene: Scene, *tracers: Any) -> Fix | None:

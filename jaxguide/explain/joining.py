@@ -3,12 +3,12 @@
 import ast
 import re
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.spot import is_array
-from jaxguide.text import _
 
 
 @explains(phrases.CONCATENATE_SCALARS)

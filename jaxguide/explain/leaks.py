@@ -3,13 +3,13 @@
 import ast
 import re
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.source import Source, names_in, source_of
 from jaxguide.lines import Line
-from jaxguide.text import _
 
 
 @explains(phrases.LEAK)

@@ -3,6 +3,7 @@
 import ast
 import re
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_edits
@@ -11,7 +12,6 @@ from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.spot import Spot
 from jaxguide.explain.transformed import transformation
 from jaxguide.lines import Line
-from jaxguide.text import _
 
 
 @explains(phrases.REVERSE_WHILE)

@@ -4,6 +4,7 @@ import ast
 import re
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.carries import BODY, LOOPS, START, as_pair, carry_name
 from jaxguide.explain.explanation import Explanation, Fix
@@ -12,7 +13,6 @@ from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.source import FunctionNode, Source
 from jaxguide.explain.spot import MISSING
 from jaxguide.explain.transformed import function_behind, own_nodes, returned
-from jaxguide.text import _
 
 _SCAN = f"{phrases.API}/jax.lax.scan.html"
 

@@ -3,6 +3,7 @@
 import ast
 import re
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.carries import BODY, LOOPS
 from jaxguide.explain.explanation import Explanation, Fix
@@ -10,7 +11,6 @@ from jaxguide.explain.loop_results import forgotten_return
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.transformed import function_behind, parameters, returned
-from jaxguide.text import _
 
 _SCAN = f"{phrases.API}/jax.lax.scan.html"
 

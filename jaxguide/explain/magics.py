@@ -14,7 +14,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import needs_local_scope, no_var_expand
 from IPython.display import display
 
-from jaxguide.text import _, plural
+from jaxguide.base.text import _, plural
 
 # What is typed -> the helper that draws it, and where it is.
 HELPERS = {

@@ -6,13 +6,13 @@ import re
 import jax
 import numpy as np
 
+from jaxguide.base.text import _, plural
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.mapped import as_tuple, axes_fix, axes_of, mapped_call
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.spot import MISSING, is_array
-from jaxguide.text import _, plural
 
 _VMAP = f"{phrases.API}/jax.vmap.html"
 

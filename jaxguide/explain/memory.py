@@ -7,6 +7,7 @@ import jax
 import numpy as np
 
 from jaxguide.arguments import array_type
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import jit_call_of
@@ -14,7 +15,6 @@ from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.source import dotted
 from jaxguide.explain.spot import MISSING, Spot, is_array, is_tracer
-from jaxguide.text import _
 
 
 @explains(phrases.DELETED)

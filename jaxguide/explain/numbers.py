@@ -7,6 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_fix
@@ -17,7 +18,6 @@ from jaxguide.explain.scipy_calls import scipy_home, scipy_on_tracer
 from jaxguide.explain.source import dotted, names_in
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
 from jaxguide.explain.texts import formatted
-from jaxguide.text import _
 
 
 @explains(phrases.CONCRETE)

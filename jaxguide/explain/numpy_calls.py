@@ -6,6 +6,7 @@ import re
 import jax.numpy as jnp
 import numpy as np
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_fix
@@ -13,7 +14,6 @@ from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.scipy_calls import random_on_tracer, scipy_home, scipy_on_tracer
 from jaxguide.explain.source import dotted
-from jaxguide.text import _
 
 
 @explains(phrases.TO_NUMPY)

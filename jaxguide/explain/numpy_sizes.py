@@ -2,12 +2,12 @@
 
 import re
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
-from jaxguide.text import _
 
 _DRAWS = ("normal", "uniform", "exponential")
 

@@ -2,10 +2,10 @@
 
 import ast
 
+from jaxguide.base.text import _
 from jaxguide.explain.explanation import Edit, Fix
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.source import dotted
-from jaxguide.text import _
 
 # What may stand in an annotation of a field that holds numbers.
 _NUMBERS = {

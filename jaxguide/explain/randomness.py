@@ -7,12 +7,12 @@ import jax
 import jax.numpy as jnp
 
 from jaxguide.arguments import describe
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.spot import MISSING, is_array
-from jaxguide.text import _
 
 _PAGE = "https://docs.jax.dev/en/latest/random-numbers.html"
 

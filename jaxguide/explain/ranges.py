@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.branching import assigned_names, body_lines, leaves_early, operator_sign
 from jaxguide.explain.explanation import Edit, Explanation, Fix
@@ -14,7 +15,6 @@ from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
-from jaxguide.text import _
 
 
 def range_of_tracer(scene: Scene, call: ast.Call) -> Explanation | None:

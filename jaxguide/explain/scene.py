@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.arguments import array_type, describe
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.changes import changed_lines
 from jaxguide.explain.explanation import Edit, Explanation, Fix, apply_edits
@@ -18,7 +19,6 @@ from jaxguide.explain.source import Source, arguments_of, dotted, source_of
 from jaxguide.explain.spot import MISSING, Spot, is_tracer, spots_of
 from jaxguide.frames import is_own
 from jaxguide.lines import Line
-from jaxguide.text import _
 
 # Name -> the line that brings it, where a fix uses one that the student does not have.
 _IMPORTS = {

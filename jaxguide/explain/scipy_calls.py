@@ -9,10 +9,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.scene import Scene, called
-from jaxguide.text import _
 
 
 def scipy_home(scene: Scene, function: ast.expr) -> str | None:

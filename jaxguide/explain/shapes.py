@@ -4,12 +4,12 @@ import ast
 import re
 from types import ModuleType
 
+from jaxguide.base.text import _, plural
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import MISSING, Spot, is_array
-from jaxguide.text import _, plural
 
 _BROADCASTING = "https://numpy.org/doc/stable/user/basics.broadcasting.html"
 

@@ -4,6 +4,7 @@ import ast
 import re
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_fix
@@ -12,7 +13,6 @@ from jaxguide.explain.scene import Scene, called, is_traced_integer
 from jaxguide.explain.source import dotted
 from jaxguide.explain.spot import is_array, is_tracer
 from jaxguide.explain.transformed import makers
-from jaxguide.text import _
 
 # Functions whose result is as long as the values say -> how to give its length.
 _SIZED = ("nonzero", "flatnonzero", "argwhere", "where", "unique")

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from jaxguide.arguments import describe
+from jaxguide.base.text import _, plural
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Edit, Explanation, Fix
 from jaxguide.explain.jit_calls import function_name, jitted_function
@@ -14,7 +15,6 @@ from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.source import Source, arguments_of, dotted
 from jaxguide.explain.spot import MISSING, is_array
-from jaxguide.text import _, plural
 
 
 @explains(phrases.UNHASHABLE_STATIC)

@@ -2,11 +2,11 @@
 
 import ast
 
+from jaxguide.base.text import _
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.source import names_in
 from jaxguide.explain.spot import is_array
-from jaxguide.text import _
 
 
 def several_changes(scene: Scene, statement: ast.stmt | None) -> Fix | None:

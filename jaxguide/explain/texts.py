@@ -3,13 +3,13 @@
 import ast
 import re
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.printing import debug_print
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.spot import is_array, is_tracer
-from jaxguide.text import _
 
 
 @explains(phrases.STRING_PLUS)

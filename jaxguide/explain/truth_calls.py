@@ -2,6 +2,7 @@
 
 import ast
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.branching import expression_of_if
 from jaxguide.explain.explanation import Explanation
@@ -10,7 +11,6 @@ from jaxguide.explain.logic import as_array, condition
 from jaxguide.explain.places import Place, test_around
 from jaxguide.explain.scene import called
 from jaxguide.explain.spot import MISSING
-from jaxguide.text import _
 
 
 def extremum(at: Place, call: ast.Call) -> Explanation | None:

@@ -3,13 +3,13 @@
 import ast
 import re
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.logic import condition
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.spot import is_array
-from jaxguide.text import _
 
 
 @explains(phrases.AMBIGUOUS)

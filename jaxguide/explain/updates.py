@@ -3,6 +3,7 @@
 import ast
 import re
 
+from jaxguide.base.text import _
 from jaxguide.explain import phrases
 from jaxguide.explain.branching import operator_sign
 from jaxguide.explain.explanation import Explanation, Fix
@@ -11,7 +12,6 @@ from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.spot import MISSING, is_array, is_tracer
 from jaxguide.explain.swaps import several_changes
-from jaxguide.text import _
 
 _METHODS: dict[type[ast.operator], str] = {
     ast.Add: "add",

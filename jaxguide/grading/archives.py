@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from jaxguide.base.text import _
 from jaxguide.course.card import clean
 from jaxguide.grading.exported import GRADESCOPE_METADATA, gradescope_students, student_in, student_on_disk
 from jaxguide.grading.files import FOLDERS_PASSED_OVER
@@ -19,7 +20,6 @@ from jaxguide.grading.zipped import (
     open_zip,
     read_member,
 )
-from jaxguide.text import _
 
 ARCHIVE_SUFFIX = ".zip"
 _DEPTH_LIMIT = 2

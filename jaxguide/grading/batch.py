@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.course.draw import DEFAULT_SEED
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.result import State, SubmissionResult
@@ -12,7 +13,6 @@ from jaxguide.grading.roster import Override
 from jaxguide.grading.similarity import similar_groups
 from jaxguide.grading.store import NoBatch, Store
 from jaxguide.grading.usage import Limits
-from jaxguide.text import _
 
 _TIERS_WEAKEST_FIRST = ("process", "medium", "strong")
 

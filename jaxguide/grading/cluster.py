@@ -17,6 +17,7 @@ from typing import Any
 import dask
 from distributed import Client, Future, Worker, WorkerPlugin, get_worker
 
+from jaxguide.base.text import _
 from jaxguide.course.library import Course, load_course
 from jaxguide.grading.control import ControlledGrader, controlled
 from jaxguide.grading.digest import course_digest
@@ -25,7 +26,6 @@ from jaxguide.grading.grade import GradeSettings
 from jaxguide.grading.pools import Graded, PoolLost
 from jaxguide.grading.remote import GraderError
 from jaxguide.grading.result import SubmissionResult
-from jaxguide.text import _
 
 _FIRST_WORKER_S = 60
 

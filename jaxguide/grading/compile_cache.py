@@ -16,13 +16,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from jaxguide.base.files import user_folder
 from jaxguide.course.library import Course
-from jaxguide.files import user_folder
 
 _SUFFIX = "-cache"
 OWN, VALUES = ".own", ".values"
 # The packages whose code computes the key's values.
-_DECIDING = ("course", "keys", "tracing", "callbacks", "debug", "grading")
+_DECIDING = ("base", "course", "keys", "tracing", "callbacks", "debug", "grading")
 # How many states of courses keep their programs, besides those used within a day, which may be in use.
 KEPT = 8
 _IN_USE_S = 24 * 3600.0

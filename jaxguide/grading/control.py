@@ -7,6 +7,7 @@ import threading
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from jaxguide.base.text import _
 from jaxguide.course.book import Book
 from jaxguide.course.compiled import KeptPrograms, compiled_once
 from jaxguide.course.library import Course
@@ -17,7 +18,6 @@ from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import Grader, GradeSettings, Tell
 from jaxguide.grading.remote import GraderError, NotGraded
 from jaxguide.grading.result import SubmissionResult
-from jaxguide.text import _
 
 EVERY = 50
 """After so many submissions the control submission is graded again."""

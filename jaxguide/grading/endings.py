@@ -2,9 +2,9 @@
 
 import signal
 
+from jaxguide.base.text import _
 from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.usage import Limits
-from jaxguide.text import _
 
 # What native code, JAX and Python say last. Where nothing is left to say it with, the worker ends in a traceback.
 _MEMORY_WORDS = ("bad_alloc", "resource_exhausted", "out of memory", "cannot allocate", "memoryerror")

@@ -4,8 +4,8 @@ import dataclasses
 from pathlib import Path
 from typing import Protocol
 
+from jaxguide.base.text import _
 from jaxguide.grading.submission import FILE_LIMIT_BYTES, UnreadableSubmission, wrong_kind
-from jaxguide.text import _
 
 
 class Entry(Protocol):

@@ -4,8 +4,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from jaxguide.base.text import _
 from jaxguide.grading.submission import is_submission
-from jaxguide.text import _
 
 FOLDERS_PASSED_OVER = frozenset({"__MACOSX", "__pycache__", "node_modules"})
 

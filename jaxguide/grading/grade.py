@@ -11,6 +11,7 @@ from pathlib import Path
 
 import jax
 
+from jaxguide.base.text import _
 from jaxguide.course import digest
 from jaxguide.course.book import Book
 from jaxguide.course.draw import DEFAULT_SEED
@@ -35,7 +36,6 @@ from jaxguide.grading.similarity import fingerprints
 from jaxguide.grading.students import students_of
 from jaxguide.grading.submission import Submission, UnreadableSubmission, parse_submission
 from jaxguide.grading.usage import Limits
-from jaxguide.text import _
 
 __all__ = ["GradeSettings", "Grader", "SubmissionResult", "grade"]
 

@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from jaxguide.base.text import _
 from jaxguide.course.library import Course
 from jaxguide.grading.archives import ArchivedEntry, archive_around, expand, find_archives
 from jaxguide.grading.batch import BatchResult, load_batch
@@ -22,7 +23,6 @@ from jaxguide.grading.roster import Override, TableError, read_overrides, read_r
 from jaxguide.grading.run import Watch, grade_batch
 from jaxguide.grading.store import Store
 from jaxguide.grading.students import StudentPattern
-from jaxguide.text import _
 
 OVERRIDES_NAME = "overrides.csv"
 

@@ -3,9 +3,9 @@
 import dataclasses
 import re
 
+from jaxguide.base.text import _
 from jaxguide.course.outline import did_you_mean
 from jaxguide.grading.usage import Limits
-from jaxguide.text import _
 
 _BYTES = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
 _SECONDS = {"": 1, "s": 1, "min": 60}

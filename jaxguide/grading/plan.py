@@ -5,12 +5,12 @@ import difflib
 import functools
 from typing import TYPE_CHECKING
 
+from jaxguide.base.text import _
 from jaxguide.course.printer import printed_cells
 from jaxguide.course.sameness import meaning, starters_in
 from jaxguide.course.slices import global_names
 from jaxguide.course.verdict import AnswerGone, StudentError, Verdict
 from jaxguide.grading.submission import Submission, SubmittedCell
-from jaxguide.text import _
 
 if TYPE_CHECKING:  # which imports JAX
     from jaxguide.course.book import Book

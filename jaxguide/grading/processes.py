@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import IO, Protocol
 
-from jaxguide.catalogues import languages
+from jaxguide.base.catalogues import languages
 from jaxguide.grading.usage import TOKEN_VARIABLE
 
 _BOOT = (

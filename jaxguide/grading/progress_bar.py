@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from jaxguide.base.text import _, plural
 from jaxguide.course.card import clean
 from jaxguide.grading.result import SubmissionResult
-from jaxguide.text import _, plural
 
 
 class _Rate(ProgressColumn):

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.files import write_whole
 from jaxguide.course.answer import Answer, CallLog
 from jaxguide.course.book import Book
 from jaxguide.course.evaluate import Request, Step, evaluate
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.verify import run_answer
-from jaxguide.files import write_whole
 from jaxguide.grading import wire
 from jaxguide.grading.programs import is_safe
 

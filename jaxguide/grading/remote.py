@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import psutil
 
+from jaxguide.base.text import _
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
 from jaxguide.grading import wire
 from jaxguide.grading.endings import (
@@ -35,7 +36,6 @@ from jaxguide.grading.scratch_watch import ScratchWatch
 from jaxguide.grading.spawning import Spawn, default_spawn
 from jaxguide.grading.usage import Limits, ProcessTree
 from jaxguide.grading.zygote import Forked, new_token
-from jaxguide.text import _
 
 _START_LIMIT_S = 300.0
 # On a busy machine a process takes its time to end, after it has closed the line.

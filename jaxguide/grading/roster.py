@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.course.library import Course
 from jaxguide.course.outline import UnknownName, did_you_mean
-from jaxguide.text import _
 
 _NAMES = ("student", "login", "username", "user", "id", "email", "name")
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.course.library import Course
 from jaxguide.course.places import places as default_places
 from jaxguide.grading.control import GraderBroken
@@ -20,7 +21,6 @@ from jaxguide.grading.remote import GraderError
 from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.grading.store import Key, Store, StoreError, settings_digest
 from jaxguide.grading.submission import UnreadableSubmission
-from jaxguide.text import _
 
 Watch = Callable[[SubmissionResult, bool], None]
 """Told each result as it comes, and whether it was graded now rather than found in the store."""

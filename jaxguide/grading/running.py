@@ -5,8 +5,8 @@ import weakref
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+from jaxguide.base.text import _
 from jaxguide.grading.remote import GraderError
-from jaxguide.text import _
 
 
 class Stopped(GraderError):

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from jaxguide.base.text import _
 from jaxguide.course.draw import fresh_seed
-from jaxguide.text import _
 
 SECRET = "secret"
 FILE_NAME = "seed.txt"

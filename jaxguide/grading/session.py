@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.course.answer import Answer
 from jaxguide.course.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
@@ -18,7 +19,6 @@ from jaxguide.grading.programs import Programs
 from jaxguide.grading.remote import NotGraded, WorkerProcess
 from jaxguide.grading.running import Running
 from jaxguide.grading.usage import Limits
-from jaxguide.text import _
 
 _LOST_CELLS_LIMIT = 10
 

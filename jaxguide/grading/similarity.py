@@ -7,11 +7,11 @@ import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from jaxguide.base.text import _
 from jaxguide.course.book import Book
 from jaxguide.course.slices import bound_names
 from jaxguide.grading.result import SubmissionResult
 from jaxguide.grading.submission import Submission
-from jaxguide.text import _
 
 ALIKE_FROM = 0.8
 _RUN_LENGTH = 3

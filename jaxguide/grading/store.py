@@ -11,9 +11,9 @@ from typing import Any
 
 import filelock
 
+from jaxguide.base.text import _
 from jaxguide.grading.grade import GradeSettings
 from jaxguide.grading.result import State, SubmissionResult
-from jaxguide.text import _
 
 NAME = "grading.sqlite"
 LOCK_NAME = "grading.lock"

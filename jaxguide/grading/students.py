@@ -5,8 +5,8 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path, PurePath
 
+from jaxguide.base.text import _
 from jaxguide.course.library import Course
-from jaxguide.text import _
 
 _WILDCARDS = {"{student}": "(?P<student>[^/]+?)", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 

@@ -7,11 +7,11 @@ import re
 from pathlib import Path, PurePath
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.course.slices import bound_names
 from jaxguide.course.source import split_cells
 from jaxguide.course.verdict import ErrorInfo
 from jaxguide.grading.magics import without_magics
-from jaxguide.text import _
 
 FILE_LIMIT_BYTES = 50 * 2**20
 CELL_LIMIT = 200_000

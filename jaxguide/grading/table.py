@@ -8,11 +8,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from jaxguide.base.text import _, plural
 from jaxguide.course.card import clean, content
 from jaxguide.course.card.terminal import Layout, to_text
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.result import State, SubmissionResult
-from jaxguide.text import _, plural
 
 _FEW = 3
 _NARROW = 70

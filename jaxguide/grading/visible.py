@@ -4,19 +4,19 @@ import contextlib
 from collections.abc import Collection
 from pathlib import Path
 
+from jaxguide.base.files import user_folder
+from jaxguide.base.text import _
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.library import Course
 from jaxguide.course.outline import Outline
 from jaxguide.course.progress import Progress
 from jaxguide.course.sameness import answer_id
 from jaxguide.course.verdict import Verdict
-from jaxguide.files import user_folder
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import Grader, GradeSettings, SubmissionResult, grade
 from jaxguide.grading.plan import lessons_of
 from jaxguide.grading.submission import Submission, UnreadableSubmission, read_submission
 from jaxguide.grading.usage import Limits
-from jaxguide.text import _
 
 _PROGRAMS_BYTES = 256 * 2**20
 # Lies in the folder of programs while a check runs, and stays where its process was killed.

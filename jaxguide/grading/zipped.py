@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from jaxguide.base.text import _
 from jaxguide.grading.submission import UnreadableSubmission
-from jaxguide.text import _
 
 MEMBERS_LIMIT = 20_000
 DIRECTORY_LIMIT_BYTES = 16 * 2**20

@@ -19,8 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+from jaxguide.base.text import _
 from jaxguide.grading.processes import Process, command, environment
-from jaxguide.text import _
 
 MESSAGE_BYTES = 64 * 2**10
 _START_LIMIT_S = 300.0

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from jaxguide.lazy import names_on_demand
+from jaxguide.base.lazy import names_on_demand
 
 if TYPE_CHECKING:
     from jaxguide.keys.check import check_keys

@@ -8,11 +8,11 @@ import jax
 
 from jaxguide import compat
 from jaxguide.arguments import require_call
+from jaxguide.base.text import _
 from jaxguide.keys.events import KeyLog
 from jaxguide.keys.observe import watch
 from jaxguide.keys.problems import find_problems
 from jaxguide.keys.record import KeyProblem
-from jaxguide.text import _
 
 
 def check_keys(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> list[KeyProblem]:

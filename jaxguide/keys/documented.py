@@ -5,7 +5,7 @@ from types import TracebackType
 
 from jaxguide import compat
 from jaxguide.arguments import describe
-from jaxguide.text import _
+from jaxguide.base.text import _
 
 
 class _DocumentedDraws(contextlib.ContextDecorator):

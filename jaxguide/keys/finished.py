@@ -4,8 +4,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.lines import function_name
-from jaxguide.text import _
 
 _LAZY = (map, filter, zip)
 

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 
+from jaxguide.base.text import _
 from jaxguide.keys.events import Event
 from jaxguide.keys.names import calls_a_loop, key_name, statement_text
 from jaxguide.keys.places import Place
 from jaxguide.keys.record import KeyProblem
 from jaxguide.lines import Line, place_name
-from jaxguide.text import _
 
 
 def describe(kind: str, first: Event, second: Event) -> KeyProblem:

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from jaxguide.base.render import Drawing, Picture
+from jaxguide.base.render.prose import prose_html
+from jaxguide.base.render.svg import text_width
+from jaxguide.base.render.theme import CODE, frame
+from jaxguide.base.text import _, plural
 from jaxguide.keys.forest import Key, descendants
 from jaxguide.keys.record import KeyProblem
 from jaxguide.keys.twigs import Twig, fold
-from jaxguide.render import Drawing, Picture
-from jaxguide.render.prose import prose_html
-from jaxguide.render.svg import text_width
-from jaxguide.render.theme import CODE, frame
-from jaxguide.text import _, plural
 
 _GLYPHS = {"spent": "✓", "reused": "✗", "unused": "○", "folded": "", "": ""}
 _TONES = {"spent": "good", "reused": "bad", "unused": "quiet", "folded": "quiet", "": "quiet"}

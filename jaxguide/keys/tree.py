@@ -15,7 +15,7 @@ from jaxguide.keys.problems import find_clashes, find_problems
 from jaxguide.lines import function_name
 
 if TYPE_CHECKING:
-    from jaxguide.render import Picture
+    from jaxguide.base.render import Picture
 
 _MOST_GIVEN = 100_000
 

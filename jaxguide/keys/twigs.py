@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from jaxguide.base.text import _, plural
 from jaxguide.keys.forest import Key, Operation, chain, descendants
 from jaxguide.keys.names import statement_text
 from jaxguide.keys.places import Place
 from jaxguide.keys.stream import START
-from jaxguide.text import _, plural
 
 MOST_ROWS = 60
 _DEEPEST = 12

@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxguide.catalogues import PACKAGE, files, languages
+from jaxguide.base.catalogues import PACKAGE, files, languages
+from jaxguide.base.files import find_kept, keep, kept_place
+from jaxguide.base.text import _
 from jaxguide.course.exercise import Task
 from jaxguide.course.outline import Outline
 from jaxguide.course.sameness import attached_to, cell_statements, kept_meaning, short_digest, starters_in
 from jaxguide.course.slices import needed
-from jaxguide.files import find_kept, keep, kept_place
 from jaxguide.grading.submission import Submission, SubmittedCell, UnreadableSubmission, is_submission, parse_submission
-from jaxguide.text import _
 
 _PASSED_OVER = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -4,6 +4,7 @@ import contextlib
 import sys
 from pathlib import Path
 
+from jaxguide.base.text import _, plural
 from jaxguide.course.library import Course
 from jaxguide.course.progress import FILE_NAME, Progress
 from jaxguide.course.workspace import DEFAULT_FOLDER, find_workspace, lay_workspace
@@ -14,7 +15,6 @@ from jaxguide.terminal.answers import read_all, read_answers
 from jaxguide.terminal.keyboard import Keyboard
 from jaxguide.terminal.saves import Saves
 from jaxguide.terminal.watching import Pressed, Saved, Watching
-from jaxguide.text import _, plural
 
 
 class NoWorkspace(Exception):

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
+from jaxguide.base.text import _, translated
 from jaxguide.course.card import Card, LessonSummary, clean
 from jaxguide.course.card.content import exercise_state
 from jaxguide.course.card.terminal import Layout
@@ -19,7 +20,6 @@ from jaxguide.grading.submission import Submission, is_notebook
 from jaxguide.terminal.answers import FileAnswers
 from jaxguide.terminal.place import Place
 from jaxguide.terminal.words import ExerciseList, ExerciseText, bar, console
-from jaxguide.text import _, translated
 
 _STATUS_BAR_CELLS = 10
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from jaxguide.base.text import _
 from jaxguide.course.card import clean
 from jaxguide.course.exercise import Task
 from jaxguide.course.help import next_hint, solution_text, why_closed
@@ -21,7 +22,6 @@ from jaxguide.terminal.keyboard import END, ENTER
 from jaxguide.terminal.place import Place, topics_of
 from jaxguide.terminal.reset import BACKUP_FOLDER, give_stub_back
 from jaxguide.terminal.screen import Screen, news, reset_sentence
-from jaxguide.text import _
 
 _LOOKS_AFTER_S = 1.0
 

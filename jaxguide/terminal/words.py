@@ -7,6 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from jaxguide.base.text import _, plural, translated
 from jaxguide.course.card.standing import state_of
 from jaxguide.course.card.terminal import Layout
 from jaxguide.course.exercise import Task
@@ -15,7 +16,6 @@ from jaxguide.course.pieces import said
 from jaxguide.course.progress import ExerciseProgress
 from jaxguide.terminal.flow import Flow
 from jaxguide.terminal.place import Counts, Place
-from jaxguide.text import _, plural, translated
 
 _WIDEST = 120
 _BAR_CELLS = 20

@@ -7,9 +7,9 @@ import jax
 import numpy as np
 
 from jaxguide.arguments import describe
+from jaxguide.base.text import _
 from jaxguide.lines import function_name
 from jaxguide.staging import Staged, is_traced_argument, stage
-from jaxguide.text import _
 
 
 def is_traced(leaf: Any) -> bool:

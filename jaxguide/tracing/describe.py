@@ -11,8 +11,8 @@ import jax
 import numpy as np
 
 from jaxguide.arguments import array_type
+from jaxguide.base.text import _
 from jaxguide.lines import function_name
-from jaxguide.text import _
 
 _LIMIT = 60
 _FEW = 8

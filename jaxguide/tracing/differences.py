@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from types import MethodType
 from typing import Any, NamedTuple
 
-from jaxguide.text import _, plural
+from jaxguide.base.text import _, plural
 from jaxguide.tracing.key_kinds import difference_of_keys
 from jaxguide.tracing.signatures import Argument, Leaf, Signature, function_key, name_of, same, short
 

@@ -2,7 +2,7 @@
 
 import re
 
-from jaxguide.text import _
+from jaxguide.base.text import _
 from jaxguide.tracing.signatures import Leaf
 
 # The implementation of a typed key by how JAX prints it, and of a legacy key by its number of words.

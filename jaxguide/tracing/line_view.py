@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from jaxguide.render.theme import CODE, CODE_FONT, FOREGROUND, edge, frame
-from jaxguide.text import _
+from jaxguide.base.render.theme import CODE, CODE_FONT, FOREGROUND, edge, frame
+from jaxguide.base.text import _
 
 if TYPE_CHECKING:
     from jaxguide.tracing.line_rows import Name, Row

@@ -11,9 +11,9 @@ from typing import Any
 import jax
 
 from jaxguide.arguments import require_call
+from jaxguide.base.render import Picture
+from jaxguide.base.text import _
 from jaxguide.lines import Line, frames_of_traceback, function_name
-from jaxguide.render import Picture
-from jaxguide.text import _
 from jaxguide.tracing.abstract import is_traced
 from jaxguide.tracing.fresh import codes_within, is_jitted, trace_anew, trace_until_error, written_function
 from jaxguide.tracing.line_rows import Row, make_rows, primitives_by_statement
@@ -27,7 +27,7 @@ class LineByLine(Picture):
     """A function's lines with what JAX sees on each: printed in a terminal, shown as HTML in a notebook.
 
     Args:
-        text, html, svg: the forms in which it is shown; see `jaxguide.render.Picture`.
+        text, html, svg: the forms in which it is shown; see `jaxguide.base.render.Picture`.
         rows: the statements in order, as plain data.
         elsewhere: the primitives of the program that come from no line of the function, by name and count.
         error: what stopped the function, in one line; None where it returned.

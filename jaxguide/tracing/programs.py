@@ -11,9 +11,9 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.arguments import require_call
+from jaxguide.base.text import _, plural
 from jaxguide.interpret import called_jaxpr, inner_jaxprs
 from jaxguide.lines import Line, function_name, lines_of_equation
-from jaxguide.text import _, plural
 from jaxguide.tracing.abstract import staged
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxguide.arguments import array_type, describe
+from jaxguide.base.text import _
 from jaxguide.lines import Line, function_name
-from jaxguide.text import _
 from jaxguide.tracing.hook import JitTrace, Progress
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.text import _
+from jaxguide.base.text import _
 from jaxguide.tracing.describe import describe_value
 
 ABSENT = object()

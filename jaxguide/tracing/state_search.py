@@ -14,8 +14,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxguide.base.text import _
 from jaxguide.frames import is_library
-from jaxguide.text import _
 from jaxguide.tracing.fresh import codes_within
 from jaxguide.tracing.state import ABSENT, DEPTH, Holder, cell_content, member
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxguide.arguments import describe, require_function
+from jaxguide.base.text import _
 from jaxguide.frames import is_library
-from jaxguide.text import _
 from jaxguide.tracing.hook import JitTrace, hearing
 
 

@@ -10,9 +10,9 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import PoFileError, read_po, write_po
 
-from jaxguide.catalogues import Catalogue, fields, same_fields
-from jaxguide.files import write_whole
-from jaxguide.text import _, plural
+from jaxguide.base.catalogues import Catalogue, fields, same_fields
+from jaxguide.base.files import write_whole
+from jaxguide.base.text import _, plural
 from jaxguide.translation.extract import Extracted
 
 _SHOWN = 60

@@ -7,7 +7,7 @@ import pytest
 from babel.messages.catalog import Catalog
 from two_lessons import CHINESE
 
-from jaxguide.catalogues import COURSE, PACKAGE
+from jaxguide.base.catalogues import COURSE, PACKAGE
 from jaxguide.course.library import Course
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import CheckResult, ExerciseResult, Kind, Verdict

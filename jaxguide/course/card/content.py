@@ -4,10 +4,10 @@ import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from jaxguide.base.text import _, plural, translated
 from jaxguide.course.card.plain import clean, written
 from jaxguide.course.card.student import for_student
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Verdict
-from jaxguide.text import _, plural, translated
 
 _CASES_SHOWN = 10
 

@@ -7,9 +7,9 @@ meaning, every state is a glyph and a word, and a declaration with a variable fo
 
 from html import escape
 
+from jaxguide.base.render.prose import prose_html
+from jaxguide.base.render.theme import CODE, LINE, WRAP, edge, frame
 from jaxguide.course.card.content import Content, Row, State
-from jaxguide.render.prose import prose_html
-from jaxguide.render.theme import CODE, LINE, WRAP, edge, frame
 
 _BLOCK = "margin:0.35em 0;padding:0"
 

@@ -10,14 +10,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from jaxguide.base.render.prose import prose_html
+from jaxguide.base.render.theme import CODE, EDGES, WRAP, edge, frame
+from jaxguide.base.text import _, plural, translated
 from jaxguide.course.card.content import State
 from jaxguide.course.card.terminal import Layout, to_text
 from jaxguide.course.exercise import Task
 from jaxguide.course.outline import Lesson, Outline
 from jaxguide.course.progress import ExerciseProgress
-from jaxguide.render.prose import prose_html
-from jaxguide.render.theme import CODE, EDGES, WRAP, edge, frame
-from jaxguide.text import _, plural, translated
 
 _BAR_CELLS = 20
 

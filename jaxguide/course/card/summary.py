@@ -6,11 +6,11 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from jaxguide.base.text import _, plural
 from jaxguide.course.card.content import counts_of, exercise_state, is_prediction
 from jaxguide.course.card.plain import clean
 from jaxguide.course.card.terminal import Layout, to_text
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.text import _, plural
 
 
 class LessonSummary:

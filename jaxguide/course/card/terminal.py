@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from jaxguide.base.text import _
 from jaxguide.course.card.content import Content, Row, State
-from jaxguide.text import _
 
 _COLOURS = {"good": "green", "partly": "yellow", "bad": "red", "quiet": ""}
 _INDENT = 2

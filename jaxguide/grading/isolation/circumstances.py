@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from jaxguide.catalogues import languages
+from jaxguide.base.catalogues import languages
 from jaxguide.grading.isolation import landlock
 
 _PROC = Path("/proc")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.grading.isolation import privileges, record
 from jaxguide.grading.isolation.circumstances import circumstances
 from jaxguide.grading.isolation.tier import (
@@ -30,7 +31,6 @@ from jaxguide.grading.isolation.tier import (
     Layer,
     Tier,
 )
-from jaxguide.text import _
 
 _PROBE_LIMIT_S = 120.0
 _BOOT = (

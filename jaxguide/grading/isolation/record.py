@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxguide.files import user_folder, write_whole
+from jaxguide.base.files import user_folder, write_whole
 from jaxguide.grading.isolation.tier import MEDIUM, NAMES, NEEDED, STRONG, Tier
 
 _MODE = 0o600

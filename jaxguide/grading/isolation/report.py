@@ -2,12 +2,12 @@
 
 import dataclasses
 
+from jaxguide.base.text import _
 from jaxguide.debug.diagnosis import Diagnosis, Trouble
 from jaxguide.grading.isolation.find import find_tier
 from jaxguide.grading.isolation.tier import MEDIUM, STRONG, IsolationError, Tier
 from jaxguide.grading.spawning import can_fork
 from jaxguide.grading.zygote import UnfitError, Zygote, ZygoteError
-from jaxguide.text import _
 
 
 def add_isolation(diagnosis: Diagnosis) -> Diagnosis:

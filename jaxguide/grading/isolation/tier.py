@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from jaxguide.text import _
+from jaxguide.base.text import _
 
 STRONG, MEDIUM, PROCESS = "strong", "medium", "process"
 NAMES = (STRONG, MEDIUM, PROCESS)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from jaxguide.files import write_whole
+from jaxguide.base.files import write_whole
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.reports.document import FILE_NAME, FORMAT, NoResults, feedback_stems, to_plain, to_text
 from jaxguide.grading.reports.feedback import feedback_html, feedback_text

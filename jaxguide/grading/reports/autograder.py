@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import jaxguide
+from jaxguide.base.text import _
 from jaxguide.course.library import Course
 from jaxguide.grading.reports.harness import SETTINGS_NAME, AutograderSettings
-from jaxguide.text import _
 
 # Gradescope runs this once, as root, when it builds the image. Ubuntu 22.04, its oldest, has Python 3.10 as python3.
 _SETUP = """\

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from html import escape
 
+from jaxguide.base.text import _, plural
 from jaxguide.grading.reports.insight import BINS, Distribution, Group
-from jaxguide.text import _, plural
 
 # How each group is drawn: a tone, and a pattern of its own, so that no colour is needed to tell them apart.
 _FILLS = {

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from html import escape
 
+from jaxguide.base.text import _, plural
 from jaxguide.course.card import clean
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.reports.charts import group_count, histogram, legend, share_bar, stacked_bar
@@ -11,7 +12,6 @@ from jaxguide.grading.reports.marks import Row
 from jaxguide.grading.reports.misconceptions import Example, Misconception, misconceptions_of
 from jaxguide.grading.reports.page import prose, table, text
 from jaxguide.grading.result import State
-from jaxguide.text import _, plural
 
 _SHOWN = 12
 _VALUE_LIMIT = 600

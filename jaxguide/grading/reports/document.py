@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import jaxguide
+from jaxguide.base.text import _
 from jaxguide.course.card import clean, result_from_plain, result_to_plain
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.grading.roster import Override
 from jaxguide.grading.usage import Limits
-from jaxguide.text import _
 
 FORMAT = "jaxguide-results/2"
 FILE_NAME = "results.json"

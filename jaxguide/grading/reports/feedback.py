@@ -4,7 +4,8 @@ import functools
 import json
 from collections.abc import Iterator
 
-from jaxguide.catalogues import languages
+from jaxguide.base.catalogues import languages
+from jaxguide.base.text import _
 from jaxguide.course.card import Card, clean, result_from_plain, result_to_plain
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch import BatchResult
@@ -14,7 +15,6 @@ from jaxguide.grading.reports.page import page, prose, text
 from jaxguide.grading.reports.record_sections import tier_sentence
 from jaxguide.grading.reports.sheet import file_names
 from jaxguide.grading.result import State, SubmissionResult
-from jaxguide.text import _
 
 _WIDTH = 100
 

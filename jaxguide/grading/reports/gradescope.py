@@ -9,9 +9,9 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
+from jaxguide.base.text import _, plural
 from jaxguide.course.card import Card, clean
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.text import _, plural
 
 AFTER_PUBLISHED, HIDDEN = "after_published", "hidden"
 VISIBILITIES = (AFTER_PUBLISHED, HIDDEN)

@@ -4,10 +4,11 @@ import dataclasses
 import json
 from pathlib import Path
 
+from jaxguide.base.files import write_whole
+from jaxguide.base.text import _
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.library import Course, load_course
 from jaxguide.course.verdict import ExerciseResult
-from jaxguide.files import write_whole
 from jaxguide.grading.control import ControlledGrader, controlled
 from jaxguide.grading.entry import FileEntry, ReadEntry
 from jaxguide.grading.files import find_submissions
@@ -17,7 +18,6 @@ from jaxguide.grading.reports.gradescope import AFTER_PUBLISHED, Standing, grade
 from jaxguide.grading.result import SubmissionResult
 from jaxguide.grading.submission import UnreadableSubmission, parse_submission
 from jaxguide.grading.usage import Limits
-from jaxguide.text import _
 
 SETTINGS_NAME = "settings.json"
 

@@ -3,12 +3,12 @@
 import re
 import xml.etree.ElementTree as ET
 
+from jaxguide.base.text import _
 from jaxguide.course.card import clean
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.reports.marks import Mark, Row, rows_of
 from jaxguide.grading.result import State
-from jaxguide.text import _
 
 # What `clean` leaves and XML 1.0 does not allow.
 _NO_XML = re.compile("[\ufffe\uffff]")

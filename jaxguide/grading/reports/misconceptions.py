@@ -3,10 +3,10 @@
 import collections
 import dataclasses
 
+from jaxguide.base.text import _
 from jaxguide.course.card import clean
 from jaxguide.course.verdict import CheckResult, ExerciseResult, Verdict
 from jaxguide.grading.batch import BatchResult
-from jaxguide.text import _
 
 
 @dataclasses.dataclass(frozen=True)

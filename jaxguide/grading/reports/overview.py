@@ -4,13 +4,13 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from jaxguide.base.text import _, plural
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.isolation.tier import PROCESS
 from jaxguide.grading.reports import class_sections, record_sections
 from jaxguide.grading.reports.charts import PATTERNS
 from jaxguide.grading.reports.marks import rows_of
 from jaxguide.grading.reports.page import page, text
-from jaxguide.text import _, plural
 
 
 def report_html(batch: BatchResult, names: bool = False) -> str:

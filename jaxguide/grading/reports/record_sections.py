@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterable, Iterator
 
+from jaxguide.base.text import _, plural
 from jaxguide.course.card import clean
 from jaxguide.course.verdict import Kind
 from jaxguide.grading.batch import BatchResult
@@ -14,7 +15,6 @@ from jaxguide.grading.reports.marks import Row, columns_of
 from jaxguide.grading.reports.page import prose, table, text
 from jaxguide.grading.reports.sheet import file_names, points_cell
 from jaxguide.grading.result import State, SubmissionResult
-from jaxguide.text import _, plural
 
 # What becomes of a cell with nothing to tell of it.
 _EXPECTED_FATES = ("ran", "as printed", "empty")

@@ -5,10 +5,10 @@ import io
 import itertools
 from collections.abc import Iterable, Sequence
 
+from jaxguide.base.text import _
 from jaxguide.course.card import clean
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.reports.marks import Row, columns_of, rows_of
-from jaxguide.text import _
 
 # A spreadsheet runs a cell that begins with one of these as a formula, the wide forms of East Asian keyboards too.
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")

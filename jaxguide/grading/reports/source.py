@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from jaxguide.base.text import _
 from jaxguide.grading import store
 from jaxguide.grading.batch import BatchResult, load_batch
 from jaxguide.grading.reports.document import FILE_NAME, NoResults, read_document
 from jaxguide.grading.roster import Override
-from jaxguide.text import _
 
 
 def recorded_course(folder: Path) -> Path | None:

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass, field
 from html import escape
 
-from jaxguide.render.theme import BACKGROUND, CODE_FONT, EDGES, FOREGROUND
+from jaxguide.base.render.theme import BACKGROUND, CODE_FONT, EDGES, FOREGROUND
 
 # Of the monospaced fonts in use; a box made with it holds its words in all of them.
 CHARACTER_WIDTH = 0.62

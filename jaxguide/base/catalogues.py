@@ -15,7 +15,7 @@ PACKAGE = "jaxguide"
 """The domain of the package's own messages."""
 COURSE = "course"
 """The domain of what authors wrote."""
-LOCALE = Path(__file__).parent / "locale"
+LOCALE = Path(__file__).parents[1] / "locale"
 """The catalogues that come with the package."""
 PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*|\d+)\}")
 

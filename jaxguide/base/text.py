@@ -2,7 +2,7 @@
 
 import math
 
-from jaxguide.catalogues import COURSE, PACKAGE, PLACEHOLDER, catalogues
+from jaxguide.base.catalogues import COURSE, PACKAGE, PLACEHOLDER, catalogues
 
 
 def _(message: str) -> str:

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from jaxguide.render.theme import CODE
+from jaxguide.base.render.theme import CODE
 
 
 def prose_html(text: str) -> str:
