@@ -147,9 +147,9 @@ def check_answer(
     cases: dict[str, list[str]] | None = None,
 ) -> "ExerciseResult":
     """Judge a function by an exercise's visible checks, here, and note the progress; fill in `cases` where given."""
+    from jaxguide.code.sameness import answer_in_session
     from jaxguide.course.answer import LocalAnswer
     from jaxguide.course.judge import judge
-    from jaxguide.course.sameness import answer_in_session
 
     book = _course().book_of(exercise)
     found = answer_in_session(function, exercise, names, book.given)

@@ -227,7 +227,7 @@ def test_the_names_of_the_package_are_there_and_load_only_what_they_need():
         "import sys, jaxguide.debug as debug\n"
         "assert 'jax' not in sys.modules\n"
         "debug.capture, debug.recording, debug.scripted_breakpoints, debug.breakpoint_if_nonfinite\n"
-        "assert 'jaxguide.keys' not in sys.modules and 'jaxguide.interpret' not in sys.modules\n"
+        "assert 'jaxguide.keys' not in sys.modules and 'jaxguide.jaxpr.interpret' not in sys.modules\n"
         "assert set(debug.__all__) == set(debug._HOMES) and all(getattr(debug, name) for name in debug.__all__)\n"
         "assert not hasattr(debug, 'nothing')"
     )

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from proof_records import Digests, Records
 
+from jaxguide.code.slices import global_names
 from jaxguide.course import ledger
 from jaxguide.course.book import Book
 from jaxguide.course.coverage import Coverage
 from jaxguide.course.library import Course, load_course, read_outline
 from jaxguide.course.places import topics
 from jaxguide.course.printer import notebook_text, print_book, printed_cells, script_text, stale_files
-from jaxguide.course.slices import global_names
 from jaxguide.course.verify import Proof, verify
 
 NAMES = tuple(read_outline().exercises)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxguide.interpret import Observer, run
-from jaxguide.staging import stage
+from jaxguide.jaxpr.interpret import Observer, run
+from jaxguide.jaxpr.stage import stage
 from jaxguide.tracing import (
     Constant,
     Output,

@@ -16,11 +16,11 @@ from kernel import run_in_kernel
 from traitlets.config import Config
 
 from jaxguide import lesson
+from jaxguide.code.sameness import WITHOUT_SOURCE, answer_id, answer_in_session, starters_in
 from jaxguide.course.help import why_closed
 from jaxguide.course.library import installed_course, read_outline
 from jaxguide.course.printer import printed_cells
 from jaxguide.course.progress import FILE_NAME, Progress
-from jaxguide.course.sameness import WITHOUT_SOURCE, answer_id, answer_in_session, starters_in
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.visible import check_file
 from jaxguide.terminal.answers import read_answers

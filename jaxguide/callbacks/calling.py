@@ -8,12 +8,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxguide.arguments import require_array, require_function
 from jaxguide.base.text import _
 from jaxguide.callbacks.checked import Checked, HostFunctionError
 from jaxguide.callbacks.parameters import parameters_of
 from jaxguide.callbacks.promise import describe_out, promised
-from jaxguide.lines import function_name
+from jaxguide.code.lines import function_name
+from jaxguide.jaxpr.arguments import require_array, require_function
 
 
 class HostCall:

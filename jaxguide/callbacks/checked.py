@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.arguments import array_type, describe
 from jaxguide.base.text import _
 from jaxguide.callbacks.promise import describe_out
-from jaxguide.lines import frames_of_traceback
+from jaxguide.code.lines import frames_of_traceback
+from jaxguide.jaxpr.arguments import array_type, describe
 
 
 class HostFunctionError(RuntimeError):

@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
-from jaxguide.arguments import array_type, describe, is_array_like
 from jaxguide.base.text import _
 from jaxguide.callbacks.parameters import Parameters
 from jaxguide.callbacks.promise import describe_out
+from jaxguide.jaxpr.arguments import array_type, describe, is_array_like
 
 
 @dataclass(frozen=True)

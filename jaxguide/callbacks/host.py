@@ -9,11 +9,11 @@ import jax
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.arguments import describe
 from jaxguide.base.text import _
 from jaxguide.callbacks.calling import HostCall
 from jaxguide.callbacks.derivative import derivatives
 from jaxguide.callbacks.verify import Verification, verify
+from jaxguide.jaxpr.arguments import describe
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 

@@ -9,11 +9,11 @@ import jax
 import numpy as np
 from jax.experimental import io_callback
 
-from jaxguide.arguments import require_function
 from jaxguide.base.text import _
 from jaxguide.callbacks.calling import HostCall, require_host_array
 from jaxguide.callbacks.checked import call_on_host
-from jaxguide.lines import function_name
+from jaxguide.code.lines import function_name
+from jaxguide.jaxpr.arguments import require_function
 
 
 def io_function(fn: Callable[..., Any], *, out: Any, ordered: bool = True) -> "IOFunction":

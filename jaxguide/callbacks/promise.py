@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.arguments import array_type, describe
 from jaxguide.base.text import _, plural
-from jaxguide.lines import frames_of_traceback
+from jaxguide.code.lines import frames_of_traceback
+from jaxguide.jaxpr.arguments import array_type, describe
 
 _PYTHON_NUMBERS = (bool, int, float, complex)
 

@@ -12,12 +12,12 @@ import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
 from jaxguide import compat
-from jaxguide.arguments import array_type, require_function
 from jaxguide.base.render import Picture
 from jaxguide.callbacks.checked import Checked
 from jaxguide.callbacks.timeline_picture import picture
-from jaxguide.lines import function_name
-from jaxguide.staging import stage
+from jaxguide.code.lines import function_name
+from jaxguide.jaxpr.arguments import array_type, require_function
+from jaxguide.jaxpr.stage import stage
 
 _KINDS = {"pure_callback": "pure_callback", "io_callback": "io_callback", "debug_callback": "debug.callback"}
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
+from jaxguide.code.slices import Statement, global_names, needed, statements
 from jaxguide.course import author
 from jaxguide.course.author import Mark
 from jaxguide.course.declared import add_check, function_line, make_check, make_exercise
 from jaxguide.course.exercise import AuthorError, Exercise
 from jaxguide.course.outline import Lesson
-from jaxguide.course.slices import Statement, global_names, needed, statements
 from jaxguide.course.source import BOOK_KINDS, Cell, parse_cells, run_cell
 from jaxguide.course.static import EXERCISE_MARKS, check_whole, exercise_node, headings, stands_twice, title_of
 

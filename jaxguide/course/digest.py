@@ -5,8 +5,8 @@ import functools
 import hashlib
 from collections.abc import Iterator
 
+from jaxguide.code.sameness import canonical
 from jaxguide.course.library import Course
-from jaxguide.course.sameness import canonical
 from jaxguide.course.source import split_cells
 
 # A book's cells of these kinds run as a whole when it is loaded, and a key's of every kind.

@@ -15,10 +15,10 @@ import jax
 
 from jaxguide import compat, keys, tracing
 from jaxguide.base.text import _
+from jaxguide.code.frames import is_library
 from jaxguide.course.unattended import unattended
 from jaxguide.course.values import Data, from_data, to_data
 from jaxguide.course.verdict import ErrorInfo
-from jaxguide.frames import is_library
 
 PRINTED_LIMIT = 20_000
 # What a lesson gives, where it runs without the lesson's cells; its line numbers are nobody's.

@@ -20,7 +20,7 @@ def read_lessons(paths: Sequence[Path]) -> dict[str, Lesson]:
     Raises:
         AuthorError: a book is wrong.
     """
-    place = kept_place("outlines", ["course"], [part for path in paths for part in _name_and_text(path)])
+    place = kept_place("outlines", ["code", "course"], [part for path in paths for part in _name_and_text(path)])
     if (found := _find(place, paths)) is not None:
         return found
     read = {path.stem: _read(path) for path in paths}

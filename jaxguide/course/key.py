@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
+from jaxguide.code.slices import global_names
 from jaxguide.course import author
 from jaxguide.course.author import Mark
 from jaxguide.course.book import Book
 from jaxguide.course.declared import add_check, function_line, make_check
 from jaxguide.course.exercise import AuthorError, Check, Exercise, Key, Planted
-from jaxguide.course.slices import global_names
 from jaxguide.course.source import Cell, run_cell
 from jaxguide.course.static import key_cells, planted_in, without_a_title
 

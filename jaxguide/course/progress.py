@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.files import write_whole
-from jaxguide.course.sameness import WITHOUT_SOURCE
+from jaxguide.code.sameness import WITHOUT_SOURCE
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
 FILE_NAME = "jaxguide-progress.json"
@@ -143,7 +143,7 @@ class Progress:
 
         Args:
             result: the outcome.
-            attempt: the answer's id (`jaxguide.course.sameness`).
+            attempt: the answer's id (`jaxguide.code.sameness`).
         """
         if result.verdict in (Verdict.NOT_ATTEMPTED, Verdict.NO_SUCH_FUNCTION):
             return

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
+from jaxguide.code.slices import Statement, bound_names, global_names, needed, statements
 from jaxguide.course.exercise import AuthorError, Planted, Task
 from jaxguide.course.outline import Lesson
-from jaxguide.course.slices import Statement, bound_names, global_names, needed, statements
 from jaxguide.course.source import BOOK_KINDS, Cell, decorators, mark_line, parse_cells
 from jaxguide.course.verdict import STAGES, Kind
 

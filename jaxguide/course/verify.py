@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from jaxguide.base.text import _
+from jaxguide.code.sameness import is_starter
+from jaxguide.code.slices import global_names, returns_value
 from jaxguide.course import ledger
 from jaxguide.course.answer import LocalAnswer
 from jaxguide.course.book import Book
@@ -19,8 +21,6 @@ from jaxguide.course.judge import deciding, guessed_right, judge
 from jaxguide.course.ladder import ladder_problems
 from jaxguide.course.library import Course
 from jaxguide.course.printer import stale_files
-from jaxguide.course.sameness import is_starter
-from jaxguide.course.slices import global_names, returns_value
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
 MIN_WRONG = 2

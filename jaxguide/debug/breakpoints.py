@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TextIO
 
-from jaxguide.arguments import describe
 from jaxguide.base.text import _
 from jaxguide.debug.captured import flushed
+from jaxguide.jaxpr.arguments import describe
 
 
 class Transcript:

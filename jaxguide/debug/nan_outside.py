@@ -11,8 +11,8 @@ import jax
 
 from jaxguide import compat
 from jaxguide.base.text import _
-from jaxguide.frames import is_library
-from jaxguide.lines import Line
+from jaxguide.code.frames import is_library
+from jaxguide.code.lines import Line
 
 _HOMES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg")
 

@@ -7,8 +7,8 @@ from html import escape
 from jaxguide.base.render.prose import prose_html
 from jaxguide.base.render.theme import CODE, frame
 from jaxguide.base.text import _
+from jaxguide.code.lines import Line
 from jaxguide.debug.nan_advice import advice, safe_input
-from jaxguide.lines import Line
 
 
 @dataclass(frozen=True)

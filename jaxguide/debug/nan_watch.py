@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide import interpret
+from jaxguide.code.lines import Line, lines_of_equation
 from jaxguide.debug.nan_report import BadValue, Loop
-from jaxguide.keys.rows import active_rows
-from jaxguide.lines import Line, lines_of_equation
+from jaxguide.jaxpr import interpret
+from jaxguide.jaxpr.rows import active_rows
 
 _LOOPS = {"scan": "scan", "while": "while"}
 

@@ -9,14 +9,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide import compat, interpret
-from jaxguide.arguments import require_call
+from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.debug.nan_outside import outside
 from jaxguide.debug.nan_report import BadValue, NanReport
 from jaxguide.debug.nan_watch import NanWatch, is_bad
-from jaxguide.keys.eager import run_eagerly
-from jaxguide.staging import stage
+from jaxguide.jaxpr import interpret
+from jaxguide.jaxpr.arguments import require_call
+from jaxguide.jaxpr.eager import run_eagerly
+from jaxguide.jaxpr.stage import stage
 
 
 def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxguide.arguments import describe, is_array_like
 from jaxguide.base.text import _
+from jaxguide.jaxpr.arguments import describe, is_array_like
 
 
 def breakpoint_if_nonfinite(x: Any) -> None:

@@ -12,9 +12,9 @@ import jax
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.arguments import array_type, describe, is_array_like
 from jaxguide.base.text import _, plural
 from jaxguide.debug.captured import flushed
+from jaxguide.jaxpr.arguments import array_type, describe, is_array_like
 
 
 class Recording(Mapping[str, Any]):

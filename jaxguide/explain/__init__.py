@@ -16,8 +16,9 @@ from jaxguide.base.lazy import names_on_demand
 from jaxguide.explain.notebook import load_ipython_extension, unload_ipython_extension
 
 if TYPE_CHECKING:
+    from jaxguide.code.edits import Edit
     from jaxguide.explain.explaining import explain
-    from jaxguide.explain.explanation import Edit, Explanation, Fix
+    from jaxguide.explain.explanation import Explanation, Fix
 
 __all__ = ["Edit", "Explanation", "Fix", "explain", "load_ipython_extension", "unload_ipython_extension"]
 

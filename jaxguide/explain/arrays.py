@@ -5,19 +5,20 @@ import re
 
 import numpy as np
 
-from jaxguide.arguments import array_type, describe
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
-from jaxguide.explain.explanation import Edit, Explanation, Fix
+from jaxguide.code.edits import Edit
+from jaxguide.code.user_frame import MISSING, is_array, is_tracer
+from jaxguide.compat import error_texts
+from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.spot import MISSING, is_array, is_tracer
+from jaxguide.jaxpr.arguments import array_type, describe
 
-_ARRAY = f"{phrases.API}/jax.numpy.asarray.html"
+_ARRAY = f"{error_texts.API}/jax.numpy.asarray.html"
 
 
-@explains(phrases.LAX_DTYPE)
+@explains(error_texts.LAX_DTYPE)
 def lax_dtypes(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `lax.add(1, 1.0)`."""
     call = scene.call()
@@ -49,7 +50,7 @@ def lax_dtypes(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.NOT_ARRAY)
+@explains(error_texts.NOT_ARRAY)
 def not_an_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.sum([1.0, 2.0])` and `jnp.sin(None)`."""
     call = scene.call()
@@ -91,7 +92,7 @@ def no_array(scene: Scene, call: ast.Call, node: ast.expr) -> Explanation | None
     )
 
 
-@explains(phrases.OPERAND)
+@explains(error_texts.OPERAND)
 def operand(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x + [1.0, 2.0]` and `x + None`."""
     node = scene.node
@@ -119,7 +120,7 @@ def operand(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.LIST_TIMES)
+@explains(error_texts.LIST_TIMES)
 def repeated_list(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `[1.0] * n` with a traced count."""
     node = scene.node
@@ -140,11 +141,11 @@ def repeated_list(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 scene.source.replace(node.left, f"{scene.jnp}.array({scene.quote(node.left)})"),
             ),
         ],
-        link=phrases.STATIC_LINK,
+        link=error_texts.STATIC_LINK,
     )
 
 
-@explains(phrases.SHAPE_AS_DTYPE)
+@explains(error_texts.SHAPE_AS_DTYPE)
 def shape_without_tuple(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.zeros(2, 3)`, whose second argument is the dtype."""
     call = scene.call()
@@ -167,11 +168,11 @@ def shape_without_tuple(scene: Scene, found: re.Match[str]) -> Explanation | Non
                 Edit(source.file, source.start(numbers[0]), source.end(numbers[-1]), f"({', '.join(texts)})"),
             )
         ],
-        link=f"{phrases.API}/jax.numpy.zeros.html",
+        link=f"{error_texts.API}/jax.numpy.zeros.html",
     )
 
 
-@explains(phrases.UNHASHABLE_ARRAY)
+@explains(error_texts.UNHASHABLE_ARRAY)
 def array_as_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain an array as the key of a dict or an element of a set."""
     node = scene.node
@@ -199,7 +200,7 @@ def array_as_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.SCALAR_ITERATION)
+@explains(error_texts.SCALAR_ITERATION)
 def scalar_iteration(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a loop over an array of shape ()."""
     part = scene.spot.first(scene.node, is_array)
@@ -225,7 +226,7 @@ def scalar_iteration(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=text,
         why=_("{type} has no axis: `for` goes along the first one.").format(type=f"`{array_type(part[1])}`"),
         fixes=fixes,
-        link=f"{phrases.API}/jax.numpy.atleast_1d.html",
+        link=f"{error_texts.API}/jax.numpy.atleast_1d.html",
     )
 
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import is_array, is_tracer
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.scene import Scene, is_traced_integer
-from jaxguide.explain.spot import is_array, is_tracer
 
 
 def explain_without_source(scene: Scene) -> Explanation | None:
@@ -26,7 +26,7 @@ def _truth(scene: Scene) -> Explanation | None:
         _("`if`, `while`, `and` and `assert` decide now, while JAX records the program, and the value comes later."),
         _("Choose with `jnp.where`, or with `lax.cond`; loop with `lax.while_loop`."),
         "jnp.where({x} > 0, value_if_true, value_if_false)",
-        phrases.ERRORS_PAGE,
+        error_texts.ERRORS_PAGE,
     )
 
 
@@ -38,7 +38,7 @@ def _number(scene: Scene) -> Explanation | None:
         _("`float`, `int`, `range`, a list's index and NumPy work now, while JAX records, and the value comes later."),
         _("Use JAX's own functions on it; or make it static, if it is a size, a count or an option."),
         'jax.jit(f, static_argnames="{x}")',
-        phrases.ERRORS_PAGE,
+        error_texts.ERRORS_PAGE,
     )
 
 
@@ -50,7 +50,7 @@ def _size(scene: Scene) -> Explanation | None:
         _("JAX must know every shape while it records the program, and the value comes later."),
         _("Make it static: JAX then compiles once for each value of it."),
         'jax.jit(f, static_argnames="{x}")',
-        phrases.STATIC_LINK,
+        error_texts.STATIC_LINK,
     )
 
 
@@ -62,7 +62,7 @@ def _slice(scene: Scene) -> Explanation | None:
         _("How long the slice is depends on a value, and JAX must know every shape while it records."),
         _("Take a window of fixed length, or mask: `jnp.where(jnp.arange(size) < n, values, 0)`."),
         "lax.dynamic_slice_in_dim(values, start, length)",
-        f"{phrases.API}/jax.lax.dynamic_slice.html",
+        f"{error_texts.API}/jax.lax.dynamic_slice.html",
     )
 
 
@@ -74,7 +74,7 @@ def _mask(scene: Scene) -> Explanation | None:
         _("How long the result is depends on how many are True, and JAX must know every shape while it records."),
         _("Keep the shape, and let what is masked out count for nothing."),
         "jnp.where(mask, {x}, 0)",
-        phrases.ERRORS_PAGE,
+        error_texts.ERRORS_PAGE,
     )
 
 
@@ -86,7 +86,7 @@ def _leak(scene: Scene) -> Explanation | None:
         _("While JAX records a function, its values stand for values to come; only what is returned comes out."),
         _("Return the value from the function and keep it outside."),
         "result, value = f(...)",
-        phrases.ERRORS_PAGE,
+        error_texts.ERRORS_PAGE,
     )
 
 
@@ -98,26 +98,26 @@ def _item(scene: Scene) -> Explanation | None:
         _("JAX arrays never change: the same array may already be part of a recorded program, or shared."),
         _("Make a new array with the change in it; `.add`, `.multiply` and others stand for `+=`, `*=`."),
         "{x} = {x}.at[index].set(value)",
-        phrases.AT_LINK,
+        error_texts.AT_LINK,
     )
 
 
-_RULES: list[tuple[phrases.Phrase, Callable[[Scene], Explanation | None]]] = [
-    (phrases.BOOL, _truth),
-    (phrases.INTEGER, _number),
-    (phrases.TO_NUMPY, _number),
-    (phrases.SHAPE, _size),
-    (phrases.CONCRETE, _number),
-    (phrases.BOOLEAN_MASK, _mask),
-    (phrases.DYNAMIC_SLICE, _slice),
-    (phrases.LEAK, _leak),
-    (phrases.SET_ITEM, _item),
+_RULES: list[tuple[error_texts.Phrase, Callable[[Scene], Explanation | None]]] = [
+    (error_texts.BOOL, _truth),
+    (error_texts.INTEGER, _number),
+    (error_texts.TO_NUMPY, _number),
+    (error_texts.SHAPE, _size),
+    (error_texts.CONCRETE, _number),
+    (error_texts.BOOLEAN_MASK, _mask),
+    (error_texts.DYNAMIC_SLICE, _slice),
+    (error_texts.LEAK, _leak),
+    (error_texts.SET_ITEM, _item),
 ]
 
 
 def _said(scene: Scene, kind: str, title: str, why: str, sentence: str, code: str, link: str) -> Explanation | None:
     names = scene.spot.frame.f_locals
-    behind = phrases.DEPENDS_ON.search(scene.message)
+    behind = error_texts.DEPENDS_ON.search(scene.message)
     holds = {"item_assignment": is_array, "dynamic_slice": is_traced_integer}.get(kind, is_tracer)
     held = [name for name, value in names.items() if holds(value) and re.fullmatch(r"[a-zA-Z]\w*", name)]
     named = behind[1] if behind is not None and behind[1] in held else None
@@ -130,5 +130,5 @@ def _said(scene: Scene, kind: str, title: str, why: str, sentence: str, code: st
         scene.what(variable, names[variable]) if variable is not None else "",
         why,
         (Fix(sentence, code.format(x=variable or "x")),),
-        phrases.link(scene.message) or link,
+        error_texts.link(scene.message) or link,
     )

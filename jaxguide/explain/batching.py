@@ -5,17 +5,17 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from jaxguide.arguments import describe
 from jaxguide.base.text import _, plural
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import MISSING, is_array
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.mapped import as_tuple, axes_fix, axes_of, mapped_call
 from jaxguide.explain.pytrees import as_pytree
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.spot import MISSING, is_array
+from jaxguide.jaxpr.arguments import describe
 
-_VMAP = f"{phrases.API}/jax.vmap.html"
+_VMAP = f"{error_texts.API}/jax.vmap.html"
 
 
 def _first(scene: Scene, outer: ast.Call, holds: Callable[[Any], bool]) -> int | None:
@@ -23,7 +23,7 @@ def _first(scene: Scene, outer: ast.Call, holds: Callable[[Any], bool]) -> int |
     return next((i for i, value in enumerate(values) if value is not MISSING and holds(value)), None)
 
 
-@explains(phrases.VMAP_SIZES)
+@explains(error_texts.VMAP_SIZES)
 def sizes_differ(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain mapped arguments of different sizes."""
     mapped = mapped_call(scene)
@@ -67,7 +67,7 @@ def sizes_differ(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.VMAP_RANK)
+@explains(error_texts.VMAP_RANK)
 def axis_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain an axis that an argument does not have, such as any axis of a number."""
     mapped = mapped_call(scene)
@@ -140,7 +140,7 @@ def _list_given(scene: Scene, node: ast.expr) -> Explanation | None:
     )
 
 
-@explains(phrases.NOT_JAX_TYPE)
+@explains(error_texts.NOT_JAX_TYPE)
 def not_an_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a string or another thing that is no array, given to a mapped or differentiated function."""
     outer = scene.call()
@@ -192,7 +192,7 @@ def not_an_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
             if called(made) != "vmap" and number is not None
             else None,
         ],
-        link=_VMAP if called(made) == "vmap" else f"{phrases.API}/jax.grad.html",
+        link=_VMAP if called(made) == "vmap" else f"{error_texts.API}/jax.grad.html",
     )
 
 
@@ -211,11 +211,11 @@ def _object_given(scene: Scene, outer: ast.Call, made: ast.Call, name: str) -> E
             as_pytree(scene, name)
             or scene.advice(_("Pass its arrays in a tuple or a dict, or register its class as a pytree."))
         ],
-        link=f"{phrases.API}/jax.tree_util.register_dataclass.html",
+        link=f"{error_texts.API}/jax.tree_util.register_dataclass.html",
     )
 
 
-@explains(phrases.UNBOUND_AXIS)
+@explains(error_texts.UNBOUND_AXIS)
 def axis_name(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `lax.pmean(x, "batch")` where no `vmap` names that axis."""
     name = found[1]

@@ -4,15 +4,15 @@ import ast
 import re
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.source import arguments_of
+from jaxguide.code.user_frame import is_array
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.source import arguments_of
-from jaxguide.explain.spot import is_array
 from jaxguide.explain.transformed import function_behind, returned
 
-_COND = f"{phrases.API}/jax.lax.cond.html"
+_COND = f"{error_texts.API}/jax.lax.cond.html"
 
 
 def _branches(scene: Scene) -> tuple[ast.Call, list[ast.expr]] | None:
@@ -27,11 +27,11 @@ def _branches(scene: Scene) -> tuple[ast.Call, list[ast.expr]] | None:
     return None
 
 
-@explains(phrases.BRANCH_TYPE)
+@explains(error_texts.BRANCH_TYPE)
 def branch_types(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain branches whose results differ in dtype or shape."""
     place = _branches(scene)
-    types = phrases.BRANCH_TYPES.search(scene.message)
+    types = error_texts.BRANCH_TYPES.search(scene.message)
     if place is None or types is None:
         return None
     call, branches = place
@@ -82,7 +82,7 @@ def branch_types(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.BRANCH_STRUCTURE)
+@explains(error_texts.BRANCH_STRUCTURE)
 def branch_structures(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain branches that return a different number of things."""
     place = _branches(scene)
@@ -122,7 +122,7 @@ def branch_structures(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.COND_NOT_CALLABLE)
+@explains(error_texts.COND_NOT_CALLABLE)
 def branch_no_function(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `lax.cond(test, x, -x)`."""
     place = _branches(scene)
@@ -148,7 +148,7 @@ def branch_no_function(scene: Scene, found: re.Match[str]) -> Explanation | None
     )
 
 
-@explains(phrases.COND_PREDICATE)
+@explains(error_texts.COND_PREDICATE)
 def condition_with_axes(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `lax.cond` with an array as its condition."""
     place = _branches(scene)
@@ -177,7 +177,7 @@ def condition_with_axes(scene: Scene, found: re.Match[str]) -> Explanation | Non
     )
 
 
-@explains(phrases.COND_OPERANDS)
+@explains(error_texts.COND_OPERANDS)
 def operands_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `lax.cond(test, lambda x: ..., lambda x: ...)` without the operand."""
     place = _branches(scene)

@@ -3,11 +3,11 @@
 import ast
 from dataclasses import dataclass, field
 
-from jaxguide.explain.explanation import Edit
+from jaxguide.code.edits import Edit
+from jaxguide.code.source import names_in
+from jaxguide.code.user_frame import MISSING
 from jaxguide.explain.logic import condition
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.source import names_in
-from jaxguide.explain.spot import MISSING
 
 _RETURN = "return"
 Branch = dict[str, str]

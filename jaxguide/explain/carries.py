@@ -4,27 +4,28 @@ import ast
 import re
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
-from jaxguide.explain.explanation import Edit, Explanation, Fix
+from jaxguide.code.edits import Edit
+from jaxguide.code.source import FunctionNode, Source
+from jaxguide.compat import error_texts
+from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
-from jaxguide.explain.source import FunctionNode, Source
 from jaxguide.explain.transformed import function_behind, parameters, returned
 
-_SCAN = f"{phrases.API}/jax.lax.scan.html"
+_SCAN = f"{error_texts.API}/jax.lax.scan.html"
 LOOPS = ("scan", "while_loop", "fori_loop")
 # Which argument of each is the function of one turn, by position and name, and which the start.
 BODY = {"scan": (0, "f"), "while_loop": (1, "body_fun"), "fori_loop": (2, "body_fun")}
 START = {"scan": (1, "init"), "while_loop": (2, "init_val"), "fori_loop": (3, "init_val")}
 
 
-@explains(phrases.CARRY_TYPE)
+@explains(error_texts.CARRY_TYPE)
 def carry_changes_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a loop whose carry comes out with another dtype or shape."""
     call = scene.call()
     if call is None or called(call) not in LOOPS:
         return None
-    types = phrases.CARRY_TYPES.search(scene.message)
+    types = error_texts.CARRY_TYPES.search(scene.message)
     start = argument_of(call, *START[called(call)])
     if types is None or start is None:
         return None
@@ -94,7 +95,7 @@ def as_pair(source: Source, result: ast.expr, text: str) -> Edit:
 def _start_parts(scene: Scene, start: ast.expr) -> Fix | None:
     """Return the fix that gives parts of a written-out start the dtypes that a turn gives."""
     edits: list[Edit] = []
-    for name, _dtype, shape, new_dtype, new_shape in phrases.CARRY_TYPES.findall(scene.message):
+    for name, _dtype, shape, new_dtype, new_shape in error_texts.CARRY_TYPES.findall(scene.message):
         index = re.fullmatch(r".*[a-zA-Z_]\w*(?:\[1\])?\[(\d+)\]", name)
         if index is None or shape != new_shape or not isinstance(start, ast.Tuple | ast.List):
             return None

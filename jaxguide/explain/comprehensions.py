@@ -4,11 +4,11 @@ import ast
 import re
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import is_tracer
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.logic import condition
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.spot import is_tracer
 
 
 def filter_around(scene: Scene, node: ast.AST) -> tuple[ast.comprehension, ast.expr] | None:
@@ -40,7 +40,7 @@ def chosen_element(scene: Scene, node: ast.IfExp) -> Explanation | None:
                 scene.source.replace(node, f"{scene.lax}.cond({test}, lambda: {yes}, lambda: {no})"),
             ),
         ],
-        link=phrases.ERRORS_PAGE,
+        link=error_texts.ERRORS_PAGE,
     )
 
 
@@ -61,5 +61,5 @@ def filtered(scene: Scene, place: tuple[ast.comprehension, ast.expr]) -> Explana
                 code=re.sub(rf"\b{re.escape(name)}\b", items, f"{scene.jnp}.where({scene.quote(test)}, {name}, 0)"),
             )
         ],
-        link=f"{phrases.API}/jax.numpy.where.html",
+        link=f"{error_texts.API}/jax.numpy.where.html",
     )

@@ -4,7 +4,7 @@ import ast
 import re
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.compat import error_texts
 from jaxguide.explain.branching import expression_of_if, loop_of_while
 from jaxguide.explain.comprehensions import chosen_element, filter_around, filtered
 from jaxguide.explain.explanation import Explanation
@@ -16,7 +16,7 @@ from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.truth_calls import any_or_all, conversion, extremum, inside_a_call, membership, sorting
 
 
-@explains(phrases.BOOL)
+@explains(error_texts.BOOL)
 def truth_of_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain Python's wish for a truth value that is not known while JAX traces."""
     source, node = scene.source, scene.node
@@ -138,7 +138,7 @@ class _Test(Place):
             why,
             loop,
             self.static_if_plain(),
-            link=f"{phrases.API}/jax.lax.while_loop.html",
+            link=f"{error_texts.API}/jax.lax.while_loop.html",
         )
 
     def assertion(self, node: ast.Assert) -> Explanation | None:
@@ -198,7 +198,7 @@ class _Test(Place):
             fix if all(is_comparison(part) for part in leaves(top)) else functions,
             functions if all(is_comparison(part) for part in leaves(top)) else None,
             self.static_if_plain(),
-            link=f"{phrases.API}/jax.numpy.logical_and.html",
+            link=f"{error_texts.API}/jax.numpy.logical_and.html",
         )
 
     def _is_recursive(self) -> bool:
@@ -238,7 +238,7 @@ class _Test(Place):
             _("`if` needs a value that is still traced"),
             _("Python's `if` must choose now, while JAX records the program, and the value comes later."),
             scene.fix(sentence, scene.source.replace(node, text)) if known else scene.advice(sentence),
-            link=f"{phrases.API}/jax.debug.print.html",
+            link=f"{error_texts.API}/jax.debug.print.html",
         )
 
     def _is_switch(self, test: ast.expr) -> bool:

@@ -3,21 +3,22 @@
 import ast
 import re
 
-from jaxguide.arguments import describe
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
-from jaxguide.explain.explanation import Edit, Explanation
+from jaxguide.code.edits import Edit
+from jaxguide.code.lines import Line
+from jaxguide.code.source import arguments_of, dotted
+from jaxguide.code.user_frame import is_array
+from jaxguide.compat import error_texts
+from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.source import arguments_of, dotted
-from jaxguide.explain.spot import is_array
 from jaxguide.explain.transformed import transformation
-from jaxguide.lines import Line
+from jaxguide.jaxpr.arguments import describe
 
 _RULES = "https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html"
 
 
-@explains(phrases.JVP_CONTAINER)
+@explains(error_texts.JVP_CONTAINER)
 def jvp_without_tuples(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.jvp(f, x, v)`."""
     call = scene.call()
@@ -38,11 +39,11 @@ def jvp_without_tuples(scene: Scene, found: re.Match[str]) -> Explanation | None
             "another."
         ),
         fixes=[scene.fix(_("Put each into a tuple of one."), *edits)],
-        link=f"{phrases.API}/jax.jvp.html",
+        link=f"{error_texts.API}/jax.jvp.html",
     )
 
 
-@explains(phrases.JVP_DTYPE)
+@explains(error_texts.JVP_DTYPE)
 def jvp_dtype(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain tangents of another dtype than the primals."""
     call = scene.call()
@@ -67,11 +68,11 @@ def jvp_dtype(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=text,
         why=_("A tangent is a small change of its primal, so both have one shape and one dtype."),
         fixes=[scene.fix(_("Give floats."), *edits)],
-        link=f"{phrases.API}/jax.jvp.html",
+        link=f"{error_texts.API}/jax.jvp.html",
     )
 
 
-@explains(phrases.VJP_SHAPE)
+@explains(error_texts.VJP_SHAPE)
 def vjp_cotangent(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a cotangent of another shape or dtype than the output."""
     call = scene.call()
@@ -91,11 +92,11 @@ def vjp_cotangent(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=text,
         why=_("The pullback takes one number for each number of the output: how much each counts."),
         fixes=[scene.fix(_("Give the output's shape and dtype."), scene.source.replace(call.args[0], new))],
-        link=f"{phrases.API}/jax.vjp.html",
+        link=f"{error_texts.API}/jax.vjp.html",
     )
 
 
-@explains(phrases.NO_JVP_RULE)
+@explains(error_texts.NO_JVP_RULE)
 def rule_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a `custom_jvp` or `custom_vjp` function without its rule."""
     name, forward = found[2], found[1] == "JVP"
@@ -144,7 +145,7 @@ def rule_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.BWD_TUPLE)
+@explains(error_texts.BWD_TUPLE)
 def backward_tuple(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a backward rule that does not return one cotangent for each argument."""
     for spot in reversed(scene.spots):
@@ -181,7 +182,7 @@ def backward_tuple(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return None
 
 
-@explains(phrases.FORWARD_OF_VJP)
+@explains(error_texts.FORWARD_OF_VJP)
 def forward_of_vjp(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain forward mode through a function with a reverse rule only."""
     call = scene.call()

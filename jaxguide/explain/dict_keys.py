@@ -4,15 +4,15 @@ import ast
 import re
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import MISSING, is_tracer
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.spot import MISSING, is_tracer
 
 
-@explains(phrases.UNHASHABLE_TRACER)
+@explains(error_texts.UNHASHABLE_TRACER)
 def looked_up(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `table[i]` with a dict, and a traced value as the key of one."""
     node = scene.node
@@ -43,5 +43,5 @@ def looked_up(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=variable,
         why=_("A dict is looked up now by the key's value, while JAX records the program, and the value comes later."),
         fixes=fixes,
-        link=phrases.STATIC_LINK,
+        link=error_texts.STATIC_LINK,
     )

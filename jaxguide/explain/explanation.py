@@ -7,25 +7,10 @@ from typing import Any
 from jaxguide.base.render import theme
 from jaxguide.base.render.prose import prose_html
 from jaxguide.base.text import _
-from jaxguide.lines import Line
+from jaxguide.code.edits import Edit, apply_edits
+from jaxguide.code.lines import Line
 
 _LINES_AT_MOST = 12
-
-
-@dataclass(frozen=True, order=True)
-class Edit:
-    """One replacement in a source text, from a position up to another; an insertion where the two are equal.
-
-    Args:
-        file: the file, or the kernel's name of a cell.
-        first, last: the replaced text's start and end, each as (line from 1, character from 0).
-        text: what takes its place.
-    """
-
-    file: str
-    first: tuple[int, int]
-    last: tuple[int, int]
-    text: str
 
 
 @dataclass(frozen=True)
@@ -58,17 +43,6 @@ class Fix:
         if not self.edits:
             raise ValueError(_("This fix needs a decision of yours and cannot be applied as it is."))
         return apply_edits(source, [edit for edit in self.edits if file in (None, edit.file)])
-
-
-def apply_edits(source: str, edits: list[Edit]) -> str:
-    """Return a text with edits applied, which must not overlap."""
-    lines = source.split("\n")
-    # From the end backward, so that earlier positions stay; equal ones in their order.
-    for _number, edit in sorted(enumerate(edits), key=lambda pair: (pair[1].first, pair[0]), reverse=True):
-        (line, column), (end_line, end_column) = edit.first, edit.last
-        text = lines[line - 1][:column] + edit.text + lines[end_line - 1][end_column:]
-        lines[line - 1 : end_line] = text.split("\n")
-    return "\n".join(lines)
 
 
 @dataclass(frozen=True, repr=False)

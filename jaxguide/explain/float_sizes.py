@@ -7,17 +7,18 @@ import jax
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
-from jaxguide.explain.explanation import Edit, Explanation
+from jaxguide.code.edits import Edit
+from jaxguide.code.user_frame import MISSING, is_array, is_tracer
+from jaxguide.compat import error_texts
+from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.spot import MISSING, is_array, is_tracer
 
 
-@explains(phrases.SHAPE)
+@explains(error_texts.SHAPE)
 def shape_of_floats(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.zeros((3.0,))`, `jax.random.normal(key, (n / 2, 4))` and their like."""
-    call, said = scene.call(), phrases.SHAPE_ENTRIES.search(scene.message)
+    call, said = scene.call(), error_texts.SHAPE_ENTRIES.search(scene.message)
     if call is None or said is None or "Tracer" in said[1]:
         return None
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
@@ -39,7 +40,7 @@ def shape_of_floats(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=text,
         why=_("A size is counted, so it is an integer; `/` gives a float, even of two integers."),
         fixes=[scene.fix(_("Give an integer."), *edits)],
-        link=f"{phrases.API}/jax.numpy.zeros.html",
+        link=f"{error_texts.API}/jax.numpy.zeros.html",
     )
 
 

@@ -6,17 +6,18 @@ import re
 import numpy as np
 
 from jaxguide.base.text import _, plural
-from jaxguide.explain import phrases
-from jaxguide.explain.explanation import Edit, Explanation, Fix
+from jaxguide.code.edits import Edit
+from jaxguide.code.user_frame import MISSING, is_array
+from jaxguide.compat import error_texts
+from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.spot import MISSING, is_array
 from jaxguide.explain.transformed import argnums, definition_of, function_behind, transformation
 
-_GRAD = f"{phrases.API}/jax.grad.html"
+_GRAD = f"{error_texts.API}/jax.grad.html"
 
 
-@explains(phrases.GRAD_SHAPE)
+@explains(error_texts.GRAD_SHAPE)
 def gradient_of_many(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.grad` of a function whose result is no scalar."""
     outer = scene.call()
@@ -73,7 +74,7 @@ def gradient_of_many(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.GRAD_OUTPUT)
+@explains(error_texts.GRAD_OUTPUT)
 def gradient_of_a_tuple(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.grad` of a function that returns several things, or nothing."""
     outer = scene.call()
@@ -129,7 +130,7 @@ def gradient_of_a_tuple(scene: Scene, found: re.Match[str]) -> Explanation | Non
     )
 
 
-@explains(phrases.GRAD_COMPLEX)
+@explains(error_texts.GRAD_COMPLEX)
 def gradient_complex(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.grad` of a complex result."""
     outer = scene.call()
@@ -179,7 +180,7 @@ def _is_complex(scene: Scene, node: ast.expr) -> bool:
     return isinstance(value, complex) or (is_array(value) and bool(np.iscomplexobj(value)))
 
 
-@explains(phrases.GRAD_INTEGER_OUT)
+@explains(error_texts.GRAD_INTEGER_OUT)
 def gradient_integer_result(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.grad` of a function that returns an integer, such as a count or an index."""
     outer = scene.call()
@@ -215,7 +216,7 @@ def gradient_integer_result(scene: Scene, found: re.Match[str]) -> Explanation |
     )
 
 
-@explains(phrases.GRAD_ARGNUMS)
+@explains(error_texts.GRAD_ARGNUMS)
 def argument_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `argnums=1` for a function that is called with one argument."""
     outer = scene.call()

@@ -7,13 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
-from jaxguide.explain.explanation import Edit, Explanation, Fix
+from jaxguide.code.edits import Edit
+from jaxguide.code.lines import Line
+from jaxguide.code.source import source_of
+from jaxguide.code.user_frame import Spot
+from jaxguide.compat import error_texts
+from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.source import source_of
-from jaxguide.explain.spot import Spot
-from jaxguide.lines import Line
 
 _PAGE = "https://docs.jax.dev/en/latest/external-callbacks.html"
 _CALLBACKS = ("pure_callback", "io_callback")
@@ -28,7 +29,7 @@ def _callback(scene: Scene) -> tuple[Spot, ast.Call] | None:
     return None
 
 
-@explains(phrases.CALLBACK_JVP, phrases.IO_JVP)
+@explains(error_texts.CALLBACK_JVP, error_texts.IO_JVP)
 def no_derivative(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.grad` through a callback."""
     place = _callback(scene)
@@ -69,7 +70,7 @@ def no_derivative(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.CALLBACK_VMAP)
+@explains(error_texts.CALLBACK_VMAP)
 def no_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.vmap` of a callback without `vmap_method`."""
     place = _callback(scene)
@@ -106,7 +107,7 @@ def no_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.HOST_RESULT)
+@explains(error_texts.HOST_RESULT)
 def host_result(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a host function whose result is not what was promised, which shows only when the program runs."""
     calls = [(s, c) for spot in scene.spots if (s := spot.source) for c in s.calls() if called(c) == "pure_callback"]
@@ -150,7 +151,7 @@ def host_result(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.ORDERED_VMAP)
+@explains(error_texts.ORDERED_VMAP)
 def ordered_batch(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.vmap` of an ordered callback."""
     place = _callback(scene)
@@ -176,7 +177,7 @@ def ordered_batch(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.IO_VMAP_COND)
+@explains(error_texts.IO_VMAP_COND)
 def batched_branch(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.vmap` of a `cond` with an `io_callback` in a branch."""
     call = scene.call()

@@ -4,7 +4,8 @@ import ast
 import re
 
 from jaxguide.base.text import _, plural
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import MISSING, is_array, is_tracer
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.masks import (
@@ -19,10 +20,9 @@ from jaxguide.explain.masks import (
 )
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.spot import MISSING, is_array, is_tracer
 
 
-@explains(phrases.BOOLEAN_MASK)
+@explains(error_texts.BOOLEAN_MASK)
 def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x[mask]`, whose length depends on how many values are True."""
     node, source = scene.node, scene.source
@@ -81,11 +81,11 @@ def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
             "How long `{text}` is depends on how many are True, and JAX must know every shape while it records."
         ).format(text=scene.quote(node)),
         fixes=fixes,
-        link=phrases.ERRORS_PAGE,
+        link=error_texts.ERRORS_PAGE,
     )
 
 
-@explains(phrases.DYNAMIC_SLICE)
+@explains(error_texts.DYNAMIC_SLICE)
 def dynamic_slice(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x[:n]`, `x[:, i : i + 2]` and `x.at[:n].set(0.0)` with a traced bound."""
     node, source = scene.node, scene.source
@@ -128,11 +128,11 @@ def dynamic_slice(scene: Scene, found: re.Match[str]) -> Explanation | None:
             *fixes,
             static_fix(scene, *bounds),
         ],
-        link=f"{phrases.API}/jax.lax.dynamic_slice.html",
+        link=f"{error_texts.API}/jax.lax.dynamic_slice.html",
     )
 
 
-@explains(phrases.INDEX_FLOAT)
+@explains(error_texts.INDEX_FLOAT)
 def float_index(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x[1.0]`."""
     node = scene.node
@@ -151,11 +151,11 @@ def float_index(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=index,
         why=_("Positions are counted, so a float names none, even one without a fraction."),
         fixes=[scene.fix(_("Make it an integer."), scene.source.replace(node.slice, text))],
-        link=f"{phrases.API}/jax.numpy.astype.html",
+        link=f"{error_texts.API}/jax.numpy.astype.html",
     )
 
 
-@explains(phrases.INDEX_LIST)
+@explains(error_texts.INDEX_LIST)
 def list_index(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x[[0, 1]]`."""
     node = scene.node
@@ -180,7 +180,7 @@ def list_index(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.TOO_MANY_INDICES)
+@explains(error_texts.TOO_MANY_INDICES)
 def too_many_indices(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x[0, 1]` of a vector."""
     node = scene.node

@@ -8,17 +8,17 @@ import jax
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import MISSING, is_array
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of
-from jaxguide.explain.spot import MISSING, is_array
 from jaxguide.explain.transformed import argnums, transformation
 
-_GRAD = f"{phrases.API}/jax.grad.html"
+_GRAD = f"{error_texts.API}/jax.grad.html"
 
 
-@explains(phrases.GRAD_INTEGER, phrases.JACOBIAN_INTEGER)
+@explains(error_texts.GRAD_INTEGER, error_texts.JACOBIAN_INTEGER)
 def gradient_of_integers(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.grad(f)(3)` and `jax.grad(loss)({"w": 1.0, "n": 3})`."""
     outer = scene.call()

@@ -2,11 +2,11 @@
 
 import ast
 
+from jaxguide.code.frames import is_library
+from jaxguide.code.source import Source, source_of
+from jaxguide.code.user_frame import MISSING, Spot
 from jaxguide.explain.jitted import is_jit
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.source import Source, source_of
-from jaxguide.explain.spot import MISSING, Spot
-from jaxguide.frames import is_library
 
 
 def jitted_function(scene: Scene, call: ast.Call) -> tuple[Source, ast.FunctionDef | ast.Lambda] | None:

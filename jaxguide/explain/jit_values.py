@@ -3,22 +3,23 @@
 import ast
 import re
 
-from jaxguide.arguments import describe
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.edits import Edit
+from jaxguide.code.lines import Line
+from jaxguide.code.source import Source, arguments_of, source_of
+from jaxguide.code.user_frame import MISSING
+from jaxguide.compat import error_texts
 from jaxguide.explain.arrays import no_array
-from jaxguide.explain.explanation import Edit, Explanation
+from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.jit_calls import function_name, is_users, jitted_function
 from jaxguide.explain.jitted import static_edits
 from jaxguide.explain.pytrees import as_pytree
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.source import Source, arguments_of, source_of
-from jaxguide.explain.spot import MISSING
-from jaxguide.lines import Line
+from jaxguide.jaxpr.arguments import describe
 
 
-@explains(phrases.NOT_AN_ARGUMENT)
+@explains(error_texts.NOT_AN_ARGUMENT)
 def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a string, a function or an object given to a jitted function."""
     call = scene.call()
@@ -95,11 +96,11 @@ def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
         variable=path if path.startswith("self") else said,
         why=_("Every argument of a jitted function becomes a traced array, unless it is declared static."),
         fixes=fixes,
-        link=phrases.STATIC_LINK,
+        link=error_texts.STATIC_LINK,
     )
 
 
-@explains(phrases.NOT_JAX_RESULT)
+@explains(error_texts.NOT_JAX_RESULT)
 def not_an_array_result(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a string or a function returned by a jitted function."""
     source = source_of(found[2])
@@ -134,12 +135,12 @@ def not_an_array_result(scene: Scene, found: re.Match[str]) -> Explanation | Non
                 code=f"compute = {scene.jax}.jit(...)",
             ),
         ],
-        link=f"{phrases.API}/jax.jit.html",
+        link=f"{error_texts.API}/jax.jit.html",
         line=_line(source, node),
     )
 
 
-@explains(phrases.NOT_CALLABLE)
+@explains(error_texts.NOT_CALLABLE)
 def called_too_early(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.grad(f(x))`, where the function was called before it was handed over."""
     call = scene.call()
@@ -165,7 +166,7 @@ def called_too_early(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=scene.quote(inner),
         why=_("A transformation takes a function and returns a function; the arguments come afterwards."),
         fixes=[scene.fix(_("Hand over the function, then call what comes back."), made or whole)],
-        link=f"{phrases.API}/jax.{called(call)}.html",
+        link=f"{error_texts.API}/jax.{called(call)}.html",
     )
 
 

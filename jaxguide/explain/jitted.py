@@ -10,11 +10,12 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.edits import Edit
+from jaxguide.code.source import FunctionNode, Source, arguments_of, dotted, source_of
+from jaxguide.compat import error_texts
 from jaxguide.explain.branching import assigned_names
-from jaxguide.explain.explanation import Edit, Fix
+from jaxguide.explain.explanation import Fix
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.source import FunctionNode, Source, arguments_of, dotted, source_of
 
 
 def static_fix(scene: Scene, *tracers: Any) -> Fix | None:
@@ -45,7 +46,9 @@ def static_fix(scene: Scene, *tracers: Any) -> Fix | None:
 
 def argument_behind(scene: Scene, tracer: Any) -> str | None:
     """Return the argument of the jitted function whose value a tracer is, None where it is computed from some."""
-    behind = [name for text in phrases.DEPENDS_ON.findall(scene.message) for name in re.split(r", and |, | and ", text)]
+    behind = [
+        name for text in error_texts.DEPENDS_ON.findall(scene.message) for name in re.split(r", and |, | and ", text)
+    ]
     for spot in reversed(scene.spots):
         function = spot.function
         if function is None:

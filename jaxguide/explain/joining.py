@@ -4,14 +4,14 @@ import ast
 import re
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import is_array
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
-from jaxguide.explain.spot import is_array
 
 
-@explains(phrases.CONCATENATE_SCALARS)
+@explains(error_texts.CONCATENATE_SCALARS)
 def joined_scalars(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.concatenate` of numbers."""
     call = scene.call()
@@ -34,11 +34,11 @@ def joined_scalars(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 else scene.source.replace(call, f"{scene.jnp}.array({text})"),
             )
         ],
-        link=f"{phrases.API}/jax.numpy.stack.html",
+        link=f"{error_texts.API}/jax.numpy.stack.html",
     )
 
 
-@explains(phrases.CONCATENATE_CALL, phrases.CONCATENATE_DTYPE, phrases.CONCATENATE_AXIS)
+@explains(error_texts.CONCATENATE_CALL, error_texts.CONCATENATE_DTYPE, error_texts.CONCATENATE_AXIS)
 def joined_without_list(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.concatenate(x, y)`, whose second argument is the axis."""
     call = scene.call()
@@ -65,11 +65,11 @@ def joined_without_list(scene: Scene, found: re.Match[str]) -> Explanation | Non
         variable=arrays[1],
         why=_("The first argument is the list of all arrays; what follows says how they are joined."),
         fixes=[scene.fix(_("Put them into a list."), scene.source.replace(call, new))],
-        link=f"{phrases.API}/jax.numpy.{called(call)}.html",
+        link=f"{error_texts.API}/jax.numpy.{called(call)}.html",
     )
 
 
-@explains(phrases.CONCATENATE_RANKS, phrases.CONCATENATE_SHAPES, phrases.STACK_SHAPES)
+@explains(error_texts.CONCATENATE_RANKS, error_texts.CONCATENATE_SHAPES, error_texts.STACK_SHAPES)
 def joined_shapes(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain arrays whose shapes cannot be joined."""
     call = scene.call()
@@ -81,7 +81,7 @@ def joined_shapes(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return ragged(scene, found)
     parts = call.args[0].elts
     values = [scene.spot.value(p) for p in parts]
-    said = [_shape(text) for text in phrases.SHAPES_SAID.findall(scene.message)]
+    said = [_shape(text) for text in error_texts.SHAPES_SAID.findall(scene.message)]
     if len(parts) < 2 or (not all(is_array(v) for v in values) and len(said) != len(parts)):
         return None
     texts = [scene.quote(p) for p in parts]
@@ -123,7 +123,7 @@ def joined_shapes(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if called(call) == "concatenate"
         else _("Stacked arrays all have the same shape."),
         fixes=fixes,
-        link=f"{phrases.API}/jax.numpy.{called(call)}.html",
+        link=f"{error_texts.API}/jax.numpy.{called(call)}.html",
     )
 
 
@@ -190,11 +190,11 @@ def _joined_name(scene: Scene, call: ast.Call) -> Explanation | None:
             if rows
             else scene.advice(_("Give every part the same number of axes: `part[None]` adds one in front."))
         ],
-        link=f"{phrases.API}/jax.numpy.concatenate.html",
+        link=f"{error_texts.API}/jax.numpy.concatenate.html",
     )
 
 
-@explains(phrases.RAGGED)
+@explains(error_texts.RAGGED)
 def ragged(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.array([[1, 2], [3]])`."""
     call = scene.call()
@@ -225,5 +225,5 @@ def ragged(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=text,
         why=_("An array is a full block: every row has the same length."),
         fixes=fixes,
-        link=f"{phrases.API}/jax.numpy.array.html",
+        link=f"{error_texts.API}/jax.numpy.array.html",
     )

@@ -4,20 +4,21 @@ import ast
 import re
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
-from jaxguide.explain.explanation import Edit, Explanation, Fix
+from jaxguide.code.edits import Edit
+from jaxguide.code.lines import Line
+from jaxguide.code.source import Source, names_in, source_of
+from jaxguide.compat import error_texts
+from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.source import Source, names_in, source_of
-from jaxguide.lines import Line
 
 
-@explains(phrases.LEAK)
+@explains(error_texts.LEAK)
 def leaked_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a tracer used after its trace: where it was kept, and how to return it instead."""
-    made = phrases.LEAK_CREATED.search(scene.message)
+    made = error_texts.LEAK_CREATED.search(scene.message)
     function_name = (made[3] if made else "").removesuffix(".<locals>").split(".")[-1]
-    leak = phrases.LEAK_FUNCTION.search(scene.message)
+    leak = error_texts.LEAK_FUNCTION.search(scene.message)
     if leak is not None:
         function_name = leak[1].split(".")[-1]
     traced = scene.tracer()
@@ -59,7 +60,7 @@ def leaked_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
             "nothing. Only what is returned comes out."
         ).format(function=function_name),
         fixes=fixes,
-        link=phrases.ERRORS_PAGE,
+        link=error_texts.ERRORS_PAGE,
     )
 
 

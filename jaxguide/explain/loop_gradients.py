@@ -4,17 +4,17 @@ import ast
 import re
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.lines import Line
+from jaxguide.code.user_frame import Spot
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_edits
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
-from jaxguide.explain.spot import Spot
 from jaxguide.explain.transformed import transformation
-from jaxguide.lines import Line
 
 
-@explains(phrases.REVERSE_WHILE)
+@explains(error_texts.REVERSE_WHILE)
 def reverse_through_while(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.grad` through `lax.while_loop`, or `lax.fori_loop` with a traced count."""
     loop = _loop_before(scene)
@@ -62,7 +62,7 @@ def reverse_through_while(scene: Scene, found: re.Match[str]) -> Explanation | N
             "aside the room."
         ),
         fixes=fixes,
-        link=f"{phrases.API}/jax.lax.while_loop.html",
+        link=f"{error_texts.API}/jax.lax.while_loop.html",
         line=line,
     )
 

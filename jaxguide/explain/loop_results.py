@@ -5,19 +5,19 @@ import re
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.source import FunctionNode, Source
+from jaxguide.code.user_frame import MISSING
+from jaxguide.compat import error_texts
 from jaxguide.explain.carries import BODY, LOOPS, START, as_pair, carry_name
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
-from jaxguide.explain.source import FunctionNode, Source
-from jaxguide.explain.spot import MISSING
 from jaxguide.explain.transformed import function_behind, own_nodes, returned
 
-_SCAN = f"{phrases.API}/jax.lax.scan.html"
+_SCAN = f"{error_texts.API}/jax.lax.scan.html"
 
 
-@explains(phrases.CARRY_STRUCTURE)
+@explains(error_texts.CARRY_STRUCTURE)
 def carry_changes_structure(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a loop whose carry comes out with more or fewer parts, or in another container."""
     call = scene.call()
@@ -37,7 +37,7 @@ def carry_changes_structure(scene: Scene, found: re.Match[str]) -> Explanation |
     out: ast.expr | None = result
     if called(call) == "scan":
         out = result.elts[0] if isinstance(result, ast.Tuple) and len(result.elts) == 2 else None
-    keys = phrases.CARRY_KEYS.search(scene.message)
+    keys = error_texts.CARRY_KEYS.search(scene.message)
     if keys is not None:
         what = _("`{name}` goes in and comes out with other keys: {keys} is on one side only.").format(
             name=carry, keys=keys[1]
@@ -104,7 +104,7 @@ def forgotten_return(
             "`lax.{loop}` hands what one turn returns to the next, and a function without `return` gives None."
         ).format(loop=called(call)),
         fixes=[fix],
-        link=f"{phrases.API}/jax.lax.{called(call)}.html",
+        link=f"{error_texts.API}/jax.lax.{called(call)}.html",
     )
 
 

@@ -4,7 +4,7 @@ import ast
 import re
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.compat import error_texts
 from jaxguide.explain.carries import BODY, LOOPS
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.loop_results import forgotten_return
@@ -12,10 +12,10 @@ from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.transformed import function_behind, parameters, returned
 
-_SCAN = f"{phrases.API}/jax.lax.scan.html"
+_SCAN = f"{error_texts.API}/jax.lax.scan.html"
 
 
-@explains(phrases.SCAN_PAIR)
+@explains(error_texts.SCAN_PAIR)
 def scan_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a scan body that returns the carry alone."""
     call = scene.call()
@@ -49,7 +49,7 @@ def scan_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.SCAN_LENGTH, phrases.SCAN_NO_LENGTH, phrases.SCAN_SIZES)
+@explains(error_texts.SCAN_LENGTH, error_texts.SCAN_NO_LENGTH, error_texts.SCAN_SIZES)
 def scan_length(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a scan whose length is given twice, or not at all, or differs from array to array."""
     call = scene.call()
@@ -69,7 +69,7 @@ def scan_length(scene: Scene, found: re.Match[str]) -> Explanation | None:
         )
         why = _("`lax.scan` takes one turn for each entry, so the length says nothing new.")
         variable = "length"
-    elif found.re is phrases.SCAN_SIZES.text and xs is not None:
+    elif found.re is error_texts.SCAN_SIZES.text and xs is not None:
         what = _("The arrays in `{name}` have {first} and {second} entries.").format(
             name=text, first=found[1], second=found[2]
         )
@@ -94,7 +94,7 @@ def scan_length(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.WHILE_CONDITION)
+@explains(error_texts.WHILE_CONDITION)
 def while_condition(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a loop condition that is no boolean scalar."""
     call = scene.call()
@@ -120,11 +120,11 @@ def while_condition(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 source.replace(result, new),
             )
         ],
-        link=f"{phrases.API}/jax.lax.while_loop.html",
+        link=f"{error_texts.API}/jax.lax.while_loop.html",
     )
 
 
-@explains(phrases.BODY_ARGUMENTS)
+@explains(error_texts.BODY_ARGUMENTS)
 def body_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a loop body that takes another number of arguments than the loop gives."""
     call = scene.call()
@@ -148,5 +148,5 @@ def body_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=found[1],
         why=_("`lax.fori_loop` gives its body the number of the turn and the carry."),
         fixes=[scene.fix(_("Take the number of the turn first."), source.insert_before(own[0], "i, "))],
-        link=f"{phrases.API}/jax.lax.fori_loop.html",
+        link=f"{error_texts.API}/jax.lax.fori_loop.html",
     )

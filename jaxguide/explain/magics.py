@@ -137,7 +137,7 @@ def _pack(function: Any, /, *args: Any, **kwargs: Any) -> _Call:
 
 def _require_arguments(source: str, call: _Call) -> None:
     """Refuse what is no function, and arguments that a function does not take."""
-    from jaxguide.arguments import describe
+    from jaxguide.jaxpr.arguments import describe
 
     if not callable(call.function):
         text = _("A function is needed, and `{source}` calls {got}.")

@@ -7,17 +7,17 @@ import jax
 import numpy as np
 
 from jaxguide.base.text import _, plural
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import MISSING, is_array
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.mapped import as_tuple, axes_fix, axes_of, mapped_call
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.spot import MISSING, is_array
 
-_VMAP = f"{phrases.API}/jax.vmap.html"
+_VMAP = f"{error_texts.API}/jax.vmap.html"
 
 
-@explains(phrases.VMAP_IN_AXES)
+@explains(error_texts.VMAP_IN_AXES)
 def axes_do_not_fit(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `in_axes` with more or fewer entries than arguments."""
     mapped = mapped_call(scene)
@@ -55,7 +55,7 @@ def _axis_of(scene: Scene, outer: ast.Call, node: ast.expr) -> str:
     return "0" if all(shape and entries in (None, shape[:1]) for shape in shapes) else "None"
 
 
-@explains(phrases.VMAP_ALL_NONE)
+@explains(error_texts.VMAP_ALL_NONE)
 def nothing_mapped(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `in_axes=None`."""
     mapped = mapped_call(scene)
@@ -83,7 +83,7 @@ def nothing_mapped(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.VMAP_OUT_NONE)
+@explains(error_texts.VMAP_OUT_NONE)
 def result_is_batched(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `out_axes=None` for a result that differs from row to row."""
     mapped = mapped_call(scene)
@@ -107,7 +107,7 @@ def result_is_batched(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.VMAP_PREFIX)
+@explains(error_texts.VMAP_PREFIX)
 def axes_of_a_tree(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `in_axes` whose dict has other keys than the argument."""
     mapped = mapped_call(scene)

@@ -3,9 +3,9 @@
 import ast
 
 from jaxguide.base.text import _
+from jaxguide.code.user_frame import is_array
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.spot import is_array
 
 # Reductions of what a mask picks -> what to put where the mask is False (an `initial` for NumPy's `where=`).
 _NEUTRAL = {"sum": "0", "prod": "1", "any": "False", "all": "True", "max": "-{jnp}.inf", "min": "{jnp}.inf"}

@@ -6,18 +6,18 @@ import re
 import jax
 import numpy as np
 
-from jaxguide.arguments import array_type
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.source import dotted
+from jaxguide.code.user_frame import MISSING, Spot, is_array, is_tracer
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import jit_call_of
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.source import dotted
-from jaxguide.explain.spot import MISSING, Spot, is_array, is_tracer
+from jaxguide.jaxpr.arguments import array_type
 
 
-@explains(phrases.DELETED)
+@explains(error_texts.DELETED)
 def deleted_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain an array that was donated to a jitted function, and used again."""
     part = scene.spot.first(scene.spot.statement, _is_deleted)
@@ -64,7 +64,7 @@ def deleted_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.NAN)
+@explains(error_texts.NAN)
 def not_a_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain the NaN or infinity that `jax_debug_nans` or `jax_debug_infs` found."""
     kind, primitive = found[1], found[2].rstrip(".")
@@ -127,7 +127,7 @@ def not_a_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.CHECKIFY)
+@explains(error_texts.CHECKIFY)
 def unwrapped_check(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `checkify.check` in a jitted function that was not wrapped by `checkify.checkify`."""
     call = scene.call()

@@ -8,19 +8,19 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.source import dotted, names_in
+from jaxguide.code.user_frame import MISSING, is_array, is_tracer
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.ranges import range_around, range_of_tracer
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
 from jaxguide.explain.scipy_calls import scipy_home, scipy_on_tracer
-from jaxguide.explain.source import dotted, names_in
-from jaxguide.explain.spot import MISSING, is_array, is_tracer
 from jaxguide.explain.texts import formatted
 
 
-@explains(phrases.CONCRETE)
+@explains(error_texts.CONCRETE)
 def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `float(x)`, `int(x)`, `complex(x)`, `x.item()`, `x.tolist()` and `math.sin(x)`."""
     node, source = scene.node, scene.source
@@ -75,7 +75,7 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 "`{name}` makes a Python number now, while JAX records the program, and the value comes later."
             ).format(name=name),
             fixes=first,
-            link=phrases.ERRORS_PAGE,
+            link=error_texts.ERRORS_PAGE,
         )
     module, _dot, function = dotted(call.func).rpartition(".")
     if scene.spot.value(ast.parse(module or "None", mode="eval").body) is math:
@@ -92,13 +92,13 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
                     source.replace(call.func, f"{scene.jnp}.{function}") if there else None,
                 )
             ],
-            link=f"{phrases.API}/jax.numpy.{function}.html",
+            link=f"{error_texts.API}/jax.numpy.{function}.html",
         )
     home = scipy_home(scene, call.func)
     return scipy_on_tracer(scene, call, home, variable, tracer) if home is not None else None
 
 
-@explains(phrases.INTEGER)
+@explains(error_texts.INTEGER)
 def python_integer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `range(n)` and `items[i]`, for which Python needs an integer."""
     node, source = scene.node, scene.source
@@ -154,7 +154,7 @@ def _list_index(scene: Scene, variable: str, what: str, *fixes: Fix | None) -> E
         variable=variable,
         why=_("A Python list is looked up now, while JAX records the program, and the index comes later."),
         fixes=fixes,
-        link=phrases.ERRORS_PAGE,
+        link=error_texts.ERRORS_PAGE,
     )
 
 
@@ -169,7 +169,7 @@ def needs_static(scene: Scene, variable: str, tracer: Any, static: Fix | None, f
             function=function
         ),
         fixes=[static],
-        link=phrases.STATIC_LINK,
+        link=error_texts.STATIC_LINK,
     )
 
 
@@ -191,7 +191,7 @@ def _number_of_element(scene: Scene, call: ast.Call) -> Explanation | None:
                 scene.source.replace(call, f"{text}.astype({name})"),
             )
         ],
-        link=phrases.ERRORS_PAGE,
+        link=error_texts.ERRORS_PAGE,
     )
 
 

@@ -7,16 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.source import dotted
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.scipy_calls import random_on_tracer, scipy_home, scipy_on_tracer
-from jaxguide.explain.source import dotted
 
 
-@explains(phrases.TO_NUMPY)
+@explains(error_texts.TO_NUMPY)
 def numpy_on_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain NumPy's functions and arrays given a traced value."""
     node, source = scene.node, scene.source
@@ -38,7 +38,7 @@ def numpy_on_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 ),
                 static_fix(scene, traced[1]),
             ],
-            link=phrases.ERRORS_PAGE,
+            link=error_texts.ERRORS_PAGE,
         )
     call = source.around(node, ast.Call)
     traced = scene.tracer(node)
@@ -76,7 +76,7 @@ def numpy_on_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=variable,
         why=_("NumPy computes with numbers now, while JAX records the program, and the values come later."),
         fixes=fixes,
-        link=phrases.ERRORS_PAGE,
+        link=error_texts.ERRORS_PAGE,
     )
 
 

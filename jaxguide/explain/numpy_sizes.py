@@ -3,7 +3,7 @@
 import re
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
@@ -12,7 +12,7 @@ from jaxguide.explain.scene import Scene, called, is_traced_integer
 _DRAWS = ("normal", "uniform", "exponential")
 
 
-@explains(phrases.NUMPY_SIZE)
+@explains(error_texts.NUMPY_SIZE)
 def numpy_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `np.random.normal(size=n)` with a traced `n`."""
     call = scene.call()
@@ -40,5 +40,5 @@ def numpy_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
             if draws
             else None,
         ],
-        link=phrases.STATIC_LINK,
+        link=error_texts.STATIC_LINK,
     )

@@ -3,12 +3,12 @@
 import ast
 from typing import Any
 
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import is_tracer
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import argument_behind, static_fix
 from jaxguide.explain.logic import REDUCERS
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.spot import is_tracer
 
 
 class Place:
@@ -20,7 +20,7 @@ class Place:
         self.static = static_fix(scene, *(value for _part, value in scene.spot.parts(node) if is_tracer(value)))
 
     def said(
-        self, kind: str, title: str, why: str, *fixes: Fix | None, link: str = phrases.ERRORS_PAGE
+        self, kind: str, title: str, why: str, *fixes: Fix | None, link: str = error_texts.ERRORS_PAGE
     ) -> Explanation | None:
         """Return the explanation with the facts of this place."""
         return self.scene.explanation(

@@ -3,9 +3,10 @@
 import ast
 
 from jaxguide.base.text import _
-from jaxguide.explain.explanation import Edit, Fix
+from jaxguide.code.edits import Edit
+from jaxguide.code.source import dotted
+from jaxguide.explain.explanation import Fix
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.source import dotted
 
 # What may stand in an annotation of a field that holds numbers.
 _NUMBERS = {

@@ -6,13 +6,13 @@ import re
 import jax
 import jax.numpy as jnp
 
-from jaxguide.arguments import describe
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import MISSING, is_array
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
-from jaxguide.explain.spot import MISSING, is_array
+from jaxguide.jaxpr.arguments import describe
 
 _PAGE = "https://docs.jax.dev/en/latest/random-numbers.html"
 
@@ -23,7 +23,7 @@ def _key_argument(scene: Scene) -> tuple[ast.Call, ast.expr] | None:
     return (call, node) if call is not None and node is not None else None
 
 
-@explains(phrases.KEY_NUMBER, phrases.KEY_DTYPE, phrases.KEY_SHAPE, phrases.KEY_TYPE)
+@explains(error_texts.KEY_NUMBER, error_texts.KEY_DTYPE, error_texts.KEY_SHAPE, error_texts.KEY_TYPE)
 def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a number, an array of floats, None or a shape in a key's place."""
     place = _key_argument(scene)
@@ -68,7 +68,7 @@ def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.KEY_BATCH)
+@explains(error_texts.KEY_BATCH)
 def several_keys(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain an array of keys where one is needed."""
     place = _key_argument(scene)
@@ -92,7 +92,7 @@ def several_keys(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.KEY_ARITHMETIC)
+@explains(error_texts.KEY_ARITHMETIC)
 def key_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `key + 1`."""
     node = scene.node
@@ -102,7 +102,7 @@ def key_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
     elif isinstance(node, ast.Call) and len(node.args) == 2:
         parts = list(node.args)
     # The message has the dtypes in the order of the operands: `key<fry>, int32`.
-    kinds = phrases.KEY_DTYPES.findall(scene.message)
+    kinds = error_texts.KEY_DTYPES.findall(scene.message)
     keys = [p for p, kind in zip(parts, kinds, strict=False) if kind.startswith("key<")]
     if len(keys) != 1 or len(kinds) != len(parts):
         return None
@@ -131,7 +131,7 @@ def key_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.KEY_SEED, phrases.KEY_OF_KEY, phrases.KEY_SEEDS)
+@explains(error_texts.KEY_SEED, error_texts.KEY_OF_KEY, error_texts.KEY_SEEDS)
 def wrong_seed(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a float, a key or an array as a seed."""
     place = scene.call()
@@ -139,10 +139,10 @@ def wrong_seed(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if place is None or node is None:
         return None
     text, value = scene.quote(node), scene.spot.value(node)
-    if found.re is phrases.KEY_OF_KEY.text:
+    if found.re is error_texts.KEY_OF_KEY.text:
         why = _("It is a key already: a seed is the number from which the first key is made.")
         fix = scene.fix(_("Use it as it is."), scene.source.replace(place, text))
-    elif found.re is phrases.KEY_SEEDS.text:
+    elif found.re is error_texts.KEY_SEEDS.text:
         why = _("One seed makes one key.")
         fix = scene.fix(
             _("Make a key of each seed."),
@@ -162,7 +162,7 @@ def wrong_seed(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.KEY_TO_NUMPY)
+@explains(error_texts.KEY_TO_NUMPY)
 def key_to_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `np.asarray(key)`."""
     part = scene.spot.first(scene.node, _is_key)
@@ -181,11 +181,11 @@ def key_to_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 scene.source.replace(part[0], f"{scene.random}.key_data({text})"),
             )
         ],
-        link=f"{phrases.API}/jax.random.key_data.html",
+        link=f"{error_texts.API}/jax.random.key_data.html",
     )
 
 
-@explains(phrases.NO_MODULE_RANDOM)
+@explains(error_texts.NO_MODULE_RANDOM)
 def random_of_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.random.normal(...)`."""
     node = scene.node
@@ -235,7 +235,7 @@ def _is_key(value: object) -> bool:
     return isinstance(value, jax.Array) and bool(jnp.issubdtype(value.dtype, jax.dtypes.prng_key))
 
 
-@explains(phrases.KEY_STREAM_NEXT)
+@explains(error_texts.KEY_STREAM_NEXT)
 def next_of_a_key_stream(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `next(stream)` of a `KeyStream`."""
     call = scene.node

@@ -8,13 +8,14 @@ import jax
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.edits import Edit
+from jaxguide.code.user_frame import MISSING, is_array, is_tracer
+from jaxguide.compat import error_texts
 from jaxguide.explain.branching import assigned_names, body_lines, leaves_early, operator_sign
-from jaxguide.explain.explanation import Edit, Explanation, Fix
+from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
-from jaxguide.explain.spot import MISSING, is_array, is_tracer
 
 
 def range_of_tracer(scene: Scene, call: ast.Call) -> Explanation | None:
@@ -32,11 +33,11 @@ def range_of_tracer(scene: Scene, call: ast.Call) -> Explanation | None:
         variable=variable,
         why=_("Python's `for` runs now and repeats what JAX records, and how often is not known yet."),
         fixes=fixes if any(fixes) else [_largest_count(scene, call)],
-        link=f"{phrases.API}/jax.lax.fori_loop.html",
+        link=f"{error_texts.API}/jax.lax.fori_loop.html",
     )
 
 
-@explains(phrases.INTEGER_SCALAR)
+@explains(error_texts.INTEGER_SCALAR)
 def range_of_float(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `range(n)` with an array of shape () whose dtype is float."""
     call = scene.node

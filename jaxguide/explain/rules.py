@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
+from jaxguide.compat.error_texts import Phrase
 from jaxguide.explain.explanation import Explanation
-from jaxguide.explain.phrases import Phrase
 from jaxguide.explain.scene import Scene
 
 Rule = Callable[[Scene, re.Match[str]], Explanation | None]

@@ -10,15 +10,15 @@ import jax
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.arguments import array_type, describe
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
-from jaxguide.explain.changes import changed_lines
-from jaxguide.explain.explanation import Edit, Explanation, Fix, apply_edits
-from jaxguide.explain.source import Source, arguments_of, dotted, source_of
-from jaxguide.explain.spot import MISSING, Spot, is_tracer, spots_of
-from jaxguide.frames import is_own
-from jaxguide.lines import Line
+from jaxguide.code.edits import Edit, apply_edits, changed_lines
+from jaxguide.code.frames import is_own
+from jaxguide.code.lines import Line
+from jaxguide.code.source import Source, arguments_of, dotted, source_of
+from jaxguide.code.user_frame import MISSING, Spot, is_tracer, spots_of
+from jaxguide.compat import error_texts
+from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.jaxpr.arguments import array_type, describe
 
 # Name -> the line that brings it, where a fix uses one that the student does not have.
 _IMPORTS = {
@@ -145,7 +145,7 @@ class Scene:
         by = compat.traced_by(tracer)
         if by.file is not None and is_own(by.file):  # a helper traces the function, by no transformation of theirs
             return ""
-        transformation = phrases.TRANSFORMATIONS.get(by.transformation or "")
+        transformation = error_texts.TRANSFORMATIONS.get(by.transformation or "")
         if transformation is None:
             return ""
         name = by.function
@@ -158,7 +158,7 @@ class Scene:
 
     def under(self, tracer: Any) -> str:
         """Return the transformation that traces a value as the student writes it, such as `jax.jit`."""
-        return phrases.TRANSFORMATIONS.get(compat.traced_by(tracer).transformation or "", "jax.jit")
+        return error_texts.TRANSFORMATIONS.get(compat.traced_by(tracer).transformation or "", "jax.jit")
 
     def fix(self, sentence: str, *edits: Edit | None, code: str = "") -> Fix | None:
         """Return a fix made of edits, with the changed lines as its code; None where an edit is missing or fails."""
@@ -177,7 +177,7 @@ class Scene:
                 ast.parse(apply_edits(source.text, own))
             except (SyntaxError, ValueError):
                 return None
-            lines += changed_lines(source, own)
+            lines += changed_lines(source.lines, own)
         return Fix(sentence, code or "\n".join(lines), tuple(made))
 
     def advice(self, sentence: str) -> Fix:
@@ -205,7 +205,7 @@ class Scene:
         if not made:
             return None
         return Explanation(
-            kind, title, line or self.spot.line, variable, what, why, made, phrases.link(self.message) or link
+            kind, title, line or self.spot.line, variable, what, why, made, error_texts.link(self.message) or link
         )
 
     def _imports(self, source: Source, edits: list[Edit]) -> list[Edit]:

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.scene import Scene, called
 
@@ -68,7 +68,7 @@ def scipy_on_tracer(scene: Scene, call: ast.Call, home: str, variable: str, trac
         variable=variable,
         why=_("SciPy computes with numbers now, while JAX records the program, and the values come later."),
         fixes=fixes,
-        link=f"{phrases.API}/jax.{home}.{function}.html" if there else phrases.ERRORS_PAGE,
+        link=f"{error_texts.API}/jax.{home}.{function}.html" if there else error_texts.ERRORS_PAGE,
     )
 
 

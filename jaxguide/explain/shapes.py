@@ -5,11 +5,11 @@ import re
 from types import ModuleType
 
 from jaxguide.base.text import _, plural
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import MISSING, Spot, is_array
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.spot import MISSING, Spot, is_array
 
 _BROADCASTING = "https://numpy.org/doc/stable/user/basics.broadcasting.html"
 
@@ -31,7 +31,7 @@ def _shape(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", text))
 
 
-@explains(phrases.BROADCAST, phrases.BROADCAST_TRACED, phrases.LAX_RANK)
+@explains(error_texts.BROADCAST, error_texts.BROADCAST_TRACED, error_texts.LAX_RANK)
 def shapes_do_not_broadcast(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x + y` with shapes that do not fit, and `lax.add` with another number of axes."""
     node = scene.node
@@ -41,7 +41,7 @@ def shapes_do_not_broadcast(scene: Scene, found: re.Match[str]) -> Explanation |
     left, right = operands
     texts = [scene.quote(left), scene.quote(right)]
     fixes: list[Fix | None] = []
-    if found.re is phrases.LAX_RANK.text:
+    if found.re is error_texts.LAX_RANK.text:
         call = scene.call()
         values = [scene.spot.value(o) for o in operands]
         if call is None:
@@ -49,7 +49,9 @@ def shapes_do_not_broadcast(scene: Scene, found: re.Match[str]) -> Explanation |
         fixes.append(
             scene.fix(
                 _("Use the function of `jax.numpy`, which broadcasts."),
-                scene.source.replace(call.func, f"{scene.jnp}.{phrases.JNP_OF_LAX.get(called(call), called(call))}"),
+                scene.source.replace(
+                    call.func, f"{scene.jnp}.{error_texts.JNP_OF_LAX.get(called(call), called(call))}"
+                ),
             )
         )
         one, other = (tuple(getattr(v, "shape", ())) for v in values)
@@ -106,7 +108,7 @@ def _broadcast_fixes(
     return fixes
 
 
-@explains(phrases.DOT)
+@explains(error_texts.DOT)
 def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `w @ x` with sizes that do not meet."""
     operands = _two(scene.spot, scene.node)
@@ -152,7 +154,7 @@ def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=texts[0],
         why=_("A matrix product sums over the last axis of the left and the last but one (or only) axis of the right."),
         fixes=fixes,
-        link=f"{phrases.API}/jax.numpy.matmul.html",
+        link=f"{error_texts.API}/jax.numpy.matmul.html",
     )
 
 
@@ -165,7 +167,7 @@ def _made_with(scene: Scene, node: ast.expr) -> tuple[int, ...] | None:
     return shape if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape) else None
 
 
-@explains(phrases.RESHAPE)
+@explains(error_texts.RESHAPE)
 def reshaped(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a reshape to another number of entries."""
     call = scene.call()
@@ -205,11 +207,11 @@ def reshaped(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=name,
         why=_("Reshaping keeps every entry, and {shape} has room for another number of them.").format(shape=found[3]),
         fixes=fixes[:2] or [scene.advice(_("Choose sizes whose product is {size}.").format(size=size))],
-        link=f"{phrases.API}/jax.numpy.reshape.html",
+        link=f"{error_texts.API}/jax.numpy.reshape.html",
     )
 
 
-@explains(phrases.AXIS)
+@explains(error_texts.AXIS)
 def axis_out_of_bounds(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain an axis that an array does not have."""
     call = scene.call()

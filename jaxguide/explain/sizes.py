@@ -5,20 +5,20 @@ import re
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.source import dotted
+from jaxguide.code.user_frame import is_array, is_tracer
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
-from jaxguide.explain.source import dotted
-from jaxguide.explain.spot import is_array, is_tracer
 from jaxguide.explain.transformed import makers
 
 # Functions whose result is as long as the values say -> how to give its length.
 _SIZED = ("nonzero", "flatnonzero", "argwhere", "where", "unique")
 
 
-@explains(phrases.SHAPE, phrases.CONCRETE, phrases.PARAMETER)
+@explains(error_texts.SHAPE, error_texts.CONCRETE, error_texts.PARAMETER)
 def traced_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.zeros(n)`, `jnp.arange(n)`, `x.reshape(n, -1)`, `jax.random.normal(key, (n,))` and their like."""
     call = scene.call()
@@ -56,13 +56,13 @@ def traced_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
             static_fix(scene, *_traced_numbers(scene, call)),
             _repeat_fix(scene, call) or (None if axis else _bound_fix(scene, call, variable)),
         ],
-        link=phrases.STATIC_LINK,
+        link=error_texts.STATIC_LINK,
     )
 
 
 def _traced_number(scene: Scene, call: ast.Call) -> tuple[ast.expr, Any] | None:
     """Return the traced integer among a call's arguments, the one that JAX's message names before others."""
-    behind = phrases.DEPENDS_ON.search(scene.message)
+    behind = error_texts.DEPENDS_ON.search(scene.message)
     parts = [
         (part, value)
         for argument in [*call.args, *(keyword.value for keyword in call.keywords)]
@@ -154,7 +154,7 @@ def _as_long_as_its_values(scene: Scene, call: ast.Call) -> Explanation | None:
         variable=variable,
         why=_("How long the result is depends on the values, and JAX must know every shape while it records."),
         fixes=fixes,
-        link=f"{phrases.API}/jax.numpy.{called(call)}.html",
+        link=f"{error_texts.API}/jax.numpy.{called(call)}.html",
     )
 
 
@@ -179,7 +179,7 @@ def _transformed_itself(scene: Scene, outer: ast.Call) -> Explanation | None:
                 scene.source.replace(made.args[0], f"lambda a: {function}(a, size=a.size{fill})"),
             )
         ],
-        link=f"{phrases.API}/jax.numpy.{name}.html",
+        link=f"{error_texts.API}/jax.numpy.{name}.html",
     )
 
 
@@ -200,5 +200,5 @@ def _bincount(scene: Scene, call: ast.Call) -> Explanation | None:
                 code=f"{scene.quote(call)[:-1]}, length=BINS)",
             )
         ],
-        link=f"{phrases.API}/jax.numpy.bincount.html",
+        link=f"{error_texts.API}/jax.numpy.bincount.html",
     )

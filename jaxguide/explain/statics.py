@@ -5,19 +5,20 @@ import difflib
 import re
 from typing import Any
 
-from jaxguide.arguments import describe
 from jaxguide.base.text import _, plural
-from jaxguide.explain import phrases
-from jaxguide.explain.explanation import Edit, Explanation, Fix
+from jaxguide.code.edits import Edit
+from jaxguide.code.source import Source, arguments_of, dotted
+from jaxguide.code.user_frame import MISSING, is_array
+from jaxguide.compat import error_texts
+from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.jit_calls import function_name, jitted_function
 from jaxguide.explain.jitted import jit_call_of, static_fix, static_keyword
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.source import Source, arguments_of, dotted
-from jaxguide.explain.spot import MISSING, is_array
+from jaxguide.jaxpr.arguments import describe
 
 
-@explains(phrases.UNHASHABLE_STATIC)
+@explains(error_texts.UNHASHABLE_STATIC)
 def unhashable_static(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a list, dict or array as a static argument."""
     call = scene.call()
@@ -75,7 +76,7 @@ def unhashable_static(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 "has none."
             ),
             fixes=fixes,
-            link=phrases.STATIC_LINK,
+            link=error_texts.STATIC_LINK,
         )
     return None
 
@@ -96,11 +97,11 @@ def _traced_static(scene: Scene, name: str, function: str, node: ast.expr, trace
             function=function, name=name
         ),
         fixes=[fix or scene.advice(words)],
-        link=phrases.STATIC_LINK,
+        link=error_texts.STATIC_LINK,
     )
 
 
-@explains(phrases.STATIC_NAME)
+@explains(error_texts.STATIC_NAME)
 def unknown_static_name(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a name in `static_argnames` that the function does not have."""
     wrong = re.findall(r"'(\w+)'", found[1])
@@ -128,11 +129,11 @@ def unknown_static_name(scene: Scene, found: re.Match[str]) -> Explanation | Non
                 _("Write the argument's own name."), source.replace(constants[0], f'"{near}"') if constants else None
             )
         ],
-        link=phrases.STATIC_LINK,
+        link=error_texts.STATIC_LINK,
     )
 
 
-@explains(phrases.STATIC_NUMBER)
+@explains(error_texts.STATIC_NUMBER)
 def unknown_static_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a number in `static_argnums` that is too large."""
     statement = scene.spot.statement
@@ -162,7 +163,7 @@ def unknown_static_number(scene: Scene, found: re.Match[str]) -> Explanation | N
                 scene.source.replace(keyword.value, str(last)),
             )
         ],
-        link=phrases.STATIC_LINK,
+        link=error_texts.STATIC_LINK,
     )
 
 

@@ -3,10 +3,10 @@
 import ast
 
 from jaxguide.base.text import _
+from jaxguide.code.source import names_in
+from jaxguide.code.user_frame import is_array
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.source import names_in
-from jaxguide.explain.spot import is_array
 
 
 def several_changes(scene: Scene, statement: ast.stmt | None) -> Fix | None:

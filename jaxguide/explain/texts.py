@@ -4,15 +4,15 @@ import ast
 import re
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import is_array, is_tracer
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.printing import debug_print
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.spot import is_array, is_tracer
 
 
-@explains(phrases.STRING_PLUS)
+@explains(error_texts.STRING_PLUS)
 def text_and_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `"x is " + x`."""
     node = scene.node
@@ -33,11 +33,11 @@ def text_and_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=text,
         why=_("`+` joins two texts or adds two arrays."),
         fixes=[fix],
-        link=f"{phrases.API}/jax.debug.print.html",
+        link=f"{error_texts.API}/jax.debug.print.html",
     )
 
 
-@explains(phrases.FORMAT)
+@explains(error_texts.FORMAT)
 def formatted(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `f"{x:.2f}"` with a tracer or an array of several numbers."""
     part = scene.spot.first(scene.node, is_array) or scene.spot.first(scene.spot.statement, is_array)
@@ -77,5 +77,5 @@ def formatted(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=text,
         why=why,
         fixes=fixes,
-        link=f"{phrases.API}/jax.debug.print.html",
+        link=f"{error_texts.API}/jax.debug.print.html",
     )

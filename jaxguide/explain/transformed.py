@@ -4,9 +4,9 @@ import ast
 import inspect
 from collections.abc import Iterator
 
+from jaxguide.code.source import FunctionNode, Source, source_of
+from jaxguide.code.user_frame import MISSING, Spot
 from jaxguide.explain.scene import Scene, argument_of, called
-from jaxguide.explain.source import FunctionNode, Source, source_of
-from jaxguide.explain.spot import MISSING, Spot
 
 TRANSFORMS = ("grad", "value_and_grad", "jacfwd", "jacrev", "jacobian", "hessian")
 

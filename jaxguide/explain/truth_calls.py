@@ -3,14 +3,14 @@
 import ast
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import MISSING
+from jaxguide.compat import error_texts
 from jaxguide.explain.branching import expression_of_if
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.jitted import static_fix
 from jaxguide.explain.logic import as_array, condition
 from jaxguide.explain.places import Place, test_around
 from jaxguide.explain.scene import called
-from jaxguide.explain.spot import MISSING
 
 
 def extremum(at: Place, call: ast.Call) -> Explanation | None:
@@ -33,7 +33,7 @@ def extremum(at: Place, call: ast.Call) -> Explanation | None:
             _("Use JAX's own, which goes into the program and works elementwise."),
             scene.source.replace(call, text) if not call.keywords else None,
         ),
-        link=f"{phrases.API}/jax.numpy.{function}.html",
+        link=f"{error_texts.API}/jax.numpy.{function}.html",
     )
 
 
@@ -55,7 +55,7 @@ def any_or_all(at: Place, call: ast.Call) -> Explanation | None:
         _("Python's `{name}` needs values that are still traced").format(name=name),
         why.format(name=name),
         fix or scene.fix(_("Use `jnp.{name}`, which goes into the program.").format(name=name), code=text),
-        link=f"{phrases.API}/jax.numpy.{name}.html",
+        link=f"{error_texts.API}/jax.numpy.{name}.html",
     )
 
 
@@ -72,7 +72,7 @@ def sorting(at: Place, call: ast.Call) -> Explanation | None:
             scene.source.replace(call, text) if not call.keywords else None,
             code=text,
         ),
-        link=f"{phrases.API}/jax.numpy.sort.html",
+        link=f"{error_texts.API}/jax.numpy.sort.html",
     )
 
 
@@ -114,14 +114,14 @@ def membership(at: Place, node: ast.Compare) -> Explanation | None:
         _("Python's `in` compares now until one is equal, while JAX records the program, and no value is there yet."),
         fix,
         at.static_if_plain(),
-        link=f"{phrases.API}/jax.numpy.isin.html",
+        link=f"{error_texts.API}/jax.numpy.isin.html",
     )
 
 
 def inside_a_call(at: Place, call: ast.Call) -> Explanation | None:
     """Explain a function that asks for the truth of something made from its argument."""
     scene = at.scene
-    behind = phrases.DEPENDS_ON.search(scene.message)
+    behind = error_texts.DEPENDS_ON.search(scene.message)
     name = behind[1] if behind and behind[1].isidentifier() else None
     for part, value in scene.spot.parts(call):
         if scene.quote(part) == name and value is not MISSING:
@@ -136,5 +136,5 @@ def inside_a_call(at: Place, call: ast.Call) -> Explanation | None:
             function=function
         ),
         at.static,
-        link=phrases.STATIC_LINK,
+        link=error_texts.STATIC_LINK,
     )

@@ -4,15 +4,15 @@ import ast
 import re
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import is_array
+from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.logic import condition
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.spot import is_array
 
 
-@explains(phrases.AMBIGUOUS)
+@explains(error_texts.AMBIGUOUS)
 def several_truths(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `if x > 1:` with an array that is not traced."""
     node = scene.node
@@ -49,7 +49,7 @@ def several_truths(scene: Scene, found: re.Match[str]) -> Explanation | None:
             test=scene.quote(inner)
         ),
         fixes=fixes,
-        link=f"{phrases.API}/jax.numpy.all.html",
+        link=f"{error_texts.API}/jax.numpy.all.html",
     )
 
 

@@ -4,13 +4,13 @@ import ast
 import re
 
 from jaxguide.base.text import _
-from jaxguide.explain import phrases
+from jaxguide.code.user_frame import MISSING, is_array, is_tracer
+from jaxguide.compat import error_texts
 from jaxguide.explain.branching import operator_sign
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.masks import kept_places, sliced_axis
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.spot import MISSING, is_array, is_tracer
 from jaxguide.explain.swaps import several_changes
 
 _METHODS: dict[type[ast.operator], str] = {
@@ -25,7 +25,7 @@ def _why() -> str:
     return _("JAX arrays never change: the same array may already be part of a recorded program, or shared.")
 
 
-@explains(phrases.AT_SET)
+@explains(error_texts.AT_SET)
 def at_assigned(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x.at[0] = 1.0`."""
     statement = scene.spot.statement
@@ -49,7 +49,7 @@ def at_assigned(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.SET_ITEM)
+@explains(error_texts.SET_ITEM)
 def assigned_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x[0] = 1.0` and `x[0] += 1.0`."""
     node, statement = scene.node, scene.spot.statement
@@ -100,7 +100,7 @@ def assigned_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return _explained(scene, "item_assignment", _("An array cannot be changed in place"), name, array, _why(), *fixes)
 
 
-@explains(phrases.SET_NUMPY_ITEM)
+@explains(error_texts.SET_NUMPY_ITEM)
 def numpy_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `a[0] = x` with an array of NumPy's and a traced value."""
     statement = scene.spot.statement
@@ -124,11 +124,11 @@ def numpy_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 _("Make it JAX's array, and a new one with the change in it."), scene.source.replace(statement, text)
             )
         ],
-        link=phrases.AT_LINK,
+        link=error_texts.AT_LINK,
     )
 
 
-@explains(phrases.DELETE_ITEM)
+@explains(error_texts.DELETE_ITEM)
 def deleted_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `del x[0]`."""
     statement = scene.spot.statement
@@ -152,7 +152,7 @@ def deleted_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.SET_SHAPE)
+@explains(error_texts.SET_SHAPE)
 def assigned_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x.shape = (2, 3)`."""
     statement = scene.spot.statement
@@ -174,7 +174,7 @@ def assigned_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.NO_METHOD)
+@explains(error_texts.NO_METHOD)
 def list_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x.append(1.0)` and other methods that JAX's arrays do not have."""
     call = scene.source.parents.get(scene.node)
@@ -212,7 +212,7 @@ def list_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.AT_CALLED)
+@explains(error_texts.AT_CALLED)
 def at_called(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x.at(0).set(1.0)`."""
     call = scene.node
@@ -230,7 +230,7 @@ def at_called(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(phrases.AT_ARITHMETIC)
+@explains(error_texts.AT_ARITHMETIC)
 def at_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x.at[0] + 1.0`."""
     node = scene.node
@@ -282,5 +282,5 @@ def _explained(
         variable=name,
         why=why,
         fixes=fixes,  # type: ignore[arg-type]
-        link=phrases.AT_LINK,
+        link=error_texts.AT_LINK,
     )

@@ -22,7 +22,7 @@ from jaxguide.course.library import Course
 _SUFFIX = "-cache"
 OWN, VALUES = ".own", ".values"
 # The packages whose code computes the key's values.
-_DECIDING = ("base", "course", "keys", "tracing", "callbacks", "debug", "grading")
+_DECIDING = ("base", "compat", "code", "jaxpr", "course", "keys", "tracing", "callbacks", "debug", "grading")
 # How many states of courses keep their programs, besides those used within a day, which may be in use.
 KEPT = 8
 _IN_USE_S = 24 * 3600.0

@@ -6,9 +6,9 @@ import functools
 from typing import TYPE_CHECKING
 
 from jaxguide.base.text import _
+from jaxguide.code.sameness import meaning, starters_in
+from jaxguide.code.slices import global_names
 from jaxguide.course.printer import printed_cells
-from jaxguide.course.sameness import meaning, starters_in
-from jaxguide.course.slices import global_names
 from jaxguide.course.verdict import AnswerGone, StudentError, Verdict
 from jaxguide.grading.submission import Submission, SubmittedCell
 

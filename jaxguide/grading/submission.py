@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.course.slices import bound_names
+from jaxguide.code.slices import bound_names
 from jaxguide.course.source import split_cells
 from jaxguide.course.verdict import ErrorInfo
 from jaxguide.grading.magics import without_magics

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from jaxguide.base.files import user_folder
 from jaxguide.base.text import _
+from jaxguide.code.sameness import answer_id
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.library import Course
 from jaxguide.course.outline import Outline
 from jaxguide.course.progress import Progress
-from jaxguide.course.sameness import answer_id
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import Grader, GradeSettings, SubmissionResult, grade

@@ -7,8 +7,8 @@ from typing import Any
 import jax
 
 from jaxguide import compat
-from jaxguide.arguments import require_call
 from jaxguide.base.text import _
+from jaxguide.jaxpr.arguments import require_call
 from jaxguide.keys.events import KeyLog
 from jaxguide.keys.observe import watch
 from jaxguide.keys.problems import find_problems

@@ -4,8 +4,8 @@ import contextlib
 from types import TracebackType
 
 from jaxguide import compat
-from jaxguide.arguments import describe
 from jaxguide.base.text import _
+from jaxguide.jaxpr.arguments import describe
 
 
 class _DocumentedDraws(contextlib.ContextDecorator):

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxguide.code.lines import Line
 from jaxguide.keys.places import Origin, Place
 from jaxguide.keys.record import Use
-from jaxguide.lines import Line
 
 Bits = tuple[int, ...]
 

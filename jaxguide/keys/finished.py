@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.lines import function_name
+from jaxguide.code.lines import function_name
 
 _LAZY = (map, filter, zip)
 

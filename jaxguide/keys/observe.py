@@ -7,15 +7,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide import compat, interpret
-from jaxguide.keys.eager import run_eagerly
+from jaxguide import compat
+from jaxguide.jaxpr import interpret
+from jaxguide.jaxpr.eager import run_eagerly
+from jaxguide.jaxpr.rows import BranchFinder, active_rows
+from jaxguide.jaxpr.stage import stage
 from jaxguide.keys.events import Bits, Event, KeyLog, implementation, is_key, rows_of, words
 from jaxguide.keys.finished import require_finished
 from jaxguide.keys.places import Origin, origin
 from jaxguide.keys.problems import find_problems
 from jaxguide.keys.record import KeyUse, Use
-from jaxguide.keys.rows import BranchFinder, active_rows
-from jaxguide.staging import stage
 
 # What consumes, makes or declares a key, and the kind of use. Wrapping, unwrapping and moving a key consume nothing.
 _KINDS = {

@@ -9,8 +9,8 @@ from typing import Any
 import jax
 
 from jaxguide import compat
-from jaxguide.frames import is_library
-from jaxguide.lines import Line, user_frames
+from jaxguide.code.frames import is_library
+from jaxguide.code.lines import Line, user_frames
 
 # Functions of `jax.random` that handle keys; all others draw with one.
 HANDLERS = frozenset(

@@ -11,15 +11,15 @@ import jax
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.arguments import describe
 from jaxguide.base.text import _
+from jaxguide.code.lines import function_name
+from jaxguide.jaxpr.arguments import describe
+from jaxguide.jaxpr.stage import is_traced_argument
 from jaxguide.keys.check import warn_of_unseen
 from jaxguide.keys.finished import require_plain_function
 from jaxguide.keys.observe import watch
 from jaxguide.keys.problems import find_problems
 from jaxguide.keys.record import KeyProblem
-from jaxguide.lines import function_name
-from jaxguide.staging import is_traced_argument
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
 

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.arguments import array_type, describe
 from jaxguide.base.text import _
+from jaxguide.jaxpr.arguments import array_type, describe
 
 # Folded into the key that a stream starts from: the stream's keys are then none of those that `split` or small
 # numbers in `fold_in` make of the same key elsewhere.

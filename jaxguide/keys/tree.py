@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from jaxguide.arguments import require_call
+from jaxguide.code.lines import function_name
+from jaxguide.jaxpr.arguments import require_call
 from jaxguide.keys.check import require_values, warn_of_unseen
 from jaxguide.keys.events import Bits, is_key, rows_of, words
 from jaxguide.keys.observe import watch
 from jaxguide.keys.problems import find_clashes, find_problems
-from jaxguide.lines import function_name
 
 if TYPE_CHECKING:
     from jaxguide.base.render import Picture

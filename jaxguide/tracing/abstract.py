@@ -6,10 +6,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.arguments import describe
 from jaxguide.base.text import _
-from jaxguide.lines import function_name
-from jaxguide.staging import Staged, is_traced_argument, stage
+from jaxguide.code.lines import function_name
+from jaxguide.jaxpr.arguments import describe
+from jaxguide.jaxpr.stage import Staged, is_traced_argument, stage
 
 
 def is_traced(leaf: Any) -> bool:

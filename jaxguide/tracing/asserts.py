@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxguide.arguments import describe
 from jaxguide.base.text import _, plural
+from jaxguide.jaxpr.arguments import describe
 from jaxguide.tracing.programs import Program, counted
 
 # Calls are written out, so a program never has these.

@@ -10,9 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.arguments import array_type
 from jaxguide.base.text import _
-from jaxguide.lines import function_name
+from jaxguide.code.lines import function_name
+from jaxguide.jaxpr.arguments import array_type
 
 _LIMIT = 60
 _FEW = 8

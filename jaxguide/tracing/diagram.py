@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.arguments import array_type
 from jaxguide.base.text import _, plural
-from jaxguide.interpret import called_jaxpr, inner_jaxprs, is_literal, scan_split
-from jaxguide.lines import Line, lines_of_equation
+from jaxguide.code.lines import Line, lines_of_equation
+from jaxguide.jaxpr.arguments import array_type
+from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs, is_literal, scan_split
 from jaxguide.tracing.programs import counted, line_of
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import jax
 
-from jaxguide.arguments import describe, require_call
 from jaxguide.base.render import Drawing, Picture
 from jaxguide.base.render.svg import text_width
 from jaxguide.base.text import _, plural
-from jaxguide.lines import Line, function_name, place_name
+from jaxguide.code.lines import Line, function_name, place_name
+from jaxguide.jaxpr.arguments import describe, require_call
 from jaxguide.tracing.abstract import is_traced, staged
 from jaxguide.tracing.diagram import Row, folded, rows_of
 

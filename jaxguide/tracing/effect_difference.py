@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.interpret import inner_jaxprs, is_literal
-from jaxguide.lines import Line, lines_of_equation
+from jaxguide.code.lines import Line, lines_of_equation
+from jaxguide.jaxpr.interpret import inner_jaxprs, is_literal
 from jaxguide.tracing.describe import describe_value
 
 _PLAIN = (bool, int, float, complex, str, np.ndarray, np.generic, np.dtype, tuple)

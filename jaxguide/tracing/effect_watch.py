@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
-from jaxguide.frames import is_library
-from jaxguide.lines import Line
+from jaxguide.code.frames import is_library
+from jaxguide.code.lines import Line
 from jaxguide.tracing.describe import describe_value
 from jaxguide.tracing.state import Holder
 from jaxguide.tracing.state_search import containers

@@ -8,9 +8,9 @@ from typing import Any
 
 import jax
 
-from jaxguide.arguments import require_call
 from jaxguide.base.text import _
-from jaxguide.lines import Line, function_name
+from jaxguide.code.lines import Line, function_name
+from jaxguide.jaxpr.arguments import require_call
 from jaxguide.tracing.effect_difference import first_difference
 from jaxguide.tracing.effect_watch import Change, EffectWatch
 from jaxguide.tracing.fresh import trace_anew, written_function

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 
 from jaxguide import compat
-from jaxguide.frames import is_library, is_own
+from jaxguide.code.frames import is_library, is_own
 
 _COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 

@@ -9,9 +9,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.arguments import describe
 from jaxguide.base.text import _, plural
-from jaxguide.lines import calling_line
+from jaxguide.code.lines import calling_line
+from jaxguide.jaxpr.arguments import describe
 from jaxguide.tracing.differences import Difference, closest_differences
 from jaxguide.tracing.hook import JitTrace, Progress, frame_of_trace, hearing, traced_frame
 from jaxguide.tracing.signatures import Signature, function_key, name_of, signature

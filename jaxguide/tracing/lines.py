@@ -10,10 +10,10 @@ from typing import Any
 
 import jax
 
-from jaxguide.arguments import require_call
 from jaxguide.base.render import Picture
 from jaxguide.base.text import _
-from jaxguide.lines import Line, frames_of_traceback, function_name
+from jaxguide.code.lines import Line, frames_of_traceback, function_name
+from jaxguide.jaxpr.arguments import require_call
 from jaxguide.tracing.abstract import is_traced
 from jaxguide.tracing.fresh import codes_within, is_jitted, trace_anew, trace_until_error, written_function
 from jaxguide.tracing.line_rows import Row, make_rows, primitives_by_statement

@@ -10,10 +10,10 @@ import jax
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.arguments import require_call
 from jaxguide.base.text import _, plural
-from jaxguide.interpret import called_jaxpr, inner_jaxprs
-from jaxguide.lines import Line, function_name, lines_of_equation
+from jaxguide.code.lines import Line, function_name, lines_of_equation
+from jaxguide.jaxpr.arguments import require_call
+from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
 from jaxguide.tracing.abstract import staged
 
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxguide.arguments import array_type, describe
 from jaxguide.base.text import _
-from jaxguide.lines import Line, function_name
+from jaxguide.code.lines import Line, function_name
+from jaxguide.jaxpr.arguments import array_type, describe
 from jaxguide.tracing.hook import JitTrace, Progress
 
 

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.frames import is_library
+from jaxguide.code.frames import is_library
 from jaxguide.tracing.fresh import codes_within
 from jaxguide.tracing.state import ABSENT, DEPTH, Holder, cell_content, member
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxguide.arguments import describe, require_function
 from jaxguide.base.text import _
-from jaxguide.frames import is_library
+from jaxguide.code.frames import is_library
+from jaxguide.jaxpr.arguments import describe, require_function
 from jaxguide.tracing.hook import JitTrace, hearing
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxguide.base.text import _, plural
-from jaxguide.frames import is_library
-from jaxguide.lines import Line, calling_line, function_name
+from jaxguide.code.frames import is_library
+from jaxguide.code.lines import Line, calling_line, function_name
 from jaxguide.tracing.differences import Difference, closest_differences
 from jaxguide.tracing.hook import JitTrace, Progress, hearing
 from jaxguide.tracing.signatures import Signature, function_key, name_of, signature

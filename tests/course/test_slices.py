@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from jaxguide.code.slices import needed, statements
 from jaxguide.course.library import Course, installed_course, load_course
-from jaxguide.course.slices import needed, statements
 
 from .conftest import edit
 

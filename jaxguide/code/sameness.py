@@ -19,18 +19,27 @@ import inspect
 import linecache
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from jaxguide.course.slices import Statement, bound_names, global_names, statements
-
-if TYPE_CHECKING:
-    from jaxguide.course.exercise import Task
+from jaxguide.code.slices import Statement, bound_names, global_names, statements
 
 # Begins the id of an answer whose source is not to be had: it can be compared with its like alone.
 WITHOUT_SOURCE = "code-"
 _TIMED = "<timed exec>"  # what IPython calls the code below `%%time`, of which it keeps no source
 _REGISTERS = ("def", "register")  # how methods and functions begin that do so: `f.defjvps(...)`
 _UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
+
+
+class HasStarter(Protocol):
+    """An exercise, of which only this much matters here."""
+
+    @property
+    def name(self) -> str:
+        """The name of the function to write."""
+
+    @property
+    def starter_source(self) -> str:
+        """The printed stub."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +56,7 @@ class SessionAnswer:
 
 
 def answer_in_session(
-    function: Any, exercise: "Task", names: Mapping[str, Any], given: Sequence[Statement] = ()
+    function: Any, exercise: HasStarter, names: Mapping[str, Any], given: Sequence[Statement] = ()
 ) -> SessionAnswer:
     """Return what the code behind a function says: that of its notebook, script or module, else its bytecode.
 
@@ -263,7 +272,7 @@ def _says_nothing(node: Any) -> bool:
 # Whether it is the stub
 
 
-def starters_in(tree: ast.Module, exercises: Mapping[str, "Task"]) -> Iterator[str]:
+def starters_in(tree: ast.Module, exercises: Mapping[str, HasStarter]) -> Iterator[str]:
     """Yield the exercises for which the last thing that a cell binds to their name is the printed stub."""
     last = {name: node for node in tree.body for name in bound_names(node) if name in exercises}
     for name, node in last.items():
@@ -271,12 +280,12 @@ def starters_in(tree: ast.Module, exercises: Mapping[str, "Task"]) -> Iterator[s
             yield name
 
 
-def is_starter(cell: str, exercise: "Task") -> bool:
+def is_starter(cell: str, exercise: HasStarter) -> bool:
     """Return whether the last thing that a cell binds to the name of an exercise is the printed stub."""
     return exercise.name in starters_in(ast.parse(cell), {exercise.name: exercise})
 
 
-def _is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef, exercise: "Task") -> bool:
+def _is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef, exercise: HasStarter) -> bool:
     try:
         body = _body(function)
         stub = _stub(exercise.starter_source)
@@ -395,7 +404,7 @@ def _code_id(function: Any) -> str:
     return WITHOUT_SOURCE + short_digest([repr(_essence(code)) if code else repr(type(function))])
 
 
-def _is_starter_code(function: Any, exercise: "Task") -> bool:
+def _is_starter_code(function: Any, exercise: HasStarter) -> bool:
     code = _code_of(function)
     if code is None:
         return False

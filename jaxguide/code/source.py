@@ -6,7 +6,7 @@ import linecache
 from collections.abc import Iterator
 from typing import TypeVar
 
-from jaxguide.explain.explanation import Edit
+from jaxguide.code.edits import Edit
 
 Node = TypeVar("Node", bound=ast.AST)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda

@@ -11,7 +11,7 @@ from typing import Any
 
 from jaxguide import compat
 from jaxguide.base.text import _
-from jaxguide.frames import is_library, is_own
+from jaxguide.code.frames import is_library, is_own
 
 
 @dataclass(frozen=True)

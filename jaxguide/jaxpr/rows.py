@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from jaxguide.interpret import Scope, Step, is_literal
+from jaxguide.jaxpr.interpret import Scope, Step, is_literal
 
 _MOVES = frozenset({"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "copy", "convert_element_type"})
 

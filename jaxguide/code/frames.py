@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jax
 
-_OWN = f"{Path(__file__).parent}{os.sep}"
+_OWN = f"{Path(__file__).parents[1]}{os.sep}"
 _PACKAGES = {"site-packages", "dist-packages"}
 _COURSE = f"{_OWN}_course{os.sep}"
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import jax
 
-from jaxguide import compat, interpret
+from jaxguide import compat
+from jaxguide.jaxpr import interpret
 
 
 @dataclass(eq=False)

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.lines import function_name
+from jaxguide.code.lines import function_name
 
 
 def require_function(helper: str, fn: Any, usage: str | None = None) -> None:

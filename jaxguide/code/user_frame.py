@@ -11,9 +11,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.explain.source import FunctionNode, Source, source_of
-from jaxguide.frames import is_library
-from jaxguide.lines import Line
+from jaxguide.code.frames import is_library
+from jaxguide.code.lines import Line
+from jaxguide.code.source import FunctionNode, Source, source_of
 
 MISSING = object()
 
