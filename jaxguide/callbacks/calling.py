@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxguide.base.text import _
 from jaxguide.callbacks.checked import Checked, HostFunctionError
 from jaxguide.callbacks.parameters import parameters_of
-from jaxguide.callbacks.promise import describe_out, promised
+from jaxguide.callbacks.result_spec import describe_out, promised
 from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.arguments import require_array, require_function
 

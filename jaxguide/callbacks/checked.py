@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.callbacks.promise import describe_out
+from jaxguide.callbacks.result_spec import describe_out
 from jaxguide.code.lines import frames_of_traceback
 from jaxguide.jaxpr.arguments import array_type, describe
 

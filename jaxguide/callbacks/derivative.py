@@ -13,7 +13,7 @@ from jax.custom_derivatives import SymbolicZero
 
 from jaxguide.base.text import _
 from jaxguide.callbacks.parameters import Parameters
-from jaxguide.callbacks.promise import describe_out
+from jaxguide.callbacks.result_spec import describe_out
 from jaxguide.jaxpr.arguments import array_type, describe, is_array_like
 
 

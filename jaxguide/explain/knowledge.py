@@ -1,42 +1,17 @@
 """Find the rule that knows an error, and never do harm where there is none."""
 
-from jaxguide.explain import (  # noqa: F401  (each registers its rules; the first rule that fits is taken)
-    arrays,
-    batching,
-    branches,
-    carries,
-    conditions,
-    derivatives,
-    dict_keys,
-    float_sizes,
-    gradients,
-    hosts,
-    indexing,
-    integer_gradients,
-    jit_values,
-    joining,
-    leaks,
-    loop_gradients,
-    loop_results,
-    loops,
-    mapped_axes,
-    memory,
-    numbers,
-    numpy_calls,
-    numpy_sizes,
-    randomness,
-    ranges,
-    shapes,
-    sizes,
-    statics,
-    texts,
-    truths,
-    updates,
-)
-from jaxguide.explain.bare import explain_without_source
+import importlib
+import pkgutil
+
+from jaxguide.explain import rules
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.rules import RULES
+from jaxguide.explain.rules.without_source import explain_without_source
 from jaxguide.explain.scene import Scene
+
+# Each module of the room registers its rules; of those that know an error, the first one explains it.
+for _found in sorted(module.name for module in pkgutil.iter_modules(rules.__path__)):
+    importlib.import_module(f"{rules.__name__}.{_found}")
 
 # Set in tests: what a rule does wrong is seen there, and never by a student.
 rules_may_raise = False

@@ -7,20 +7,20 @@ from jaxguide.base.lazy import names_on_demand
 if TYPE_CHECKING:
     from jaxguide.keys.check import check_keys
     from jaxguide.keys.documented import documented_draws
+    from jaxguide.keys.key_record import KeyProblem, KeyUse, Use
     from jaxguide.keys.observe import key_use
-    from jaxguide.keys.record import KeyProblem, KeyUse, Use
     from jaxguide.keys.reuse import KeyReuseError, no_key_reuse
     from jaxguide.keys.stream import KeyStream, KeyStreamError
     from jaxguide.keys.tree import key_tree
 
 # Public name -> module that defines it: each helper costs what it needs itself.
 _HOMES = {
-    "KeyProblem": "record",
+    "KeyProblem": "key_record",
     "KeyReuseError": "reuse",
     "KeyStream": "stream",
     "KeyStreamError": "stream",
-    "KeyUse": "record",
-    "Use": "record",
+    "KeyUse": "key_record",
+    "Use": "key_record",
     "check_keys": "check",
     "documented_draws": "documented",
     "key_tree": "tree",

@@ -10,9 +10,9 @@ from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.keys.events import KeyLog
+from jaxguide.keys.key_record import KeyProblem
 from jaxguide.keys.observe import watch
 from jaxguide.keys.problems import find_problems
-from jaxguide.keys.record import KeyProblem
 
 
 def check_keys(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> list[KeyProblem]:

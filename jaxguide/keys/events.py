@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.code.lines import Line
+from jaxguide.keys.key_record import Use
 from jaxguide.keys.places import Origin, Place
-from jaxguide.keys.record import Use
 
 Bits = tuple[int, ...]
 

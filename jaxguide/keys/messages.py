@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from jaxguide.base.text import _
 from jaxguide.code.lines import Line, place_name
 from jaxguide.keys.events import Event
+from jaxguide.keys.key_record import KeyProblem
 from jaxguide.keys.names import calls_a_loop, key_name, statement_text
 from jaxguide.keys.places import Place
-from jaxguide.keys.record import KeyProblem
 
 
 def describe(kind: str, first: Event, second: Event) -> KeyProblem:

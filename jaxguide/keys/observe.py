@@ -14,9 +14,9 @@ from jaxguide.jaxpr.rows import BranchFinder, active_rows
 from jaxguide.jaxpr.stage import stage
 from jaxguide.keys.events import Bits, Event, KeyLog, implementation, is_key, rows_of, words
 from jaxguide.keys.finished import require_finished
+from jaxguide.keys.key_record import KeyUse, Use
 from jaxguide.keys.places import Origin, origin
 from jaxguide.keys.problems import find_problems
-from jaxguide.keys.record import KeyUse, Use
 
 # What consumes, makes or declares a key, and the kind of use. Wrapping, unwrapping and moving a key consume nothing.
 _KINDS = {

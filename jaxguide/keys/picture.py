@@ -11,8 +11,8 @@ from jaxguide.base.render.svg import text_width
 from jaxguide.base.render.theme import CODE, frame
 from jaxguide.base.text import _, plural
 from jaxguide.keys.forest import Key, descendants
-from jaxguide.keys.record import KeyProblem
-from jaxguide.keys.twigs import Twig, fold
+from jaxguide.keys.key_record import KeyProblem
+from jaxguide.keys.picture_rows import Twig, fold
 
 _GLYPHS = {"spent": "✓", "reused": "✗", "unused": "○", "folded": "", "": ""}
 _TONES = {"spent": "good", "reused": "bad", "unused": "quiet", "folded": "quiet", "": "quiet"}

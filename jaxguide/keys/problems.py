@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jaxguide.keys.events import Bits, Event
+from jaxguide.keys.key_record import KeyProblem
 from jaxguide.keys.messages import describe, telling_lines
-from jaxguide.keys.record import KeyProblem
 
 
 def find_problems(events: Sequence[Event]) -> list[KeyProblem]:

@@ -17,9 +17,9 @@ from jaxguide.jaxpr.arguments import describe
 from jaxguide.jaxpr.stage import is_traced_argument
 from jaxguide.keys.check import warn_of_unseen
 from jaxguide.keys.finished import require_plain_function
+from jaxguide.keys.key_record import KeyProblem
 from jaxguide.keys.observe import watch
 from jaxguide.keys.problems import find_problems
-from jaxguide.keys.record import KeyProblem
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
 

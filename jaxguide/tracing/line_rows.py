@@ -9,7 +9,7 @@ from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
 from jaxguide.tracing.describe import Seen
-from jaxguide.tracing.record import Visits
+from jaxguide.tracing.line_record import Visits
 from jaxguide.tracing.source import Source, Statement
 
 

@@ -16,9 +16,9 @@ from jaxguide.code.lines import Line, frames_of_traceback, function_name
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.tracing.abstract import is_traced
 from jaxguide.tracing.fresh import codes_within, is_jitted, trace_anew, trace_until_error, written_function
+from jaxguide.tracing.line_record import Recorder
 from jaxguide.tracing.line_rows import Row, make_rows, primitives_by_statement
 from jaxguide.tracing.line_view import view_html, view_text
-from jaxguide.tracing.record import Recorder
 from jaxguide.tracing.source import Source, read_source
 
 

@@ -5,11 +5,11 @@ import ast
 from jaxguide.base.text import _
 from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts
-from jaxguide.explain.branching import expression_of_if
 from jaxguide.explain.explanation import Explanation
-from jaxguide.explain.jitted import static_fix
-from jaxguide.explain.logic import as_array, condition
-from jaxguide.explain.places import Place, test_around
+from jaxguide.explain.rewrites.branching import expression_of_if
+from jaxguide.explain.rewrites.logic import as_array, condition
+from jaxguide.explain.rewrites.static_arguments import static_fix
+from jaxguide.explain.rules.traced_test import Place, test_around
 from jaxguide.explain.scene import called
 
 

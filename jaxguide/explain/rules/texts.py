@@ -7,7 +7,7 @@ from jaxguide.base.text import _
 from jaxguide.code.user_frame import is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.printing import debug_print
+from jaxguide.explain.rewrites.printing import debug_print
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 

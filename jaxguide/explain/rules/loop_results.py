@@ -8,9 +8,9 @@ from jaxguide.base.text import _
 from jaxguide.code.source import FunctionNode, Source
 from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts
-from jaxguide.explain.carries import BODY, LOOPS, START, as_pair, carry_name
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
+from jaxguide.explain.rules.carries import BODY, LOOPS, START, as_pair, carry_name
 from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.transformed import function_behind, own_nodes, returned
 

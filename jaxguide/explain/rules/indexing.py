@@ -7,8 +7,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.jitted import static_fix
-from jaxguide.explain.masks import (
+from jaxguide.explain.rewrites.masks import (
     AVERAGES,
     masked,
     masked_update,
@@ -18,6 +17,7 @@ from jaxguide.explain.masks import (
     sliced_axis,
     spread,
 )
+from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 

@@ -11,8 +11,8 @@ from jaxguide.code.source import Source, arguments_of, dotted
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.jit_calls import function_name, jitted_function
-from jaxguide.explain.jitted import jit_call_of, static_fix, static_keyword
+from jaxguide.explain.rewrites.jit_calls import function_name, jitted_function
+from jaxguide.explain.rewrites.static_arguments import jit_call_of, static_fix, static_keyword
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.jaxpr.arguments import describe

@@ -6,12 +6,12 @@ import re
 from jaxguide.base.text import _
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
-from jaxguide.explain.branching import operator_sign
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.masks import kept_places, sliced_axis
+from jaxguide.explain.rewrites.branching import operator_sign
+from jaxguide.explain.rewrites.masks import kept_places, sliced_axis
 from jaxguide.explain.rules import explains
+from jaxguide.explain.rules.multi_assignment import several_changes
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.swaps import several_changes
 
 _METHODS: dict[type[ast.operator], str] = {
     ast.Add: "add",

@@ -9,7 +9,7 @@ from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.jitted import static_fix
+from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
 from jaxguide.explain.transformed import makers

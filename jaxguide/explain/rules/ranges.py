@@ -11,9 +11,9 @@ from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
-from jaxguide.explain.branching import assigned_names, body_lines, leaves_early, operator_sign
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.jitted import static_fix
+from jaxguide.explain.rewrites.branching import assigned_names, body_lines, leaves_early, operator_sign
+from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
 

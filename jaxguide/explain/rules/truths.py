@@ -7,7 +7,7 @@ from jaxguide.base.text import _
 from jaxguide.code.user_frame import is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation
-from jaxguide.explain.logic import condition
+from jaxguide.explain.rewrites.logic import condition
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 

@@ -7,7 +7,7 @@ from jaxguide.base.text import _
 from jaxguide.code.user_frame import MISSING, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation
-from jaxguide.explain.jitted import static_fix
+from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 

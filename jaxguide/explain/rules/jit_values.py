@@ -9,12 +9,12 @@ from jaxguide.code.lines import Line
 from jaxguide.code.source import Source, arguments_of, source_of
 from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts
-from jaxguide.explain.arrays import no_array
 from jaxguide.explain.explanation import Explanation
-from jaxguide.explain.jit_calls import function_name, is_users, jitted_function
-from jaxguide.explain.jitted import static_edits
-from jaxguide.explain.pytrees import as_pytree
+from jaxguide.explain.rewrites.jit_calls import function_name, is_users, jitted_function
+from jaxguide.explain.rewrites.pytrees import as_pytree
+from jaxguide.explain.rewrites.static_arguments import static_edits
 from jaxguide.explain.rules import explains
+from jaxguide.explain.rules.arrays import no_array
 from jaxguide.explain.scene import Scene, called
 from jaxguide.jaxpr.arguments import describe
 

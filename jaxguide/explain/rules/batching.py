@@ -9,8 +9,8 @@ from jaxguide.base.text import _, plural
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation
-from jaxguide.explain.mapped import as_tuple, axes_fix, axes_of, mapped_call
-from jaxguide.explain.pytrees import as_pytree
+from jaxguide.explain.rewrites.mapped_axes import as_tuple, axes_fix, axes_of, mapped_call
+from jaxguide.explain.rewrites.pytrees import as_pytree
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.jaxpr.arguments import describe

@@ -5,7 +5,7 @@ import re
 from jaxguide.base.text import _
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation
-from jaxguide.explain.jitted import static_fix
+from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
 

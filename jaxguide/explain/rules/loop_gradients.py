@@ -8,7 +8,7 @@ from jaxguide.code.lines import Line
 from jaxguide.code.user_frame import Spot
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.jitted import static_edits
+from jaxguide.explain.rewrites.static_arguments import static_edits
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.transformed import transformation

@@ -11,7 +11,7 @@ from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import MISSING, Spot, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.jitted import jit_call_of
+from jaxguide.explain.rewrites.static_arguments import jit_call_of
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.jaxpr.arguments import array_type

@@ -5,10 +5,10 @@ import re
 
 from jaxguide.base.text import _
 from jaxguide.compat import error_texts
-from jaxguide.explain.carries import BODY, LOOPS
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.loop_results import forgotten_return
 from jaxguide.explain.rules import explains
+from jaxguide.explain.rules.carries import BODY, LOOPS
+from jaxguide.explain.rules.loop_results import forgotten_return
 from jaxguide.explain.scene import Scene, argument_of, called
 from jaxguide.explain.transformed import function_behind, parameters, returned
 

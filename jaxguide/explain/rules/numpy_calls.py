@@ -10,10 +10,10 @@ from jaxguide.base.text import _
 from jaxguide.code.source import dotted
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.jitted import static_fix
+from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
+from jaxguide.explain.rules.scipy_calls import random_on_tracer, scipy_home, scipy_on_tracer
 from jaxguide.explain.scene import Scene
-from jaxguide.explain.scipy_calls import random_on_tracer, scipy_home, scipy_on_tracer
 
 
 @explains(error_texts.TO_NUMPY)

@@ -6,8 +6,8 @@ from typing import Any
 from jaxguide.code.user_frame import is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.jitted import argument_behind, static_fix
-from jaxguide.explain.logic import REDUCERS
+from jaxguide.explain.rewrites.logic import REDUCERS
+from jaxguide.explain.rewrites.static_arguments import argument_behind, static_fix
 from jaxguide.explain.scene import Scene
 
 

@@ -5,7 +5,7 @@ import ast
 from jaxguide.code.frames import is_library
 from jaxguide.code.source import Source, source_of
 from jaxguide.code.user_frame import MISSING, Spot
-from jaxguide.explain.jitted import is_jit
+from jaxguide.explain.rewrites.static_arguments import is_jit
 from jaxguide.explain.scene import Scene
 
 

@@ -10,7 +10,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation
-from jaxguide.explain.mapped import as_tuple, axes_fix, axes_of, mapped_call
+from jaxguide.explain.rewrites.mapped_axes import as_tuple, axes_fix, axes_of, mapped_call
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 

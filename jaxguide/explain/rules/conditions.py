@@ -5,15 +5,15 @@ import re
 
 from jaxguide.base.text import _
 from jaxguide.compat import error_texts
-from jaxguide.explain.branching import expression_of_if, loop_of_while
-from jaxguide.explain.comprehensions import chosen_element, filter_around, filtered
 from jaxguide.explain.explanation import Explanation
-from jaxguide.explain.logic import condition, is_comparison, leaves, logical
-from jaxguide.explain.places import Place, test_around
-from jaxguide.explain.printing import debug_print
+from jaxguide.explain.rewrites.branching import expression_of_if, loop_of_while
+from jaxguide.explain.rewrites.logic import condition, is_comparison, leaves, logical
+from jaxguide.explain.rewrites.printing import debug_print
 from jaxguide.explain.rules import explains
+from jaxguide.explain.rules.comprehensions import chosen_element, filter_around, filtered
+from jaxguide.explain.rules.traced_test import Place, test_around
+from jaxguide.explain.rules.truth_calls import any_or_all, conversion, extremum, inside_a_call, membership, sorting
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.truth_calls import any_or_all, conversion, extremum, inside_a_call, membership, sorting
 
 
 @explains(error_texts.BOOL)
