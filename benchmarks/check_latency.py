@@ -25,10 +25,10 @@ from typing import Any
 import jax
 import jax.monitoring
 
-from jaxguide.course.card import Card
-from jaxguide.course.library import load_course
+from jaxguide.course.books.book import run_answer
+from jaxguide.course.books.library import load_course
+from jaxguide.course.cards import Card
 from jaxguide.course.progress import Progress
-from jaxguide.course.verify import run_answer
 from jaxguide.lesson import check_answer
 
 REPEATS = 5

@@ -16,8 +16,8 @@ import time
 
 import psutil
 
-from jaxguide.course.evaluate import Request
-from jaxguide.course.values import to_data
+from jaxguide.course.judging.evaluate import Request
+from jaxguide.course.judging.values import to_data
 from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.processes import fresh_process
 from jaxguide.grading.remote import WorkerProcess

@@ -9,8 +9,8 @@ from jaxguide.base.text import _
 from jaxguide.explain.notebook import explain_in_notebook
 
 if TYPE_CHECKING:
+    from jaxguide.course.books.library import Course
     from jaxguide.course.exercise import Exercise
-    from jaxguide.course.library import Course
     from jaxguide.course.progress import Progress
     from jaxguide.course.verdict import ExerciseResult
 
@@ -45,7 +45,7 @@ def progress(lesson: str | None = None) -> None:
     """
     if lesson is not None and not _is_lesson(lesson):
         return
-    from jaxguide.course.card.standing import Standing
+    from jaxguide.course.cards.standing import Standing
 
     kept, course = student_progress(), _course()
     last = course.exercises.get(kept.place or "")
@@ -113,7 +113,7 @@ def show_solution(name: str, sure: bool, how: str) -> None:
 
 def _is_lesson(topic: Any) -> bool:
     """Tell whether there is such a lesson, and say so where there is none."""
-    from jaxguide.course.places import topics
+    from jaxguide.course.books.places import topics
 
     if topic in topics():
         return True
@@ -130,7 +130,7 @@ def _check(target: Any, names: Mapping[str, Any], verbose: bool = False) -> None
     if isinstance(found, str):
         _say(found)
         return
-    from jaxguide.course.card import Card
+    from jaxguide.course.cards import Card
 
     exercise, function = found
     progress, cases = student_progress(), dict[str, list[str]]()
@@ -148,8 +148,8 @@ def check_answer(
 ) -> "ExerciseResult":
     """Judge a function by an exercise's visible checks, here, and note the progress; fill in `cases` where given."""
     from jaxguide.code.sameness import answer_in_session
-    from jaxguide.course.answer import LocalAnswer
-    from jaxguide.course.judge import judge
+    from jaxguide.course.judging.answer import LocalAnswer
+    from jaxguide.course.judging.judge import judge
 
     book = _course().book_of(exercise)
     found = answer_in_session(function, exercise, names, book.given)
@@ -192,14 +192,14 @@ def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:
 
 
 def _course() -> "Course":
-    from jaxguide.course.library import installed_course
+    from jaxguide.course.books.library import installed_course
 
     return installed_course()
 
 
 def student_progress() -> "Progress":
     """Return the progress kept in the student's workspace."""
-    from jaxguide.course.places import topics
+    from jaxguide.course.books.places import topics
     from jaxguide.course.progress import Progress
     from jaxguide.course.workspace import find_workspace
 

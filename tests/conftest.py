@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 
-from jaxguide.course.library import Course, load_course
+from jaxguide.course.books.library import Course, load_course
 
 pytest_plugins = ["kept_programs", "proof_records"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.course.compiled import KeptPrograms, compiled_once
+from jaxguide.course.judging.compiled import KeptPrograms, compiled_once
 from jaxguide.grading.compile_cache import folder_of
 
 # Of what is kept the oldest goes. One run needs about a third of this.

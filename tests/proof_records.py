@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 from jaxguide.base.files import write_whole
-from jaxguide.course.digest import what_decides
-from jaxguide.course.library import read_outline
-from jaxguide.course.places import Places, places
+from jaxguide.course.books.digest import what_decides
+from jaxguide.course.books.library import read_outline
+from jaxguide.course.books.places import Places, places
 
 PARTS = 8
 TEST = "test_the_exercise_is_proven"

@@ -11,8 +11,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from jaxguide.course.card import JSON_TYPE, Card, LessonSummary, clean, result_from_plain, result_to_plain
-from jaxguide.course.card.plain import Shown
+from jaxguide.course.cards import JSON_TYPE, Card, LessonSummary, clean, result_from_plain, result_to_plain
+from jaxguide.course.judging.plain import Shown
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict
 
 P, F, N = Verdict.PASSED, Verdict.FAILED, Verdict.NOT_CHECKED

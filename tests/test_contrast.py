@@ -13,9 +13,9 @@ from test_card import ALL
 from jaxguide.base.render.theme import EDGES
 from jaxguide.callbacks.measured import Cell
 from jaxguide.callbacks.table import CallbackTable
-from jaxguide.course.card import Card
-from jaxguide.course.card.standing import Standing
-from jaxguide.course.library import installed_course
+from jaxguide.course.books.library import installed_course
+from jaxguide.course.cards import Card
+from jaxguide.course.cards.standing import Standing
 from jaxguide.course.progress import ExerciseProgress
 from jaxguide.debug import find_nan
 from jaxguide.debug.diagnosis import Diagnosis, Trouble

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from jaxguide import compat
-from jaxguide.course.evaluate import Request
+from jaxguide.course.judging.evaluate import Request
 from jaxguide.debug.diagnosis import Diagnosis, Trouble
 from jaxguide.grading.remote import WorkerProcess
 

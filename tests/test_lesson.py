@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jaxguide import lesson
-from jaxguide.course.library import Course, installed_course
+from jaxguide.course.books.library import Course, installed_course
 from jaxguide.course.progress import Progress
 
 

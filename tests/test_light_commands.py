@@ -11,7 +11,7 @@ import click
 import pytest
 
 from jaxguide.cli import main
-from jaxguide.course.places import places
+from jaxguide.course.books.places import places
 from jaxguide.course.workspace import lay_workspace
 
 HEAVY = ("jax", "jaxlib", "numpy", "scipy", "IPython", "matplotlib")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.course.library import installed_course
+from jaxguide.course.books.library import installed_course
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.visible import check_file

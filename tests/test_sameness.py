@@ -17,9 +17,9 @@ from traitlets.config import Config
 
 from jaxguide import lesson
 from jaxguide.code.sameness import WITHOUT_SOURCE, answer_id, answer_in_session, starters_in
+from jaxguide.course.books.library import installed_course, read_outline
+from jaxguide.course.books.printer import printed_cells
 from jaxguide.course.help import why_closed
-from jaxguide.course.library import installed_course, read_outline
-from jaxguide.course.printer import printed_cells
 from jaxguide.course.progress import FILE_NAME, Progress
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.visible import check_file

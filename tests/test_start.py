@@ -14,7 +14,7 @@ from needs import ON_THE_NEWEST
 
 from jaxguide import compat
 from jaxguide.cli import start as start_module
-from jaxguide.course.places import places
+from jaxguide.course.books.places import places
 
 LESSON = "random_numbers.ipynb"
 

@@ -10,9 +10,9 @@ import pytest
 from kernel import run_in_kernel
 
 from jaxguide import lesson
-from jaxguide.course.card.standing import Standing
-from jaxguide.course.library import installed_course
-from jaxguide.course.printer import install_cell
+from jaxguide.course.books.library import installed_course
+from jaxguide.course.books.printer import install_cell
+from jaxguide.course.cards.standing import Standing
 from jaxguide.course.progress import FILE_NAME, ExerciseProgress, Progress
 
 LESSON = "random_numbers"

@@ -17,10 +17,10 @@ from traitlets.config import Config
 
 import jaxguide
 from jaxguide import keys, lesson, tracing
-from jaxguide.course.card.standing import Standing
+from jaxguide.course.books.library import Course, installed_course
+from jaxguide.course.books.places import places
+from jaxguide.course.cards.standing import Standing
 from jaxguide.course.greeting import greeting
-from jaxguide.course.library import Course, installed_course
-from jaxguide.course.places import places
 from jaxguide.course.progress import FILE_NAME, ExerciseProgress, Progress
 from jaxguide.debug.diagnosis import diagnose
 

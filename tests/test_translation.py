@@ -18,15 +18,15 @@ from rich.cells import cell_len
 from jaxguide.base.catalogues import COURSE, PACKAGE, in_language
 from jaxguide.base.text import _, plural, translated
 from jaxguide.cli import main
-from jaxguide.course.answer import LocalAnswer
-from jaxguide.course.card import Card
-from jaxguide.course.card.content import Content, content_of
-from jaxguide.course.judge import judge
-from jaxguide.course.library import Course, load_course
-from jaxguide.course.pieces import said, said_in_code
-from jaxguide.course.places import places
-from jaxguide.course.printer import printed_cells
-from jaxguide.course.verify import run_answer
+from jaxguide.course.books.book import run_answer
+from jaxguide.course.books.library import Course, load_course
+from jaxguide.course.books.places import places
+from jaxguide.course.books.printer import printed_cells
+from jaxguide.course.books.translatable import said, said_in_code
+from jaxguide.course.cards import Card
+from jaxguide.course.cards.content import Content, content_of
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.judge import judge
 from jaxguide.course.workspace import lay_workspace
 
 HEADER = (

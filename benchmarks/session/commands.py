@@ -18,8 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from jaxguide.course.library import read_outline
-from jaxguide.course.static import right_answers
+from jaxguide.course.books.library import read_outline
+from jaxguide.course.books.static import right_answers
 from jaxguide.course.workspace import lay_workspace
 
 BASE = [sys.executable, "-c", "import click, rich.console"]

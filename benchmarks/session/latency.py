@@ -35,10 +35,10 @@ from answers import SUBJECTS, Subject
 from check_latency import CLOCK, timing
 from graders import make_environment
 
-from jaxguide.course.card import Card
-from jaxguide.course.library import load_course
+from jaxguide.course.books.book import run_answer
+from jaxguide.course.books.library import load_course
+from jaxguide.course.cards import Card
 from jaxguide.course.progress import Progress
-from jaxguide.course.verify import run_answer
 from jaxguide.lesson import check_answer
 
 HERE = Path(__file__).parent

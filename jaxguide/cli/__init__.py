@@ -8,7 +8,7 @@ import click
 from jaxguide import __version__
 from jaxguide.base.text import _
 from jaxguide.cli.anew import note_program
-from jaxguide.cli.spoken import click_spoken, spoken
+from jaxguide.translation.spoken import click_spoken, spoken
 
 # Command -> module and attribute; imported when the command is used, so that `--help` starts at once.
 _COMMANDS = {

@@ -20,8 +20,8 @@ from jaxguide.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from jaxguide.course.library import Course
-    from jaxguide.course.verify import Problem, Proof
+    from jaxguide.course.books.library import Course
+    from jaxguide.proving.verify import Problem, Proof
 
 # A process is ready after some seconds, in which another has proven about as many exercises.
 _WORTH_A_PROCESS = 4
@@ -82,9 +82,9 @@ def _prove(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    from jaxguide.course.prove import ProverDied, prove
-    from jaxguide.course.verify import Proof, stale_problems
     from jaxguide.grading.pools import cores
+    from jaxguide.proving.prove import ProverDied, prove
+    from jaxguide.proving.verify import Proof, stale_problems
 
     books = [course.lesson(name) for name in dict.fromkeys(lessons)] or list(course.books.values())
     exercises = [exercise for book in books for exercise in book.exercises]
@@ -127,7 +127,7 @@ def print_(folder: Path | None, only_check: bool, lang: str | None) -> None:
              jaxguide print --lang de
     """
     from jaxguide.base.catalogues import COURSE, files, named
-    from jaxguide.course.printer import SOURCE, print_book, stale_files
+    from jaxguide.course.books.printer import SOURCE, print_book, stale_files
 
     course = read_course(folder, keys=False)
     target = course.places.notebooks
@@ -159,7 +159,7 @@ def coverage(folder: Path | None, as_json: bool) -> None:
     \b
     Example: jaxguide coverage --json
     """
-    from jaxguide.course.coverage import coverage as measure
+    from jaxguide.proving.coverage import coverage as measure
 
     with judged_course(folder, as_json=as_json) as course:
         found = measure(course)
@@ -185,8 +185,8 @@ def drift(folder: Path | None, as_json: bool) -> None:
     """
     import jax
 
-    from jaxguide.course.drift import NEWLY_CHANGED, STATES
-    from jaxguide.course.drift import drift as compare
+    from jaxguide.proving.drift import NEWLY_CHANGED, STATES
+    from jaxguide.proving.drift import drift as compare
 
     with judged_course(folder, as_json=as_json) as course:
         found = list(compare(course))

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-    from jaxguide.course.library import Course
-    from jaxguide.course.outline import Lesson, Outline
+    from jaxguide.course.books.library import Course
+    from jaxguide.course.books.outline import Lesson, Outline
 
 Found = TypeVar("Found")
 
@@ -33,7 +33,7 @@ def read_course(
 ) -> "Course":
     """Load a course, or some of its lessons; where an author made a mistake, say so and end with status 1."""
     from jaxguide import compat
-    from jaxguide.course.library import load_course
+    from jaxguide.course.books.library import load_course
 
     compat.set_print_flag()
     with _author_errors_told(as_json):
@@ -42,7 +42,7 @@ def read_course(
 
 def read_outline(folder: Path | None, *, as_json: bool = False) -> "Outline":
     """Read a course without running its books, as `read_course` does, for commands that only look at it."""
-    from jaxguide.course import library
+    from jaxguide.course.books import library
 
     with _author_errors_told(as_json):
         return library.read_outline(folder)
@@ -65,7 +65,7 @@ def _author_errors_told(as_json: bool) -> "Iterator[None]":
 @contextlib.contextmanager
 def judged_course(folder: Path | None, *, as_json: bool) -> "Iterator[Course]":
     """Load a course with its keys, to run its answers inside the block: there each program is compiled once."""
-    from jaxguide.course.compiled import compiled_once
+    from jaxguide.course.judging.compiled import compiled_once
 
     with compiled_once():
         yield read_course(folder, keys=True, as_json=as_json)
@@ -85,7 +85,7 @@ def begin_anew(files: "Iterable[Path] | None" = None) -> None:
 
 def files_of(folder: Path | None) -> list[Path]:
     """Return the books and keys of a course."""
-    from jaxguide.course.places import places
+    from jaxguide.course.books.places import places
 
     where = places(folder)
     return [path for part in (where.exercises, where.solutions) for path in sorted(part.glob("*.py"))]
@@ -138,7 +138,7 @@ def need(find: "Callable[[str], Found]", name: str) -> Found:
         find: a course's `exercise` or `lesson`.
         name: the name.
     """
-    from jaxguide.course.outline import UnknownName
+    from jaxguide.course.books.outline import UnknownName
 
     try:
         return find(name)
@@ -160,7 +160,7 @@ def complete_lesson(context: click.Context, parameter: click.Parameter, begun: s
     """Return the lessons whose names begin so."""
     from click.shell_completion import CompletionItem
 
-    from jaxguide.course.places import in_order, places
+    from jaxguide.course.books.places import in_order, places
 
     topics = [path.stem for path in in_order(places(_course_of(context)).exercises)]
     return [CompletionItem(topic) for topic in topics if topic.startswith(begun)]
@@ -168,14 +168,14 @@ def complete_lesson(context: click.Context, parameter: click.Parameter, begun: s
 
 def _lessons(context: click.Context) -> "list[Lesson]":
     """Return a course's lessons; where an author's mistake keeps it from being read, those whose books are right."""
+    from jaxguide.course.books.library import read_outline
+    from jaxguide.course.books.places import in_order, places
     from jaxguide.course.exercise import AuthorError
-    from jaxguide.course.library import read_outline
-    from jaxguide.course.places import in_order, places
 
     folder = _course_of(context)
     with contextlib.suppress(AuthorError):
         return list(read_outline(folder).books.values())
-    from jaxguide.course.static import lesson_as_written
+    from jaxguide.course.books.static import lesson_as_written
 
     found = []
     for path in in_order(places(folder).exercises):

@@ -74,7 +74,7 @@ def canvas(results: Path, item: str, students_are: str, out: Path) -> None:
 
 def _write_gradebook(results: Path, out: Path, make: "Callable[[BatchResult], str]") -> None:
     from jaxguide.base.files import write_whole
-    from jaxguide.course.card import clean
+    from jaxguide.course.cards import clean
     from jaxguide.grading.reports import NoResults, read_results
     from jaxguide.grading.reports.sheet import without_a_mark
 
@@ -132,7 +132,7 @@ def gradescope(
     Example: jaxguide export gradescope --course mycourse/ --out autograder.zip
     """
     need_names(folder, only)
-    from jaxguide.course.draw import fresh_seed
+    from jaxguide.course.judging.draw import fresh_seed
     from jaxguide.grading.limits_text import LimitsError, parse_limits
     from jaxguide.grading.reports.autograder import NoKey, autograder_zip
     from jaxguide.grading.reports.harness import AutograderSettings

@@ -9,7 +9,7 @@ from jaxguide.base.text import _
 from jaxguide.cli.common import complete_lesson, course_option, need, read_outline, workspace_of
 
 if TYPE_CHECKING:
-    from jaxguide.course.outline import Outline
+    from jaxguide.course.books.outline import Outline
     from jaxguide.terminal.answers import FileAnswers
     from jaxguide.terminal.place import Place
 

@@ -51,7 +51,7 @@ def start(workspace: Path, browser: bool, port: int | None, ip: str) -> NoReturn
 
 def run_start(workspace: Path, browser: bool, port: int | None, ip: str = "localhost") -> int:
     """Lay the workspace, run JupyterLab on it until it is stopped, and return the exit status."""
-    from jaxguide.course.places import places
+    from jaxguide.course.books.places import places
     from jaxguide.course.workspace import lay_workspace
 
     try:

@@ -29,7 +29,7 @@ def translate(language: str, folder: Path | None, target: Path | None) -> None:
              jaxguide translate de --course my_course
     """
     from jaxguide.base.catalogues import COURSE, LOCALE, PACKAGE
-    from jaxguide.course.places import places
+    from jaxguide.course.books.places import places
 
     if importlib.util.find_spec("babel") is None:
         raise click.ClickException(_("Translating needs Babel: pip install 'jaxguide[translate]'"))

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxguide.base.text import _
+from jaxguide.course.books.library import Course
+from jaxguide.course.books.outline import UnknownName, did_you_mean
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.library import Course
-from jaxguide.course.outline import UnknownName, did_you_mean
 
 
 def find(target: Any, names: Mapping[str, Any], course: Course) -> tuple[Exercise, Any] | str:

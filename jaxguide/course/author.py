@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from jaxguide.course.expect import (
+from jaxguide.course.judging.expect import (
     expect_close,
     expect_different,
     expect_documented,
@@ -21,7 +21,7 @@ from jaxguide.course.expect import (
     expect_shape,
     expect_that,
 )
-from jaxguide.course.values import FunctionName
+from jaxguide.course.judging.values import FunctionName
 from jaxguide.course.verdict import StudentError
 
 __all__ = [

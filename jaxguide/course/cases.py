@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.course.answer import LocalAnswer, write_call
-from jaxguide.course.evaluate import Request, Step
 from jaxguide.course.exercise import Check, Exercise
-from jaxguide.course.values import Data, show
+from jaxguide.course.judging.answer import LocalAnswer, write_call
+from jaxguide.course.judging.evaluate import Request, Step
+from jaxguide.course.judging.values import Data, show
 from jaxguide.course.verdict import ErrorInfo
 
 _VALUE_WIDTH = 80

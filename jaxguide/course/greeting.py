@@ -8,7 +8,7 @@ import sys
 
 from jaxguide import compat
 from jaxguide.base.text import _, plural
-from jaxguide.course.library import read_outline
+from jaxguide.course.books.library import read_outline
 from jaxguide.course.progress import Progress
 
 # Of what the doctor finds without compiling, what a student can do something about before the lesson.

@@ -1,10 +1,10 @@
 """The help that an exercise has: its hints, a step at each call, and its solution, once that is open."""
 
 from jaxguide.base.text import _, plural, translated
+from jaxguide.course.books.outline import Outline
+from jaxguide.course.books.static import right_answers
 from jaxguide.course.exercise import AuthorError, Task
-from jaxguide.course.outline import Outline
 from jaxguide.course.progress import Progress
-from jaxguide.course.static import right_answers
 
 ATTEMPTS_BEFORE_SOLUTION = 3
 

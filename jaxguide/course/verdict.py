@@ -5,7 +5,7 @@ import enum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # which imports JAX
-    from jaxguide.course.values import Data
+    from jaxguide.course.judging.values import Data
 
 
 class Verdict(enum.StrEnum):

@@ -7,8 +7,8 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from jaxguide.course.answer import Answer, CallLog, Observation
-from jaxguide.course.evaluate import Request, Step
+from jaxguide.course.judging.answer import Answer, CallLog, Observation
+from jaxguide.course.judging.evaluate import Request, Step
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError
 from jaxguide.grading.endings import broken_reply
 from jaxguide.keys import KeyUse

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.base.text import _
-from jaxguide.course.card import clean
+from jaxguide.course.cards import clean
 from jaxguide.grading.exported import GRADESCOPE_METADATA, gradescope_students, student_in, student_on_disk
 from jaxguide.grading.files import FOLDERS_PASSED_OVER
 from jaxguide.grading.submission import FILE_LIMIT_BYTES, OTHER_ARCHIVES, SUFFIXES, UnreadableSubmission, wrong_kind

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.course.draw import DEFAULT_SEED
+from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.result import State, SubmissionResult
 from jaxguide.grading.roster import Override

@@ -18,7 +18,7 @@ import dask
 from distributed import Client, Future, Worker, WorkerPlugin, get_worker
 
 from jaxguide.base.text import _
-from jaxguide.course.library import Course, load_course
+from jaxguide.course.books.library import Course, load_course
 from jaxguide.grading.control import ControlledGrader, controlled
 from jaxguide.grading.digest import course_digest
 from jaxguide.grading.entry import ReadEntry

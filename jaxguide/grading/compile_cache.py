@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jaxguide.base.files import user_folder
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 
 _SUFFIX = "-cache"
 OWN, VALUES = ".own", ".values"
@@ -99,7 +99,7 @@ def folder_of(course_digest: str) -> Path:
 def _state_of_package() -> list[str]:
     """Return what tells this code from another state of it, in a clone too: the names, sizes and times of its files."""
     package = Path(__file__).parents[1]
-    files = [path for folder in ("", *_DECIDING) for path in (package / folder).glob("*.py")]
+    files = [path for folder in _DECIDING for path in (package / folder).rglob("*.py")]
     found = [(path.relative_to(package).as_posix(), path.stat()) for path in sorted(files)]
     return [f"{name} {about.st_size} {about.st_mtime_ns}" for name, about in found]
 

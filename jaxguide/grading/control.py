@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from jaxguide.base.text import _
-from jaxguide.course.book import Book
-from jaxguide.course.compiled import KeptPrograms, compiled_once
-from jaxguide.course.library import Course
+from jaxguide.course.books.book import Book
+from jaxguide.course.books.library import Course
+from jaxguide.course.judging.compiled import KeptPrograms, compiled_once
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.compile_cache import OWN, fill, folder_of, prune
 from jaxguide.grading.digest import course_digest

@@ -4,8 +4,8 @@ import hashlib
 
 import jax
 
-from jaxguide.course import digest
-from jaxguide.course.library import Course
+from jaxguide.course.books import digest
+from jaxguide.course.books.library import Course
 
 
 def course_digest(course: Course) -> str:

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from jaxguide.course.card import clean
+from jaxguide.course.cards import clean
 
 # Folders of Moodle 4 end where those of older ones have one more `_`.
 _MOODLE = re.compile(r"^(?P<student>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")

@@ -24,7 +24,7 @@ MODULES = (
     *("jax.experimental", "jax.experimental.checkify", "jax.flatten_util", "jax.extend", "jax.extend.core"),
     *("jax.dtypes", "numpy", "numpy.random", "numpy.testing", "ml_dtypes"),
     *("jaxlib.mlir.dialects.builtin", "jaxlib.mlir.dialects.mhlo"),
-    *("platform", "jaxguide.course.evaluate", "jaxguide.keys", "jaxguide.tracing", "jaxguide.debug"),
+    *("platform", "jaxguide.course.judging.evaluate", "jaxguide.keys", "jaxguide.tracing", "jaxguide.debug"),
     *("jaxguide.callbacks", "jaxguide.grading.isolation", "jaxguide.grading.programs"),
     *("jaxguide.grading.supervisor", "jaxguide.grading.wire", "jaxguide.grading.worker"),
 )

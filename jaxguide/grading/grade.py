@@ -12,12 +12,12 @@ from pathlib import Path
 import jax
 
 from jaxguide.base.text import _
-from jaxguide.course import digest
-from jaxguide.course.book import Book
-from jaxguide.course.draw import DEFAULT_SEED
+from jaxguide.course.books import digest
+from jaxguide.course.books.book import Book
+from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.judge import Judging
-from jaxguide.course.library import Course
+from jaxguide.course.judging.draw import DEFAULT_SEED
+from jaxguide.course.judging.judge import Judging
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.compile_cache import VALUES
 from jaxguide.grading.digest import course_digest

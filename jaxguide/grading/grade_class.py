@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.base.text import _
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading.archives import ArchivedEntry, archive_around, expand, find_archives
 from jaxguide.grading.batch import BatchResult, load_batch
 from jaxguide.grading.control import controlled

@@ -4,7 +4,7 @@ import dataclasses
 import re
 
 from jaxguide.base.text import _
-from jaxguide.course.outline import did_you_mean
+from jaxguide.course.books.outline import did_you_mean
 from jaxguide.grading.usage import Limits
 
 _BYTES = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}

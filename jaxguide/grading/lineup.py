@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading.entry import Entry
 from jaxguide.grading.plan import lessons_of
 from jaxguide.grading.students import StudentPattern, students_of

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from jaxguide.base.text import _
 from jaxguide.code.sameness import meaning, starters_in
 from jaxguide.code.slices import global_names
-from jaxguide.course.printer import printed_cells
+from jaxguide.course.books.printer import printed_cells
 from jaxguide.course.verdict import AnswerGone, StudentError, Verdict
 from jaxguide.grading.submission import Submission, SubmittedCell
 
 if TYPE_CHECKING:  # which imports JAX
-    from jaxguide.course.book import Book
-    from jaxguide.course.library import Course
-    from jaxguide.course.outline import Outline
+    from jaxguide.course.books.book import Book
+    from jaxguide.course.books.library import Course
+    from jaxguide.course.books.outline import Outline
 
 CLOSE = 0.8
 

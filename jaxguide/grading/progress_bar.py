@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.text import Text
 
 from jaxguide.base.text import _, plural
-from jaxguide.course.card import clean
+from jaxguide.course.cards import clean
 from jaxguide.grading.result import SubmissionResult
 
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.files import write_whole
-from jaxguide.course.answer import Answer, CallLog
-from jaxguide.course.book import Book
-from jaxguide.course.evaluate import Request, Step, evaluate
+from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.verify import run_answer
+from jaxguide.course.judging.answer import Answer, CallLog
+from jaxguide.course.judging.evaluate import Request, Step, evaluate
 from jaxguide.grading import wire
 from jaxguide.grading.programs import is_safe
 

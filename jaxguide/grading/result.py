@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jaxguide.course.draw import DEFAULT_SEED
+from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict
 from jaxguide.grading import wire
 

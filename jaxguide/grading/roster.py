@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.course.library import Course
-from jaxguide.course.outline import UnknownName, did_you_mean
+from jaxguide.course.books.library import Course
+from jaxguide.course.books.outline import UnknownName, did_you_mean
 
 _NAMES = ("student", "login", "username", "user", "id", "email", "name")
 

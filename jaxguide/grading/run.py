@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.course.library import Course
-from jaxguide.course.places import places as default_places
+from jaxguide.course.books.library import Course
+from jaxguide.course.books.places import places as default_places
 from jaxguide.grading.control import GraderBroken
 from jaxguide.grading.entry import ReadEntry
 from jaxguide.grading.grade import GradeSettings

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from jaxguide.base.text import _
-from jaxguide.course.draw import fresh_seed
+from jaxguide.course.judging.draw import fresh_seed
 
 SECRET = "secret"
 FILE_NAME = "seed.txt"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.course.answer import Answer
-from jaxguide.course.evaluate import Request
+from jaxguide.course.judging.answer import Answer
+from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.answers import BrokenAnswer, RemoteAnswer
 from jaxguide.grading.endings import all_spent, broken_reply, out_of_memory, scratch_full

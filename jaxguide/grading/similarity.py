@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from jaxguide.base.text import _
 from jaxguide.code.slices import bound_names
-from jaxguide.course.book import Book
+from jaxguide.course.books.book import Book
 from jaxguide.grading.result import SubmissionResult
 from jaxguide.grading.submission import Submission
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path, PurePath
 
 from jaxguide.base.text import _
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 
 _WILDCARDS = {"{student}": "(?P<student>[^/]+?)", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxguide.base.text import _
 from jaxguide.code.slices import bound_names
-from jaxguide.course.source import split_cells
+from jaxguide.course.books.percent import split_cells
 from jaxguide.course.verdict import ErrorInfo
 from jaxguide.grading.magics import without_magics
 

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from jaxguide.base.text import _, plural
-from jaxguide.course.card import clean, content
-from jaxguide.course.card.terminal import Layout, to_text
+from jaxguide.course.cards import clean, content
+from jaxguide.course.cards.terminal import Layout, to_text
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.result import State, SubmissionResult
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from jaxguide.base.files import user_folder
 from jaxguide.base.text import _
 from jaxguide.code.sameness import answer_id
+from jaxguide.course.books.library import Course
+from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.library import Course
-from jaxguide.course.outline import Outline
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.entry import ReadEntry

@@ -15,8 +15,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from jaxguide.course.evaluate import Request, Step
-from jaxguide.course.values import ArrayData, Data, FunctionName, KeyData, NodeData, Unsupported
+from jaxguide.course.judging.evaluate import Request, Step
+from jaxguide.course.judging.values import ArrayData, Data, FunctionName, KeyData, NodeData, Unsupported
 
 PREFIX = struct.Struct("<4sIQ")
 MAGIC = b"JGW1"

@@ -84,7 +84,7 @@ def _start_jax() -> None:
     """Start JAX's backend, so that its threads and what they reserve are there before the limits."""
     import jax
 
-    from jaxguide.course.evaluate import Printed  # before the limits, with all that it imports
+    from jaxguide.course.judging.evaluate import Printed  # before the limits, with all that it imports
 
     Printed.spill = _spill
     jax.devices()
@@ -203,7 +203,7 @@ class Submission:
         if operation == "define":
             return self.define(request["cell"], request["source"], request["exercises"], request["starters"])
         if operation == "ask":
-            from jaxguide.course.evaluate import evaluate
+            from jaxguide.course.judging.evaluate import evaluate
 
             return evaluate(self.answers[request["name"]], request["request"], self.given)
         return {"value": None}
@@ -237,8 +237,8 @@ class Submission:
 
     def run(self, filename: str, source: str) -> dict[str, Any]:
         """Run source in the namespace; an exception becomes data."""
-        from jaxguide.course.evaluate import Printed, describe_error
-        from jaxguide.course.unattended import unattended
+        from jaxguide.course.judging.evaluate import Printed, describe_error
+        from jaxguide.course.judging.unattended import unattended
 
         linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
         out = Printed()

@@ -14,8 +14,8 @@ from jaxguide.base.files import find_kept, keep, kept_place
 from jaxguide.base.text import _
 from jaxguide.code.sameness import attached_to, cell_statements, kept_meaning, short_digest, starters_in
 from jaxguide.code.slices import needed
+from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Task
-from jaxguide.course.outline import Outline
 from jaxguide.grading.submission import Submission, SubmittedCell, UnreadableSubmission, is_submission, parse_submission
 
 _PASSED_OVER = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
@@ -90,7 +90,7 @@ def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
     stubs = [f"{name}\n{exercise.starter_source}".encode() for name, exercise in exercises.items()]
     # Places are told in the reader's language.
     said_by = [f"{path} {path.stat().st_mtime_ns}".encode() for path in files(PACKAGE, languages())]
-    makers = ["code", "course", "grading", "terminal"]
+    makers = ["code", "course", "course/books", "grading", "terminal"]
     place = kept_place("answers", makers, [os.fsencode(folder), b"\n".join(said_by), *stubs])
     before, now = find_kept(place), {}
     for path in find_files(folder, course):

@@ -7,7 +7,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from jaxguide.course.card.terminal import Layout
+from jaxguide.course.cards.terminal import Layout
 
 # A line that begins something: a list's entry, a table's row, or, where it is indented, names with a colon behind them.
 _STARTS = re.compile(r"[-*|#] |\d+\. ")
@@ -18,7 +18,7 @@ _NAMES = re.compile(r"`?\*{0,2}\w+`?(?:, `?\*{0,2}\w+`?)*(?: \([^)]*\))?(?::\s|ï
 class Flow:
     r"""Text that is wrapped anew for any width, Chinese and Japanese at twice the cells of Latin letters.
 
-    >>> from jaxguide.course.card.terminal import to_text
+    >>> from jaxguide.course.cards.terminal import to_text
     >>> print(to_text(Flow("Add one\nto x.\n\nArgs:\n    x: float32[n],\n        any n."), 40))
     Add one to x.
     <BLANKLINE>

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from jaxguide.base.text import _, plural
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.course.progress import FILE_NAME, Progress
 from jaxguide.course.workspace import DEFAULT_FOLDER, find_workspace, lay_workspace
 from jaxguide.grading.submission import UnreadableSubmission, is_submission

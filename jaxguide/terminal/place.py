@@ -3,8 +3,8 @@
 import dataclasses
 from collections.abc import Collection, Iterable
 
+from jaxguide.course.books.outline import Lesson, Outline
 from jaxguide.course.exercise import Task
-from jaxguide.course.outline import Lesson, Outline
 from jaxguide.course.progress import ExerciseProgress, Progress
 from jaxguide.terminal.answers import FileAnswers
 

@@ -11,10 +11,10 @@ from typing import Any
 from jaxguide.base.files import write_whole
 from jaxguide.base.text import _
 from jaxguide.code.slices import bound_names
+from jaxguide.course.books.outline import Lesson
+from jaxguide.course.books.percent import split_cells
+from jaxguide.course.books.stub import printable_source
 from jaxguide.course.exercise import Task
-from jaxguide.course.outline import Lesson
-from jaxguide.course.source import split_cells
-from jaxguide.course.stub import printable_source
 from jaxguide.grading.submission import is_notebook
 
 BACKUP_FOLDER = "old_answers"

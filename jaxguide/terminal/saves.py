@@ -7,7 +7,7 @@ from pathlib import Path
 
 from watchfiles import watch
 
-from jaxguide.course.outline import Outline
+from jaxguide.course.books.outline import Outline
 from jaxguide.terminal.answers import find_files, is_watched
 
 _STEP_MS = 30

@@ -10,11 +10,11 @@ from rich.rule import Rule
 from rich.text import Text
 
 from jaxguide.base.text import _, translated
-from jaxguide.course.card import Card, LessonSummary, clean
-from jaxguide.course.card.content import exercise_state
-from jaxguide.course.card.terminal import Layout
+from jaxguide.course.books.outline import Lesson
+from jaxguide.course.cards import Card, LessonSummary, clean
+from jaxguide.course.cards.content import exercise_state
+from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.exercise import Task
-from jaxguide.course.outline import Lesson
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.submission import Submission, is_notebook
 from jaxguide.terminal.answers import FileAnswers

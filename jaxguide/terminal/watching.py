@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from jaxguide.base.text import _
-from jaxguide.course.card import clean
+from jaxguide.course.books.library import Course
+from jaxguide.course.cards import clean
 from jaxguide.course.exercise import Task
 from jaxguide.course.help import next_hint, solution_text, why_closed
-from jaxguide.course.library import Course
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.grade import SubmissionResult

@@ -8,11 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from jaxguide.base.text import _, plural, translated
-from jaxguide.course.card.standing import state_of
-from jaxguide.course.card.terminal import Layout
+from jaxguide.course.books.outline import Lesson
+from jaxguide.course.books.translatable import said
+from jaxguide.course.cards.standing import state_of
+from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.exercise import Task
-from jaxguide.course.outline import Lesson
-from jaxguide.course.pieces import said
 from jaxguide.course.progress import ExerciseProgress
 from jaxguide.terminal.flow import Flow
 from jaxguide.terminal.place import Counts, Place

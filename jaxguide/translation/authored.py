@@ -8,8 +8,8 @@ import re
 import string
 from collections.abc import Iterator
 
-from jaxguide.course.pieces import comments, pieces
-from jaxguide.course.source import split_cells
+from jaxguide.course.books.percent import split_cells
+from jaxguide.course.books.translatable import comments, pieces
 
 # What authors give to marks -> what translators are told of it.
 _SAID = {

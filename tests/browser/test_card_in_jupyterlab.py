@@ -9,10 +9,10 @@ import pytest
 from lab_page import LabPage
 from needs import ON_THE_NEWEST
 
-from jaxguide.course.book import load_book
+from jaxguide.course.books.book import load_book
+from jaxguide.course.books.key import load_key
+from jaxguide.course.books.places import places
 from jaxguide.course.exercise import Key
-from jaxguide.course.key import load_key
-from jaxguide.course.places import places
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator

@@ -6,7 +6,7 @@ import pytest
 from lab_page import LabPage
 from needs import ON_THE_NEWEST
 
-from jaxguide.course.library import installed_course
+from jaxguide.course.books.library import installed_course
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator

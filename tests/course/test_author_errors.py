@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from jaxguide.course.books.library import load_course
 from jaxguide.course.exercise import AuthorError
-from jaxguide.course.library import load_course
 
 from .conftest import edit
 
@@ -200,9 +200,9 @@ def test_the_tiny_course_is_proven(tiny: Path) -> None:
 
 
 def _verify(course: Path) -> list[str]:
+    from jaxguide.course.books.library import load_course
     from jaxguide.course.exercise import AuthorError
-    from jaxguide.course.library import load_course
-    from jaxguide.course.verify import Proof, verify
+    from jaxguide.proving.verify import Proof, verify
 
     try:
         loaded = load_course(course)

@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from jaxguide.cli import main
 from jaxguide.course import ledger
-from jaxguide.course.drift import AS_DOCUMENTED, NEWLY_CHANGED, NOT_COMPARED, WITH_SETTING, Drift, drift
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
+from jaxguide.proving.drift import AS_DOCUMENTED, NEWLY_CHANGED, NOT_COMPARED, WITH_SETTING, Drift, drift
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxguide.course import expect
-from jaxguide.course.values import to_data
+from jaxguide.course.judging import expect
+from jaxguide.course.judging.values import to_data
 from jaxguide.course.verdict import CheckFailed
 
 X = jnp.arange(6.0).reshape(2, 3) + 1

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxguide.course.answer import LocalAnswer
-from jaxguide.course.card import result_to_plain
+from jaxguide.course.books.library import load_course
+from jaxguide.course.cards import result_to_plain
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.judge import judge
-from jaxguide.course.library import load_course
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.judge import judge
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
 from .conftest import edit

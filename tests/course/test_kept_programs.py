@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.course.compiled import KeptPrograms
+from jaxguide.course.judging.compiled import KeptPrograms
 
 PROGRAM = zlib.compress(b"a program" * 100)
 

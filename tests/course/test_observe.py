@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxguide.course.answer import LocalAnswer
-from jaxguide.course.expect import expect_raises
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.expect import expect_raises
 from jaxguide.course.verdict import CheckFailed, StudentError
 
 X = jnp.ones(3)

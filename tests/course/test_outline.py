@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from jaxguide.course import author, book, static
+from jaxguide.course import author
+from jaxguide.course.books import book, static
+from jaxguide.course.books.library import Course, load_course, read_outline
+from jaxguide.course.books.outline import Lesson, Outline
+from jaxguide.course.books.static import lesson_as_written
 from jaxguide.course.exercise import AuthorError, Task
 from jaxguide.course.help import solution_text
-from jaxguide.course.library import Course, load_course, read_outline
-from jaxguide.course.outline import Lesson, Outline
-from jaxguide.course.static import lesson_as_written
 
 from .conftest import BOOK as BOOK_TEXT
 from .conftest import edit

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from jaxguide.cli import main
-from jaxguide.course.library import load_course
-from jaxguide.course.prove import ProverDied, prove
-from jaxguide.course.verify import Proof
+from jaxguide.course.books.library import load_course
+from jaxguide.proving.prove import ProverDied, prove
+from jaxguide.proving.verify import Proof
 
 from .conftest import edit
 

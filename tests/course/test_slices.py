@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from jaxguide.code.slices import needed, statements
-from jaxguide.course.library import Course, installed_course, load_course
+from jaxguide.course.books.library import Course, installed_course, load_course
 
 from .conftest import edit
 

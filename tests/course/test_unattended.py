@@ -10,9 +10,9 @@ import jax
 import numpy as np
 import pytest
 
-from jaxguide.course.answer import LocalAnswer
-from jaxguide.course.judge import judge
-from jaxguide.course.library import load_course
+from jaxguide.course.books.library import load_course
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.judge import judge
 from jaxguide.course.verdict import StudentError, Verdict
 from jaxguide.debug import scripted_breakpoints
 

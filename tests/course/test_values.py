@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxguide.course.values import (
+from jaxguide.course.judging.values import (
     ArrayData,
     FunctionName,
     KeyData,

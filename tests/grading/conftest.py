@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_course import write_course
 
-from jaxguide.course.library import Course, load_course
+from jaxguide.course.books.library import Course, load_course
 from jaxguide.grading.usage import Limits
 
 

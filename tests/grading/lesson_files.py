@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from jaxguide.course.book import Book
-from jaxguide.course.printer import notebook_text, printed_cells
+from jaxguide.course.books.book import Book
+from jaxguide.course.books.printer import notebook_text, printed_cells
 
 
 def submission(book: Book, path: Path, answers: Mapping[str, str]) -> Path:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jaxguide.course.answer import Answer
+from jaxguide.course.judging.answer import Answer
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.answers import BrokenAnswer, RemoteAnswer
 from jaxguide.keys import KeyProblem, KeyUse, Use

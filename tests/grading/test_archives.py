@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from small_course import ANSWERS
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading import archives, zipped
 from jaxguide.grading.archives import ArchivedEntry, expand, find_archives
 from jaxguide.grading.entry import Entry

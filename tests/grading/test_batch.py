@@ -12,7 +12,7 @@ import psutil
 import pytest
 from small_course import ANSWERS, write_course
 
-from jaxguide.course.library import Course, load_course
+from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.verdict import CheckFailed
 from jaxguide.grading import control
 from jaxguide.grading.batch import BatchResult

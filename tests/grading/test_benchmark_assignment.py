@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from needs import ON_THE_NEWEST
 
+from jaxguide.course.books.library import Course, load_course
+from jaxguide.course.books.printer import stale_files
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.library import Course, load_course
-from jaxguide.course.printer import stale_files
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "grading"
 

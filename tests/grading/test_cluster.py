@@ -12,7 +12,7 @@ import pytest
 from needs import ON_THE_NEWEST
 from small_course import ANSWERS, without
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.grade import GradeSettings
 from jaxguide.grading.grade_class import ClassRun, Order

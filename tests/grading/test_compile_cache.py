@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from small_course import ANSWERS
 
-from jaxguide.course.compiled import compiled_once
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
+from jaxguide.course.judging.compiled import compiled_once
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading import compile_cache
 from jaxguide.grading.control import ControlledGrader, controlled

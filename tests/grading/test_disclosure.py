@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from small_course import ANSWERS, without
 
-from jaxguide.course.digest import course_digest
-from jaxguide.course.draw import Draw
-from jaxguide.course.library import Course
+from jaxguide.course.books.digest import course_digest
+from jaxguide.course.books.library import Course
+from jaxguide.course.judging.draw import Draw
 from jaxguide.course.verdict import Kind, Verdict
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.grade import SubmissionResult, grade

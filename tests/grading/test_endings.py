@@ -11,7 +11,7 @@ import pytest
 from needs import ON_THE_NEWEST, lacks
 from small_course import ANSWERS
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading.isolation import IsolationError, find_tier
 
 TOOLS = "import os, sys\n"

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from needs import lacks
 
-from jaxguide.course.evaluate import Request
+from jaxguide.course.judging.evaluate import Request
 from jaxguide.grading.processes import environment, fresh_process
 from jaxguide.grading.remote import WorkerProcess
 from jaxguide.grading.spawning import Spawn, can_fork, close, default_spawn

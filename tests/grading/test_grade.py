@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from small_course import ANSWERS, FACTORS, without
 
-from jaxguide.course.library import Course
-from jaxguide.course.printer import notebook_text, script_text
+from jaxguide.course.books.library import Course
+from jaxguide.course.books.printer import notebook_text, script_text
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.files import find_submissions
 from jaxguide.grading.grade import SubmissionResult, grade

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from small_course import ANSWERS
 
 from jaxguide.cli import main
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading import spawning
 from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.limits_text import LimitsError, parse_limits, write_limits

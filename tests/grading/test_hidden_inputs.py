@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 from small_course import write_course
 
-from jaxguide.course.answer import LocalAnswer
-from jaxguide.course.book import Book
-from jaxguide.course.digest import course_digest, what_decides
-from jaxguide.course.draw import DEFAULT_SEED, Draw, fresh_seed
-from jaxguide.course.judge import judge
-from jaxguide.course.library import Course, load_course
-from jaxguide.course.verify import run_answer
+from jaxguide.course.books.book import Book, run_answer
+from jaxguide.course.books.digest import course_digest, what_decides
+from jaxguide.course.books.library import Course, load_course
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.draw import DEFAULT_SEED, Draw, fresh_seed
+from jaxguide.course.judging.judge import judge
 from jaxguide.grading.digest import course_digest as digest_on_this_jax
 from jaxguide.grading.grade import Grader, GradeSettings
 
@@ -176,8 +175,8 @@ def test_results_are_kept_apart_by_the_jax_version_and_inputs_are_not(
 @pytest.mark.long
 def test_a_process_started_anew_draws_the_same(course: Course) -> None:
     code = (
-        "import sys; from pathlib import Path; from jaxguide.course.digest import course_digest;"
-        "from jaxguide.course.draw import Draw; from jaxguide.course.library import load_course;"
+        "import sys; from pathlib import Path; from jaxguide.course.books.digest import course_digest;"
+        "from jaxguide.course.judging.draw import Draw; from jaxguide.course.books.library import load_course;"
         "digest = course_digest(load_course(Path(sys.argv[1])));"
         "print([float(x) for x in Draw.hidden(3, digest, 'double', 'doubles_any_numbers').floats(5)])"
     )

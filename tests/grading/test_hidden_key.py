@@ -11,8 +11,8 @@ import pytest
 from needs import lacks
 from small_course import write_course
 
-from jaxguide.course.evaluate import Request
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
+from jaxguide.course.judging.evaluate import Request
 from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, find_tier, landlock
 from jaxguide.grading.remote import WorkerProcess
 
@@ -239,7 +239,7 @@ IN_A_WHEEL = """
 import sys
 from pathlib import Path
 import jaxguide
-from jaxguide.course.evaluate import Request
+from jaxguide.course.judging.evaluate import Request
 from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.remote import WorkerProcess
 
@@ -252,7 +252,7 @@ ways = {
     "key": "open(KEY).read()",
     "list": "os.listdir(os.path.dirname(KEY))",
     "import": "importlib.import_module('jaxguide._course.solutions.small_numbers')",
-    "late import": "importlib.import_module('jaxguide.course.draw').Draw(0, 'a', 'b')",
+    "late import": "importlib.import_module('jaxguide.course.judging.draw').Draw(0, 'a', 'b')",
     "late jax": "importlib.import_module('jax.experimental.sparse')",
 }
 for name, way in ways.items():

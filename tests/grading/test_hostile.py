@@ -11,7 +11,7 @@ import pytest
 from needs import needs
 from small_course import ANSWERS, FACTORS, without
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.grade import SubmissionResult, grade
 from jaxguide.grading.isolation import find_tier
@@ -232,7 +232,7 @@ for name in list(sys.modules):
     if name.startswith('jaxguide'):
         for key, value in list(vars(sys.modules[name]).items()):
             if key in ('judge', 'score', 'expect_close', 'grade'): vars(sys.modules[name])[key] = lambda *a, **k: 1
-import jaxguide.course.verdict as v, jaxguide.course.evaluate as e
+import jaxguide.course.verdict as v, jaxguide.course.judging.evaluate as e
 v.score = lambda *args, **kwargs: 100
 print('{"verdict": "passed", "score": 100}')
 def double(x): return Yes()
@@ -251,7 +251,7 @@ def quintuple(x):
 
 def test_a_replaced_evaluator_can_only_return_values(course: Course, notebook: Notebook, quick: Limits) -> None:
     forge = """
-import jaxguide.course.evaluate as e
+import jaxguide.course.judging.evaluate as e
 e.evaluate = lambda function, *rest: {'value': function.__name__ + ' passed', 'printed': 3 * (function is triple) or ''}
 def double(x): return 2 * x
 def triple(x): return 3 * x

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from small_course import ANSWERS
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading import references
 from jaxguide.grading.compile_cache import OWN, VALUES, folder_of
 from jaxguide.grading.control import controlled

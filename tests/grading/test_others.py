@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_course import ANSWERS
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading.grade_class import ClassRun, Order, find_entries
 from jaxguide.grading.lineup import LineUp, line_up
 from jaxguide.grading.students import StudentPattern

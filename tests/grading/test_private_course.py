@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from needs import ON_THE_NEWEST
 
-from jaxguide.course.digest import course_digest
-from jaxguide.course.draw import Draw
-from jaxguide.course.library import load_course
+from jaxguide.course.books.digest import course_digest
+from jaxguide.course.books.library import load_course
+from jaxguide.course.judging.draw import Draw
 from jaxguide.grading.reports.document import FORMAT
 from jaxguide.grading.seeds import SeedError, seed_of
 

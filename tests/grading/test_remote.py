@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from jaxguide.course.evaluate import Request
+from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading import spawning
 from jaxguide.grading.isolation import find_tier
@@ -45,7 +45,7 @@ def test_a_killed_worker_leaves_nothing_behind() -> None:
 def test_large_arguments_and_values_cross() -> None:
     import numpy as np
 
-    from jaxguide.course.values import to_data
+    from jaxguide.course.judging.values import to_data
 
     worker = WorkerProcess()
     worker.request("define", cell=1, source="def f(x): return x + 1", exercises=["f"], starters=[])

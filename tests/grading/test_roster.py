@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch import apply_overrides
 from jaxguide.grading.entry import FileEntry

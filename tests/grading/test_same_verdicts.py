@@ -11,17 +11,16 @@ import pytest
 from lesson_files import right_answers, submission
 from needs import ON_THE_NEWEST
 
-from jaxguide.course.answer import LocalAnswer
-from jaxguide.course.book import Book
-from jaxguide.course.digest import course_digest
-from jaxguide.course.draw import DEFAULT_SEED
+from jaxguide.course.books.book import Book, run_answer
+from jaxguide.course.books.digest import course_digest
+from jaxguide.course.books.library import Course
+from jaxguide.course.books.percent import split_cells
+from jaxguide.course.books.places import places, topics
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.judge import judge
-from jaxguide.course.library import Course
-from jaxguide.course.places import places, topics
-from jaxguide.course.source import split_cells
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.draw import DEFAULT_SEED
+from jaxguide.course.judging.judge import judge
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.course.verify import run_answer
 from jaxguide.grading.grade import SubmissionResult, grade
 
 pytestmark = [pytest.mark.long, ON_THE_NEWEST]

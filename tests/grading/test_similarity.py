@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_course import ANSWERS
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading.grade import grade
 from jaxguide.grading.reading import Fate
 from jaxguide.grading.result import SubmissionResult

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxguide.course.values import ArrayData
+from jaxguide.course.judging.values import ArrayData
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict
 from jaxguide.grading.grade import GradeSettings
 from jaxguide.grading.result import State, SubmissionResult

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading.grade import SubmissionResult, grade
 from jaxguide.grading.table import GradeTable
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading.grade import grade
 
 _CELL = """

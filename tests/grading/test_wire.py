@@ -12,8 +12,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from jaxguide.course.evaluate import Request, Step
-from jaxguide.course.values import ArrayData, FunctionName, KeyData, NodeData, Unsupported, to_data
+from jaxguide.course.judging.evaluate import Request, Step
+from jaxguide.course.judging.values import ArrayData, FunctionName, KeyData, NodeData, Unsupported, to_data
 from jaxguide.grading import wire
 from jaxguide.grading.wire import WireError, decode, encode
 

@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 import pytest
 
-from jaxguide.course.evaluate import Request
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
+from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, ExerciseResult, Verdict
 from jaxguide.grading import spawning
 from jaxguide.grading.grade import Grader, GradeSettings

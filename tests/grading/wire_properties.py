@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from test_wire import only_wire_errors, same
 from test_wire_fuzz import check
 
-from jaxguide.course.values import ArrayData, FunctionName, NodeData, Unsupported
+from jaxguide.course.judging.values import ArrayData, FunctionName, NodeData, Unsupported
 from jaxguide.grading import wire
 from jaxguide.grading.wire import decode, encode
 

@@ -115,7 +115,7 @@ for number in range(3, 1024):
         """
 try:
     import pathlib
-    from jaxguide.course.library import load_course
+    from jaxguide.course.books.library import load_course
     for place in ({key!r}, {home!r}):
         course = load_course(pathlib.Path(place).parent.parent)
         for exercise in course.exercises.values(): told('key', str(exercise.key))
@@ -202,7 +202,7 @@ builtins.abs = lambda x: 0
         "tampers",
         at_start(
             """
-import jaxguide.course.verdict as v, jaxguide.course.evaluate as e
+import jaxguide.course.verdict as v, jaxguide.course.judging.evaluate as e
 for module in [m for n, m in list(sys.modules.items()) if n.startswith('jaxguide')]:
     for name in list(vars(module)):
         if name in ('judge', 'score', 'expect_close', 'grade', 'run_check'): setattr(module, name, lambda *a, **k: 1)
@@ -233,7 +233,7 @@ print('{"verdict": "passed", "score": 100}')
         "replaced-evaluator",
         "tampers",
         at_start(
-            "import jaxguide.course.evaluate as e\n"
+            "import jaxguide.course.judging.evaluate as e\n"
             "e.evaluate = lambda *rest: {'value': True, 'passed': True, 'verdict': 'passed', 'printed': ''}",
             _WRONG,
         ),

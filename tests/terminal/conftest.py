@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from two_lessons import write_course
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.course.workspace import lay_workspace
 
 

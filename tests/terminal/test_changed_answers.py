@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading.submission import UnreadableSubmission
 from jaxguide.terminal.answers import find_files, home_of, read_all, read_answers
 

@@ -8,7 +8,7 @@ from babel.messages.catalog import Catalog
 from two_lessons import CHINESE
 
 from jaxguide.base.catalogues import COURSE, PACKAGE
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import CheckResult, ExerciseResult, Kind, Verdict
 from jaxguide.terminal.place import Place

@@ -14,8 +14,8 @@ from rich.cells import cell_len
 from two_lessons import CHINESE, answer
 
 from jaxguide.cli import main
-from jaxguide.course.card.terminal import to_text
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
+from jaxguide.course.cards.terminal import to_text
 from jaxguide.course.progress import Progress
 from jaxguide.terminal.flow import Flow
 from jaxguide.terminal.opening import open_workspace, usual_folder

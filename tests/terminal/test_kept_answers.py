@@ -8,7 +8,7 @@ import pytest
 from made_up_language import NAME, write_package
 from two_lessons import answer
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.terminal import answers
 from jaxguide.terminal.answers import FileAnswers, read_all
 

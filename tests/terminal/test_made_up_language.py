@@ -11,7 +11,7 @@ pytest.importorskip("termios", reason="a terminal as Unix has it")
 
 from pseudo_terminal import PseudoTerminal
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 
 NAMES = {"multiply", "more", "double", "triple", "predict", "size", "quadruple", "py", "ipynb", "jaxguide"}
 NAMES |= {"Array", "dtype", "float", "Esc", "SIGABRT", "SyntaxError", "workspace"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.course.progress import Progress
 from jaxguide.course.workspace import find_workspace
 from jaxguide.terminal.place import Place

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.terminal.answers import read_all
 from jaxguide.terminal.reset import Reset, give_stub_back
 from jaxguide.terminal.screen import reset_sentence

@@ -15,7 +15,7 @@ pytest.importorskip("termios", reason="a terminal as Unix has it")
 
 from pseudo_terminal import PseudoTerminal
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 
 
 def watch(course: Course, workspace: Path, **options: object) -> PseudoTerminal:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from jaxguide.course.library import Course, load_course
-from jaxguide.course.printer import print_book
+from jaxguide.course.books.library import Course, load_course
+from jaxguide.course.books.printer import print_book
 
 _HEAD = """\
 # %% check

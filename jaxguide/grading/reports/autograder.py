@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jaxguide
 from jaxguide.base.text import _
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading.reports.harness import SETTINGS_NAME, AutograderSettings
 
 # Gradescope runs this once, as root, when it builds the image. Ubuntu 22.04, its oldest, has Python 3.10 as python3.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from html import escape
 
 from jaxguide.base.text import _, plural
-from jaxguide.course.card import clean
+from jaxguide.course.cards import clean
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.reports.charts import group_count, histogram, legend, share_bar, stacked_bar
 from jaxguide.grading.reports.insight import Distribution, Group, distribution_of, efforts_of, rates_of

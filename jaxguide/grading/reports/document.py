@@ -9,7 +9,7 @@ from typing import Any
 
 import jaxguide
 from jaxguide.base.text import _
-from jaxguide.course.card import clean, result_from_plain, result_to_plain
+from jaxguide.course.cards import clean, result_from_plain, result_to_plain
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.result import State, SubmissionResult

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxguide.base.catalogues import languages
 from jaxguide.base.text import _
-from jaxguide.course.card import Card, clean, result_from_plain, result_to_plain
+from jaxguide.course.cards import Card, clean, result_from_plain, result_to_plain
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.isolation.tier import PROCESS

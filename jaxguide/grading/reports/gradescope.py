@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jaxguide.base.text import _, plural
-from jaxguide.course.card import Card, clean
+from jaxguide.course.cards import Card, clean
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
 AFTER_PUBLISHED, HIDDEN = "after_published", "hidden"

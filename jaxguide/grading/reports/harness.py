@@ -6,8 +6,8 @@ from pathlib import Path
 
 from jaxguide.base.files import write_whole
 from jaxguide.base.text import _
+from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.exercise import AuthorError
-from jaxguide.course.library import Course, load_course
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.control import ControlledGrader, controlled
 from jaxguide.grading.entry import FileEntry, ReadEntry

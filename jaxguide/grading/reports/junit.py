@@ -4,7 +4,7 @@ import re
 import xml.etree.ElementTree as ET
 
 from jaxguide.base.text import _
-from jaxguide.course.card import clean
+from jaxguide.course.cards import clean
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.reports.marks import Mark, Row, rows_of

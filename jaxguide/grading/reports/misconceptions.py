@@ -4,7 +4,7 @@ import collections
 import dataclasses
 
 from jaxguide.base.text import _
-from jaxguide.course.card import clean
+from jaxguide.course.cards import clean
 from jaxguide.course.verdict import CheckResult, ExerciseResult, Verdict
 from jaxguide.grading.batch import BatchResult
 

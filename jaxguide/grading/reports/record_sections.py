@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from jaxguide.base.text import _, plural
-from jaxguide.course.card import clean
+from jaxguide.course.cards import clean
 from jaxguide.course.verdict import Kind
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.isolation.tier import MEDIUM, PROCESS, STRONG

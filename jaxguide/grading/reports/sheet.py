@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from jaxguide.base.text import _
-from jaxguide.course.card import clean
+from jaxguide.course.cards import clean
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.reports.marks import Row, columns_of, rows_of
 

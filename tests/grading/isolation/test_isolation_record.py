@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from jaxguide.course.evaluate import Request
+from jaxguide.course.judging.evaluate import Request
 from jaxguide.debug.diagnosis import Diagnosis
 from jaxguide.grading.isolation import (
     MEDIUM,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from needs import lacks
 
-from jaxguide.course.library import Course
+from jaxguide.course.books.library import Course
 from jaxguide.grading.grade import Grader, GradeSettings
 from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, Tier, find_tier, report
 from jaxguide.grading.isolation.tier import LANDLOCK, MOUNT_NAMESPACE, NAMESPACES, SECCOMP

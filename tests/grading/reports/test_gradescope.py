@@ -18,7 +18,7 @@ from made_class import SECRET, exercise
 from needs import ON_THE_NEWEST, needs_program
 from small_course import ANSWERS, write_course
 
-from jaxguide.course.library import load_course
+from jaxguide.course.books.library import load_course
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.compile_cache import VALUES
 from jaxguide.grading.reports.autograder import NoKey, autograder_zip

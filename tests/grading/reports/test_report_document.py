@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from made_class import EVIL, SECRET, made_class
 
-from jaxguide.course.card import clean
+from jaxguide.course.cards import clean
 from jaxguide.course.verdict import STAGES, Kind, Verdict
 from jaxguide.grading.batch import BatchResult
 from jaxguide.grading.reports import NoResults, to_plain, write_reports

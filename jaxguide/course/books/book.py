@@ -1,0 +1,169 @@
+"""A book: one lesson as percent-format Python, read into cells and exercises."""
+
+import ast
+import contextlib
+import dataclasses
+import functools
+import io
+import linecache
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from jaxguide.base.text import _
+from jaxguide.code.slices import Statement, global_names, needed, statements
+from jaxguide.course import author
+from jaxguide.course.author import Mark
+from jaxguide.course.books.declared import add_check, function_line, make_check, make_exercise
+from jaxguide.course.books.outline import Lesson
+from jaxguide.course.books.percent import BOOK_KINDS, Cell, parse_cells, run_cell
+from jaxguide.course.books.static import EXERCISE_MARKS, check_whole, exercise_node, headings, stands_twice, title_of
+from jaxguide.course.exercise import AuthorError, Exercise
+
+
+@dataclasses.dataclass
+class Book(Lesson):
+    """A lesson whose book was run: its cells in order too, and the names that it gives to students."""
+
+    exercises: list[Exercise]
+    cells: list[Cell]
+    namespace: dict[str, Any]
+
+    @functools.cached_property
+    def given(self) -> list[Statement]:
+        """The statements that a student gets: of example cells, and of exercise cells all but the exercise."""
+        found = []
+        for cell in self.cells:
+            if cell.kind == "example":
+                found += statements(cell.source, cell.line + 1)
+            elif cell.kind == "exercise":
+                found += [s for s in statements(cell.source, cell.line + 1) if not s.binds & self.exercise_names]
+        return found
+
+    def setup_source(self, names: Iterable[str]) -> str:
+        """Return the code that must run before an answer: imports, given definitions, and what defines `names`."""
+        wanted = {*names, *self._given_in_exercises, *self._sent_by_name}
+        return "\n".join(s.source for s in needed(self.given, wanted)) + "\n"
+
+    # Each answer is run in a namespace of its own, and asks for these anew: a book is parsed for them once.
+    @functools.cached_property
+    def _sent_by_name(self) -> set[str]:
+        """Return the functions of example cells that a check names, in code or in quotes."""
+        named: set[str] = set()
+        for cell in self.cells:
+            if cell.kind == "check":
+                named |= global_names(cell.source)
+                nodes = ast.walk(ast.parse(cell.source))
+                named |= {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+        return {name for s in self.given if s.is_definition for name in s.binds & named}
+
+    @functools.cached_property
+    def _given_in_exercises(self) -> set[str]:
+        cells = [cell for cell in self.cells if cell.kind == "exercise"]
+        found = [s for cell in cells for s in statements(cell.source)]
+        return {name for s in found for name in s.binds} - self.exercise_names
+
+    @functools.cached_property
+    def exercise_setup_names(self) -> frozenset[str]:
+        """Return the names that the exercises' starters read from the lesson."""
+        return frozenset().union(*(global_names(e.starter_source) for e in self.exercises))
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """The functions that may be sent to an answer by name."""
+        return {name: value for name, value in self.namespace.items() if callable(value)}
+
+    def student_namespace(self, names: Iterable[str] = ()) -> dict[str, Any]:
+        """Return a new namespace in which the lesson's setup has run, as a worker makes it."""
+        namespace: dict[str, Any] = {"__name__": "__main__"}
+        source = self.setup_source({*names, *self.exercise_setup_names})
+        # An example may print while it defines a name; that is nobody's output here.
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(source, f"<setup {self.topic}>", "exec"), namespace)
+        return namespace
+
+
+def run_answer(book: Book, source: str, filename: str = "<submission answer>") -> dict[str, Any]:
+    """Run an answer's source in a new student's namespace and return the namespace."""
+    namespace = book.student_namespace(global_names(source))
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    exec(compile(source, filename, "exec"), namespace)
+    return namespace
+
+
+def load_book(path: Path) -> Book:
+    """Read a book and run what its checks and exercises need of it.
+
+    Raises:
+        AuthorError: something in it is wrong; file, line and one sentence.
+    """
+    cells = parse_cells(path, BOOK_KINDS)
+    nodes = {cell.line: exercise_node(path, cell) for cell in cells if cell.kind == "exercise"}
+    book = Book(path.stem, path, title_of(path.stem, cells), [], cells, {"__name__": "__main__"})
+    book.exercise_names = frozenset(node.name for node, _mark in nodes.values())
+    above = headings(cells)
+    with author.collecting() as marks:
+        _run(book)
+    exercises: dict[str, Exercise] = {}
+    for cell in cells:
+        if cell.kind != "exercise":
+            continue
+        node, _mark = nodes[cell.line]
+        mark = next(m for m in marks if m.role in EXERCISE_MARKS and m.function.__name__ == node.name)
+        exercise = make_exercise(path, cell, node, mark, above[cell.line])
+        if exercise.name in exercises:
+            raise AuthorError(path, exercise.line, stands_twice(exercise.name))
+        exercises[exercise.name] = exercise
+    for mark in marks:
+        if mark.role == "visible":
+            exercise = _target(path, mark, exercises)
+            add_check(exercise.checks, make_check(path, mark, is_hidden=False))
+        elif mark.role == "reveal":
+            _add_reveal(path, mark, exercises)
+    book.exercises = list(exercises.values())
+    for exercise in book.exercises:
+        _finish(exercise)
+    return book
+
+
+def _run(book: Book) -> None:
+    """Run the exercise and check cells, and of the example cells what those need."""
+    code = [cell for cell in book.cells if cell.kind in ("exercise", "check")]
+    wanted = set().union(*(global_names(cell.source) for cell in code)) | book._sent_by_name
+    kept = {(s.line, s.source) for s in needed(book.given, wanted)}
+    for cell in book.cells:
+        if cell.kind in ("exercise", "check"):
+            run_cell(book.path, cell.source, cell.line + 1, book.namespace)
+        elif cell.kind == "example":
+            for statement in statements(cell.source, cell.line + 1):
+                if (statement.line, statement.source) in kept:
+                    run_cell(book.path, statement.source, statement.line, book.namespace)
+
+
+def _target(path: Path, mark: Mark, exercises: Mapping[str, Exercise]) -> Exercise:
+    target = mark.options["target"]
+    name = target if isinstance(target, str) else getattr(target, "__name__", "?")
+    if name not in exercises:
+        message = _("the check `{check}` names the exercise `{name}`, which this book does not have")
+        raise AuthorError(path, function_line(mark), message.format(check=mark.function.__name__, name=name))
+    return exercises[name]
+
+
+def _add_reveal(path: Path, mark: Mark, exercises: Mapping[str, Exercise]) -> None:
+    exercise = _target(path, mark, exercises)
+    if not exercise.is_prediction:
+        message = _("`@reveal` belongs to a prediction, and `{name}` is an exercise in code")
+        raise AuthorError(path, function_line(mark), message.format(name=exercise.name))
+    exercise.reveal = mark.function
+
+
+def _finish(exercise: Exercise) -> None:
+    """Check that an exercise is whole."""
+    check_whole(exercise)
+    message = ""
+    if exercise.is_prediction and exercise.reveal is None:
+        message = _("the prediction `{name}` has no `@reveal` in a check cell")
+    elif not exercise.is_prediction and not exercise.checks:
+        message = _("`{name}` has no visible check; add a check cell below it")
+    if message:
+        raise AuthorError(exercise.path, exercise.line, message.format(name=exercise.name))

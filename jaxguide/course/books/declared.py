@@ -1,0 +1,75 @@
+"""What authors declare in cells, made into exercises and checks."""
+
+import ast
+import inspect
+from pathlib import Path
+
+from jaxguide.base.text import _
+from jaxguide.course.author import Mark
+from jaxguide.course.books.percent import Cell
+from jaxguide.course.books.static import make_task
+from jaxguide.course.exercise import AuthorError, Check, Exercise
+from jaxguide.course.verdict import STAGES, Kind
+
+
+def make_exercise(path: Path, cell: Cell, node: ast.FunctionDef, mark: Mark, above: tuple[str, ...]) -> Exercise:
+    """Make the exercise that a mark declares in a cell below the headings `above`, without its checks."""
+    task = make_task(path, cell, node, mark.role, mark.options, inspect.getdoc(mark.function) or "", above)
+    return Exercise(**vars(task))
+
+
+def function_line(mark: Mark) -> int:
+    """Return the line in which the marked function stands."""
+    code = getattr(mark.function, "__code__", None)
+    return int(code.co_firstlineno) if code else 1
+
+
+def make_check(path: Path, mark: Mark, is_hidden: bool) -> Check:
+    """Make the check that a mark declares.
+
+    Raises:
+        AuthorError: its stage or kind is unknown, or it states no fact.
+    """
+    options, line = mark.options, function_line(mark)
+    stage = options["stage"]
+    if stage not in STAGES[2:]:
+        message = _("`{stage}` is no stage; the stages are {stages}")
+        raise AuthorError(path, line, message.format(stage=stage, stages=", ".join(STAGES[2:])))
+    kind = options["kind"] or ("observed" if stage in ("traces", "keys", "cost") else "value")
+    if kind not in list(Kind):
+        message = _("`{kind}` is no kind of check; the kinds are {kinds}")
+        raise AuthorError(path, line, message.format(kind=kind, kinds=", ".join(Kind)))
+    fact = (inspect.getdoc(mark.function) or "").split("\n\n")[0].replace("\n", " ")
+    if not fact:
+        message = _("the check `{name}` has no docstring to say which fact it checks")
+        raise AuthorError(path, line, message.format(name=mark.function.__name__))
+    required = options["required"]
+    if required is None:
+        required = kind == "value" and stage in ("shape", "dtype", "value")
+    return Check(
+        name=mark.function.__name__,
+        fact=fact,
+        function=mark.function,
+        stage=stage,
+        kind=Kind(kind),
+        weight=options["weight"],
+        required=required,
+        idea=options["idea"],
+        misconception=options["misconception"],
+        reproduces=options["reproduces"],
+        hidden=is_hidden,
+        line=line,
+        path=path,
+    )
+
+
+def add_check(checks: list[Check], check: Check) -> None:
+    """Add a check to an exercise's list.
+
+    Raises:
+        AuthorError: the exercise has one of this name.
+    """
+    if any(other.name == check.name for other in checks):
+        message = _("the check `{name}` stands twice for one exercise")
+        raise AuthorError(check.path, check.line, message.format(name=check.name))
+    checks.append(check)

@@ -1,0 +1,59 @@
+"""Tell one state of a course from another: a digest of its contracts, checks and keys, and of nothing else."""
+
+import ast
+import functools
+import hashlib
+from collections.abc import Iterator
+
+from jaxguide.code.sameness import canonical
+from jaxguide.course.books.library import Course
+from jaxguide.course.books.percent import split_cells
+
+# A book's cells of these kinds run as a whole when it is loaded, and a key's of every kind.
+_RUN_WHOLE = ("exercise", "check")
+_PROSE = "[markdown]"
+_SAID_ONLY = frozenset({"hints", "title"})
+
+
+@functools.lru_cache(maxsize=4)
+def course_digest(course: Course) -> str:
+    """Return a digest of what decides about a course's marks: its contracts, checks and keys.
+
+    Prose, comments, layout, titles and hints are not part of it, nor are the versions of Python, JAX and NumPy.
+
+    Returns:
+        64 hexadecimal digits.
+    """
+    digest = hashlib.sha256()
+    for topic, book in sorted(course.books.items()):
+        for part in what_decides(book.path.read_text("utf-8"), is_key=False):
+            digest.update(f"{topic} book {part}\n".encode("utf-8", "backslashreplace"))
+        for path in sorted({exercise.key.answer.path for exercise in book.exercises if exercise.key is not None}):
+            for part in what_decides(path.read_text("utf-8"), is_key=True):
+                digest.update(f"{topic} key {part}\n".encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
+
+
+def what_decides(text: str, is_key: bool) -> Iterator[str]:
+    """Yield, in one canonical form each, the statements of a book or key that can decide about marks.
+
+    Args:
+        text: the file's text, in cells.
+        is_key: whether it is a key: each of its statements runs, while a book's examples only define names.
+
+    >>> list(what_decides("# %%\\nx   = 1  # one\\nprint(x)", is_key=False))
+    ["(Assign targets=[(Name id='x')] value=(Constant value=1))"]
+    """
+    for kind, source, _line in split_cells(text):
+        if kind == _PROSE:
+            continue
+        for node in ast.parse(source).body:
+            if is_key or kind in _RUN_WHOLE or not isinstance(node, ast.Expr):
+                yield canonical(_without_words(node))
+
+
+def _without_words(statement: ast.stmt) -> ast.stmt:
+    for call in (node for node in ast.walk(statement) if isinstance(node, ast.Call)):
+        if isinstance(call.func, ast.Name) and call.func.id in ("exercise", "prediction"):
+            call.keywords = [keyword for keyword in call.keywords if keyword.arg not in _SAID_ONLY]
+    return statement

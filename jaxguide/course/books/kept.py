@@ -1,0 +1,117 @@
+"""Keep what was read of a course's books by digest, so that commands which only look at it start at once.
+
+It is plain JSON in the user's cache folder, of what students may read: no key, no check. Nothing that grades reads it.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxguide.base.catalogues import languages
+from jaxguide.base.files import find_kept, keep, kept_place
+from jaxguide.course.books.outline import Lesson
+from jaxguide.course.exercise import Task
+
+
+def read_lessons(paths: Sequence[Path]) -> dict[str, Lesson]:
+    """Return the lessons of these books, by topic: as they were kept, else as their text tells, else by running them.
+
+    Raises:
+        AuthorError: a book is wrong.
+    """
+    place = kept_place(
+        "outlines", ["code", "course", "course/books"], [part for path in paths for part in _name_and_text(path)]
+    )
+    if (found := _find(place, paths)) is not None:
+        return found
+    read = {path.stem: _read(path) for path in paths}
+    _keep(place, read)
+    return {topic: lesson for topic, (lesson, _was_run) in read.items()}
+
+
+def _name_and_text(path: Path) -> tuple[bytes, bytes]:
+    try:
+        return path.stem.encode("utf-8", "backslashreplace"), path.read_bytes()
+    except OSError:  # to be told where it is read as a book
+        return b"", b""
+
+
+def _read(path: Path) -> tuple[Lesson, bool]:
+    """Return a book's lesson, and whether the book had to be run for it."""
+    from jaxguide.course.books.static import lesson_as_written
+
+    found = lesson_as_written(path)
+    if found is not None:
+        return found, False
+    from jaxguide import compat
+
+    compat.set_print_flag()
+    from jaxguide.course.books.book import load_book
+
+    book = load_book(path)
+    fields = [field.name for field in dataclasses.fields(Task)]
+    tasks = [Task(**{name: getattr(exercise, name) for name in fields}) for exercise in book.exercises]
+    return Lesson(book.topic, book.path, book.title, tasks), True
+
+
+def _circumstances() -> str:
+    """Return what a book that was run may have looked at."""
+    import importlib.metadata
+
+    return f"jax {importlib.metadata.version('jax')}, languages {languages()}"
+
+
+# Each field of a task that is kept -> whether what was read can be its value.
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(
+        ("name", "title", "why_so_many", "signature", "contract", "starter_source", "cell_source"),
+        lambda value: type(value) is str,
+    ),
+    **dict.fromkeys(
+        ("hints", "reproduces", "headings"),
+        lambda value: type(value) is list and all(type(part) is str for part in value),
+    ),
+    "points": lambda value: type(value) in (int, float),
+    "is_prediction": lambda value: type(value) is bool,
+    "line": lambda value: type(value) is int,
+}
+
+
+def _keep(place: Path | None, read: dict[str, tuple[Lesson, bool]]) -> None:
+    was_run = any(was_run for _lesson, was_run in read.values())
+    lessons = [
+        {
+            "topic": lesson.topic,
+            "title": lesson.title,
+            "exercises": [{name: getattr(task, name) for name in _FIELDS} for task in lesson.exercises],
+        }
+        for lesson, _was_run in read.values()
+    ]
+    plain = {"circumstances": _circumstances() if was_run else "", "lessons": lessons}
+    keep(place, plain)
+
+
+def _find(place: Path | None, paths: Sequence[Path]) -> dict[str, Lesson] | None:
+    """Return what was kept; None where there is nothing, or something odd."""
+    plain = find_kept(place)
+    try:
+        if plain["circumstances"] and plain["circumstances"] != _circumstances():
+            return None
+        pairs = zip(paths, plain["lessons"], strict=True)
+        return {path.stem: _lesson(path, lesson) for path, lesson in pairs}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _lesson(path: Path, plain: Any) -> Lesson:
+    if plain["topic"] != path.stem or type(plain["title"]) is not str or type(plain["exercises"]) is not list:
+        raise ValueError(plain["topic"])
+    return Lesson(path.stem, path, plain["title"], [_task(path, task) for task in plain["exercises"]])
+
+
+def _task(path: Path, plain: Any) -> Task:
+    if plain.keys() != _FIELDS.keys() or not all(is_right(plain[name]) for name, is_right in _FIELDS.items()):
+        raise ValueError("a task")
+    values: dict[str, Any] = {name: tuple(value) if type(value) is list else value for name, value in plain.items()}
+    return Task(**values, lesson=path.stem, path=path)

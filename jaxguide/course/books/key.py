@@ -1,0 +1,66 @@
+"""A key: the answers, the planted wrong and other right answers, and the hidden checks of a book's exercises."""
+
+import contextlib
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from jaxguide.base.text import _
+from jaxguide.code.slices import global_names
+from jaxguide.course import author
+from jaxguide.course.author import Mark
+from jaxguide.course.books.book import Book
+from jaxguide.course.books.declared import add_check, function_line, make_check
+from jaxguide.course.books.percent import Cell, run_cell
+from jaxguide.course.books.static import key_cells, planted_in, without_a_title
+from jaxguide.course.exercise import AuthorError, Check, Exercise, Key, Planted
+
+
+def load_key(path: Path, book: Book) -> None:
+    """Read a key and give each exercise of the book its part.
+
+    Raises:
+        AuthorError: something in it is wrong, or an exercise of the book is missing from it.
+    """
+    namespace = {**book.namespace}
+    exercises = {exercise.name: exercise for exercise in book.exercises}
+    for cell in key_cells(path, book):
+        _import_what_it_reads(book, cell, namespace)
+        with author.collecting() as marks:
+            run_cell(path, cell.source, cell.line + 1, namespace)
+        if cell.kind:
+            exercises[cell.kind].key = _read_cell(path, cell, marks, exercises[cell.kind])
+        elif marks:
+            raise without_a_title(path, function_line(marks[0]))
+
+
+def _import_what_it_reads(book: Book, cell: Cell, namespace: dict[str, Any]) -> None:
+    """Run those of the book's imports that a cell of its key reads and that the book itself did not need."""
+    with contextlib.suppress(SyntaxError):  # which is told when the cell is run
+        missing = global_names(cell.source) - namespace.keys()
+        for statement in book.given:
+            if statement.is_import and statement.binds & missing:
+                run_cell(book.path, statement.source, statement.line, namespace)
+
+
+def _read_cell(path: Path, cell: Cell, marks: list[Mark], exercise: Exercise) -> Key:
+    planted = planted_in(path, cell)
+    options = {(mark.role, _name(mark)): mark.options for mark in marks}
+    wrong = [_rejected(one, options["wrong", one.name]) for one in planted["wrong"]]
+    hidden: list[Check] = []
+    for mark in marks:
+        if mark.role == "hidden":
+            check = make_check(path, mark, is_hidden=True)
+            if any(check.name == other.name for other in exercise.checks):
+                message = _("the hidden check `{name}` has the name of a visible one")
+                raise AuthorError(path, check.line, message.format(name=check.name))
+            add_check(hidden, check)
+    return Key(planted["answer"][0], wrong, planted["alternative"], hidden)
+
+
+def _name(mark: Mark) -> Any:
+    return mark.options.get("name") or getattr(mark.function, "__name__", "")
+
+
+def _rejected(planted: Planted, options: dict[str, Any]) -> Planted:
+    return dataclasses.replace(planted, rejected_by=options["rejected_by"], says=options["says"])

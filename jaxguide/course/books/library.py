@@ -1,0 +1,98 @@
+"""A course, loaded whole or in outline: its books, their keys where they can be read, and its exercises by name."""
+
+import dataclasses
+import functools
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jaxguide.base.catalogues import add_course
+from jaxguide.base.text import _
+from jaxguide.course.books.outline import Outline, check_unique
+from jaxguide.course.books.places import ORDER, Places, in_order, listed, places
+from jaxguide.course.exercise import AuthorError, Exercise, Task
+
+if TYPE_CHECKING:  # which imports JAX
+    from jaxguide.course.books.book import Book
+
+
+@dataclasses.dataclass(eq=False)
+class Course(Outline):
+    """The books of one course, by topic."""
+
+    books: "dict[str, Book]"
+
+    if TYPE_CHECKING:  # its books were run, so that what is found here holds more
+
+        @property
+        def exercises(self) -> dict[str, Exercise]: ...
+
+        def exercise(self, name: str) -> Exercise: ...
+
+        def lesson(self, name: str) -> Book: ...
+
+        def book_of(self, exercise: Task) -> Book: ...
+
+
+def load_course(folder: Path | None = None, *, keys: bool = True, lessons: Collection[str] | None = None) -> Course:
+    """Load a course: every book of its exercises folder and, unless `keys` is False, the keys beside them.
+
+    Args:
+        folder: the course's; by default that of the course that comes with jaxguide.
+        keys: whether the keys are loaded, too.
+        lessons: those to load, where others are not needed; by default all.
+
+    Raises:
+        AuthorError: a book or key is wrong, a key has no book, or two exercises have one name.
+    """
+    from jaxguide.course.books.book import load_book
+    from jaxguide.course.books.key import load_key
+
+    where = places(folder)
+    paths = _books_of(where)
+    books = {path.stem: load_book(path) for path in paths if lessons is None or path.stem in lessons}
+    check_unique(books)
+    if keys:
+        for path in sorted(where.solutions.glob("*.py")):
+            if path.stem not in {book.stem for book in paths}:
+                message = _("this key has no book: {book} is missing").format(book=where.exercises / path.name)
+                raise AuthorError(path, 1, message)
+        for topic, book in books.items():
+            load_key(where.solutions / f"{topic}.py", book)
+    return Course(where, books)
+
+
+def read_outline(folder: Path | None = None) -> Outline:
+    """Read a course in outline: without running a book, and so without JAX, where its books are written plainly.
+
+    What was read is kept for the next time; see `kept`.
+
+    Raises:
+        AuthorError: a book is wrong, or two exercises have one name.
+    """
+    from jaxguide.course.books import kept
+
+    where = places(folder)
+    paths = _books_of(where)
+    books = kept.read_lessons(paths)
+    check_unique(books)
+    return Outline(where, books)
+
+
+def _books_of(where: Places) -> list[Path]:
+    """Return a course's books in order, and look for its translations from now on."""
+    paths = in_order(where.exercises)
+    if not paths:
+        raise AuthorError(where.exercises, 1, _("there is no book (*.py) in this folder"))
+    for number, name in enumerate(listed(where.exercises), 1):
+        if name not in {path.stem for path in paths}:
+            message = _("there is no book `{name}.py` in this folder").format(name=name)
+            raise AuthorError(where.exercises / ORDER, number, message)
+    add_course(where.locale)
+    return paths
+
+
+@functools.cache
+def installed_course() -> Course:
+    """Return the course that comes with the package, books only, loaded once."""
+    return load_course(keys=False)

@@ -1,0 +1,100 @@
+"""What a course asks of students: its lessons and exercises, as far as they are known without running a book."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from jaxguide.base.text import _
+from jaxguide.course.books.places import Places
+from jaxguide.course.exercise import AuthorError, Task
+
+
+class UnknownName(LookupError):
+    """There is no exercise or lesson of this name."""
+
+
+@dataclasses.dataclass
+class Lesson:
+    """One lesson: its topic, which is the name of its book, the book, its title, and its exercises in order."""
+
+    topic: str
+    path: Path
+    title: str
+    exercises: Sequence[Task]
+
+    @functools.cached_property
+    def exercise_names(self) -> frozenset[str]:
+        return frozenset(exercise.name for exercise in self.exercises)
+
+
+@dataclasses.dataclass(eq=False)
+class Outline:
+    """The lessons of one course, by topic, in the order in which students take them."""
+
+    places: Places
+    books: Mapping[str, Lesson]
+
+    @property
+    def exercises(self) -> Mapping[str, Task]:
+        """Every exercise of the course by its name, in the order of the books."""
+        return {exercise.name: exercise for book in self.books.values() for exercise in book.exercises}
+
+    def exercise(self, name: str) -> Task:
+        """Return the exercise of this name.
+
+        Raises:
+            UnknownName: there is none; the message suggests the nearest.
+        """
+        found = self.exercises.get(name)
+        if found is None:
+            message = _("There is no exercise `{name}`.").format(name=name)
+            raise UnknownName(message + did_you_mean(name, list(self.exercises)))
+        return found
+
+    def lesson(self, name: str) -> Lesson:
+        """Return the lesson of this name.
+
+        Raises:
+            UnknownName: there is none; the message suggests the nearest.
+        """
+        if name not in self.books:
+            message = _("There is no lesson `{name}`.").format(name=name)
+            raise UnknownName(message + did_you_mean(name, list(self.books)))
+        return self.books[name]
+
+    def book_of(self, exercise: Task) -> Lesson:
+        """Return the lesson that an exercise stands in."""
+        return self.books[exercise.lesson]
+
+
+def did_you_mean(name: str, names: list[str]) -> str:
+    """Return a sentence that suggests the nearest names, or nothing.
+
+    >>> did_you_mean("two_draw", ["two_draws", "walk"])
+    ' Did you mean `two_draws`?'
+    """
+    import difflib
+
+    near = difflib.get_close_matches(name, names, n=3)
+    return _(" Did you mean {names}?").format(names=_(" or ").join(f"`{n}`" for n in near)) if near else ""
+
+
+def check_unique(books: Mapping[str, Lesson]) -> None:
+    """Check that no two exercises of a course have one name.
+
+    Raises:
+        AuthorError: two have.
+    """
+    seen: dict[str, Task] = {}
+    for book in books.values():
+        for exercise in book.exercises:
+            if exercise.name in seen:
+                other = seen[exercise.name]
+                message = _("`{name}` is already an exercise in {path}:{line}; names are unique across the course")
+                raise AuthorError(
+                    exercise.path,
+                    exercise.line,
+                    message.format(name=exercise.name, path=other.path.name, line=other.line),
+                )
+            seen[exercise.name] = exercise

@@ -1,0 +1,137 @@
+"""Print a book for students: the notebook and the `.py`, the same cells in both, the same bytes each time."""
+
+import dataclasses
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jaxguide.base.catalogues import in_language
+from jaxguide.base.files import write_whole
+from jaxguide.base.text import _
+from jaxguide.course.books.stub import printable_source
+from jaxguide.course.books.translatable import said, said_in_code
+
+if TYPE_CHECKING:  # which imports JAX
+    from jaxguide.course.books.book import Book
+
+SOURCE = "en"
+"""The language that books are written in."""
+_METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class PrintedCell:
+    """One cell as students get it: 'prose', 'setup', 'example' or 'exercise'; `source` is Markdown or code."""
+
+    kind: str
+    source: str
+    id: str
+
+
+def printed_cells(book: "Book") -> list[PrintedCell]:
+    """Return a lesson's cells as students get them: no checks, no decorators, the setup after the first prose.
+
+    Prose, comments, docstrings and titles are in the reader's language.
+    """
+    cells: list[PrintedCell] = []
+    seen: dict[str, int] = {}
+
+    def add(kind: str, source: str) -> None:
+        # An id depends on what the cell says, so that inserting a cell changes no other cell's id.
+        digest = hashlib.sha256(f"{book.topic}/{kind}/{source}".encode()).hexdigest()[:12]
+        seen[digest] = seen.get(digest, 0) + 1
+        cells.append(PrintedCell(kind, source, digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"))
+
+    exercises = iter(book.exercises)  # one for each cell that is one
+    for cell in book.cells:
+        if cell.kind == "prose":
+            add("prose", said(cell.prose))
+            if sum(c.kind == "setup" for c in cells) == 0:
+                add("setup", install_cell())
+                add("setup", setup_cell(book.topic))
+        elif cell.kind == "example":
+            add("example", said_in_code(cell.source))
+        elif cell.kind == "exercise":
+            add("exercise", printable_source(next(exercises)))
+    return cells
+
+
+# Plain Python, for the lesson as a script; `python -m pip` installs for the very Python that runs the cell.
+_INSTALL = """import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("jaxguide") is None:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "jaxguide"], check=True)
+    importlib.invalidate_caches()"""
+
+
+def install_cell() -> str:
+    """Return the source of the cell that installs the package where it is missing."""
+    words = _("This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.")
+    return f"# {words}\n{_INSTALL}"
+
+
+def setup_cell(topic: str) -> str:
+    """Return the source of the cell that starts a printed lesson."""
+    return f'from jaxguide.lesson import check, hint, progress, solution, start\n\nstart("{topic}")'
+
+
+def notebook_text(book: "Book") -> str:
+    """Return the lesson as a notebook: nbformat 4.5, no outputs."""
+    cells: list[dict[str, Any]] = []
+    for cell in printed_cells(book):
+        lines = cell.source.splitlines(keepends=True)
+        if cell.kind == "prose":
+            cells.append({"cell_type": "markdown", "id": cell.id, "metadata": {}, "source": lines})
+        else:
+            cells.append(
+                {
+                    "cell_type": "code",
+                    "execution_count": None,
+                    "id": cell.id,
+                    "metadata": {},
+                    "outputs": [],
+                    "source": lines,
+                }
+            )
+    notebook = {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def script_text(book: "Book") -> str:
+    """Return the lesson as percent-format Python."""
+    parts = []
+    for cell in printed_cells(book):
+        if cell.kind == "prose":
+            lines = [f"# {line}".rstrip() for line in cell.source.splitlines()]
+            parts.append("# %% [markdown]\n" + "\n".join(lines))
+        else:
+            parts.append("# %%\n" + cell.source)
+    return "\n\n".join(parts) + "\n"
+
+
+def print_book(book: "Book", folder: Path, language: str = SOURCE) -> list[Path]:
+    """Write the notebook and the `.py` of a book into `folder`; return the files that changed."""
+    changed = []
+    for path, text in printed_files(book, folder, language).items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            write_whole(path, text)
+            changed.append(path)
+    return changed
+
+
+def stale_files(book: "Book", folder: Path, language: str = SOURCE) -> list[Path]:
+    """Return the printed files of a book that are missing or not what the book prints now."""
+    files = printed_files(book, folder, language)
+    return [p for p, text in files.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
+
+
+def printed_files(book: "Book", folder: Path, language: str = SOURCE) -> dict[Path, str]:
+    """Return what a book prints in a language, whatever the reader's is: path -> text."""
+    with in_language(language):
+        return {folder / f"{book.topic}.ipynb": notebook_text(book), folder / f"{book.topic}.py": script_text(book)}

@@ -1,0 +1,389 @@
+"""Read a book's exercises, and a key's answers, from their text alone: nothing of them is run."""
+
+import ast
+import builtins
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxguide.base.text import _
+from jaxguide.code.slices import Statement, bound_names, global_names, needed, statements
+from jaxguide.course.books.outline import Lesson
+from jaxguide.course.books.percent import BOOK_KINDS, Cell, decorators, mark_line, parse_cells
+from jaxguide.course.exercise import AuthorError, Planted, Task
+from jaxguide.course.verdict import STAGES, Kind
+
+RESERVED = frozenset({"check", "hint", "solution", "start", "progress", "jaxguide"})
+EXERCISE_MARKS = ("exercise", "prediction")
+PLANTED_MARKS = ("answer", "wrong", "alternative")
+MARKS = frozenset({*EXERCISE_MARKS, "visible", "reveal", "hidden", *PLANTED_MARKS})
+"""The decorators of `jaxguide.course.author`."""
+_AUTHOR = "jaxguide.course.author"
+_VALUES = {"alternative_value": "alternative", "wrong_value": "wrong"}
+_DEFAULTS: Mapping[str, Any] = {"points": 1, "hints": (), "reproduces": (), "why_so_many": ""}
+_PREDICTIONS_OPTIONS = frozenset({"title", "points", "hints"})
+
+
+_Code = Sequence[tuple[Cell, list[ast.stmt]]]
+
+
+class _NotPlain(Exception):
+    """Something in a book is known only once the book has run."""
+
+
+def lesson_as_written(path: Path) -> Lesson | None:
+    """Return the lesson that a book's text tells of; None where the book has to be run to know it.
+
+    What an author computes, such as a hint, is known only then. Whatever the text does not show to be right is left
+    to running the book too, which says what is wrong.
+
+    Raises:
+        AuthorError: what the text alone shows to be wrong.
+    """
+    cells = parse_cells(path, BOOK_KINDS)
+    nodes = {cell.line: exercise_node(path, cell) for cell in cells if cell.kind == "exercise"}
+    above = headings(cells)
+    code = [(cell, ast.parse(cell.source).body) for cell in cells if cell.kind != "prose"]
+    try:
+        _need_names(code)
+        tasks: dict[str, Task] = {}
+        for cell in cells:
+            if cell.kind == "exercise":
+                node, mark = nodes[cell.line]
+                contract = inspect.cleandoc(ast.get_docstring(node, clean=False) or "")
+                task = make_task(path, cell, node, mark, _options(node, mark), contract, above[cell.line])
+                if task.name in tasks:
+                    raise AuthorError(path, task.line, stands_twice(task.name))
+                tasks[task.name] = task
+        for task in tasks.values():
+            check_whole(task)
+        _need_checks(code, tasks)
+    except (_NotPlain, SyntaxError):  # the latter where running it will say what is wrong
+        return None
+    return Lesson(path.stem, path, title_of(path.stem, cells), list(tasks.values()))
+
+
+def exercise_node(path: Path, cell: Cell) -> tuple[ast.FunctionDef, str]:
+    """Return the one function of an exercise cell that carries an exercise decorator, and that decorator's name.
+
+    Raises:
+        AuthorError: there is not exactly one, or its name is reserved.
+    """
+    functions = [node for node in ast.parse(cell.source).body if isinstance(node, ast.FunctionDef)]
+    marked = [(n, d) for n in functions for d in decorators(n) if d in EXERCISE_MARKS]
+    if len(marked) != 1:
+        line = cell.line if len(marked) < 2 else mark_line(marked[1][0], cell)
+        message = _(
+            "an exercise cell needs exactly one function with `@exercise` or `@prediction`; this one has {count}"
+        )
+        raise AuthorError(path, line, message.format(count=len(marked)))
+    node = marked[0][0]
+    if node.name in RESERVED:
+        message = _("`{name}` is a reserved name; give the exercise another")
+        raise AuthorError(path, mark_line(node, cell), message.format(name=node.name))
+    return marked[0]
+
+
+def make_task(
+    path: Path,
+    cell: Cell,
+    node: ast.FunctionDef,
+    mark: str,
+    options: Mapping[str, Any],
+    contract: str,
+    above: tuple[str, ...],
+) -> Task:
+    """Make what an exercise cell asks.
+
+    Args:
+        path: the book.
+        cell: the cell.
+        node: its function with the mark.
+        mark: 'exercise' or 'prediction'.
+        options: what the mark was given.
+        contract: the function's docstring.
+        above: the headings that the cell stands under.
+    """
+    lines = cell.source.split("\n")
+    starter = [*other_decorators(node, lines), *lines[node.lineno - 1 : node.end_lineno]]
+    first = min(decorator.lineno for decorator in node.decorator_list)
+    return Task(
+        name=node.name,
+        title=options["title"],
+        points=options["points"],
+        hints=options["hints"],
+        reproduces=options["reproduces"],
+        why_so_many=options["why_so_many"],
+        is_prediction=mark == "prediction",
+        signature=f"({ast.unparse(node.args)})",
+        contract=contract,
+        starter_source="\n".join(starter),
+        cell_source="\n".join([*lines[: first - 1], *starter, *lines[node.end_lineno :]]).rstrip(),
+        headings=above,
+        line=mark_line(node, cell),
+        lesson=path.stem,
+        path=path,
+    )
+
+
+def other_decorators(node: ast.FunctionDef, lines: list[str]) -> list[str]:
+    """Return the lines of a function's decorators that are not the author's marks."""
+    kept = []
+    for decorator in node.decorator_list:
+        call = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(call, ast.Name) and call.id in MARKS:
+            continue
+        kept += lines[decorator.lineno - 1 : decorator.end_lineno]
+    return kept
+
+
+def check_whole(task: Task) -> None:
+    """Check that an exercise says all that students read.
+
+    Raises:
+        AuthorError: hints or the contract are missing, or a prediction takes arguments.
+    """
+    message = ""
+    if len(task.hints) < 3:
+        message = _("`{name}` has {count} hints; it needs three: a question, the concept with a link, a skeleton")
+    elif not task.contract:
+        message = _("`{name}` has no docstring; it is the contract that students read")
+    elif task.is_prediction and task.signature != "()":
+        message = _("the prediction `{name}` must take no arguments")
+    if message:
+        raise AuthorError(task.path, task.line, message.format(name=task.name, count=len(task.hints)))
+
+
+def stands_twice(name: str) -> str:
+    """Say that a book has two exercises of one name."""
+    return _("the exercise `{name}` stands twice").format(name=name)
+
+
+def title_of(topic: str, cells: Sequence[Cell]) -> str:
+    """Return a lesson's title: the first heading of its prose, or else its topic."""
+    for cell in cells:
+        match = re.search(r"^# (.+)$", cell.prose, re.MULTILINE) if cell.kind == "prose" else None
+        if match:
+            return match[1]
+    return topic
+
+
+def headings(cells: Sequence[Cell]) -> dict[int, tuple[str, ...]]:
+    """Return the headings that each exercise cell stands under, below the lesson's own title, by the cell's line."""
+    found: dict[int, tuple[str, ...]] = {}
+    above: dict[int, str] = {}
+    for cell in cells:
+        if cell.kind == "prose":
+            for match in re.finditer(r"^(#+) (.+)$", cell.prose, re.MULTILINE):
+                level = len(match[1])
+                above = {n: text for n, text in above.items() if n < level} | {level: match[2].strip()}
+        elif cell.kind == "exercise":
+            found[cell.line] = tuple(text for level, text in sorted(above.items()) if level > 1)
+    return found
+
+
+def _need_names(code: _Code) -> None:
+    """Require that what a book reads is defined somewhere in it, and that its marks are the author interface's."""
+    nodes = [node for _cell, body in code for node in body]
+    imports = [n for n in nodes if isinstance(n, ast.ImportFrom) and n.module == _AUTHOR and not n.level]
+    marks = MARKS & {alias.name for node in imports for alias in node.names if alias.asname in (None, alias.name)}
+    others = frozenset[str]().union(*(bound_names(node) for node in nodes if node not in imports))
+    authors = frozenset[str]().union(*(bound_names(node) for node in imports))
+    read = frozenset[str]().union(*(global_names(cell.source) for cell, _body in code if cell.kind != "example"))
+    if "*" in others | authors or others & MARKS or authors & MARKS != marks:
+        raise _NotPlain
+    if not read <= others | authors | vars(builtins).keys() | {"__name__"}:
+        raise _NotPlain
+
+
+def _options(node: ast.FunctionDef, mark: str) -> dict[str, Any]:
+    """Return what the mark of an exercise was given."""
+    (decorator,) = node.decorator_list[:1]
+    # Another decorator may take the name and the docstring away.
+    if len(node.decorator_list) != 1 or not isinstance(decorator, ast.Call) or decorator.args:
+        raise _NotPlain
+    options = {**_DEFAULTS, **_literals(decorator)}
+    allowed = {"title", *_DEFAULTS} if mark == "exercise" else _PREDICTIONS_OPTIONS
+    is_right = (
+        {keyword.arg for keyword in decorator.keywords} <= allowed
+        and isinstance(options.get("title"), str)
+        and type(options["points"]) in (int, float)
+        and isinstance(options["why_so_many"], str)
+    )
+    if not is_right:
+        raise _NotPlain
+    for name in ("hints", "reproduces"):
+        if not isinstance(options[name], list | tuple) or not all(isinstance(text, str) for text in options[name]):
+            raise _NotPlain
+        options[name] = tuple(options[name])
+    return options
+
+
+def _literals(call: ast.Call) -> dict[str, Any]:
+    try:
+        return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise _NotPlain from None
+
+
+def _need_checks(code: _Code, tasks: Mapping[str, Task]) -> None:
+    """Require of each exercise a check, of each prediction what it predicts, and that checks are what they must be."""
+    checks: set[tuple[str, str]] = set()
+    revealed = set()
+    for function, call in _checks(code):
+        target = _target(call)
+        if target not in tasks:
+            raise _NotPlain
+        if call.func.id == "reveal":  # type: ignore[attr-defined]
+            revealed.add(target)
+        elif (target, function.name) in checks or not _is_check(function, call):
+            raise _NotPlain
+        else:
+            checks.add((target, function.name))
+    checked = {target for target, _name in checks}
+    predictions = {task.name for task in tasks.values() if task.is_prediction}
+    if revealed != predictions or tasks.keys() - predictions - checked:
+        raise _NotPlain
+
+
+def _checks(code: _Code) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
+    """Yield the functions at the margin that `@visible(...)` or `@reveal(...)` stands above."""
+    for cell, body in code:
+        if cell.kind != "example":
+            for node in body:
+                for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else []:
+                    call = decorator if isinstance(decorator, ast.Call) else None
+                    if call is not None and isinstance(call.func, ast.Name) and call.func.id in ("visible", "reveal"):
+                        assert isinstance(node, ast.FunctionDef)
+                        yield node, call
+
+
+def _target(call: ast.Call) -> str:
+    given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "target")]
+    if len(given) == 1 and isinstance(given[0], ast.Name):
+        return given[0].id
+    if len(given) == 1 and isinstance(given[0], ast.Constant) and isinstance(given[0].value, str):
+        return given[0].value
+    raise _NotPlain
+
+
+def _is_check(function: ast.FunctionDef, call: ast.Call) -> bool:
+    """Return whether a check states a fact, and is of a known stage and kind, as far as it is written out."""
+    said = {keyword.arg: keyword.value for keyword in call.keywords}
+    for option, known in (("stage", STAGES[2:]), ("kind", [*Kind, None])):
+        value = said.get(option)
+        if value is not None and not (isinstance(value, ast.Constant) and value.value in known):
+            return False
+    return bool((ast.get_docstring(function) or "").strip()) and len(function.decorator_list) == 1
+
+
+# Keys
+
+
+def key_cells(path: Path, lesson: Lesson) -> list[Cell]:
+    """Return the cells of a lesson's key that are code.
+
+    Raises:
+        AuthorError: an exercise has no cell or two, or a cell has no title or that of no exercise.
+    """
+    cells = [cell for cell in parse_cells(path, None) if cell.kind != "[markdown]"]
+    seen: set[str] = set()
+    for cell in cells:
+        marked = [] if cell.kind else [s for s in statements(cell.source, cell.line + 1) if _is_authors(s.source)]
+        if marked:
+            raise without_a_title(path, marked[0].line)
+        if cell.kind and cell.kind not in lesson.exercise_names:
+            message = _("the key has a cell for `{name}`, and the book `{book}` has no such exercise")
+            raise AuthorError(path, cell.line, message.format(name=cell.kind, book=lesson.path.name))
+        if cell.kind in seen:
+            raise AuthorError(path, cell.line, _("the key has two cells for `{name}`").format(name=cell.kind))
+        seen |= {cell.kind} - {""}
+    for task in lesson.exercises:
+        if task.name not in seen:
+            message = _("the exercise `{name}` has no cell in the key {key}: add `# %% {name}` there")
+            raise AuthorError(task.path, task.line, message.format(name=task.name, key=path.name))
+    return cells
+
+
+def without_a_title(path: Path, line: int) -> AuthorError:
+    """Return the error of an answer that belongs to no exercise."""
+    message = _("an answer or check stands in a cell without a title; title it `# %% name_of_the_exercise`")
+    return AuthorError(path, line, message)
+
+
+def right_answers(path: Path, lesson: Lesson, name: str) -> list[str]:
+    """Return the answer to an exercise that its key has, and the other right ones, as code.
+
+    Raises:
+        AuthorError: what the key's text shows to be wrong.
+    """
+    try:
+        planted = {cell.kind: planted_in(path, cell) for cell in key_cells(path, lesson) if cell.kind}[name]
+    except SyntaxError as error:  # what is not found while the cells are parsed, such as two parameters of one name
+        raise AuthorError(path, 1, _("syntax error: {error}").format(error=error.msg)) from None
+    return [one.source for one in (*planted["answer"], *planted["alternative"])]
+
+
+def planted_in(path: Path, cell: Cell) -> dict[str, list[Planted]]:
+    """Return the answers that a cell of a key plants, by their marks; not yet what rejects them.
+
+    Raises:
+        AuthorError: there is not one answer to the exercise, or two have one name.
+    """
+    planted: dict[str, list[Planted]] = {role: [] for role in PLANTED_MARKS}
+    helpers = [s for s in statements(cell.source) if not _is_authors(s.source)]
+    for node in ast.parse(cell.source).body:
+        if isinstance(node, ast.FunctionDef):
+            roles = [role for role in decorators(node) if role in PLANTED_MARKS]
+            if roles:
+                source = _with_helpers(_function_source(cell, node), helpers)
+                planted[roles[0]].append(Planted(node.name, source, mark_line(node, cell), path))
+        elif role := _value_role(node):
+            assert isinstance(node, ast.Expr)
+            assert isinstance(node.value, ast.Call)
+            source = f"{cell.kind} = {ast.get_source_segment(cell.source, node.value.args[1])}"
+            name = ast.literal_eval(node.value.args[0])
+            planted[role].append(Planted(name, _with_helpers(source, helpers), cell.line + node.lineno, path))
+    _check_planted(path, cell, planted)
+    return planted
+
+
+def _value_role(node: ast.stmt) -> str | None:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name):
+        return _VALUES.get(node.value.func.id)
+    return None
+
+
+def _function_source(cell: Cell, node: ast.FunctionDef) -> str:
+    lines = cell.source.split("\n")
+    body = lines[node.lineno - 1 : node.end_lineno]
+    body[0] = re.sub(rf"\bdef\s+{node.name}\b", f"def {cell.kind}", body[0], count=1)
+    return "\n".join([*other_decorators(node, lines), *body])
+
+
+def _with_helpers(source: str, helpers: list[Statement]) -> str:
+    used = [s.source for s in needed(helpers, global_names(source))]
+    return "\n\n\n".join([*used, source]) + "\n"
+
+
+def _is_authors(source: str) -> bool:
+    """Return whether a statement is a marked function or value, not a helper of the cell."""
+    node = ast.parse(source).body[0]
+    if isinstance(node, ast.FunctionDef):
+        return any(role in MARKS for role in decorators(node))
+    return _value_role(node) is not None
+
+
+def _check_planted(path: Path, cell: Cell, planted: dict[str, list[Planted]]) -> None:
+    answers = planted["answer"]
+    if len(answers) != 1 or answers[0].name != cell.kind:
+        message = _("the cell of `{name}` needs exactly one function `{name}` with `@answer`")
+        raise AuthorError(path, cell.line, message.format(name=cell.kind))
+    seen: set[str] = set()
+    for one in [*planted["wrong"], *planted["alternative"]]:
+        if one.name in seen:
+            message = _("two planted answers of `{exercise}` are called `{name}`")
+            raise AuthorError(path, one.line, message.format(exercise=cell.kind, name=one.name))
+        seen.add(one.name)

@@ -1,0 +1,55 @@
+"""The card that a student reads after `check`: one result as text, HTML and JSON in one object."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+
+from jaxguide.course.cards.content import content_of
+from jaxguide.course.cards.html import card_html
+from jaxguide.course.cards.student_view import for_student
+from jaxguide.course.cards.summary import LessonSummary
+from jaxguide.course.cards.terminal import Layout, card_lines, to_text
+from jaxguide.course.judging.plain import clean, result_from_plain, result_to_plain
+from jaxguide.course.verdict import ExerciseResult
+
+__all__ = ["Card", "LessonSummary", "clean", "for_student", "result_from_plain", "result_to_plain"]
+
+# Not application/json: JupyterLab would show its tree in place of the HTML.
+JSON_TYPE = "application/vnd.jaxguide.result+json"
+
+
+class Card:
+    """One exercise's result, shown as a terminal, a notebook or a program can read it.
+
+    Whatever the result holds, a card shows a student's view: nothing of a hidden check beyond its fact and its idea.
+    With `reveal` it shows an instructor's: everything. `cases` are lines to show under checks, by the check's name.
+    """
+
+    def __init__(self, result: ExerciseResult, reveal: bool = False, cases: Mapping[str, list[str]] | None = None):
+        self.result = result
+        self.reveal = reveal
+        self.cases = cases or {}
+
+    def text(self, width: int | None = None) -> str:
+        """Return the card as plain text without colour, no line longer than `width` (the terminal's by default)."""
+        return to_text(self, width)
+
+    def html(self) -> str:
+        """Return the card as HTML with inline style, for light and dark themes."""
+        return card_html(content_of(self.result, self.reveal, self.cases))
+
+    def plain(self) -> dict[str, Any]:
+        """Return the card's result as JSON data."""
+        return result_to_plain(self.result if self.reveal else for_student(self.result))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        yield from card_lines(
+            content_of(self.result, self.reveal, self.cases), Layout(options.max_width, options.ascii_only)
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {"text/plain": self.text(), "text/html": self.html(), JSON_TYPE: self.plain()}
+
+    def __repr__(self) -> str:
+        return self.text()

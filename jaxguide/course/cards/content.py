@@ -1,0 +1,238 @@
+"""What a card says, in words, before any of it is laid out for a terminal or a notebook."""
+
+import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from jaxguide.base.text import _, plural, translated
+from jaxguide.course.cards.student_view import for_student
+from jaxguide.course.judging.plain import clean, written
+from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Verdict
+
+_CASES_SHOWN = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """A state as a glyph (and one for terminals that know ASCII only), a word, and a tone for its edge."""
+
+    glyph: str
+    ascii_glyph: str
+    word: str
+    tone: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One labelled line of a card; `code` is set in the code's typeface, and kept as it is."""
+
+    label: str
+    text: str
+    code: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Content:
+    """Everything that one card says, from the first line to the last."""
+
+    state: State
+    title: str
+    name: str
+    failed: str = ""
+    message: str = ""
+    call: Row | None = None
+    pair: tuple[Row, ...] = ()
+    error: Row | None = None
+    idea: str = ""
+    misconceptions: Row | None = None
+    hint: Row | None = None
+    counts: str = ""
+    checks: tuple[tuple[State, str, tuple[str, ...]], ...] = ()
+    printed: Row | None = None
+
+
+def content_of(
+    result: ExerciseResult, reveal: bool = False, cases: Mapping[str, list[str]] = MappingProxyType({})
+) -> Content:
+    """Put a result into words: first what failed and why, then every check; hidden details only with `reveal`."""
+    result = result if reveal else for_student(result)
+    failure = result.first_failure
+    content = Content(
+        state=exercise_state(result),
+        title=clean(translated(result.title), 200) or clean(result.name, 100),
+        name=clean(result.name, 100),
+        counts=counts_of(result),
+        checks=tuple(
+            (
+                check_state(check.verdict),
+                _fact(check),
+                tuple(clean(case, 400) for case in _first_cases(cases.get(check.name, []))),
+            )
+            for check in result.checks
+        ),
+        printed=_printed(result.printed),
+    )
+    if result.verdict is Verdict.NOT_ATTEMPTED:
+        start = _("Write your answer in `{name}`, down to its `return`. Then check again.").format(name=content.name)
+        content = dataclasses.replace(content, message=clean(result.note, 600) or start)
+    elif is_prediction(result):
+        content = dataclasses.replace(content, pair=_guess_and_truth(result), message=_guess_message(result))
+    elif failure is not None:
+        content = _with_failure(content, failure, clean(result.note, 600))
+    else:
+        content = dataclasses.replace(content, message=clean(result.note, 600))
+    if result.hint and result.verdict is not Verdict.PASSED:
+        content = dataclasses.replace(content, hint=Row(_("Next"), clean(result.hint, 600)))
+    return content
+
+
+def _first_cases(lines: list[str]) -> list[str]:
+    """Return the cases to show of a check: the first ones, and how many more there were."""
+    more = len(lines) - _CASES_SHOWN
+    return lines if more <= 0 else [*lines[:_CASES_SHOWN], plural("… and {count} more", "… and {count} more", more)]
+
+
+def is_prediction(result: ExerciseResult) -> bool:
+    """Tell whether this was a guess, answered by running it."""
+    return result.reveal is not None
+
+
+def exercise_state(result: ExerciseResult) -> State:
+    """Return the state of a whole exercise; it never claims more than what was checked."""
+    if is_prediction(result):
+        word = _("Your guess is in")
+        return State("✓", "+", word, "good") if _is_right_guess(result) else State("≠", "!", word, "partly")
+    if result.verdict is Verdict.PASSED:
+        hidden = any(check.hidden for check in result.checks)
+        return State("✓", "+", _("All checks passed") if hidden else _("Visible checks passed"), "good")
+    if result.verdict is Verdict.ERROR and result.first_failure and _is_unreadable(result.first_failure):
+        return State("✗", "x", _("Python cannot read your code"), "bad")
+    return {
+        Verdict.PARTLY_RIGHT: State("◐", "~", _("Partly right"), "partly"),
+        Verdict.FAILED: State("✗", "x", _("Not right yet"), "bad"),
+        Verdict.ERROR: State("✗", "x", _("Your code raised an error"), "bad"),
+        Verdict.NOT_ATTEMPTED: State("○", "o", _("Not started yet"), "quiet"),
+        Verdict.OUT_OF_TIME: State("✗", "x", _("Out of time"), "bad"),
+        Verdict.OUT_OF_MEMORY: State("✗", "x", _("Out of memory"), "bad"),
+        Verdict.DIED: State("✗", "x", _("Your code ended its own process"), "bad"),
+        Verdict.EXITED: State("✗", "x", _("Your code ended the program"), "bad"),
+        Verdict.TOO_MUCH_OUTPUT: State("✗", "x", _("Too much output"), "bad"),
+        Verdict.BROKEN_REPLY: State("✗", "x", _("Your code disturbed the line to the grader"), "bad"),
+        Verdict.NO_SUCH_FUNCTION: State("✗", "x", _("There is no such function"), "bad"),
+        Verdict.REJECTED: State("✗", "x", _("Rejected, not run"), "bad"),
+        Verdict.NOT_CHECKED: State("\u2013", "-", _("Not checked"), "quiet"),
+    }[result.verdict]
+
+
+def _is_unreadable(failure: CheckResult) -> bool:
+    return failure.error is not None and failure.error.type_name == "SyntaxError"
+
+
+def check_state(verdict: Verdict) -> State:
+    """Return the state of one check."""
+    return {
+        Verdict.PASSED: State("✓", "+", _("passed"), "good"),
+        Verdict.PARTLY_RIGHT: State("◐", "~", _("partly right"), "partly"),
+        Verdict.FAILED: State("✗", "x", _("failed"), "bad"),
+        Verdict.ERROR: State("✗", "x", _("error"), "bad"),
+        Verdict.NOT_ATTEMPTED: State("○", "o", _("not started"), "quiet"),
+        Verdict.OUT_OF_TIME: State("✗", "x", _("out of time"), "bad"),
+        Verdict.OUT_OF_MEMORY: State("✗", "x", _("out of memory"), "bad"),
+        Verdict.DIED: State("✗", "x", _("process ended"), "bad"),
+        Verdict.EXITED: State("✗", "x", _("ended the program"), "bad"),
+        Verdict.TOO_MUCH_OUTPUT: State("✗", "x", _("too much output"), "bad"),
+        Verdict.BROKEN_REPLY: State("✗", "x", _("reply not readable"), "bad"),
+        Verdict.NO_SUCH_FUNCTION: State("✗", "x", _("no such function"), "bad"),
+        Verdict.REJECTED: State("✗", "x", _("rejected"), "bad"),
+        Verdict.NOT_CHECKED: State("\u2013", "-", _("not checked"), "quiet"),
+    }[verdict]
+
+
+def counts_of(result: ExerciseResult) -> str:
+    """Say how many checks passed, visible and hidden ones apart."""
+    visible = [check for check in result.checks if not check.hidden]
+    hidden = [check for check in result.checks if check.hidden]
+    said = []
+    if visible and result.verdict is Verdict.NOT_ATTEMPTED:
+        return plural("{count} visible check is waiting", "{count} visible checks are waiting", len(visible))
+    if visible:
+        words = plural(
+            "{{passed}} of {count} visible check passed", "{{passed}} of {count} visible checks passed", len(visible)
+        )
+        said.append(words.format(passed=sum(check.passed for check in visible)))
+    if hidden:
+        words = plural(
+            "{{passed}} of {count} hidden check passed", "{{passed}} of {count} hidden checks passed", len(hidden)
+        )
+        said.append(words.format(passed=sum(check.passed for check in hidden)))
+    return " · ".join(said)
+
+
+def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
+    got, expected = clean(translated(check.got), 600), clean(translated(check.expected), 600)
+    pair = [Row(_("Got"), got, code=True)] if got else []
+    pair += [Row(_("Expected"), expected, code=True)] if expected else []
+    message = clean(translated(check.message), 1000) or note
+    error = _error_row(check.error, message) if check.error else None
+    behind = _behind(check) if check.hidden else ""
+    failed = _("Failed: {fact}") if check.verdict is Verdict.FAILED else _("While checking: {fact}")
+    return dataclasses.replace(
+        content,
+        failed="" if _is_unreadable(check) else failed.format(fact=_fact(check)),
+        message=message,
+        call=Row(_("Call"), clean(check.call, 600), code=True) if check.call else None,
+        pair=tuple(pair),
+        error=error,
+        idea=clean(translated(check.idea), 600),
+        misconceptions=Row(_("Often behind this"), behind) if behind else None,
+    )
+
+
+def _fact(check: CheckResult) -> str:
+    return clean(translated(check.fact) or check.name, 300)
+
+
+def _behind(check: CheckResult) -> str:
+    """Name the misconceptions that a failure points to: in a sentence, or each by its name in words."""
+    likely = [check.misconception] if check.misconception else check.misconceptions
+    return clean("; ".join(translated(one.replace("_", " ")) for one in likely), 300)
+
+
+def _error_row(error: ErrorInfo, message: str) -> Row | None:
+    """Say what was raised, where the message does not say it already, and the student's own line."""
+    said = ": ".join(part for part in (clean(error.type_name, 100), clean(error.message, 600)) if part)
+    if said and said in message:
+        said = ""
+    place = ""
+    if error.line is not None:
+        place = _("line {line}").format(line=error.line)
+        source = clean(error.source, 300)
+        place += f": `{source}`" if source else ""
+    if not said:
+        return Row(_("Your code"), place) if place else None
+    return Row(_("Error"), "\n".join([said, *([_("Your code, {place}").format(place=place)] if place else [])]))
+
+
+def _guess_and_truth(result: ExerciseResult) -> tuple[Row, ...]:
+    return (
+        Row(_("Your guess"), clean(result.note, 400), code=True),
+        Row(_("JAX gives"), written(result.reveal), code=True),
+    )
+
+
+def _is_right_guess(result: ExerciseResult) -> bool:
+    return clean(result.note) == written(result.reveal)
+
+
+def _guess_message(result: ExerciseResult) -> str:
+    if _is_right_guess(result):
+        return _("Your guess was right. It is locked now.")
+    return _("Your guess is locked now. Compare the two: what made the difference?")
+
+
+def _printed(text: str) -> Row | None:
+    lines = clean(text, 2000).rstrip().split("\n")
+    if lines == [""]:
+        return None
+    more = ["…"] if len(lines) > 10 else []
+    return Row(_("Your code printed"), "\n".join([*lines[:10], *more]), code=True)

@@ -1,0 +1,79 @@
+"""Lay a card out as HTML that reads well in light and dark notebooks, trusted or not.
+
+JupyterLab's sanitizer, which an untrusted notebook passes through, keeps `style` but drops each declaration that is
+not in its grammar, `var(...)` for the most part, and drops `role` and `aria-*`. So the order and the words carry the
+meaning, every state is a glyph and a word, and a declaration with a variable follows a plain one where it matters.
+"""
+
+from html import escape
+
+from jaxguide.base.render.prose import prose_html
+from jaxguide.base.render.theme import CODE, LINE, WRAP, edge, frame
+from jaxguide.course.cards.content import Content, Row, State
+
+_BLOCK = "margin:0.35em 0;padding:0"
+
+
+def card_html(content: Content) -> str:
+    """Return a card as one `<section>`: inline style, no script, no table."""
+    parts = [_head(content)]
+    if content.failed:
+        parts.append(f'<p style="{_BLOCK}">{prose_html(content.failed)}</p>')
+    if content.message:
+        parts.append(f'<p style="{_BLOCK};{WRAP}">{prose_html(content.message)}</p>')
+    rows = [row for row in (content.call, *content.pair, content.error) if row]
+    if rows:
+        parts.append(_rows(content))
+    if content.idea:
+        parts.append(f'<p style="{_BLOCK};{WRAP}">{prose_html(content.idea)}</p>')
+    after = [row for row in (content.misconceptions, content.hint) if row]
+    if after:
+        items = "".join(_item(row) for row in after)
+        parts.append(f'<dl style="{_BLOCK}">{items}</dl>')
+    if content.checks:
+        items = "".join(_check(*check) for check in content.checks)
+        parts.append(f'<p style="{_BLOCK};margin-top:0.8em">{escape(content.counts)}</p>')
+        parts.append(f'<ul style="{_BLOCK};list-style-type:none">{items}</ul>')
+    if content.printed:
+        parts.append(f'<dl style="{_BLOCK};margin-top:0.8em">{_item(content.printed)}</dl>')
+    return f'<section style="{frame(content.state.tone)}">{"".join(parts)}</section>'
+
+
+def _head(content: Content) -> str:
+    state = f"{content.state.glyph} {content.state.word}"
+    name = f' (<code style="{CODE}">{escape(content.name)}</code>)' if content.name != content.title else ""
+    return f'<p style="{_BLOCK}"><strong>{escape(state)}: {escape(content.title)}</strong>{name}</p>'
+
+
+def _rows(content: Content) -> str:
+    call = _item(content.call) if content.call else ""
+    error = _item(content.error) if content.error else ""
+    pair = ""
+    if content.pair:
+        halves = "".join(
+            f'<dl style="flex:1 1 14em;min-width:0;margin:0;padding:0">{_item(row)}</dl>' for row in content.pair
+        )
+        pair = f'<div style="display:flex;flex-wrap:wrap;column-gap:1.5em">{halves}</div>'
+    before = f'<dl style="margin:0;padding:0">{call}</dl>' if call else ""
+    after = f'<dl style="margin:0;padding:0">{error}</dl>' if error else ""
+    return f'<div style="margin:0.35em 0 0.7em 0;padding:0">{before}{pair}{after}</div>'
+
+
+def _item(row: Row) -> str:
+    text = f'<code style="{CODE}">{escape(row.text)}</code>' if row.code else prose_html(row.text)
+    edge = f"border-left-width:1px;border-left-style:solid;border-left-color:{LINE}" if row.code else ""
+    inner = f"padding:0 0 0 0.6em;{edge}" if row.code else "padding:0"
+    return (
+        f'<dt style="float:none;width:auto;margin:0.35em 0 0 0;padding:0;font-weight:bold">{escape(row.label)}</dt>'
+        f'<dd style="float:none;width:auto;margin:0;{inner};{WRAP}">{text}</dd>'
+    )
+
+
+def _check(state: State, fact: str, cases: tuple[str, ...]) -> str:
+    items = "".join(f'<li style="margin:0;padding:0"><code style="{CODE}">{escape(case)}</code></li>' for case in cases)
+    below = f'<ul style="margin:0;padding:0 0 0 1.2em;list-style-type:none">{items}</ul>' if cases else ""
+    # The edge repeats in colour what glyph and word say.
+    return (
+        f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(state.tone, 3)}">'
+        f"{escape(state.glyph)} <strong>{escape(state.word)}</strong> · {prose_html(fact)}{below}</li>"
+    )

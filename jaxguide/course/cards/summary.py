@@ -1,0 +1,55 @@
+"""A whole lesson in the terminal: one line for each exercise and a total."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from jaxguide.base.text import _, plural
+from jaxguide.course.cards.content import counts_of, exercise_state, is_prediction
+from jaxguide.course.cards.terminal import Layout, to_text
+from jaxguide.course.judging.plain import clean
+from jaxguide.course.verdict import ExerciseResult, Verdict
+
+
+class LessonSummary:
+    """The results of several exercises, one line each, and how many are done."""
+
+    def __init__(self, results: Sequence[ExerciseResult]):
+        self.results = list(results)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        layout = Layout(options.max_width, options.ascii_only)
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for is_name in (False, True, False):
+            table.add_column(no_wrap=is_name and layout.width >= 60, overflow="fold")
+        for result in self.results:
+            table.add_row(
+                layout.state(exercise_state(result)), layout.text(clean(result.name, 60)), layout.text(_counts(result))
+            )
+        yield table
+        yield Text("")
+        yield layout.text(self._total(), style="bold")
+
+    def _total(self) -> str:
+        total = len(self.results)
+        done = sum(result.verdict is Verdict.PASSED for result in self.results)
+        waiting = sum(result.verdict is Verdict.NOT_ATTEMPTED for result in self.results)
+        words = [_("{done} of {total} exercises: visible checks passed.").format(done=done, total=total)]
+        if waiting:
+            words.append(plural("{count} not started.", "{count} not started.", waiting))
+        return " ".join(words)
+
+    def text(self, width: int | None = None) -> str:
+        """Return the summary as plain text, no line longer than `width`."""
+        return to_text(self, width)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def _counts(result: ExerciseResult) -> str:
+    if result.verdict is Verdict.NOT_ATTEMPTED or is_prediction(result):
+        return ""
+    return counts_of(result)

@@ -1,0 +1,138 @@
+"""Lay a card out as lines of a terminal."""
+
+import io
+import shutil
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from jaxguide.base.text import _
+from jaxguide.course.cards.content import Content, Row, State
+
+_COLOURS = {"good": "green", "partly": "yellow", "bad": "red", "quiet": ""}
+_INDENT = 2
+
+
+class Layout:
+    """How the words go on lines of `width` cells; with `ascii_only`, glyphs and all else in ASCII."""
+
+    def __init__(self, width: int, ascii_only: bool = False):
+        self.width = width
+        self.ascii_only = ascii_only
+
+    def text(self, words: str, style: str = "") -> Text:
+        if self.ascii_only:
+            # A terminal that cannot show a character must not end the program.
+            words = words.replace("…", "...").replace("·", "-").replace("\u2013", "-").replace("→", "->")
+            words = words.encode("ascii", "backslashreplace").decode()
+        return Text(words, style=style, overflow="fold")
+
+    def state(self, state: State) -> Text:
+        glyph = state.ascii_glyph if self.ascii_only else state.glyph
+        return self.text(f"{glyph} {state.word}", style=f"bold {_COLOURS[state.tone]}".strip())
+
+    def with_cases(self, fact: str, cases: tuple[str, ...]) -> RenderableType:
+        """Put each case under the fact behind a dot, so that a wrapped case is told from the next."""
+        if not cases:
+            return self.text(fact)
+        table = Table.grid(padding=(0, 1, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for case in cases:
+            table.add_row(self.text("·"), self.text(case))
+        return Group(self.text(fact), table)
+
+    def grid(self, rows: Sequence[tuple[Text, RenderableType]]) -> RenderableType:
+        """Put labels left and texts right, so that a wrapped text stays in its column."""
+        table = Table.grid(padding=(0, 2, 0, 0), expand=False)
+        table.add_column(no_wrap=True, overflow="fold")
+        table.add_column(overflow="fold")
+        for row in rows:
+            table.add_row(*row)
+        return Padding(table, (0, 0, 0, _INDENT))
+
+
+def card_lines(content: Content, layout: Layout) -> Iterator[RenderableType]:
+    """Yield a card: at most five entries that say what to do next, then the details."""
+    yield _head(content, layout)
+    rows = list(_first_rows(content, layout))
+    if any(label.plain for label, text in rows):
+        yield layout.grid(rows)
+    else:
+        yield from (Padding(text, (0, 0, 0, _INDENT)) for label, text in rows)
+    if content.checks or content.printed:
+        yield Text("")
+    if content.counts:
+        yield Padding(layout.text(content.counts), (0, 0, 0, _INDENT))
+    if content.checks:
+        yield layout.grid(
+            [(layout.state(state), layout.with_cases(fact, cases)) for state, fact, cases in content.checks]
+        )
+    if content.printed:
+        yield Text("")
+        yield Padding(layout.text(content.printed.label, style="bold"), (0, 0, 0, _INDENT))
+        yield Padding(layout.text(content.printed.text), (0, 0, 0, 2 * _INDENT))
+
+
+def _head(content: Content, layout: Layout) -> Text:
+    head = Text(overflow="fold")
+    head.append_text(layout.state(content.state))
+    head.append_text(layout.text(f": {content.title}", style="bold"))
+    if content.name != content.title:
+        head.append_text(layout.text(f" ({content.name})"))
+    if content.failed:
+        head.append_text(layout.text(f" · {content.failed}"))
+    return head
+
+
+def _first_rows(content: Content, layout: Layout) -> Iterator[tuple[Text, Text]]:
+    if content.call:
+        yield _row(content.call, layout)
+    yield from _pair_rows(content.pair, layout)
+    if content.error:
+        yield _row(content.error, layout)
+    why = " ".join(part for part in (content.message, content.idea) if part)
+    if why:
+        label = _("Why") if content.failed else ""
+        yield layout.text(label, style="bold"), layout.text(why)
+    if content.misconceptions:
+        yield _row(content.misconceptions, layout)
+    if content.hint:
+        yield _row(content.hint, layout)
+
+
+def _row(row: Row, layout: Layout) -> tuple[Text, Text]:
+    return layout.text(row.label, style="bold"), layout.text(row.text)
+
+
+def _pair_rows(pair: tuple[Row, ...], layout: Layout) -> Iterator[tuple[Text, Text]]:
+    """Put the two on one line where they fit, so that they are easily compared; else one below the other."""
+    if len(pair) == 2 and not any("\n" in row.text for row in pair):
+        first, second = pair
+        line = layout.text(f"{first.text}   ")
+        line.append_text(layout.text(second.label, style="bold"))
+        line.append_text(layout.text(f"  {second.text}"))
+        label = max(cell_len(first.label), cell_len(second.label), 8)
+        if _INDENT + label + 2 + cell_len(line.plain) <= layout.width:
+            yield layout.text(first.label, style="bold"), line
+            return
+    for row in pair:
+        yield _row(row, layout)
+
+
+def terminal_width() -> int:
+    """Return the width to write at: the terminal's, but not so wide that lines are hard to read."""
+    return max(40, min(shutil.get_terminal_size((80, 24)).columns, 120))
+
+
+def to_text(renderable: RenderableType, width: int | None) -> str:
+    """Write something rich as plain text without colour, no line longer than `width`."""
+    out = io.StringIO()
+    # In a notebook, rich would show the text itself, next to the card.
+    console = Console(file=out, width=width or terminal_width(), color_system=None, force_jupyter=False)
+    console.print(renderable)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())

@@ -1,0 +1,235 @@
+"""Compare two values part by part, and name the near miss where they differ."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from jaxguide.base.text import _
+from jaxguide.course.judging.values import ArrayData, Data, KeyData, NodeData, Unsupported, describe_type
+from jaxguide.course.verdict import CheckFailed
+
+# Relative tolerance by the coarser dtype of the two sides: a right answer may order its sums differently.
+_RTOL = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9}
+
+
+def reject_missing(got: Data, path: str = "") -> None:
+    """Reject what is no value at all: a forgotten `return`, the stub's `...`, something that is no data."""
+    if got is None and path:
+        raise CheckFailed(_("The value{where} is None.").format(where=_where(path)), "None")
+    if got is None:
+        raise CheckFailed(_("Your function returned None. Is the `return` missing?"), "None")
+    if isinstance(got, Unsupported) and got.type_name == "ellipsis":
+        raise CheckFailed(_("Your function returned `...`: the stub is still there."), "...")
+    if isinstance(got, Unsupported) and got.type_name == "function":
+        message = _("Your function returned a function. Is a call missing, such as the `(xs)` of `jax.vmap(f)(xs)`?")
+        raise CheckFailed(message, describe_type(got))
+    if isinstance(got, Unsupported):
+        raise CheckFailed(
+            _("Your function returned {what}, and a check cannot look inside it.").format(what=describe_type(got)),
+            describe_type(got),
+        )
+
+
+def compare(
+    got: Data,
+    expected: Data,
+    path: str,
+    message: str,
+    rtol: float | None,
+    atol: float | None,
+    weak_type: bool,
+    exact: bool,
+) -> None:
+    """Compare two values, part by part.
+
+    Args:
+        got, expected: the two.
+        path: where in the result they stand, such as `[0].weights`.
+        message: said where values differ, instead of a near miss.
+        rtol, atol: tolerances instead of those of the dtype.
+        weak_type: whether weak types must agree.
+        exact: whether values must be equal, not close.
+
+    Raises:
+        CheckFailed: they differ.
+    """
+    if expected is not None:
+        reject_missing(got, path)
+    children = list(_children(expected))
+    if children or isinstance(expected, tuple | list | dict | NodeData):
+        _same_structure(got, expected, path)
+        for (name, left), (_name, right) in zip(_children(got), children, strict=True):
+            compare(left, right, f"{path}{name}", message, rtol, atol, weak_type, exact)
+        return
+    if isinstance(expected, KeyData):
+        _compare_keys(got, expected, path, message)
+    elif isinstance(expected, ArrayData) or _is_number(expected):
+        _compare_arrays(got, expected, path, message, rtol, atol, weak_type, exact)
+    elif type(got) is not type(expected) or got != expected:
+        raise CheckFailed(message or _("The value{where} is not the expected one.").format(where=_where(path)))
+
+
+def _is_number(data: Data) -> bool:
+    return isinstance(data, bool | int | float | complex)
+
+
+def _children(data: Data) -> Iterator[tuple[str, Data]]:
+    if isinstance(data, tuple | list):
+        yield from ((f"[{i}]", child) for i, child in enumerate(data))
+    elif isinstance(data, dict):
+        yield from ((f"[{name!r}]", data[name]) for name in sorted(data, key=repr))
+    elif isinstance(data, NodeData):
+        yield from ((f".{name}", child) for name, child in data.children.items())
+
+
+def _where(path: str) -> str:
+    return _(" at `result{path}`").format(path=path) if path else ""
+
+
+def _same_structure(got: Data, expected: Data, path: str) -> None:
+    kinds = (tuple, list)
+    same_kind = type(got) is type(expected) and (
+        not isinstance(expected, NodeData) or got.type_name == expected.type_name
+    )
+    names = [name for name, _child in _children(expected)]
+    if not same_kind or [name for name, _child in _children(got)] != names:
+        text = _("The structure{where} is {got}; expected {expected}.").format(
+            where=_where(path), got=_describe_tree(got), expected=_describe_tree(expected)
+        )
+        if isinstance(got, kinds) and isinstance(expected, kinds) and len(got) == len(expected):
+            text += " " + _("A list is not a tuple: JAX treats them as different pytrees.")
+        raise CheckFailed(text)
+
+
+def _describe_tree(data: Data) -> str:
+    if isinstance(data, dict):
+        return _("a dict with the keys {names}").format(names=", ".join(map(repr, data)) or _("(none)"))
+    return describe_type(data)
+
+
+def _compare_keys(got: Data, expected: KeyData, path: str, message: str) -> None:
+    if isinstance(got, ArrayData) and got.dtype == np.uint32 and got.shape == expected.bits.shape:
+        # A legacy key with the same bits is the same key.
+        got = KeyData(got.values, expected.impl)
+    if not isinstance(got, KeyData):
+        raise CheckFailed(_other_kind(got, expected, path))
+    if got.shape != expected.shape:
+        raise CheckFailed(_wrong_shape(got.shape, expected.shape, path))
+    if got.impl != expected.impl or not np.array_equal(got.bits, expected.bits):
+        raise CheckFailed(message or _("The key{where} is another key.").format(where=_where(path)))
+
+
+def _compare_arrays(
+    got: Data,
+    expected: Data,
+    path: str,
+    message: str,
+    rtol: float | None,
+    atol: float | None,
+    weak_type: bool,
+    exact: bool,
+) -> None:
+    if not isinstance(got, ArrayData) and not _is_number(got):
+        raise CheckFailed(_other_kind(got, expected, path))
+    left, right = np.asarray(got), np.asarray(expected)
+    close = _close(left, right, rtol, atol, exact)
+    if left.shape != right.shape:
+        raise CheckFailed(_near_shape(left, right, rtol, atol, path))
+    dtype_matters = isinstance(expected, ArrayData)
+    same_dtype = not dtype_matters or (isinstance(got, ArrayData) and left.dtype == right.dtype)
+    if close and not same_dtype:
+        raise CheckFailed(wrong_dtype(describe_type(got), right.dtype.name, path))
+    if not close:
+        raise CheckFailed(message or _near_value(left, right, rtol, atol, path))
+    if weak_type and isinstance(expected, ArrayData) and got.weak_type != expected.weak_type:
+        text = _("Values and dtype{where} are right, but the type is {got} and should be {expected}.")
+        words = (_("strong"), _("weak"))
+        raise CheckFailed(text.format(where=_where(path), got=words[got.weak_type], expected=words[expected.weak_type]))
+
+
+def _close(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None, exact: bool) -> bool:
+    if left.shape != right.shape or left.dtype.kind in "SU" or right.dtype.kind in "SU":
+        return False
+    if exact:
+        return bool(np.array_equal(left, right, equal_nan=left.dtype.kind in "fc" and right.dtype.kind in "fc"))
+    wide = _widen(left), _widen(right)
+    tolerance = max(_RTOL.get(left.dtype.name, 0.0), _RTOL.get(right.dtype.name, 0.0))
+    return bool(
+        np.allclose(
+            *wide,
+            rtol=tolerance if rtol is None else rtol,
+            atol=tolerance * max(1.0, float(np.max(np.abs(wide[1]), initial=0.0))) if atol is None else atol,
+            equal_nan=True,
+        )
+    )
+
+
+def _widen(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _near_shape(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None, path: str) -> str:
+    where = _where(path)
+    if left.size == right.size and _close(left.reshape(right.shape), right, rtol, atol, exact=False):
+        return _("The values{where} are right but the shape is {got}; expected {expected}.").format(
+            where=where, got=left.shape, expected=right.shape
+        )
+    if left.ndim == 2 and left.T.shape == right.shape and _close(left.T, right, rtol, atol, exact=False):
+        return _("The result{where} is transposed: shape {got}; expected {expected}.").format(
+            where=where, got=left.shape, expected=right.shape
+        )
+    if left.ndim > right.ndim and _reduces_to(left, right, rtol, atol):
+        return _("A reduction{where} is missing: shape {got}; expected {expected}.").format(
+            where=where, got=left.shape, expected=right.shape
+        )
+    return _wrong_shape(left.shape, right.shape, path)
+
+
+def _reduces_to(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None) -> bool:
+    if left.dtype.kind not in "iufcb":
+        return False
+    axes = [None, *range(left.ndim)]
+    return any(
+        _close(np.asarray(reduce(_widen(left), axis=axis)), right, rtol, atol, exact=False)
+        for reduce in (np.sum, np.mean)
+        for axis in axes
+    )
+
+
+def _near_value(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None, path: str) -> str:
+    where = _where(path)
+    if left.dtype.kind in "fc" and not np.all(np.isfinite(left)) and np.all(np.isfinite(_widen(right))):
+        return _("The result{where} holds NaN or infinity; every value should be finite.").format(where=where)
+    if left.dtype.kind in "iufc" and _close(-_widen(left), right, rtol, atol, exact=False):
+        return _("The sign{where} is wrong: every value is the negative of the expected one.").format(where=where)
+    if left.ndim == 2 and left.T.shape == right.shape and _close(left.T, right, rtol, atol, exact=False):
+        return _("The result{where} is transposed.").format(where=where)
+    if left.size > 1 and left.ndim and _close(np.sort(left, None), np.sort(right, None), rtol, atol, exact=False):
+        return _("The values{where} are the expected ones in another order.").format(where=where)
+    if not where:
+        return _("The values are not the expected ones.")
+    return _("The values{where} are not the expected ones.").format(where=where)
+
+
+def shape_of(data: Data) -> tuple[int, ...] | None:
+    if isinstance(data, ArrayData | KeyData):
+        return data.shape
+    return () if _is_number(data) else None
+
+
+def _other_kind(got: Data, expected: Data, path: str) -> str:
+    text = _("Expected {expected}{where}, got {got}.")
+    return text.format(expected=describe_type(expected), where=_where(path), got=describe_type(got))
+
+
+def _wrong_shape(got: tuple[int, ...], expected: tuple[int, ...], path: str) -> str:
+    return _("The shape{where} is {got}; expected {expected}.").format(where=_where(path), got=got, expected=expected)
+
+
+def wrong_dtype(got: str, expected: str, path: str = "") -> str:
+    text = _("The dtype{where} is {got}; it should be {expected}.").format(
+        where=_where(path), got=got, expected=expected
+    )
+    if got.startswith("float64") and expected == "float32":
+        text += " " + _("NumPy computes in float64: did `np.` slip in for `jnp.`?")
+    return text

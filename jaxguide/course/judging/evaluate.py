@@ -1,0 +1,240 @@
+"""Run one request on a student's function, in the process that holds it, and return plain data."""
+
+import contextlib
+import dataclasses
+import functools
+import io
+import linecache
+import re
+import traceback
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, ClassVar
+
+import jax
+
+from jaxguide import compat, keys, tracing
+from jaxguide.base.text import _
+from jaxguide.code.frames import is_library
+from jaxguide.course.judging.unattended import unattended
+from jaxguide.course.judging.values import Data, from_data, to_data
+from jaxguide.course.verdict import ErrorInfo
+
+PRINTED_LIMIT = 20_000
+# What a lesson gives, where it runs without the lesson's cells; its line numbers are nobody's.
+_GIVEN = ("<setup", "<book>")
+
+
+class Printed(io.StringIO):
+    """Text that keeps its beginning and lets the rest go, so that no flood of output fills the memory.
+
+    `spill`, where it is set, gets what is let go: a worker's grader sees from outside how much that is.
+    """
+
+    spill: ClassVar[Callable[[str], None] | None] = None
+
+    def write(self, text: str) -> int:
+        room = PRINTED_LIMIT - self.tell()
+        if room > 0:
+            super().write(text[:room])
+        if len(text) > room and Printed.spill is not None:
+            Printed.spill(text[max(0, room) :])
+        return len(text)
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One transformation around the answer: 'jit', 'vmap', 'grad', 'documented_draws' or 'then', with its options."""
+
+    name: str
+    options: tuple[tuple[str, Data], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What to do with an answer: its steps from the inside out, the question, and the arguments of each call."""
+
+    steps: tuple[Step, ...]
+    question: str
+    calls: tuple[tuple[tuple[Data, ...], dict[str, Data]], ...]
+
+    @property
+    def args(self) -> tuple[Data, ...]:
+        return self.calls[0][0]
+
+    @property
+    def kwargs(self) -> dict[str, Data]:
+        return self.calls[0][1]
+
+
+def evaluate(function: Callable[..., Any], request: Request, names: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer a request: `{"value": ...}`, `{"error": ...}` where the student's code raised, and always `"printed"`.
+
+    Args:
+        function: the student's function.
+        request: what is asked.
+        names: the namespace in which functions sent by name are found.
+    """
+    namespace = dict(names)
+    out = Printed()
+    with _quiet(out), unattended():
+        try:
+            subject = _transform(function, request.steps, namespace)
+            value: Any = _QUESTIONS[request.question](subject, request, namespace)
+            reply = {"value": value}
+        except MemoryError as error:
+            reply = {"error": describe_error(error).to_plain()}
+        except BaseException as error:  # a student's sys.exit() or KeyboardInterrupt is an error of theirs
+            reply = {"error": describe_error(error).to_plain()}
+    reply["printed"] = out.getvalue()
+    return reply
+
+
+@contextlib.contextmanager
+def _quiet(out: io.StringIO) -> Iterator[None]:
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _transform(function: Callable[..., Any], steps: tuple[Step, ...], names: dict[str, Any]) -> Callable[..., Any]:
+    for step in steps:
+        options = dict(step.options)
+        if step.name == "then":
+            # Args of the outer call are data until the moment of the call.
+            function = functools.partial(_call_then, function, options["args"], names)
+        else:
+            function = _STEPS[step.name](function, **options)
+    return function
+
+
+def _call_then(function: Callable[..., Any], outer: tuple[Data, ...], names: dict[str, Any], *args: Any) -> Any:
+    return function(*from_data(outer, names))(*args)
+
+
+def _with_documented_draws(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function, updated=())
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with compat.documented_draws_setting():
+            return function(*args, **kwargs)
+
+    return run
+
+
+_STEPS: dict[str, Callable[..., Callable[..., Any]]] = {
+    "jit": jax.jit,
+    "vmap": jax.vmap,
+    "grad": jax.grad,
+    "documented_draws": _with_documented_draws,
+}
+
+
+def _arguments(request: Request, names: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return from_data(request.args, names), from_data(request.kwargs, names)
+
+
+def _value(subject: Callable[..., Any], request: Request, names: dict[str, Any]) -> Data:
+    args, kwargs = _arguments(request, names)
+    value = subject(*args, **kwargs)
+    jax.block_until_ready(value)
+    return to_data(value)
+
+
+def _observe(subject: Callable[..., Any], request: Request, names: dict[str, Any]) -> list[dict[str, Any]]:
+    calls = [(from_data(args, names), from_data(kwargs, names)) for args, kwargs in request.calls]
+    seen: list[dict[str, Any]] = []
+
+    def watched(*args: Any, **kwargs: Any) -> None:
+        # Counted and watched in one call: in a second one what prints while it is traced would print nothing.
+        seen.append(_watch(subject, args, kwargs))
+
+    counts = tracing.trace_counts(watched, calls)
+    return [
+        {**one, "traces": count.traces, "compiles": count.compiles} for one, count in zip(seen, counts, strict=True)
+    ]
+
+
+def _watch(subject: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    out = Printed()
+    value, error = None, None
+    with contextlib.redirect_stdout(out), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            value = subject(*args, **kwargs)
+            jax.block_until_ready(value)
+            value = to_data(value)
+        except BaseException as raised:
+            if isinstance(raised, MemoryError) or "RESOURCE_EXHAUSTED" in _text_of(raised):
+                raise  # this ends the exercise, and is nothing to look at
+            value, error = None, describe_error(raised).to_plain()
+        jax.effects_barrier()
+    return {
+        "value": value,
+        "error": error,
+        "lines": out.getvalue().splitlines(),
+        "warnings": [f"{w.category.__name__}: {w.message}"[:500] for w in caught[:20]],
+    }
+
+
+def _program(subject: Callable[..., Any], request: Request, names: dict[str, Any]) -> dict[str, Any]:
+    args, kwargs = _arguments(request, names)
+    return tracing.program(subject, *args, **kwargs).to_plain()
+
+
+def _key_use(subject: Callable[..., Any], request: Request, names: dict[str, Any]) -> dict[str, Any]:
+    args, kwargs = _arguments(request, names)
+    return keys.key_use(subject, *args, **kwargs).to_plain()
+
+
+_QUESTIONS: dict[str, Callable[[Callable[..., Any], Request, dict[str, Any]], Any]] = {
+    "value": _value,
+    "observe": _observe,
+    "program": _program,
+    "key_use": _key_use,
+}
+
+
+_HOST_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:  .*\n)*")
+
+
+def describe_error(error: BaseException) -> ErrorInfo:
+    """Describe an exception of a student's code with the last line of theirs that it passed through."""
+    line, source, where = None, "", ""
+    paths = set()
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        path = frame.f_code.co_filename
+        if _is_students(path):
+            paths.add(path)
+            line, source = number, linecache.getline(path, number, frame.f_globals).strip()
+            where = frame.f_code.co_name
+    if isinstance(error, SyntaxError) and error.lineno is not None:
+        line, source = error.lineno, (error.text or "").strip()
+    text = _without_paths(_text_of(error), paths)
+    message = "".join(traceback.format_exception_only(error)[-1:]).strip()
+    name = type(error).__name__
+    message = message.partition(": ")[2] if message.startswith(name) or ": " in message.split("\n")[0] else message
+    return ErrorInfo(name, _first_lines(text or message), line, source[:300], where)
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        # An exception of a host function arrives with its traceback, where the library's frames hide what was raised.
+        return _HOST_TRACEBACK.sub("", str(error))
+    except Exception:  # an exception class of the student's own may fail to describe itself
+        return ""
+
+
+def _without_paths(text: str, paths: Collection[str]) -> str:
+    """Return a message with the lines it names, and not the files: a cell's file is none that a student knows."""
+    for path in paths:
+        text = re.sub(re.escape(path) + r":(\d+)", lambda found: _("line {line}").format(line=found[1]), text)
+    return text
+
+
+def _first_lines(text: str, limit: int = 600) -> str:
+    kept = text.split("\n\n")[0].strip()
+    return kept if len(kept) <= limit else kept[: limit - 1] + "…"
+
+
+def _is_students(path: str) -> bool:
+    return not path.startswith(_GIVEN) and not is_library(path)

@@ -1,0 +1,247 @@
+"""Judge an answer to an exercise: run its checks in order and decide verdict and marks."""
+
+from jaxguide.base.text import _
+from jaxguide.course import verdict
+from jaxguide.course.exercise import Check, Exercise
+from jaxguide.course.judging.answer import Answer
+from jaxguide.course.judging.draw import DEFAULT_SEED, Draw
+from jaxguide.course.judging.run_check import error_sentence, error_verdict, run_check
+from jaxguide.course.judging.values import ArrayData, Data, Unsupported, describe_type, show, to_data
+from jaxguide.course.verdict import STAGES, AnswerGone, CheckResult, ExerciseResult, Kind, StudentError, Verdict
+
+_GONE = (
+    *(Verdict.ERROR, Verdict.OUT_OF_TIME, Verdict.OUT_OF_MEMORY, Verdict.DIED, Verdict.EXITED),
+    *(Verdict.TOO_MUCH_OUTPUT, Verdict.BROKEN_REPLY, Verdict.NO_SUCH_FUNCTION, Verdict.REJECTED),
+)
+
+
+def judge(
+    exercise: Exercise,
+    answer: Answer | None,
+    *,
+    seed: int = DEFAULT_SEED,
+    reference: Answer | None = None,
+    all_or_nothing: bool = False,
+    course_digest: str = "",
+    until_failure: bool = False,
+) -> ExerciseResult:
+    """Run an exercise's checks on an answer.
+
+    Args:
+        exercise: what is asked; its hidden checks run only with a `reference`.
+        answer: the student's function, or None where it was not attempted.
+        seed: what every input derives from.
+        reference: the key's answer.
+        all_or_nothing: no partial marks.
+        course_digest: what hidden inputs derive from besides the seed.
+        until_failure: run no check after the first one that fails, in the order of `ordered`: the verdict is that of
+            the checks that ran.
+
+    Returns:
+        The verdict, the marks, and the outcome of every check, by stage.
+    """
+    judging = Judging(
+        exercise,
+        seed=seed,
+        reference=reference,
+        all_or_nothing=all_or_nothing,
+        course_digest=course_digest,
+        until_failure=until_failure,
+    )
+    judging.ask(answer, hidden=False)
+    if judging.has_hidden:
+        judging.ask(answer, hidden=True)
+    return judging.end()
+
+
+class Judging:
+    """One exercise of one student being judged: `ask` for the visible checks, then for the hidden ones, then `end`.
+
+    The outcome is that of checks that run by stage. But code that has once seen a hidden input can put it into whatever
+    it says from then on; what came before, a student may read. So a grader asks for the visible checks of all exercises
+    before it asks for the first hidden one.
+    """
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        *,
+        seed: int = DEFAULT_SEED,
+        reference: Answer | None = None,
+        all_or_nothing: bool = False,
+        course_digest: str = "",
+        until_failure: bool = False,
+    ):
+        self.exercise, self._reference, self._all_or_nothing = exercise, reference, all_or_nothing
+        self._until_failure = until_failure
+        self._seed, self._course_digest = seed, course_digest
+        self._checks = ordered(exercise, hidden=reference is not None)
+        self._required = _required(self._checks)
+        self._outcome = ExerciseResult(
+            name=exercise.name,
+            title=exercise.title,
+            lesson=exercise.lesson,
+            points=exercise.points,
+            verdict=Verdict.NOT_ATTEMPTED,
+            score=0.0,
+            seed=seed,
+            checks=[self._unchecked(check) for check in self._checks],
+        )
+        self._is_attempted = False
+        # The stage of the first failure, the checks that ended the answer's process, and the first one's stage.
+        self._failed_at = self._gone_at = len(STAGES)
+        self._first_failed = len(self._checks)
+        self._gone: set[int] = set()
+
+    def ask(self, answer: Answer | None, hidden: bool) -> None:
+        """Run the hidden checks, or the others.
+
+        Args:
+            answer: the student's function, or None where it was not attempted.
+            hidden: which checks.
+        """
+        if answer is None:
+            return
+        if self.exercise.reveal is not None:
+            if not hidden:
+                _judge_prediction(self.exercise, answer, self._outcome)
+            return
+        self._is_attempted = True
+        before = len(answer.log.printed)
+        for number in self._waiting(hidden):
+            stage = STAGES.index(self._checks[number].stage)
+            if stage > self._failed_at or (self._until_failure and number > self._first_failed):
+                break
+            gone = self._run(number, answer)
+            if not self._outcome.checks[number].passed:
+                self._failed_at = min(self._failed_at, stage)
+                self._first_failed = min(self._first_failed, number)
+            if gone:
+                self._gone.add(number)
+                self._gone_at = min(self._gone_at, stage)
+                break
+        self._outcome.printed += answer.log.printed[before:]
+
+    @property
+    def has_hidden(self) -> bool:
+        """Whether there are hidden checks to ask for, now that the visible ones have run."""
+        return self._is_attempted and bool(self._waiting(hidden=True))
+
+    def end(self) -> ExerciseResult:
+        """Return the verdict, the marks, and the outcome of every check."""
+        if not self._is_attempted:
+            return self._outcome
+        results, failed_at, is_gone = self._outcome.checks, len(STAGES), False
+        for number, check in enumerate(self._checks):
+            stage = STAGES.index(check.stage)
+            if is_gone or stage > failed_at:
+                # By stage, this one would not have run.
+                results[number] = self._unchecked(check)
+            elif not results[number].passed:
+                failed_at = min(failed_at, stage)
+                is_gone = number in self._gone
+        self._outcome.score = verdict.score(self.exercise.points, results, self._all_or_nothing)
+        self._outcome.verdict = _verdict(self._outcome)
+        return self._outcome
+
+    def _waiting(self, hidden: bool) -> list[int]:
+        """Return the numbers of the checks of one sort that what has run so far lets run."""
+        stages = [STAGES.index(check.stage) for check in self._checks]
+        return [
+            number
+            for number, check in enumerate(self._checks)
+            if check.hidden == hidden and stages[number] <= self._failed_at and stages[number] < self._gone_at
+        ]
+
+    def _unchecked(self, check: Check) -> CheckResult:
+        return not_checked(check, self.exercise, check.name in self._required)
+
+    def _run(self, number: int, answer: Answer) -> bool:
+        check, name = self._checks[number], self.exercise.name
+        draw = Draw(self._seed, name, check.name)
+        if check.hidden:
+            draw = Draw.hidden(self._seed, self._course_digest, name, check.name)
+        return run_check(check, self._outcome.checks[number], self.exercise, answer, self._reference, draw)
+
+
+def ordered(exercise: Exercise, hidden: bool) -> list[Check]:
+    """Return an exercise's checks in the order in which they run: by stage, visible ones first."""
+    checks = exercise.all_checks() if hidden else exercise.checks
+    return sorted(checks, key=lambda check: (STAGES.index(check.stage), check.hidden))
+
+
+def deciding(exercise: Exercise) -> list[Check]:
+    """Return the checks without which nothing is earned and that decide on values: those that no code can forge."""
+    checks = ordered(exercise, hidden=True)
+    required = _required(checks)
+    return [c for c in checks if c.name in required and c.stage == "value" and c.kind is not Kind.OBSERVED]
+
+
+def _required(checks: list[Check]) -> set[str]:
+    """Return the names of the checks without which nothing is earned.
+
+    Where a contract fixes no value, the relations that stand in its place are required.
+    """
+    required = {check.name for check in checks if check.required}
+    if not any(check.kind is Kind.VALUE and check.stage == "value" for check in checks):
+        required |= {c.name for c in checks if c.kind is Kind.RELATION and c.stage == "value"}
+    return required
+
+
+def not_checked(check: Check, exercise: Exercise, required: bool) -> CheckResult:
+    """Return the result of a check that has not run."""
+    return CheckResult(
+        name=check.name,
+        fact=check.fact,
+        stage=check.stage,
+        kind=check.kind,
+        weight=check.weight,
+        hidden=check.hidden,
+        verdict=Verdict.NOT_CHECKED,
+        required=required,
+    )
+
+
+def _verdict(outcome: ExerciseResult) -> Verdict:
+    failure = outcome.first_failure
+    if failure is None:
+        return Verdict.PASSED
+    if failure.verdict in _GONE[1:]:
+        return failure.verdict
+    if outcome.score > 0:
+        return Verdict.PARTLY_RIGHT
+    return failure.verdict if failure.verdict in _GONE else Verdict.FAILED
+
+
+def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResult) -> ExerciseResult:
+    """Give the points for an answered prediction, and show what JAX gives."""
+    assert exercise.reveal is not None
+    try:
+        guess = answer()
+    except StudentError as failure:
+        outcome.verdict, outcome.note = error_verdict(failure), error_sentence(failure)
+        return outcome
+    except AnswerGone as gone:
+        outcome.verdict, outcome.note = gone.verdict, gone.note
+        return outcome
+    if guess is None or guess is Ellipsis or isinstance(guess, Unsupported):
+        return outcome
+    live = to_data(exercise.reveal())
+    guess = _as_python(guess)
+    if type(guess) is not type(live):
+        message = _("Your guess is {got}; it should be {expected}. Nothing is locked yet: guess again.")
+        outcome.note = message.format(got=describe_type(guess), expected=describe_type(live))
+        return outcome
+    outcome.reveal, outcome.note = live, show(guess)
+    outcome.verdict, outcome.score = Verdict.PASSED, exercise.points
+    return outcome
+
+
+def _as_python(guess: Data) -> Data:
+    """Return an array scalar as the Python scalar that it stands for."""
+    return guess.values.item() if isinstance(guess, ArrayData) and guess.shape == () else guess
+
+
+def guessed_right(outcome: ExerciseResult) -> bool:
+    """Return whether a prediction's guess is what JAX gives."""
+    return outcome.note == show(outcome.reveal)

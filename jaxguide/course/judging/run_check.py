@@ -1,0 +1,123 @@
+"""Run one check on one answer and write down what came of it."""
+
+import inspect
+import re
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jaxguide.base.text import _
+from jaxguide.course.exercise import Check, Exercise
+from jaxguide.course.judging.answer import Answer
+from jaxguide.course.judging.draw import Draw
+from jaxguide.course.judging.unattended import END_OF_INPUT
+from jaxguide.course.judging.values import show
+from jaxguide.course.verdict import AnswerGone, CheckFailed, CheckResult, NotJudged, StudentError, Verdict
+
+
+def run_check(
+    check: Check, result: CheckResult, exercise: Exercise, answer: Answer, reference: Answer | None, draw: Draw
+) -> bool:
+    """Run one check and fill in its result.
+
+    Returns:
+        Whether the answer is gone, so that nothing more can be asked of it.
+
+    Raises:
+        NotJudged: judging itself is not possible here.
+    """
+    answer.log.request = None
+    given: dict[str, Any] = {"answer": answer, "draw": draw, "reference": reference}
+    try:
+        _call(check.function, given)
+    except CheckFailed as failure:
+        result.verdict = Verdict.FAILED
+        result.message, result.got, result.expected = failure.message, failure.got, failure.expected
+        _name_misconceptions(result, check, exercise, failure.misconception)
+    except StudentError as failure:
+        result.verdict = error_verdict(failure)
+        is_stopped = failure.info.type_name == "KeyboardInterrupt"
+        result.error = failure.info
+        result.message = error_sentence(failure)
+        if failure.info.type_name == "MemoryError" or "RESOURCE_EXHAUSTED" in failure.info.message:
+            result.verdict = Verdict.OUT_OF_MEMORY
+            result.message = _("It asked for more memory than there is.")
+        _name_misconceptions(result, check, exercise)
+        # The idea behind a check says little of an exception, unless the check is about a transformation or is hidden:
+        # then it is all that a student is told.
+        result.idea = check.idea if check.hidden or check.stage in ("jit", "traces", "gradient") else ""
+        result.call = answer.log.last
+        return is_stopped
+    except AnswerGone as gone:
+        result.verdict, result.message = gone.verdict, gone.note
+        result.idea = check.idea if check.hidden else ""
+        result.call = answer.log.last
+        return True
+    except NotJudged:
+        raise
+    except (MemoryError, OSError) as error:
+        # The student's own arrive as a StudentError: these are this machine's.
+        raise NotJudged(f"{type(error).__name__}: {error}") from error
+    except Exception as error:
+        # `verify` proves each check on right answers, so what a check cannot handle is the form of this answer's value.
+        if answer.log.request is None:
+            raise
+        result.verdict, result.got = Verdict.FAILED, show(answer.log.value)
+        result.message = _("What your function returned has another form than the contract asks for.")
+        if answer.log.value is None:
+            result.message = _("Your function returned None. Is the `return` missing?")
+        result.trouble = _trouble(error)
+        _name_misconceptions(result, check, exercise)
+    else:
+        result.verdict = Verdict.PASSED
+        return False
+    result.idea = check.idea
+    result.call = answer.log.last
+    return False
+
+
+def _trouble(error: Exception) -> str:
+    """Write a check's own exception for its author."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+
+
+def _call(function: Callable[..., None], given: dict[str, Any]) -> None:
+    function(**{name: given[name] for name in inspect.signature(function).parameters})
+
+
+def error_verdict(failure: StudentError) -> Verdict:
+    """Return what an exception of a student's code counts as."""
+    return Verdict.EXITED if failure.info.type_name == "SystemExit" else Verdict.ERROR
+
+
+def error_sentence(failure: StudentError) -> str:
+    """Say what a student's code raised."""
+    if failure.info.type_name == "SystemExit":
+        # As Python does: what sys.exit() was given is the exit code if it is a number; nothing is 0, a text 1.
+        said = failure.info.message
+        code = "0" if said in ("", "None") else said if re.fullmatch(r"-?\d{1,10}", said) else "1"
+        message = _("Your code called sys.exit() (exit code {code}), which ends the program. Return the value instead.")
+        return message.format(code=code)
+    if failure.info.type_name == "KeyboardInterrupt":
+        return _("The check was stopped while your code ran.")
+    if failure.info.type_name == "NotImplementedError" and not failure.info.message:
+        return _("Your code raised NotImplementedError: this part is not written yet.")
+    if failure.info.type_name == "EOFError" and failure.info.message == END_OF_INPUT:
+        return _("Your code raised EOFError: it asked for input, and nobody types while it is checked.")
+    if failure.info.type_name == "SyntaxError":
+        return f"SyntaxError: {failure.info.message}"
+    return _("Your code raised {name}: {message}").format(name=failure.info.type_name, message=failure.info.message)
+
+
+def _name_misconceptions(result: CheckResult, check: Check, exercise: Exercise, named: str = "") -> None:
+    """Say which planted wrong answers a failure points to: the one it names, or all that the check rejects."""
+    wrong = {p.name: p.says for p in exercise.key.wrong if p.rejected_by == check.name} if exercise.key else {}
+    named = named or check.misconception
+    result.misconceptions = (named,) if named in wrong else tuple(wrong)
+    says = [wrong[name] for name in result.misconceptions if wrong[name]]
+    # In a sentence, where there is one: the check's own words, or the key's of the only answer that it rejects.
+    result.misconception = named if named not in wrong else ""
+    if not result.misconception and len(says) == 1:
+        result.misconception = says[0]

@@ -1,0 +1,31 @@
+"""Which documented examples the course reproduces by graded exercises."""
+
+import dataclasses
+from typing import Any
+
+from jaxguide.course import ledger
+from jaxguide.course.books.library import Course
+from jaxguide.proving.verify import reproduced
+
+
+@dataclasses.dataclass(frozen=True)
+class Coverage:
+    """The documented examples in all, and which exercise reproduces each one that is."""
+
+    documented: tuple[str, ...]
+    by_exercise: dict[str, str]
+
+    @property
+    def missing(self) -> list[str]:
+        return [example for example in self.documented if example not in self.by_exercise]
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"documented": len(self.documented), "reproduced": len(self.by_exercise), "missing": self.missing}
+
+
+def coverage(course: Course) -> Coverage:
+    """Return the coverage that is proven: an example counts only when a check compares it with the ledger's record."""
+    by_exercise: dict[str, str] = {}
+    for exercise in course.exercises.values():
+        by_exercise |= dict.fromkeys(sorted(reproduced(course.book_of(exercise), exercise)), exercise.name)
+    return Coverage(tuple(ledger.entries()), by_exercise)

@@ -1,0 +1,99 @@
+"""Compare the ledger with the installed JAX: which documented examples come out as documented, and which do not."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from jaxguide.course import ledger
+from jaxguide.course.books.book import run_answer
+from jaxguide.course.books.library import Course
+from jaxguide.course.exercise import Check, Exercise
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.draw import DEFAULT_SEED, Draw
+from jaxguide.course.judging.judge import not_checked
+from jaxguide.course.judging.run_check import run_check
+
+AS_DOCUMENTED, WITH_SETTING, CHANGED = "as documented", "with setting", "changed"
+NEWLY_CHANGED, NOT_COMPARED = "newly changed", "not compared"
+STATES = (AS_DOCUMENTED, WITH_SETTING, CHANGED, NEWLY_CHANGED, NOT_COMPARED)
+
+# What the ledger says an example was when it was recorded; what stood there and was never true counts as changed.
+_KNOWN = {"REPRODUCES-WITH-CONFIG": WITH_SETTING, "CHANGED": CHANGED, "CLAIM-FALSE": CHANGED}
+
+
+@dataclasses.dataclass(frozen=True)
+class Drift:
+    """What one documented example comes to on the installed JAX.
+
+    Args:
+        example: its id in the ledger.
+        state: one of `STATES`.
+        says: what the example shows.
+        exercise: which exercise compares it, '' where none does.
+        setting, since: under which setting, or since which release of JAX, as far as the ledger's record has it.
+        got: what differs from the ledger's record, where that is new.
+    """
+
+    example: str
+    state: str
+    says: str
+    exercise: str = ""
+    setting: str = ""
+    since: str = ""
+    got: str = ""
+
+    def to_plain(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+def drift(course: Course) -> Iterator[Drift]:
+    """Run the key's answers on the installed JAX, and compare with the ledger, example by example.
+
+    Each check that reproduces an example runs, whatever came of others; so one change is reported once.
+
+    Args:
+        course: with its keys loaded.
+
+    Yields:
+        What each documented example comes to, in the ledger's order.
+    """
+    exercises = {example: one for one in course.exercises.values() for example in one.reproduces}
+    failures: dict[str, dict[str, str]] = {}
+    for example, entry in ledger.entries().items():
+        exercise, record = exercises.get(example), entry["record"] or {}
+        found = Drift(
+            example, NOT_COMPARED, entry["says"], setting=record.get("setting", ""), since=record.get("since", "")
+        )
+        if exercise is not None and record:
+            if exercise.name not in failures:
+                failures[exercise.name] = _failures(course, exercise)
+            got = failures[exercise.name].get(example, "")
+            state = NEWLY_CHANGED if got else _KNOWN.get(entry["class"], AS_DOCUMENTED)
+            found = dataclasses.replace(found, state=state, exercise=exercise.name, got=got)
+        yield found
+
+
+def _failures(course: Course, exercise: Exercise) -> dict[str, str]:
+    """Return what is wrong with the key's answer by today's JAX: example -> what came out."""
+    assert exercise.key is not None
+    found: dict[str, str] = {}
+    namespace = run_answer(course.book_of(exercise), exercise.key.answer.source)
+    answer = LocalAnswer(exercise.name, namespace[exercise.name], namespace)
+    for check in exercise.all_checks():
+        if check.reproduces:
+            wrong = _run(check, exercise, answer)
+            found |= dict.fromkeys(check.reproduces, wrong) if wrong else {}
+    return found
+
+
+def _run(check: Check, exercise: Exercise, answer: LocalAnswer) -> str:
+    result = not_checked(check, exercise, required=False)
+    draw = Draw(DEFAULT_SEED, exercise.name, check.name)
+    try:
+        run_check(check, result, exercise, answer, answer, draw)
+    except Exception as error:  # the check itself may rest on what changed
+        return f"{type(error).__name__}: {error}"
+    if result.passed:
+        return ""
+    got = f" Got {result.got}, expected {result.expected}." if result.got or result.expected else ""
+    return (result.trouble or result.message) + got

@@ -1,0 +1,56 @@
+"""Prove the ladder of an exercise's hints: a question, the concept with a link, a skeleton, a worked sibling."""
+
+import ast
+import contextlib
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jaxguide.base.text import _
+from jaxguide.course.exercise import Exercise
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.judge import judge
+from jaxguide.course.verdict import Verdict
+
+
+def ladder_problems(exercise: Exercise, run: Callable[[str], dict[str, Any]]) -> Iterator[str]:
+    """Tell what is wrong with the hints of an exercise, a sentence each.
+
+    Args:
+        exercise: which one; its fourth hint, where it has one, is Python that runs.
+        run: run Python in a new student's namespace, and return that.
+    """
+    question, concept, skeleton, *siblings = exercise.hints
+    name = exercise.name
+    if "?" not in question:
+        yield _("the first hint of `{name}` is no question").format(name=name)
+    if "https://" not in concept:
+        yield _("the second hint of `{name}` has no link to the concept").format(name=name)
+    if "____" not in skeleton:
+        yield _("the third hint of `{name}` has no blank `____`").format(name=name)
+    for source in siblings:
+        yield from _sibling_problems(exercise, source, run)
+
+
+def _sibling_problems(exercise: Exercise, source: str, run: Callable[[str], dict[str, Any]]) -> Iterator[str]:
+    name = exercise.name
+    try:
+        defined = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+        with contextlib.redirect_stdout(io.StringIO()):
+            names = run(source)
+    except Exception as error:
+        message = _("the worked sibling of `{name}` cannot be run: {kind}: {error}")
+        yield message.format(name=name, kind=type(error).__name__, error=error)
+        return
+    if name in defined:
+        yield _("the worked sibling of `{name}` defines `{name}` itself; work out another task").format(name=name)
+    for other in defined:
+        if _passes(exercise, LocalAnswer(name, names[other], names)):
+            message = _("the worked sibling `{other}` of `{name}` is an answer to it; work out another task")
+            yield message.format(name=name, other=other)
+
+
+def _passes(exercise: Exercise, answer: LocalAnswer) -> bool:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+        return judge(exercise, answer).verdict is Verdict.PASSED
+    return False

@@ -1,0 +1,313 @@
+"""Prove every exercise of a course: right answers pass, wrong ones are rejected by the check that names them."""
+
+import ast
+import dataclasses
+import inspect
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxguide.base.text import _
+from jaxguide.code.sameness import is_starter
+from jaxguide.code.slices import returns_value
+from jaxguide.course import ledger
+from jaxguide.course.books.book import Book, run_answer
+from jaxguide.course.books.library import Course
+from jaxguide.course.books.printer import stale_files
+from jaxguide.course.exercise import Exercise, Planted
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.judge import deciding, guessed_right, judge
+from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.proving.ladder import ladder_problems
+
+MIN_WRONG = 2
+MANY_EXAMPLES = 4
+
+_COUNTS = ("exercises", "predictions", "checks", "hidden_checks", "wrong", "alternatives", "judged")
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """One thing that is missing or wrong in a book or key."""
+
+    path: Path
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}"
+
+
+@dataclasses.dataclass
+class Proof:
+    """What was proven of a course: the problems found, and how much was tried."""
+
+    problems: list[Problem] = dataclasses.field(default_factory=list)
+    exercises: int = 0
+    predictions: int = 0
+    checks: int = 0
+    hidden_checks: int = 0
+    wrong: int = 0
+    alternatives: int = 0
+    judged: int = 0
+    seeds: int = 0
+    reproduced: set[str] = dataclasses.field(default_factory=set)
+
+    def add(self, other: "Proof") -> None:
+        """Add what was proven of other exercises, with as many seeds."""
+        self.problems += other.problems
+        self.reproduced |= other.reproduced
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def to_plain(self) -> dict[str, Any]:
+        plain = dataclasses.asdict(self)
+        plain["problems"] = [{**dataclasses.asdict(p), "path": str(p.path)} for p in self.problems]
+        plain["reproduced"] = sorted(self.reproduced)
+        return plain
+
+
+def verify(course: Course, seeds: int = 2, only: str | None = None) -> Iterator[tuple[Exercise, Proof]]:
+    """Prove the exercises of a course one by one.
+
+    Args:
+        course: with its keys loaded.
+        seeds: how many seeds each planted answer is judged with; the verdict must be the same with each.
+        only: the one exercise to prove.
+
+    Yields:
+        Each exercise and the proof so far; the same `Proof` each time.
+    """
+    proof = Proof(seeds=seeds)
+    for book in course.books.values():
+        for exercise in book.exercises:
+            if only is None or exercise.name == only:
+                proof.add(prove_exercise(book, exercise, seeds))
+                yield exercise, proof
+
+
+def prove_exercise(book: Book, exercise: Exercise, seeds: int) -> Proof:
+    """Return the proof of one exercise of a book; its key is loaded."""
+    proof = Proof(seeds=seeds)
+    # What an answer sets in NumPy would change what the next exercise prints, and so what its checks read.
+    with np.printoptions():
+        _Prover(book, exercise, seeds, proof).prove()
+    return proof
+
+
+def reproduced(book: Book, exercise: Exercise) -> set[str]:
+    """Return the documented examples that an exercise's checks compare with the ledger and notice when changed."""
+    prover = _Prover(book, exercise, 1, Proof())
+    prover.prove_documented()
+    return prover.proof.reproduced
+
+
+def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
+    """Return a problem for each printed file of these lessons that is not what its book prints now."""
+    message = _("not what the book prints now; run `jaxguide print`")
+    folder = course.places.notebooks
+    return [Problem(path, 1, message) for name in lessons for path in stale_files(course.books[name], folder)]
+
+
+class _Prover:
+    def __init__(self, book: Book, exercise: Exercise, seeds: int, proof: Proof):
+        assert exercise.key is not None
+        self.book, self.exercise, self.key = book, exercise, exercise.key
+        self.seeds, self.proof = seeds, proof
+        self.answers: dict[str, LocalAnswer] = {}
+
+    def prove(self) -> None:
+        self._count()
+        for message in ladder_problems(self.exercise, lambda source: run_answer(self.book, source)):
+            self._problem(message)
+        self._prove_signature()
+        if self.exercise.is_prediction:
+            self._prove_prediction()
+            return
+        if returns_value(self.key.answer.source, self.exercise.name) and not deciding(self.exercise):
+            message = _(
+                "`{name}` returns a value, and no required check decides on it: what is observed in the process that "
+                "runs an answer can be forged. Add a check of stage `value` and kind `value`, or of kind `relation` "
+                "where several values are right"
+            )
+            self._problem(message.format(name=self.exercise.name))
+        if not self._prove_right(self.key.answer, _("the key's answer")):
+            return
+        for planted in self.key.alternatives:
+            self._prove_right(planted, _("the right answer `{name}`").format(name=planted.name))
+        self._prove_starter()
+        self._prove_wrong()
+        self.prove_documented()
+
+    def _problem(self, message: str, where: Planted | None = None) -> None:
+        path, line = (where.path, where.line) if where else (self.exercise.path, self.exercise.line)
+        self.proof.problems.append(Problem(path, line, message))
+
+    def _count(self) -> None:
+        proof, exercise = self.proof, self.exercise
+        proof.exercises += 1
+        proof.predictions += exercise.is_prediction
+        proof.checks += len(exercise.checks)
+        proof.hidden_checks += len(self.key.hidden)
+        proof.wrong += len(self.key.wrong)
+        proof.alternatives += len(self.key.alternatives)
+
+    def _prove_signature(self) -> None:
+        body = ast.parse(self.key.answer.source).body
+        node = next(n for n in body if isinstance(n, ast.FunctionDef) and n.name == self.exercise.name)
+        signature = f"({ast.unparse(node.args)})"
+        if signature != self.exercise.signature:
+            message = _("the key's `{name}{key}` has another signature than the book's `{name}{book}`")
+            self._problem(
+                message.format(name=self.exercise.name, key=signature, book=self.exercise.signature), self.key.answer
+            )
+
+    def _judge(self, planted: Planted, seed: int, exercise: Exercise | None = None) -> ExerciseResult:
+        self.proof.judged += 1
+        reference = self._answer(self.key.answer)
+        # All checks must bear every answer: that is seen with the first seed. Which one is the first to reject it must
+        # not depend on the seed.
+        return judge(
+            exercise or self.exercise, self._answer(planted), seed=seed, reference=reference, until_failure=seed > 0
+        )
+
+    def _answer(self, planted: Planted) -> LocalAnswer:
+        """Return a planted answer, run once: its compiled programs serve every seed."""
+        if planted.name not in self.answers:
+            namespace = run_answer(self.book, planted.source)
+            self.answers[planted.name] = LocalAnswer(self.exercise.name, namespace[self.exercise.name], namespace)
+        return self.answers[planted.name]
+
+    def _prove_right(self, planted: Planted, what: str) -> bool:
+        for seed in range(self.seeds):
+            try:
+                result = self._judge(planted, seed)
+            except Exception as error:
+                self._problem(_("{what} cannot be run: {error}").format(what=what, error=_one_line(error)), planted)
+                return False
+            failure = result.first_failure
+            if result.verdict is not Verdict.PASSED or failure:
+                message = _("{what} is rejected by the check `{check}` (seed {seed}): {why}")
+                name, why = (failure.name, failure.trouble or failure.message) if failure else ("-", result.verdict)
+                self._problem(message.format(what=what, check=name, seed=seed, why=why), planted)
+                return False
+        return True
+
+    def _prove_starter(self) -> None:
+        starter = Planted("starter", self.exercise.starter_source + "\n", self.exercise.line, self.exercise.path)
+        name = self.exercise.name
+        try:
+            passed = self._judge(starter, 0).verdict is Verdict.PASSED
+        except Exception as error:
+            self._problem(
+                _("the starter of `{name}` breaks a check: {error}").format(name=name, error=_one_line(error))
+            )
+            return
+        if passed:
+            self._problem(_("the starter of `{name}` passes all checks").format(name=name))
+
+    def _prove_wrong(self) -> None:
+        name, checks = self.exercise.name, {check.name for check in self.exercise.all_checks()}
+        if len(self.key.wrong) < MIN_WRONG:
+            message = _("`{name}` has {count} planted wrong answers; it needs at least {least}")
+            self._problem(message.format(name=name, count=len(self.key.wrong), least=MIN_WRONG), self.key.answer)
+        for planted in self.key.wrong:
+            if planted.rejected_by not in checks:
+                message = _("the wrong answer `{wrong}` names the check `{check}`, which `{name}` does not have")
+                self._problem(message.format(wrong=planted.name, check=planted.rejected_by, name=name), planted)
+                continue
+            for seed in range(self.seeds):
+                if not self._rejected_as_named(planted, seed):
+                    break
+
+    def _rejected_as_named(self, planted: Planted, seed: int) -> bool:
+        try:
+            result = self._judge(planted, seed)
+            is_untouched = is_starter(planted.source, self.exercise)
+        except Exception as error:
+            message = _("the wrong answer `{wrong}` breaks a check: {error}")
+            self._problem(message.format(wrong=planted.name, error=_one_line(error)), planted)
+            return False
+        failure = result.first_failure
+        if is_untouched:
+            message = _("the wrong answer `{wrong}` is the starter, which counts as not attempted: write it otherwise")
+            self._problem(message.format(wrong=planted.name), planted)
+        elif failure is None:
+            message = _("the wrong answer `{wrong}` passes all checks (seed {seed})")
+            self._problem(message.format(wrong=planted.name, seed=seed), planted)
+        elif failure.trouble:
+            message = _("the wrong answer `{wrong}` breaks the check `{check}`: {trouble}")
+            self._problem(message.format(wrong=planted.name, check=failure.name, trouble=failure.trouble), planted)
+        elif failure.name != planted.rejected_by:
+            message = _("the wrong answer `{wrong}` is rejected by `{got}`, not by `{named}` (seed {seed}): {why}")
+            words = {"wrong": planted.name, "got": failure.name, "named": planted.rejected_by, "seed": seed}
+            self._problem(message.format(**words, why=failure.message), planted)
+        elif planted.name not in failure.misconceptions:
+            message = _("the check `{check}` rejects `{wrong}` but names the misconception {names}")
+            names = ", ".join(failure.misconceptions) or "-"
+            self._problem(message.format(check=failure.name, wrong=planted.name, names=names), planted)
+        else:
+            return True
+        return False
+
+    def _prove_prediction(self) -> None:
+        try:
+            result = self._judge(self.key.answer, 0)
+        except Exception as error:
+            self._problem(_("the prediction cannot be run: {error}").format(error=_one_line(error)), self.key.answer)
+            return
+        if result.verdict is not Verdict.PASSED or not guessed_right(result):
+            message = _("the key predicts {guess}, and JAX gives {live}")
+            self._problem(message.format(guess=result.note, live=result.reveal), self.key.answer)
+
+    def prove_documented(self) -> None:
+        exercise, entries = self.exercise, ledger.entries()
+        named = [example for check in exercise.all_checks() for example in check.reproduces]
+        for example in {*exercise.reproduces, *named}:
+            if example not in entries:
+                self._problem(_("the ledger has no documented example {example}").format(example=example))
+        for example in sorted({*exercise.reproduces} ^ {*named}):
+            message = _("{example} stands on the exercise or on a check of it, and not on both")
+            self._problem(message.format(example=example))
+        if len(exercise.reproduces) > MANY_EXAMPLES and not exercise.why_so_many:
+            message = _("`{name}` reproduces more than {most} documented examples; say `why_so_many`")
+            self._problem(message.format(name=exercise.name, most=MANY_EXAMPLES))
+        for example in exercise.reproduces:
+            if example in named and example in entries and self._is_reproduced(example):
+                self.proof.reproduced.add(example)
+
+    def _is_reproduced(self, example: str) -> bool:
+        """Return whether checks that name the example compare each part of its record, and notice a changed one."""
+        parts = ledger.parts(example)
+        if not parts:
+            self._problem(_("the ledger's entry {example} has no record to compare with").format(example=example))
+            return False
+        exercise = self._naming(example)
+        with ledger.noting_comparisons() as noted:
+            self._judge(self.key.answer, 0, exercise)
+        for part in parts:
+            if (example, part) not in noted:
+                message = _("no check compares the {part} of {example} with the ledger")
+                self._problem(message.format(part=part, example=example))
+                return False
+            with ledger.corrupted(example, part):
+                is_noticed = self._judge(self.key.answer, 0, exercise).first_failure is not None
+            if not is_noticed:
+                message = _("changing the {part} of {example} in the ledger makes no check fail that names it")
+                self._problem(message.format(part=part, example=example))
+                return False
+        return True
+
+    def _naming(self, example: str) -> Exercise:
+        """Return the exercise with those checks alone that name a documented example."""
+        checks, hidden = (
+            [check for check in checks if example in check.reproduces]
+            for checks in (self.exercise.checks, self.key.hidden)
+        )
+        return dataclasses.replace(self.exercise, checks=checks, key=dataclasses.replace(self.key, hidden=hidden))
+
+
+def _one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {inspect.cleandoc(str(error)).splitlines()[0] if str(error) else ''}"
