@@ -29,7 +29,7 @@ def start(topic: str) -> None:
     global _started
     if not _is_lesson(topic):
         return
-    from jaxguide.course.greeting import greeting
+    from jaxguide.student.greeting import greeting
 
     _started = topic
     lines = greeting(topic, student_progress())
@@ -45,7 +45,7 @@ def progress(lesson: str | None = None) -> None:
     """
     if lesson is not None and not _is_lesson(lesson):
         return
-    from jaxguide.course.cards.standing import Standing
+    from jaxguide.student.standing import Standing
 
     kept, course = student_progress(), _course()
     last = course.exercises.get(kept.place or "")
@@ -82,7 +82,7 @@ def hint(target: Any = None) -> None:
 
 def show_hint(name: str) -> None:
     """Show the next hint for the exercise of this name."""
-    from jaxguide.course.help import next_hint
+    from jaxguide.student.help import next_hint
 
     progress = student_progress()
     heading, text = next_hint(_course().exercise(name), progress)
@@ -104,7 +104,7 @@ def solution(target: Any = None, sure: bool = False) -> None:
 
 def show_solution(name: str, sure: bool, how: str) -> None:
     """Show the solution of the exercise of this name, or say when it opens; `how` is what to type to be sure."""
-    from jaxguide.course.help import solution_text, why_closed
+    from jaxguide.student.help import solution_text, why_closed
 
     exercise, progress = _course().exercise(name), student_progress()
     closed = why_closed(exercise, progress, sure, how, _next_hint(exercise))
@@ -124,7 +124,7 @@ def _is_lesson(topic: Any) -> bool:
 
 
 def _check(target: Any, names: Mapping[str, Any], verbose: bool = False) -> None:
-    from jaxguide.course.asked import find
+    from jaxguide.student.find_exercise import find
 
     found = find(target, names, _course())
     if isinstance(found, str):
@@ -158,7 +158,7 @@ def check_answer(
     if cases is None or answer is None:
         result = judge(exercise, answer)
     else:
-        from jaxguide.course.cases import watched
+        from jaxguide.student.cases import watched
 
         watched_exercise, watched_answer, told = watched(exercise, answer)
         result = judge(watched_exercise, watched_answer)
@@ -180,7 +180,7 @@ def _next_hint(exercise: "Exercise") -> str:
 
 def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:
     """Return the name of the exercise that is meant, or say why there is none."""
-    from jaxguide.course.asked import find
+    from jaxguide.student.find_exercise import find
 
     if isinstance(target, str) and target in _course().exercises:
         return target
@@ -201,7 +201,7 @@ def student_progress() -> "Progress":
     """Return the progress kept in the student's workspace."""
     from jaxguide.course.books.places import topics
     from jaxguide.course.progress import Progress
-    from jaxguide.course.workspace import find_workspace
+    from jaxguide.student.workspace import find_workspace
 
     return Progress(find_workspace(topics()))
 

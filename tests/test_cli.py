@@ -8,8 +8,8 @@ from click.testing import CliRunner, Result
 
 from jaxguide.cli import main
 from jaxguide.course.progress import Progress
-from jaxguide.grading import visible
 from jaxguide.grading.remote import GraderError
+from jaxguide.student import check_file
 
 WRONG = "def two_samples(key, n, m):\n    return key\n"
 
@@ -38,7 +38,7 @@ def test_check_without_workers_is_one_sentence(tmp_path: Path, monkeypatch: pyte
     def broken(*unused: object, **options: object) -> None:
         raise GraderError("no processes here")
 
-    monkeypatch.setattr(visible, "grade", broken)
+    monkeypatch.setattr(check_file, "grade", broken)
     (tmp_path / "ada.py").write_text(WRONG)
     done = run("check", tmp_path / "ada.py")
     assert (done.exit_code, done.stderr) == (1, "no processes here\n")

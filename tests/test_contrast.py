@@ -15,12 +15,12 @@ from jaxguide.callbacks.measured import Cell
 from jaxguide.callbacks.table import CallbackTable
 from jaxguide.course.books.library import installed_course
 from jaxguide.course.cards import Card
-from jaxguide.course.cards.standing import Standing
 from jaxguide.course.progress import ExerciseProgress
 from jaxguide.debug import find_nan
 from jaxguide.debug.diagnosis import Diagnosis, Trouble
 from jaxguide.explain.explaining import explain
 from jaxguide.keys import key_tree
+from jaxguide.student.standing import Standing
 from jaxguide.tracing import draw_program, show_lines
 
 PACKAGE = Path(__file__).parents[1] / "jaxguide"

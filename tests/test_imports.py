@@ -103,11 +103,11 @@ def _allowed(importer: str, imported: str) -> bool:
     if importer == "fixtures":
         return imported in HELPERS
     if importer == "lesson":
-        return imported in BELOW | HELPERS | {"course"}
+        return imported in BELOW | HELPERS | {"course", "student"}
     if importer == "grading":
         return imported in BELOW | HELPERS | {"course"}
     if importer in ("translation", "proving"):
         return imported in BELOW | HELPERS | {"course"}
-    if importer == "terminal":
-        return imported in BELOW | HELPERS | {"course", "grading", "lesson"}
+    if importer == "student":
+        return imported in BELOW | HELPERS | {"course", "grading"}
     return importer == "cli"

@@ -12,7 +12,7 @@ import pytest
 
 from jaxguide.cli import main
 from jaxguide.course.books.places import places
-from jaxguide.course.workspace import lay_workspace
+from jaxguide.student.workspace import lay_workspace
 
 HEAVY = ("jax", "jaxlib", "numpy", "scipy", "IPython", "matplotlib")
 # The program's own entry, with a look at what was loaded once it ends.

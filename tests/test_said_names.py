@@ -13,7 +13,7 @@ import pytest
 from jaxguide.course.books.library import installed_course
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.visible import check_file
+from jaxguide.student.check_file import check_file
 
 _NAME = re.compile(r"(?<![\w./])(?:jax|jnp|np|lax|plt|scipy)(?:\.[A-Za-z_]\w*)+")
 # What lessons say is not there, modules that an exercise looks for, and names in a message of JAX's.

@@ -19,11 +19,11 @@ from jaxguide import lesson
 from jaxguide.code.sameness import WITHOUT_SOURCE, answer_id, answer_in_session, starters_in
 from jaxguide.course.books.library import installed_course, read_outline
 from jaxguide.course.books.printer import printed_cells
-from jaxguide.course.help import why_closed
 from jaxguide.course.progress import FILE_NAME, Progress
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.visible import check_file
-from jaxguide.terminal.answers import read_answers
+from jaxguide.student.answers_in_files import read_answers
+from jaxguide.student.check_file import check_file
+from jaxguide.student.help import why_closed
 
 HEAD = "import functools\nimport jax\nimport jax.numpy as jnp"
 

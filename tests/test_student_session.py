@@ -12,8 +12,8 @@ from kernel import run_in_kernel
 from jaxguide import lesson
 from jaxguide.course.books.library import installed_course
 from jaxguide.course.books.printer import install_cell
-from jaxguide.course.cards.standing import Standing
 from jaxguide.course.progress import FILE_NAME, ExerciseProgress, Progress
+from jaxguide.student.standing import Standing
 
 LESSON = "random_numbers"
 RIGHT = "import jax\ndraw_per_key = jax.vmap(jax.random.normal)\n"

@@ -19,10 +19,10 @@ import jaxguide
 from jaxguide import keys, lesson, tracing
 from jaxguide.course.books.library import Course, installed_course
 from jaxguide.course.books.places import places
-from jaxguide.course.cards.standing import Standing
-from jaxguide.course.greeting import greeting
 from jaxguide.course.progress import FILE_NAME, ExerciseProgress, Progress
 from jaxguide.debug.diagnosis import diagnose
+from jaxguide.student.greeting import greeting
+from jaxguide.student.standing import Standing
 
 LESSON = "random_numbers"
 
@@ -53,7 +53,7 @@ def plain(text: str) -> str:
 def test_a_lessons_first_line_and_its_trouble_can_be_translated(
     progress: Progress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jaxguide.course.greeting._started_too_early", lambda: "")  # other tests may have started JAX
+    monkeypatch.setattr("jaxguide.student.greeting._started_too_early", lambda: "")  # other tests may have started JAX
     (line,) = greeting(LESSON, progress)
     assert words_outside(line) == []
     assert "⟦on⟧" in line

@@ -27,7 +27,7 @@ from jaxguide.course.cards import Card
 from jaxguide.course.cards.content import Content, content_of
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import judge
-from jaxguide.course.workspace import lay_workspace
+from jaxguide.student.workspace import lay_workspace
 
 HEADER = (
     'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\nPlural-Forms: nplurals=2; plural=(n != 1);\\n"\n\n'

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.course import workspace
-from jaxguide.course.workspace import FileState, lay_workspace
+from jaxguide.student import workspace
+from jaxguide.student.workspace import FileState, lay_workspace
 
 
 @pytest.fixture

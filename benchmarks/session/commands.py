@@ -20,7 +20,7 @@ from pathlib import Path
 
 from jaxguide.course.books.library import read_outline
 from jaxguide.course.books.static import right_answers
-from jaxguide.course.workspace import lay_workspace
+from jaxguide.student.workspace import lay_workspace
 
 BASE = [sys.executable, "-c", "import click, rich.console"]
 JAXGUIDE = [sys.executable, "-c", "import sys; from jaxguide.cli import main; sys.exit(main(prog_name='jaxguide'))"]

@@ -113,7 +113,7 @@ def print_json(plain: Any) -> None:
 
 def workspace_of(course: "Outline") -> Path:
     """Return the student's folder."""
-    from jaxguide.course.workspace import find_workspace
+    from jaxguide.student.workspace import find_workspace
 
     return find_workspace(course.books)
 

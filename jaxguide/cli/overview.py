@@ -10,8 +10,8 @@ from jaxguide.cli.common import complete_lesson, course_option, need, read_outli
 
 if TYPE_CHECKING:
     from jaxguide.course.books.outline import Outline
-    from jaxguide.terminal.answers import FileAnswers
-    from jaxguide.terminal.place import Place
+    from jaxguide.student.answers_in_files import FileAnswers
+    from jaxguide.student.place import Place
 
 
 @click.command("list", short_help="List lessons and exercises, and what is done.")
@@ -27,7 +27,7 @@ def list_(lesson: str | None, is_all: bool, folder: Path | None) -> None:
     """
     course = read_outline(folder)
     named = [need(course.lesson, lesson)] if lesson is not None else []
-    from jaxguide.terminal.words import ExerciseList, console
+    from jaxguide.student.words import ExerciseList, console
 
     place, _files = _open(course)
     if is_all:
@@ -45,9 +45,9 @@ def next_(folder: Path | None) -> None:
     \b
     Example: jaxguide next
     """
-    from jaxguide.terminal.answers import home_of
-    from jaxguide.terminal.screen import where
-    from jaxguide.terminal.words import ExerciseText, console
+    from jaxguide.student.answers_in_files import home_of
+    from jaxguide.student.screen import where
+    from jaxguide.student.words import ExerciseText, console
 
     place, files = _open(read_outline(folder))
     exercise = place.current()
@@ -67,7 +67,7 @@ def progress(folder: Path | None) -> None:
     \b
     Example: jaxguide progress
     """
-    from jaxguide.terminal.words import ProgressText, console
+    from jaxguide.student.words import ProgressText, console
 
     place, _files = _open(read_outline(folder))
     exercise = place.current()
@@ -81,8 +81,8 @@ def progress(folder: Path | None) -> None:
 def _open(course: "Outline") -> "tuple[Place, list[FileAnswers]]":
     """Return the student's place in a course, and their files."""
     from jaxguide.course.progress import FILE_NAME, Progress
-    from jaxguide.terminal.answers import read_all
-    from jaxguide.terminal.place import Place, topics_of
+    from jaxguide.student.answers_in_files import read_all
+    from jaxguide.student.place import Place, topics_of
 
     workspace = workspace_of(course)
     files = read_all(workspace.resolve(), course)

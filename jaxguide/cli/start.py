@@ -18,7 +18,7 @@ from jaxguide.base.text import _
 
 # What only `start` itself needs is imported there: the help of all commands reads this module.
 if TYPE_CHECKING:
-    from jaxguide.course.workspace import LaidFile
+    from jaxguide.student.workspace import LaidFile
 
 # Turns off JupyterLab's questions about news and its look-ups of newer versions.
 _JUPYTER_CONFIG = Path(__file__).parent / "jupyter"
@@ -52,7 +52,7 @@ def start(workspace: Path, browser: bool, port: int | None, ip: str) -> NoReturn
 def run_start(workspace: Path, browser: bool, port: int | None, ip: str = "localhost") -> int:
     """Lay the workspace, run JupyterLab on it until it is stopped, and return the exit status."""
     from jaxguide.course.books.places import places
-    from jaxguide.course.workspace import lay_workspace
+    from jaxguide.student.workspace import lay_workspace
 
     try:
         laid = lay_workspace(workspace, places().notebooks)
@@ -73,7 +73,7 @@ def run_start(workspace: Path, browser: bool, port: int | None, ip: str = "local
 
 
 def _said(workspace: Path, laid: "list[LaidFile]") -> list[str]:
-    from jaxguide.course.workspace import FileState
+    from jaxguide.student.workspace import FileState
 
     words = {
         FileState.NEW: _("new"),

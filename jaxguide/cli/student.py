@@ -43,7 +43,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     from jaxguide.course.progress import Progress
     from jaxguide.course.verdict import Verdict
     from jaxguide.grading.remote import GraderError
-    from jaxguide.grading.visible import check_file, lessons_in
+    from jaxguide.student.check_file import check_file, lessons_in
 
     start_zygote()
     outline = read_outline(folder, as_json=as_json)
@@ -85,8 +85,8 @@ def hint(exercise: str, folder: Path | None) -> None:
     """
     course = read_outline(folder)
     found = need(course.exercise, exercise)
-    from jaxguide.course.help import next_hint
     from jaxguide.course.progress import Progress
+    from jaxguide.student.help import next_hint
 
     progress = Progress(workspace_of(course))
     heading, text = next_hint(found, progress)
@@ -106,8 +106,8 @@ def solution(exercise: str, sure: bool, folder: Path | None) -> None:
     """
     course = read_outline(folder)
     found = need(course.exercise, exercise)
-    from jaxguide.course.help import solution_text, why_closed
     from jaxguide.course.progress import Progress
+    from jaxguide.student.help import solution_text, why_closed
 
     how, stuck = f"`jaxguide solution {exercise} --sure`", _("Stuck? `jaxguide hint {name}` helps.")
     closed = why_closed(found, Progress(workspace_of(course)), sure, how, stuck.format(name=exercise))
@@ -131,9 +131,9 @@ def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
     """
     course = read_outline(folder)
     found = need(course.exercise, exercise)
-    from jaxguide.terminal.answers import read_all
-    from jaxguide.terminal.reset import give_stub_back
-    from jaxguide.terminal.screen import reset_sentence
+    from jaxguide.student.answers_in_files import read_all
+    from jaxguide.student.reset import give_stub_back
+    from jaxguide.student.screen import reset_sentence
 
     workspace = workspace_of(course).resolve()
     having = [one for one in read_all(workspace, course) if exercise in one.places]

@@ -39,7 +39,7 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
              jaxguide watch workspace --cpu-limit 5
     """
     begin_anew()
-    from jaxguide.terminal import opening
+    from jaxguide.student import opening
 
     if not start_zygote():
         click.echo(_("On this system each check starts a new Python, which takes some seconds."))

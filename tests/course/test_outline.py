@@ -16,7 +16,7 @@ from jaxguide.course.books.library import Course, load_course, read_outline
 from jaxguide.course.books.outline import Lesson, Outline
 from jaxguide.course.books.static import lesson_as_written
 from jaxguide.course.exercise import AuthorError, Task
-from jaxguide.course.help import solution_text
+from jaxguide.student.help import solution_text
 
 from .conftest import BOOK as BOOK_TEXT
 from .conftest import edit

@@ -7,7 +7,7 @@ import pytest
 from two_lessons import write_course
 
 from jaxguide.course.books.library import Course
-from jaxguide.course.workspace import lay_workspace
+from jaxguide.student.workspace import lay_workspace
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,7 +6,7 @@ import pytest
 
 from jaxguide.course.books.library import Course
 from jaxguide.grading.submission import UnreadableSubmission
-from jaxguide.terminal.answers import find_files, home_of, read_all, read_answers
+from jaxguide.student.answers_in_files import find_files, home_of, read_all, read_answers
 
 PLAIN = """\
 import functools

@@ -9,7 +9,7 @@ from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.books.places import topics
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.usage import Limits
-from jaxguide.grading.visible import Checker, own_programs
+from jaxguide.student.check_file import Checker, own_programs
 
 
 def verdicts(checker: Checker, source: str, name: str) -> list[Verdict]:
@@ -26,7 +26,7 @@ def test_what_is_compiled_is_kept_and_the_oldest_goes_first(
     assert kept
     assert verdicts(Checker(course), source, "double") == [Verdict.PASSED]
     assert [path for path in sorted(own_programs().iterdir()) if path.suffix != ".lock"] == kept
-    monkeypatch.setattr("jaxguide.grading.visible._PROGRAMS_BYTES", 1)
+    monkeypatch.setattr("jaxguide.student.check_file._PROGRAMS_BYTES", 1)
     assert not any(own_programs().iterdir())
 
 

@@ -11,8 +11,8 @@ from jaxguide.base.catalogues import COURSE, PACKAGE
 from jaxguide.course.books.library import Course
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import CheckResult, ExerciseResult, Kind, Verdict
-from jaxguide.terminal.place import Place
-from jaxguide.terminal.screen import Screen
+from jaxguide.student.place import Place
+from jaxguide.student.screen import Screen
 from jaxguide.translation.update import compiled
 
 SAID = {

@@ -9,8 +9,8 @@ from made_up_language import NAME, write_package
 from two_lessons import answer
 
 from jaxguide.course.books.library import Course
-from jaxguide.terminal import answers
-from jaxguide.terminal.answers import FileAnswers, read_all
+from jaxguide.student import answers_in_files
+from jaxguide.student.answers_in_files import FileAnswers, read_all
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def test_what_is_kept_is_what_was_read(workspace: Path, course: Course, monkeypa
     (workspace / "broken.py").write_text("def quadruple(x):\n    return 4 * x\n\n\ndef helper(:\n    pass\n")
     first = plain(read_all(workspace, course))
     assert plain(read_all(workspace, course)) == first
-    monkeypatch.setattr(answers, "parse_submission", refuse)
+    monkeypatch.setattr(answers_in_files, "parse_submission", refuse)
     again = read_all(workspace, course)
     names = {file.path.name: (sorted(file.places), sorted(file.prints), len(file.broken)) for file in again}
     every = ["double", "predict_size", "triple"]
@@ -97,5 +97,5 @@ def test_a_file_without_an_exercises_name_is_not_read_as_code(
     for path in workspace.glob("m*"):
         path.unlink()
     (workspace / "other.py").write_text("def doubled(x):\n    return 2 * x\n")
-    monkeypatch.setattr(answers, "parse_submission", refuse)
+    monkeypatch.setattr(answers_in_files, "parse_submission", refuse)
     assert read_all(workspace, course) == []

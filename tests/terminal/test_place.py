@@ -8,8 +8,8 @@ import pytest
 
 from jaxguide.course.books.library import Course
 from jaxguide.course.progress import Progress
-from jaxguide.course.workspace import find_workspace
-from jaxguide.terminal.place import Place
+from jaxguide.student.place import Place
+from jaxguide.student.workspace import find_workspace
 
 
 def name_of(place: Place) -> str | None:

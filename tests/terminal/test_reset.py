@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from jaxguide.course.books.library import Course
-from jaxguide.terminal.answers import read_all
-from jaxguide.terminal.reset import Reset, give_stub_back
-from jaxguide.terminal.screen import reset_sentence
+from jaxguide.student.answers_in_files import read_all
+from jaxguide.student.reset import Reset, give_stub_back
+from jaxguide.student.screen import reset_sentence
 
 
 def reset(path: Path, course: Course, name: str = "double") -> Reset:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.terminal.screen import Screen
+from jaxguide.student.screen import Screen
 
 
 def test_a_hint_in_python_keeps_its_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

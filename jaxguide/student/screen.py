@@ -17,9 +17,9 @@ from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.exercise import Task
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.submission import Submission, is_notebook
-from jaxguide.terminal.answers import FileAnswers
-from jaxguide.terminal.place import Place
-from jaxguide.terminal.words import ExerciseList, ExerciseText, bar, console
+from jaxguide.student.answers_in_files import FileAnswers
+from jaxguide.student.place import Place
+from jaxguide.student.words import ExerciseList, ExerciseText, bar, console
 
 _STATUS_BAR_CELLS = 10
 

@@ -10,12 +10,12 @@ from rich.text import Text
 from jaxguide.base.text import _, plural, translated
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.translatable import said
-from jaxguide.course.cards.standing import state_of
 from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import ExerciseProgress
-from jaxguide.terminal.flow import Flow
-from jaxguide.terminal.place import Counts, Place
+from jaxguide.student.flow import Flow
+from jaxguide.student.place import Counts, Place
+from jaxguide.student.standing import state_of
 
 _WIDEST = 120
 _BAR_CELLS = 20

@@ -8,7 +8,7 @@ from pathlib import Path
 from watchfiles import watch
 
 from jaxguide.course.books.outline import Outline
-from jaxguide.terminal.answers import find_files, is_watched
+from jaxguide.student.answers_in_files import find_files, is_watched
 
 _STEP_MS = 30
 _DEBOUNCE_MS = 300

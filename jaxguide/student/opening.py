@@ -7,14 +7,14 @@ from pathlib import Path
 from jaxguide.base.text import _, plural
 from jaxguide.course.books.library import Course
 from jaxguide.course.progress import FILE_NAME, Progress
-from jaxguide.course.workspace import DEFAULT_FOLDER, find_workspace, lay_workspace
 from jaxguide.grading.submission import UnreadableSubmission, is_submission
 from jaxguide.grading.usage import Limits
-from jaxguide.grading.visible import Checker
-from jaxguide.terminal.answers import read_all, read_answers
-from jaxguide.terminal.keyboard import Keyboard
-from jaxguide.terminal.saves import Saves
-from jaxguide.terminal.watching import Pressed, Saved, Watching
+from jaxguide.student.answers_in_files import read_all, read_answers
+from jaxguide.student.check_file import Checker
+from jaxguide.student.keyboard import Keyboard
+from jaxguide.student.saves import Saves
+from jaxguide.student.watching import Pressed, Saved, Watching
+from jaxguide.student.workspace import DEFAULT_FOLDER, find_workspace, lay_workspace
 
 
 class NoWorkspace(Exception):

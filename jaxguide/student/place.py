@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from jaxguide.course.books.outline import Lesson, Outline
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import ExerciseProgress, Progress
-from jaxguide.terminal.answers import FileAnswers
+from jaxguide.student.answers_in_files import FileAnswers
 
 
 @dataclasses.dataclass(frozen=True)

@@ -90,7 +90,7 @@ def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
     stubs = [f"{name}\n{exercise.starter_source}".encode() for name, exercise in exercises.items()]
     # Places are told in the reader's language.
     said_by = [f"{path} {path.stat().st_mtime_ns}".encode() for path in files(PACKAGE, languages())]
-    makers = ["code", "course", "course/books", "grading", "terminal"]
+    makers = ["code", "course", "course/books", "grading", "student"]
     place = kept_place("answers", makers, [os.fsencode(folder), b"\n".join(said_by), *stubs])
     before, now = find_kept(place), {}
     for path in find_files(folder, course):

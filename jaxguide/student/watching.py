@@ -10,18 +10,18 @@ from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.course.cards import clean
 from jaxguide.course.exercise import Task
-from jaxguide.course.help import next_hint, solution_text, why_closed
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.grade import SubmissionResult
 from jaxguide.grading.remote import GraderError
 from jaxguide.grading.submission import UnreadableSubmission, parse_submission
-from jaxguide.grading.visible import Checker, note
-from jaxguide.terminal.answers import home_of, read_all, read_answers
-from jaxguide.terminal.keyboard import END, ENTER
-from jaxguide.terminal.place import Place, topics_of
-from jaxguide.terminal.reset import BACKUP_FOLDER, give_stub_back
-from jaxguide.terminal.screen import Screen, news, reset_sentence
+from jaxguide.student.answers_in_files import home_of, read_all, read_answers
+from jaxguide.student.check_file import Checker, note
+from jaxguide.student.help import next_hint, solution_text, why_closed
+from jaxguide.student.keyboard import END, ENTER
+from jaxguide.student.place import Place, topics_of
+from jaxguide.student.reset import BACKUP_FOLDER, give_stub_back
+from jaxguide.student.screen import Screen, news, reset_sentence
 
 _LOOKS_AFTER_S = 1.0
 
