@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jaxguide.course.judging.compiled import KeptPrograms, compiled_once
-from jaxguide.grading.compile_cache import folder_of
+from jaxguide.grading.workers.compile_cache import folder_of
 
 # Of what is kept the oldest goes. One run needs about a third of this.
 MOST_BYTES = 600_000_000

@@ -29,7 +29,7 @@ def test_a_public_name_loads_its_module_when_touched() -> None:
     assert out == "True False"
 
 
-@pytest.mark.parametrize("module", ["jaxguide.lesson", "jaxguide.grading.grade", "jaxguide.cli.student"])
+@pytest.mark.parametrize("module", ["jaxguide.lesson", "jaxguide.grading.batch.grader", "jaxguide.cli.student"])
 def test_reading_notebooks_needs_no_notebook_library(module: str) -> None:
     code = f"import sys, {module}, jaxguide.course.books.printer; print({{'nbformat', 'jupytext'}} & set(sys.modules))"
     assert _run(code) == "set()"

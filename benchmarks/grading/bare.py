@@ -39,7 +39,7 @@ _OWN_PROGRAMS = "jit_scan-"
 def bare_cpu_s(times: int) -> dict[str, float]:
     """Return the median processor seconds of a fork, by which programs it found in the compile cache."""
     sys.path.insert(0, str(Path(__file__).parents[2]))
-    from jaxguide.grading.processes import environment
+    from jaxguide.grading.workers.processes import environment
 
     with tempfile.TemporaryDirectory() as folder:
         variables = {**environment(Path(folder), ""), "PYTHONPATH": sys.path[0]}
@@ -51,8 +51,8 @@ def bare_cpu_s(times: int) -> dict[str, float]:
 
 def _forks(times: int) -> dict[str, float]:
     from jaxguide import compat
-    from jaxguide.grading import programs
-    from jaxguide.grading.forking import MODULES
+    from jaxguide.grading.workers import programs
+    from jaxguide.grading.workers.forking import MODULES
 
     compat.set_print_flag()
     for name in MODULES:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.cli import main
-from jaxguide.grading.grade import Grader
-from jaxguide.grading.remote import WorkerProcess
+from jaxguide.grading.batch.grader import Grader
+from jaxguide.grading.workers.remote import WorkerProcess
 
 
 def measure(clock: Path) -> None:

@@ -36,15 +36,15 @@ def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
         prog_name: what the program is called in its messages.
         with_scipy: see `forking.prepare`.
     """
-    from jaxguide.grading.spawning import can_fork
+    from jaxguide.grading.workers.spawning import can_fork
 
     is_watched = sys.gettrace() is not None or sys.getprofile() is not None  # by a debugger or a profiler
     if not _is_program or is_watched or "jax" in sys.modules or threading.active_count() > 1:
         return
     if not can_fork() or not hasattr(os, "memfd_create"):
         return
-    from jaxguide.grading.processes import command, environment
-    from jaxguide.grading.zygote import new_token
+    from jaxguide.grading.workers.processes import command, environment
+    from jaxguide.grading.workers.zygote import new_token
 
     rest: dict[str, Any] = {
         "prog_name": prog_name,
@@ -74,7 +74,7 @@ def _how_written(stream: Any) -> dict[str, Any] | None:
 
 def main() -> NoReturn:
     """Import, fork the zygote, take back command line and environment, and run the command."""
-    from jaxguide.grading import forking, spawning
+    from jaxguide.grading.workers import forking, spawning
 
     file = int(os.environ[_REST])
     forking.prepare(os.environ[_WITH_SCIPY] == "1")

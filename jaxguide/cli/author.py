@@ -82,7 +82,7 @@ def _prove(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    from jaxguide.grading.pools import cores
+    from jaxguide.grading.batch.pools import cores
     from jaxguide.proving.prove import ProverDied, prove
     from jaxguide.proving.verify import Proof, stale_problems
 

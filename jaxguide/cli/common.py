@@ -93,7 +93,7 @@ def files_of(folder: Path | None) -> list[Path]:
 
 def start_zygote() -> bool:
     """Start what workers are forked from while the course loads; return False where each is a new Python."""
-    from jaxguide.grading import spawning
+    from jaxguide.grading.workers import spawning
 
     def start() -> None:
         with contextlib.suppress(OSError):  # the first worker says what is wrong

@@ -11,7 +11,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.cli.common import begin_anew, course_option, need_names, read_course
 
 if TYPE_CHECKING:
-    from jaxguide.grading.batch import BatchResult
+    from jaxguide.grading.batch.batch_result import BatchResult
 
 
 @click.group(short_help="Build a Gradescope autograder, or a gradebook for Moodle or Canvas.")
@@ -45,7 +45,7 @@ def moodle(results: Path, item: str, students_are: str, out: Path) -> None:
     \b
     Example: jaxguide export moodle results/ --item "Homework 1" --students-are "Email address"
     """
-    from jaxguide.grading.reports.sheet import moodle_csv
+    from jaxguide.grading.reports.csv_tables import moodle_csv
 
     _write_gradebook(results, out, lambda batch: moodle_csv(batch, item, students_are))
 
@@ -67,7 +67,7 @@ def canvas(results: Path, item: str, students_are: str, out: Path) -> None:
     \b
     Example: jaxguide export canvas results/ --item "Homework 1 (4711)"
     """
-    from jaxguide.grading.reports.sheet import canvas_csv
+    from jaxguide.grading.reports.csv_tables import canvas_csv
 
     _write_gradebook(results, out, lambda batch: canvas_csv(batch, item, students_are))
 
@@ -76,7 +76,7 @@ def _write_gradebook(results: Path, out: Path, make: "Callable[[BatchResult], st
     from jaxguide.base.files import write_whole
     from jaxguide.course.cards import clean
     from jaxguide.grading.reports import NoResults, read_results
-    from jaxguide.grading.reports.sheet import without_a_mark
+    from jaxguide.grading.reports.csv_tables import without_a_mark
 
     try:
         batch = read_results(results)
@@ -133,9 +133,9 @@ def gradescope(
     """
     need_names(folder, only)
     from jaxguide.course.judging.draw import fresh_seed
-    from jaxguide.grading.limits_text import LimitsError, parse_limits
-    from jaxguide.grading.reports.autograder import NoKey, autograder_zip
-    from jaxguide.grading.reports.harness import AutograderSettings
+    from jaxguide.grading.batch.limits_text import LimitsError, parse_limits
+    from jaxguide.grading.exports.gradescope_harness import AutograderSettings
+    from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
 
     course = read_course(folder, keys=True)
     try:
@@ -178,8 +178,8 @@ def fill_gradescope(root: Path) -> None:
     Example: jaxguide export fill-gradescope /autograder
     """
     begin_anew()
-    from jaxguide.grading.remote import GraderError
-    from jaxguide.grading.reports.harness import fill_autograder
+    from jaxguide.grading.exports.gradescope_harness import fill_autograder
+    from jaxguide.grading.workers.remote import GraderError
 
     try:
         fill_autograder(root)
@@ -196,6 +196,6 @@ def run_gradescope(root: Path) -> None:
     Example: jaxguide export run-gradescope /autograder
     """
     begin_anew()
-    from jaxguide.grading.reports.harness import run_autograder
+    from jaxguide.grading.exports.gradescope_harness import run_autograder
 
     sys.exit(0 if run_autograder(root) else 1)

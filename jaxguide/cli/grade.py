@@ -12,7 +12,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.cli.common import begin_anew, course_option, files_of, json_option, need_names, print_json, read_course
 
 if TYPE_CHECKING:
-    from jaxguide.grading.grade import GradeSettings
+    from jaxguide.grading.batch.grader import GradeSettings
 
 # So many of those that are not on the roster are named in the terminal; the report names all.
 _SOME = 5
@@ -35,7 +35,7 @@ class _SubmittedPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(value)
         if not path.exists():
-            from jaxguide.grading.archives import archive_around
+            from jaxguide.grading.intake.archives import archive_around
 
             if archive_around(path) is not None:
                 return path
@@ -168,17 +168,17 @@ def grade(
     """
     need_names(folder, only, as_json=as_json)
     begin_anew([*paths, *files_of(folder)])
-    from jaxguide.grading.grade import GradeSettings
-    from jaxguide.grading.grade_class import ClassRun, NothingToGrade, Order, is_all_graded
-    from jaxguide.grading.limits_text import LimitsError, parse_limits
-    from jaxguide.grading.progress_bar import ProgressBar
-    from jaxguide.grading.remote import GraderError
+    from jaxguide.grading.batch.grade_class import ClassRun, NothingToGrade, Order, is_all_graded
+    from jaxguide.grading.batch.grader import GradeSettings
+    from jaxguide.grading.batch.limits_text import LimitsError, parse_limits
+    from jaxguide.grading.batch.progress_bar import ProgressBar
+    from jaxguide.grading.batch.seeds import SeedError, seed_of
+    from jaxguide.grading.batch.store import NoBatch, Store, StoreError
+    from jaxguide.grading.batch.table import GradeTable
+    from jaxguide.grading.intake.roster import TableError
+    from jaxguide.grading.intake.students import PatternError
     from jaxguide.grading.reports import to_plain, write_reports
-    from jaxguide.grading.roster import TableError
-    from jaxguide.grading.seeds import SeedError, seed_of
-    from jaxguide.grading.store import NoBatch, Store, StoreError
-    from jaxguide.grading.students import PatternError
-    from jaxguide.grading.table import GradeTable
+    from jaxguide.grading.workers.remote import GraderError
 
     course = read_course(folder, keys=True, as_json=as_json)
     try:

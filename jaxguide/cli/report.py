@@ -30,9 +30,9 @@ def report(
     \b
     Example: jaxguide report results/ --names
     """
-    from jaxguide.grading.grade_class import OVERRIDES_NAME
+    from jaxguide.grading.batch.grade_class import OVERRIDES_NAME
+    from jaxguide.grading.intake.roster import TableError, read_overrides
     from jaxguide.grading.reports import NoResults, read_results, recorded_course, write_reports
-    from jaxguide.grading.roster import TableError, read_overrides
 
     home = results if results.is_dir() else results.parent
     if overrides is None and results.is_dir() and (home / OVERRIDES_NAME).is_file():

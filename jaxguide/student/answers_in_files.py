@@ -16,7 +16,13 @@ from jaxguide.code.sameness import attached_to, cell_statements, kept_meaning, s
 from jaxguide.code.slices import needed
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Task
-from jaxguide.grading.submission import Submission, SubmittedCell, UnreadableSubmission, is_submission, parse_submission
+from jaxguide.grading.intake.submission import (
+    Submission,
+    SubmittedCell,
+    UnreadableSubmission,
+    is_submission,
+    parse_submission,
+)
 
 _PASSED_OVER = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -90,7 +96,7 @@ def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
     stubs = [f"{name}\n{exercise.starter_source}".encode() for name, exercise in exercises.items()]
     # Places are told in the reader's language.
     said_by = [f"{path} {path.stat().st_mtime_ns}".encode() for path in files(PACKAGE, languages())]
-    makers = ["code", "course", "course/books", "grading", "student"]
+    makers = ["code", "course", "course/books", "grading/intake", "student"]
     place = kept_place("answers", makers, [os.fsencode(folder), b"\n".join(said_by), *stubs])
     before, now = find_kept(place), {}
     for path in find_files(folder, course):

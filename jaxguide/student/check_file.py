@@ -12,11 +12,11 @@ from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.entry import ReadEntry
-from jaxguide.grading.grade import Grader, GradeSettings, SubmissionResult, grade
-from jaxguide.grading.plan import lessons_of
-from jaxguide.grading.submission import Submission, UnreadableSubmission, read_submission
-from jaxguide.grading.usage import Limits
+from jaxguide.grading.batch.grader import Grader, GradeSettings, SubmissionResult, grade
+from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.intake.plan import lessons_of
+from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, read_submission
+from jaxguide.grading.workers.usage import Limits
 
 _PROGRAMS_BYTES = 256 * 2**20
 # Lies in the folder of programs while a check runs, and stays where its process was killed.

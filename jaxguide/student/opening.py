@@ -7,8 +7,8 @@ from pathlib import Path
 from jaxguide.base.text import _, plural
 from jaxguide.course.books.library import Course
 from jaxguide.course.progress import FILE_NAME, Progress
-from jaxguide.grading.submission import UnreadableSubmission, is_submission
-from jaxguide.grading.usage import Limits
+from jaxguide.grading.intake.submission import UnreadableSubmission, is_submission
+from jaxguide.grading.workers.usage import Limits
 from jaxguide.student.answers_in_files import read_all, read_answers
 from jaxguide.student.check_file import Checker
 from jaxguide.student.keyboard import Keyboard

@@ -15,7 +15,7 @@ from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import split_cells
 from jaxguide.course.books.stub import printable_source
 from jaxguide.course.exercise import Task
-from jaxguide.grading.submission import is_notebook
+from jaxguide.grading.intake.submission import is_notebook
 
 BACKUP_FOLDER = "old_answers"
 

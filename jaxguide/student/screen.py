@@ -16,7 +16,7 @@ from jaxguide.course.cards.content import exercise_state
 from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.exercise import Task
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.submission import Submission, is_notebook
+from jaxguide.grading.intake.submission import Submission, is_notebook
 from jaxguide.student.answers_in_files import FileAnswers
 from jaxguide.student.place import Place
 from jaxguide.student.words import ExerciseList, ExerciseText, bar, console

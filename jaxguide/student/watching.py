@@ -12,9 +12,9 @@ from jaxguide.course.cards import clean
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.grade import SubmissionResult
-from jaxguide.grading.remote import GraderError
-from jaxguide.grading.submission import UnreadableSubmission, parse_submission
+from jaxguide.grading.batch.grader import SubmissionResult
+from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
+from jaxguide.grading.workers.remote import GraderError
 from jaxguide.student.answers_in_files import home_of, read_all, read_answers
 from jaxguide.student.check_file import Checker, note
 from jaxguide.student.help import next_hint, solution_text, why_closed

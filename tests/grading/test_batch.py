@@ -14,17 +14,17 @@ from small_course import ANSWERS, write_course
 
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.verdict import CheckFailed
-from jaxguide.grading import control
-from jaxguide.grading.batch import BatchResult
-from jaxguide.grading.control import ControlledGrader, GraderBroken, control_submission
-from jaxguide.grading.entry import FileEntry, ReadEntry
-from jaxguide.grading.grade import Grader, GradeSettings
-from jaxguide.grading.grade_class import ClassRun, Order, is_all_graded
-from jaxguide.grading.pools import ThreadPool
-from jaxguide.grading.remote import GraderError
-from jaxguide.grading.result import State, SubmissionResult
-from jaxguide.grading.store import Store, StoreError
-from jaxguide.grading.usage import Limits
+from jaxguide.grading.batch import control
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.control import ControlledGrader, GraderBroken, control_submission
+from jaxguide.grading.batch.grade_class import ClassRun, Order, is_all_graded
+from jaxguide.grading.batch.grader import Grader, GradeSettings
+from jaxguide.grading.batch.pools import ThreadPool
+from jaxguide.grading.batch.store import Store, StoreError
+from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.intake.file_to_grade import FileEntry, ReadEntry
+from jaxguide.grading.workers.remote import GraderError
+from jaxguide.grading.workers.usage import Limits
 
 ONE = GradeSettings(only=frozenset({"double"}))
 
@@ -260,7 +260,7 @@ class FailsSometimes(Grader):
 def test_a_submission_that_the_grader_fails_on_is_not_graded_and_stops_no_other(
     course: Course, classroom: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jaxguide.grading.control.Grader", FailsSometimes)
+    monkeypatch.setattr("jaxguide.grading.batch.control.Grader", FailsSometimes)
     folder = classroom(3)
     batch = graded(order(course, folder))
     assert [one.state for one in batch.submissions] == [State.GRADED, State.NOT_GRADED, State.GRADED]
@@ -313,7 +313,7 @@ def test_at_most_a_few_files_are_held_in_memory(course: Course, classroom: Calla
 
     pool = Slow()
     run = ClassRun(order(course, folder))
-    from jaxguide.grading.run import grade_batch
+    from jaxguide.grading.batch.run_batch import grade_batch
 
     with Store(folder.parent / "results") as store:
         grade_batch(run.line, course, ONE, store, pool)  # type: ignore[arg-type]

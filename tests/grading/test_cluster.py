@@ -13,13 +13,13 @@ from needs import ON_THE_NEWEST
 from small_course import ANSWERS, without
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.batch import BatchResult
-from jaxguide.grading.grade import GradeSettings
-from jaxguide.grading.grade_class import ClassRun, Order
-from jaxguide.grading.remote import GraderError
-from jaxguide.grading.result import SubmissionResult
-from jaxguide.grading.run import Watch
-from jaxguide.grading.store import NAME, Store
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.grade_class import ClassRun, Order
+from jaxguide.grading.batch.grader import GradeSettings
+from jaxguide.grading.batch.run_batch import Watch
+from jaxguide.grading.batch.store import NAME, Store
+from jaxguide.grading.batch.submission_result import SubmissionResult
+from jaxguide.grading.workers.remote import GraderError
 
 distributed = pytest.importorskip("distributed", reason="needs the extra `cluster`")
 pytestmark = [
@@ -94,7 +94,7 @@ def test_a_cluster_that_loses_a_worker_comes_to_what_one_machine_does(
 def test_nobody_at_an_address_is_one_sentence(
     course: Course, classroom: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jaxguide.grading.cluster._FIRST_WORKER_S", 2)
+    monkeypatch.setattr("jaxguide.grading.batch.cluster._FIRST_WORKER_S", 2)
     order = Order([classroom], course, tmp_path / "out", ONLY, scheduler="tcp://127.0.0.1:1")
     with pytest.raises(GraderError, match=r"There is no Dask scheduler at `tcp://127.0.0.1:1`"):
         graded(order)
@@ -103,7 +103,7 @@ def test_nobody_at_an_address_is_one_sentence(
 def test_a_scheduler_without_workers_is_one_sentence(
     course: Course, classroom: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jaxguide.grading.cluster._FIRST_WORKER_S", 2)
+    monkeypatch.setattr("jaxguide.grading.batch.cluster._FIRST_WORKER_S", 2)
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0", host="127.0.0.1") as empty:
         order = Order([classroom], course, tmp_path / "out", ONLY, scheduler=empty.scheduler_address)
         with pytest.raises(GraderError, match=r"has no worker\. Start some"):

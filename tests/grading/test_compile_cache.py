@@ -11,11 +11,11 @@ from small_course import ANSWERS
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.compiled import compiled_once
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading import compile_cache
-from jaxguide.grading.control import ControlledGrader, controlled
-from jaxguide.grading.entry import ReadEntry
-from jaxguide.grading.grade import Grader, GradeSettings
-from jaxguide.grading.programs import is_safe
+from jaxguide.grading.batch.control import ControlledGrader, controlled
+from jaxguide.grading.batch.grader import Grader, GradeSettings
+from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.workers import compile_cache
+from jaxguide.grading.workers.programs import is_safe
 
 LOOKS = """
 import os, jax

@@ -11,8 +11,8 @@ from jaxguide.course.books.digest import course_digest
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.draw import Draw
 from jaxguide.course.verdict import Kind, Verdict
-from jaxguide.grading.batch import BatchResult
-from jaxguide.grading.grade import SubmissionResult, grade
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.grader import SubmissionResult, grade
 from jaxguide.grading.reports import to_plain, write_reports
 
 Notebook = Callable[..., Path]

@@ -19,7 +19,7 @@ from generated_class import write_class
 from needs import ON_THE_NEWEST, lacks
 from small_course import write_course
 
-from jaxguide.grading.store import NAME
+from jaxguide.grading.batch.store import NAME
 
 pytestmark = ON_THE_NEWEST
 

@@ -11,8 +11,8 @@ from small_course import ANSWERS, FACTORS, without
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.printer import notebook_text, script_text
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.files import find_submissions
-from jaxguide.grading.grade import SubmissionResult, grade
+from jaxguide.grading.batch.grader import SubmissionResult, grade
+from jaxguide.grading.intake.files import find_submissions
 
 Notebook = Callable[..., Path]
 

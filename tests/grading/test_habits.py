@@ -7,7 +7,7 @@ import pytest
 
 from jaxguide.course.progress import FILE_NAME, Progress, read_progress
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.habits import habits_from, habits_of
+from jaxguide.grading.batch.habits import habits_from, habits_of
 
 
 def _result(verdict: Verdict) -> ExerciseResult:

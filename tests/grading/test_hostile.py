@@ -13,9 +13,9 @@ from small_course import ANSWERS, FACTORS, without
 
 from jaxguide.course.books.library import Course
 from jaxguide.course.verdict import ExerciseResult
-from jaxguide.grading.grade import SubmissionResult, grade
+from jaxguide.grading.batch.grader import SubmissionResult, grade
 from jaxguide.grading.isolation import find_tier
-from jaxguide.grading.usage import TOKEN_VARIABLE, Limits
+from jaxguide.grading.workers.usage import TOKEN_VARIABLE, Limits
 
 Notebook = Callable[..., Path]
 
@@ -134,7 +134,7 @@ def test_cells_that_end_the_process_are_left_out(course: Course, notebook: Noteb
 def test_many_cells_that_end_the_process_end_the_attempt(
     course: Course, notebook: Notebook, quick: Limits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jaxguide.grading.session._LOST_CELLS_LIMIT", 2)
+    monkeypatch.setattr("jaxguide.grading.workers.session._LOST_CELLS_LIMIT", 2)
     path = notebook(ANSWERS["double"], *["import os; os._exit(0)"] * 15, ANSWERS["triple"])
     result = one(course, path, quick)
     assert [r.verdict.value for r in result.results][:2] == ["passed", "died"]
@@ -295,4 +295,4 @@ def _is_nameless_worker(process: psutil.Process) -> bool:
         command, environment = process.cmdline(), process.environ()
     except psutil.Error:
         return False
-    return any("jaxguide.grading.worker" in part for part in command) and TOKEN_VARIABLE not in environment
+    return any("jaxguide.grading.workers.worker" in part for part in command) and TOKEN_VARIABLE not in environment

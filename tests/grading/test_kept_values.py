@@ -10,13 +10,13 @@ import pytest
 from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading import references
-from jaxguide.grading.compile_cache import OWN, VALUES, folder_of
-from jaxguide.grading.control import controlled
-from jaxguide.grading.entry import ReadEntry
-from jaxguide.grading.grade import GradeSettings
-from jaxguide.grading.references import References
-from jaxguide.grading.result import SubmissionResult
+from jaxguide.grading.batch import references
+from jaxguide.grading.batch.control import controlled
+from jaxguide.grading.batch.grader import GradeSettings
+from jaxguide.grading.batch.references import References
+from jaxguide.grading.batch.submission_result import SubmissionResult
+from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.workers.compile_cache import OWN, VALUES, folder_of
 
 NOTHING_COUNTED = {"wall_s": 0.0, "cpu_s": 0.0, "memory_bytes": 0}
 
@@ -136,7 +136,7 @@ def test_no_submission_sees_them(course: Course, tmp_path: Path) -> None:
 
 
 def test_another_state_of_this_code_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jaxguide.grading import compile_cache
+    from jaxguide.grading.workers import compile_cache
 
     before = folder_of("course")
     assert folder_of("course") == before

@@ -8,10 +8,10 @@ import pytest
 from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.grade_class import ClassRun, Order, find_entries
-from jaxguide.grading.lineup import LineUp, line_up
-from jaxguide.grading.students import StudentPattern
-from jaxguide.grading.submission import UnreadableSubmission
+from jaxguide.grading.batch.grade_class import ClassRun, Order, find_entries
+from jaxguide.grading.intake.lineup import LineUp, line_up
+from jaxguide.grading.intake.students import StudentPattern
+from jaxguide.grading.intake.submission import UnreadableSubmission
 
 NEITHER = "The file is neither a notebook (.ipynb) nor Python (.py)."
 

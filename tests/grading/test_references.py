@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading import references
-from jaxguide.grading.references import Reference, References
+from jaxguide.grading.batch import references
+from jaxguide.grading.batch.references import Reference, References
 
 SOURCE = """
 def double(x):

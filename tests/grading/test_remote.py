@@ -12,12 +12,12 @@ import pytest
 
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, Verdict
-from jaxguide.grading import spawning
 from jaxguide.grading.isolation import find_tier
-from jaxguide.grading.processes import fresh_process
-from jaxguide.grading.remote import GraderError, WorkerProcess
-from jaxguide.grading.spawning import Spawn, default_spawn
-from jaxguide.grading.usage import Limits, ProcessTree
+from jaxguide.grading.workers import spawning
+from jaxguide.grading.workers.processes import fresh_process
+from jaxguide.grading.workers.remote import GraderError, WorkerProcess
+from jaxguide.grading.workers.spawning import Spawn, default_spawn
+from jaxguide.grading.workers.usage import Limits, ProcessTree
 
 
 @pytest.mark.parametrize("spawn", [default_spawn(), fresh_process])
@@ -77,7 +77,7 @@ def f():
 
 ORPHAN = """
 import os, sys
-from jaxguide.grading.remote import WorkerProcess
+from jaxguide.grading.workers.remote import WorkerProcess
 worker = WorkerProcess()
 print(worker._process.pid, flush=True)
 worker.request("define", cell=1, source="while True: pass", exercises=[], starters=[])

@@ -21,7 +21,7 @@ from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.judging.judge import judge
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.grade import SubmissionResult, grade
+from jaxguide.grading.batch.grader import SubmissionResult, grade
 
 pytestmark = [pytest.mark.long, ON_THE_NEWEST]
 

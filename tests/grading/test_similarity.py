@@ -8,11 +8,11 @@ import pytest
 from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.grade import grade
-from jaxguide.grading.reading import Fate
-from jaxguide.grading.result import SubmissionResult
-from jaxguide.grading.similarity import SimilarGroup, fingerprints, similar_groups
-from jaxguide.grading.submission import Submission, read_submission
+from jaxguide.grading.batch.cell_fates import Fate
+from jaxguide.grading.batch.grader import grade
+from jaxguide.grading.batch.similarity import SimilarGroup, fingerprints, similar_groups
+from jaxguide.grading.batch.submission_result import SubmissionResult
+from jaxguide.grading.intake.submission import Submission, read_submission
 
 Notebook = Callable[..., Path]
 

@@ -14,10 +14,10 @@ import pytest
 
 from jaxguide.course.judging.values import ArrayData
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict
-from jaxguide.grading.grade import GradeSettings
-from jaxguide.grading.result import State, SubmissionResult
-from jaxguide.grading.store import LOCK_NAME, NAME, SCHEMA_VERSION, Key, Store, StoreError, settings_digest
-from jaxguide.grading.usage import Limits
+from jaxguide.grading.batch.grader import GradeSettings
+from jaxguide.grading.batch.store import LOCK_NAME, NAME, SCHEMA_VERSION, Key, Store, StoreError, settings_digest
+from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.workers.usage import Limits
 
 KEY = Key("ada", "/class/ada.ipynb", "d" * 64, "c" * 64, "s" * 64)
 
@@ -130,9 +130,7 @@ def test_what_is_forgotten_is_graded_again(tmp_path: Path) -> None:
 
 def test_a_second_grader_on_one_folder_is_refused(tmp_path: Path) -> None:
     with Store(tmp_path):
-        code = (
-            "import sys; from jaxguide.grading.store import Store; from pathlib import Path; Store(Path(sys.argv[1]))"
-        )
+        code = "import pathlib, sys, jaxguide.grading.batch.store as s; s.Store(pathlib.Path(sys.argv[1]))"
         done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
         assert "Another grader works in" in done.stderr.splitlines()[-1]
     Store(tmp_path).close()  # the lock file is left and harms nobody

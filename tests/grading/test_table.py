@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.grade import SubmissionResult, grade
-from jaxguide.grading.table import GradeTable
+from jaxguide.grading.batch.grader import SubmissionResult, grade
+from jaxguide.grading.batch.table import GradeTable
 
 
 @pytest.fixture(scope="module")

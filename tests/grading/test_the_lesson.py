@@ -12,7 +12,7 @@ from needs import ON_THE_NEWEST
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.places import topics
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.grade import SubmissionResult, grade
+from jaxguide.grading.batch.grader import SubmissionResult, grade
 
 
 def _grade(whole_course: Course, path: Path) -> SubmissionResult:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.grade import grade
+from jaxguide.grading.batch.grader import grade
 
 _CELL = """
 import jax

@@ -14,8 +14,8 @@ import pytest
 
 from jaxguide.course.judging.evaluate import Request, Step
 from jaxguide.course.judging.values import ArrayData, FunctionName, KeyData, NodeData, Unsupported, to_data
-from jaxguide.grading import wire
-from jaxguide.grading.wire import WireError, decode, encode
+from jaxguide.grading.workers import wire
+from jaxguide.grading.workers.wire import WireError, decode, encode
 
 
 def same(a: Any, b: Any) -> bool:

@@ -13,8 +13,8 @@ import pytest
 
 from jaxguide.course.judging.evaluate import Request, Step
 from jaxguide.course.judging.values import ArrayData, FunctionName, NodeData, Unsupported, to_data
-from jaxguide.grading import wire
-from jaxguide.grading.wire import WireError, decode, encode
+from jaxguide.grading.workers import wire
+from jaxguide.grading.workers.wire import WireError, decode, encode
 
 QUICK, ALL = 2_000, 100_000
 _BYTES = b'[]",{}0123456789truefalsn-x.'

@@ -17,11 +17,11 @@ import pytest
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, ExerciseResult, Verdict
-from jaxguide.grading import spawning
-from jaxguide.grading.grade import Grader, GradeSettings
-from jaxguide.grading.remote import GraderError, NotGraded, WorkerProcess
-from jaxguide.grading.spawning import can_fork, close
-from jaxguide.grading.zygote import Forked, Zygote, ZygoteError
+from jaxguide.grading.batch.grader import Grader, GradeSettings
+from jaxguide.grading.workers import spawning
+from jaxguide.grading.workers.remote import GraderError, NotGraded, WorkerProcess
+from jaxguide.grading.workers.spawning import can_fork, close
+from jaxguide.grading.workers.zygote import Forked, Zygote, ZygoteError
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux only")
 
@@ -82,10 +82,12 @@ def test_a_process_with_a_backend_or_threads_is_not_fit_to_be_forked(before: str
 
 @pytest.mark.long
 def test_a_zygote_that_is_not_fit_says_why_and_workers_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jaxguide.grading.zygote.command", lambda module: [sys.executable, "-c", NOT_FIT, *sys.path])
+    monkeypatch.setattr(
+        "jaxguide.grading.workers.zygote.command", lambda module: [sys.executable, "-c", NOT_FIT, *sys.path]
+    )
     with pytest.raises(ZygoteError, match="cannot be forked: it has 2 threads"):
         Zygote()
-    monkeypatch.setattr("jaxguide.grading.spawning._is_unfit", False)
+    monkeypatch.setattr("jaxguide.grading.workers.spawning._is_unfit", False)
     close()
     for _time in range(2):
         worker = WorkerProcess()
@@ -104,7 +106,9 @@ forking.main()
 
 
 def test_a_zygote_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jaxguide.grading.zygote.command", lambda module: [sys.executable, "-c", "import no_such"])
+    monkeypatch.setattr(
+        "jaxguide.grading.workers.zygote.command", lambda module: [sys.executable, "-c", "import no_such"]
+    )
     with pytest.raises(ZygoteError, match="No module named 'no_such'"):
         Zygote()
 
@@ -136,7 +140,7 @@ def test_a_late_reply_of_the_zygote_is_no_other_workers(worker: WorkerProcess, m
     before = {one.pid for one in psutil.Process(zygote.pid).children()}
     os.kill(zygote.pid, signal.SIGSTOP)
     with monkeypatch.context() as patch:
-        patch.setattr("jaxguide.grading.zygote._FORK_LIMIT_S", 0.2)
+        patch.setattr("jaxguide.grading.workers.zygote._FORK_LIMIT_S", 0.2)
         with pytest.raises(GraderError, match="did not fork one"):
             WorkerProcess()
     os.kill(zygote.pid, signal.SIGCONT)
@@ -209,7 +213,7 @@ def test_the_zygote_outlives_the_thread_that_started_it() -> None:
 
 GRADER = """
 import os, sys, threading
-from jaxguide.grading.remote import WorkerProcess
+from jaxguide.grading.workers.remote import WorkerProcess
 worker = WorkerProcess()
 pids = [process.pid for process in worker.processes]
 if sys.argv[1] == "forked":

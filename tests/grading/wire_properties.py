@@ -11,8 +11,8 @@ from test_wire import only_wire_errors, same
 from test_wire_fuzz import check
 
 from jaxguide.course.judging.values import ArrayData, FunctionName, NodeData, Unsupported
-from jaxguide.grading import wire
-from jaxguide.grading.wire import decode, encode
+from jaxguide.grading.workers import wire
+from jaxguide.grading.workers.wire import decode, encode
 
 scalars = st.one_of(
     st.none(),

@@ -15,11 +15,11 @@ import psutil
 
 from hostile import course
 from hostile.case import HONEST, Case
-from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.reports import read_results
-from jaxguide.grading.result import SubmissionResult
-from jaxguide.grading.scratch import remove_scratch
-from jaxguide.grading.usage import TOKEN_VARIABLE
+from jaxguide.grading.workers.scratch import remove_scratch
+from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 
 # A machine that is busy with other tests must not look too busy to grade.
 LIMITS = "cpu=2,idle=2,memory=1GB,output=8MB,scratch=64MB,wall-factor=100"

@@ -11,8 +11,8 @@ from hostile import course
 from hostile.case import Case
 from hostile.corpus import CASES
 from hostile.runner import Run, grade, honest_names
+from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, find_tier
-from jaxguide.grading.result import State
 
 _SECRETS = (course.KEY_SECRET, course.OTHERS_SECRET, course.HOME_SECRET, course.ENVIRONMENT_SECRET, "STOLEN")
 # C0 and C1 but tab and newline, and what turns the direction of writing.

@@ -245,7 +245,7 @@ print('{"verdict": "passed", "score": 100}')
         "tampers",
         in_call(
             """
-            from jaxguide.grading.wire import encode
+            from jaxguide.grading.workers.wire import encode
             for number in range(100):
                 for descriptor in range(190, 260):
                     try: os.write(descriptor, encode({'id': number, 'value': True, 'printed': ''}))

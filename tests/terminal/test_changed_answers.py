@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.submission import UnreadableSubmission
+from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.student.answers_in_files import find_files, home_of, read_all, read_answers
 
 PLAIN = """\

@@ -8,7 +8,7 @@ from needs import ON_THE_NEWEST
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.books.places import topics
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.usage import Limits
+from jaxguide.grading.workers.usage import Limits
 from jaxguide.student.check_file import Checker, own_programs
 
 

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jaxguide.base.files import write_whole
-from jaxguide.grading.batch import BatchResult
-from jaxguide.grading.reports.document import FILE_NAME, FORMAT, NoResults, feedback_stems, to_plain, to_text
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.reports.csv_tables import grades_csv
 from jaxguide.grading.reports.feedback import feedback_html, feedback_text
 from jaxguide.grading.reports.junit import junit_xml
 from jaxguide.grading.reports.marks import rows_of
 from jaxguide.grading.reports.overview import report_html
 from jaxguide.grading.reports.page import is_page
-from jaxguide.grading.reports.sheet import grades_csv
-from jaxguide.grading.reports.source import read_results, recorded_course
+from jaxguide.grading.reports.read_results import read_results, recorded_course
+from jaxguide.grading.reports.results_json import FILE_NAME, FORMAT, NoResults, feedback_stems, to_plain, to_text
 
 __all__ = ["FORMAT", "NoResults", "read_results", "recorded_course", "to_plain", "write_reports"]
 

@@ -5,13 +5,13 @@ from html import escape
 
 from jaxguide.base.text import _, plural
 from jaxguide.course.cards import clean
-from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.reports.charts import group_count, histogram, legend, share_bar, stacked_bar
 from jaxguide.grading.reports.insight import Distribution, Group, distribution_of, efforts_of, rates_of
 from jaxguide.grading.reports.marks import Row
 from jaxguide.grading.reports.misconceptions import Example, Misconception, misconceptions_of
 from jaxguide.grading.reports.page import prose, table, text
-from jaxguide.grading.result import State
 
 _SHOWN = 12
 _VALUE_LIMIT = 600

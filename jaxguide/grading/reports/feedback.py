@@ -8,13 +8,13 @@ from jaxguide.base.catalogues import languages
 from jaxguide.base.text import _
 from jaxguide.course.cards import Card, clean, result_from_plain, result_to_plain
 from jaxguide.course.verdict import ExerciseResult
-from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.isolation.tier import PROCESS
+from jaxguide.grading.reports.csv_tables import file_names
 from jaxguide.grading.reports.marks import Mark, Row
 from jaxguide.grading.reports.page import page, prose, text
 from jaxguide.grading.reports.record_sections import tier_sentence
-from jaxguide.grading.reports.sheet import file_names
-from jaxguide.grading.result import State, SubmissionResult
 
 _WIDTH = 100
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 
 from jaxguide.course.verdict import Kind, Verdict
-from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.reports.marks import GIVEN, NOT_GRADED, NOT_HANDED_IN, Column, Row, columns_of, rows_of
 
 BINS = 10

@@ -6,9 +6,9 @@ import xml.etree.ElementTree as ET
 from jaxguide.base.text import _
 from jaxguide.course.cards import clean
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.reports.marks import Mark, Row, rows_of
-from jaxguide.grading.result import State
 
 # What `clean` leaves and XML 1.0 does not allow.
 _NO_XML = re.compile("[\ufffe\uffff]")

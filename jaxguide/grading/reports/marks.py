@@ -4,9 +4,9 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.batch import BatchResult
-from jaxguide.grading.result import State, SubmissionResult
-from jaxguide.grading.roster import Override
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.intake.roster import Override
 
 NOT_GRADED = "not graded"
 NOT_HANDED_IN = "not handed in"

@@ -6,7 +6,7 @@ import dataclasses
 from jaxguide.base.text import _
 from jaxguide.course.cards import clean
 from jaxguide.course.verdict import CheckResult, ExerciseResult, Verdict
-from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.batch.batch_result import BatchResult
 
 
 @dataclasses.dataclass(frozen=True)

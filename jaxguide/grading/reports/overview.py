@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxguide.base.text import _, plural
-from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.isolation.tier import PROCESS
 from jaxguide.grading.reports import class_sections, record_sections
 from jaxguide.grading.reports.charts import PATTERNS

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from jaxguide.base.text import _, plural
 from jaxguide.course.cards import clean
 from jaxguide.course.verdict import Kind
-from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.limits_text import write_limits
+from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.isolation.tier import MEDIUM, PROCESS, STRONG
-from jaxguide.grading.limits_text import write_limits
-from jaxguide.grading.reports.document import feedback_stems
+from jaxguide.grading.reports.csv_tables import file_names, points_cell
 from jaxguide.grading.reports.insight import checks_of
 from jaxguide.grading.reports.marks import Row, columns_of
 from jaxguide.grading.reports.page import prose, table, text
-from jaxguide.grading.reports.sheet import file_names, points_cell
-from jaxguide.grading.result import State, SubmissionResult
+from jaxguide.grading.reports.results_json import feedback_stems
 
 # What becomes of a cell with nothing to tell of it.
 _EXPECTED_FATES = ("ran", "as printed", "empty")

@@ -11,7 +11,7 @@ from needs import lacks
 
 from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, find_tier, rlimits
 from jaxguide.grading.isolation.enter import SCRATCH_BYTES
-from jaxguide.grading.remote import WorkerProcess
+from jaxguide.grading.workers.remote import WorkerProcess
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tiers are Linux's")
 

@@ -15,21 +15,11 @@ import pytest
 
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.debug.diagnosis import Diagnosis
-from jaxguide.grading.isolation import (
-    MEDIUM,
-    PROCESS,
-    STRONG,
-    IsolationError,
-    Tier,
-    find,
-    find_tier,
-    landlock,
-    record,
-    report,
-)
+from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, Tier, find, find_tier, landlock, record
 from jaxguide.grading.isolation.attempts import may_pass
-from jaxguide.grading.programs import Programs
-from jaxguide.grading.remote import GraderError, WorkerProcess
+from jaxguide.grading.workers import diagnosis
+from jaxguide.grading.workers.programs import Programs
+from jaxguide.grading.workers.remote import GraderError, WorkerProcess
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is nothing to try")
 
@@ -120,12 +110,12 @@ def test_doctor_tries_anew_and_its_finding_is_kept(
 ) -> None:
     before = [tier for tier in tiers if tier.name != STRONG]  # as if namespaces had been refused until now
     record.write(now, before)
-    monkeypatch.setattr(report, "how_workers_start", lambda: ("", []))
+    monkeypatch.setattr(diagnosis, "how_workers_start", lambda: ("", []))
     if tiers[0].name == STRONG:
         assert find_again() == before[0]
     assert probes == []
     for count in (1, 2):
-        assert report.add_isolation(Diagnosis({}, [])).facts["isolation"].startswith(f"{tiers[0].name} (")
+        assert diagnosis.add_isolation(Diagnosis({}, [])).facts["isolation"].startswith(f"{tiers[0].name} (")
         assert len(probes) == count
     assert find_again() == tiers[0]
     assert len(probes) == 2

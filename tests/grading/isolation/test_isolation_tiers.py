@@ -11,10 +11,11 @@ import pytest
 from needs import lacks
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.grade import Grader, GradeSettings
-from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, Tier, find_tier, report
+from jaxguide.grading.batch.grader import Grader, GradeSettings
+from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, Tier, find_tier
 from jaxguide.grading.isolation.tier import LANDLOCK, MOUNT_NAMESPACE, NAMESPACES, SECCOMP
-from jaxguide.grading.remote import GraderError
+from jaxguide.grading.workers import diagnosis
+from jaxguide.grading.workers.remote import GraderError
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers are Linux's")
 
@@ -155,7 +156,7 @@ def test_doctor_tells_the_tier(tmp_path: Path) -> None:
 @pytest.mark.long
 @linux
 def test_doctor_says_that_workers_are_forked() -> None:
-    assert report.how_workers_start() == ("forked from one process that has imported JAX", [])
+    assert diagnosis.how_workers_start() == ("forked from one process that has imported JAX", [])
 
 
 @linux
@@ -179,8 +180,8 @@ def test_doctor_says_why_workers_are_not_forked(tmp_path: Path) -> None:
 
 @linux
 def test_doctor_says_why_no_worker_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jaxguide.grading.zygote.command", lambda module: ["/bin/false"])
-    workers, (trouble,) = report.how_workers_start()
+    monkeypatch.setattr("jaxguide.grading.workers.zygote.command", lambda module: ["/bin/false"])
+    workers, (trouble,) = diagnosis.how_workers_start()
     assert workers == "none starts"
     assert trouble.name == "workers_do_not_start"
     assert "it said nothing (exit code 1)" in trouble.what
@@ -207,7 +208,7 @@ print(json.dumps([workers, [[one.name, one.what, one.remedy] for one in troubles
 def test_doctor_says_why_it_is_not_strong() -> None:
     from jaxguide.debug.diagnosis import Diagnosis
 
-    (trouble,) = [report._why_not_strong(find_tier(PROCESS))]
+    (trouble,) = [diagnosis._why_not_strong(find_tier(PROCESS))]
     assert trouble.name == "isolation_is_process"
     assert "--trust-submissions" in trouble.remedy
-    assert report.add_isolation(Diagnosis({"a": "b"}, [])).facts["a"] == "b"
+    assert diagnosis.add_isolation(Diagnosis({"a": "b"}, [])).facts["a"] == "b"

@@ -20,11 +20,11 @@ from small_course import ANSWERS, write_course
 
 from jaxguide.course.books.library import load_course
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.compile_cache import VALUES
-from jaxguide.grading.reports.autograder import NoKey, autograder_zip
-from jaxguide.grading.reports.gradescope import Standing, gradescope_results, visible_part
-from jaxguide.grading.reports.harness import AutograderSettings
-from jaxguide.grading.usage import Limits
+from jaxguide.grading.exports.gradescope import Standing, gradescope_results, visible_part
+from jaxguide.grading.exports.gradescope_harness import AutograderSettings
+from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
+from jaxguide.grading.workers.compile_cache import VALUES
+from jaxguide.grading.workers.usage import Limits
 
 # What https://gradescope-autograders.readthedocs.io/en/latest/specs/ says of results.json.
 _VISIBILITY = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}

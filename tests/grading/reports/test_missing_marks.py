@@ -13,17 +13,17 @@ from made_class import exercise
 
 from jaxguide.cli import main
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.batch import BatchResult, apply_overrides
-from jaxguide.grading.reports.document import to_text
+from jaxguide.grading.batch.batch_result import BatchResult, apply_overrides
+from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.batch.table import GradeTable
+from jaxguide.grading.intake.roster import Override
+from jaxguide.grading.reports.csv_tables import canvas_csv, grades_csv, moodle_csv, without_a_mark
 from jaxguide.grading.reports.feedback import feedback_html, feedback_text
 from jaxguide.grading.reports.insight import rates_of
 from jaxguide.grading.reports.junit import junit_xml
 from jaxguide.grading.reports.marks import rows_of
 from jaxguide.grading.reports.overview import report_html
-from jaxguide.grading.reports.sheet import canvas_csv, grades_csv, moodle_csv, without_a_mark
-from jaxguide.grading.result import State, SubmissionResult
-from jaxguide.grading.roster import Override
-from jaxguide.grading.table import GradeTable
+from jaxguide.grading.reports.results_json import to_text
 
 CUT_OFF = "The notebook is cut off: it ends in the middle, at line 3."
 

@@ -14,9 +14,9 @@ from small_course import ANSWERS, write_course
 
 from jaxguide.cli import main
 from jaxguide.course.progress import FILE_NAME
-from jaxguide.grading.reports.document import SCHEMA
-from jaxguide.grading.reports.harness import AutograderSettings
-from jaxguide.grading.usage import Limits
+from jaxguide.grading.exports.gradescope_harness import AutograderSettings
+from jaxguide.grading.reports.results_json import SCHEMA
+from jaxguide.grading.workers.usage import Limits
 
 
 def run(*arguments: object) -> Result:

@@ -10,10 +10,10 @@ from made_class import EVIL, SECRET, made_class
 
 from jaxguide.course.cards import clean
 from jaxguide.course.verdict import STAGES, Kind, Verdict
-from jaxguide.grading.batch import BatchResult
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.reports import NoResults, to_plain, write_reports
-from jaxguide.grading.reports.document import FORMAT, SCHEMA, feedback_stems, from_plain, read_document, to_text
-from jaxguide.grading.result import State
+from jaxguide.grading.reports.results_json import FORMAT, SCHEMA, feedback_stems, from_plain, read_document, to_text
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,9 @@ import pytest
 from made_class import EVIL, EXERCISES, SECRET, exercise, made_class
 
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.batch import BatchResult
-from jaxguide.grading.limits_text import parse_limits, write_limits
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.limits_text import parse_limits, write_limits
+from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.reports.feedback import feedback_html, feedback_text
 from jaxguide.grading.reports.insight import Group, distribution_of, rates_of
 from jaxguide.grading.reports.marks import Row, rows_of
@@ -17,8 +18,7 @@ from jaxguide.grading.reports.misconceptions import misconceptions_of
 from jaxguide.grading.reports.overview import report_html
 from jaxguide.grading.reports.page import COLOURS
 from jaxguide.grading.reports.record_sections import reproduce
-from jaxguide.grading.result import State
-from jaxguide.grading.usage import Limits
+from jaxguide.grading.workers.usage import Limits
 
 VOID = {"meta", "br"}
 

@@ -8,8 +8,8 @@ import pytest
 from made_class import EVIL, EXERCISES, SECRET, made_class
 
 from jaxguide.course.cards import clean
+from jaxguide.grading.reports.csv_tables import canvas_csv, cell, grades_csv, moodle_csv, without_a_mark
 from jaxguide.grading.reports.junit import junit_xml
-from jaxguide.grading.reports.sheet import canvas_csv, cell, grades_csv, moodle_csv, without_a_mark
 
 
 def _rows(text: str) -> list[dict[str, str]]:

@@ -1,0 +1,1 @@
+"""Grade a batch: each submission once, whatever happens, recorded the moment it is there."""

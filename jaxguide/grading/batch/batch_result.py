@@ -1,0 +1,158 @@
+"""What a batch came to: the record that every report is made from."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxguide.base.text import _
+from jaxguide.course.judging.draw import DEFAULT_SEED
+from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.grading.batch.similarity import similar_groups
+from jaxguide.grading.batch.store import NoBatch, Store
+from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.intake.roster import Override
+from jaxguide.grading.workers.usage import Limits
+
+_TIERS_WEAKEST_FIRST = ("process", "medium", "strong")
+
+
+@dataclasses.dataclass
+class BatchResult:
+    """Everything that reports are made from; the same record gives the same reports.
+
+    Args:
+        submissions: a row for each file, in the order in which they were found, and then for each absent student.
+        course_name: the name of the course's folder, '' for the course that comes with the package.
+        course_folder: where it was, as it was named; '' for the course that comes with the package.
+        course_digest: of what decided.
+        seed: what every input derives from.
+        limits: what one exercise could use.
+        tier: the name of the weakest isolation tier that code ran in, '' where none ran.
+        layers: its layers as plain data.
+        versions: of Python, jax, jaxlib, numpy and jaxguide.
+        complete: whether every exercise of every file that counts has a mark.
+        all_or_nothing: no partial marks were given.
+        only: the exercises that alone were graded, None for all.
+        roster: the students of the course by their names, None where no roster was given.
+        unknown: students that handed in and are not on the roster.
+        similar: groups of answers that are near-identical, as information.
+        overrides: those that were applied.
+    """
+
+    submissions: list[SubmissionResult]
+    course_name: str = ""
+    course_folder: str = ""
+    course_digest: str = ""
+    seed: int = DEFAULT_SEED
+    limits: Limits = dataclasses.field(default_factory=Limits)
+    tier: str = ""
+    layers: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    versions: dict[str, str] = dataclasses.field(default_factory=dict)
+    complete: bool = True
+    all_or_nothing: bool = False
+    only: list[str] | None = None
+    roster: list[str] | None = None
+    unknown: list[str] = dataclasses.field(default_factory=list)
+    similar: list[Any] = dataclasses.field(default_factory=list)
+    overrides: list[Override] = dataclasses.field(default_factory=list)
+
+    @property
+    def counted(self) -> list[SubmissionResult]:
+        """The rows that marks are of: all but superseded files."""
+        return [one for one in self.submissions if one.state is not State.SUPERSEDED]
+
+
+def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
+    """Gather what the last batch in a store came to.
+
+    Args:
+        store: where it was graded.
+        overrides: points that an instructor gives by hand.
+
+    Raises:
+        NoBatch: nothing was graded there.
+    """
+    plain = store.last_batch()
+    if plain is None:
+        raise NoBatch(_("Nothing was graded in `{folder}` yet.").format(folder=store.folder))
+    submissions = [_row(store, row, plain) for row in plain["rows"]]
+    submissions += [
+        SubmissionResult(Path(), name, State.ABSENT, seed=plain["seed"], course_digest=plain["course_digest"])
+        for name in plain["absent"]
+    ]
+    applied = apply_overrides(submissions, overrides, plain["points"])
+    ran = sorted((one for one in submissions if one.tier), key=lambda one: _strength(one.tier))
+    counted = (one for one in submissions if one.state not in (State.SUPERSEDED, State.ABSENT))
+    return BatchResult(
+        submissions,
+        course_name=plain["course_name"],
+        course_folder=plain.get("course_folder", plain["course_name"]),
+        course_digest=plain["course_digest"],
+        seed=plain["seed"],
+        limits=Limits(**plain["limits"]),
+        tier=ran[0].tier if ran else "",
+        layers=ran[0].layers if ran else [],
+        versions=ran[0].versions if ran else {},
+        complete=all(one.is_complete for one in counted),
+        all_or_nothing=plain["all_or_nothing"],
+        only=plain["only"],
+        roster=plain["roster"],
+        unknown=plain["unknown"],
+        similar=similar_groups(one for one in submissions if one.state is not State.SUPERSEDED),
+        overrides=applied,
+    )
+
+
+def _strength(tier: str) -> int:
+    return _TIERS_WEAKEST_FIRST.index(tier) if tier in _TIERS_WEAKEST_FIRST else -1
+
+
+def _row(store: Store, row: dict[str, Any], plain: dict[str, Any]) -> SubmissionResult:
+    if "plain" in row:
+        return SubmissionResult.from_plain(row["plain"])
+    path = Path(row["path"])
+    found = store.load(row["row"]) if "row" in row else None
+    if found is not None:
+        return dataclasses.replace(found, path=path)
+    waiting = SubmissionResult(path, row["student"], State.NOT_GRADED, seed=plain["seed"])
+    waiting.course_digest = plain["course_digest"]
+    waiting.not_graded[""] = _("Not graded yet: the batch ended before.")
+    return waiting
+
+
+def apply_overrides(
+    submissions: Sequence[SubmissionResult],
+    overrides: Sequence[Override],
+    exercises: dict[str, tuple[str, str, float]],
+) -> list[Override]:
+    """Give an instructor's points in place of the grader's, and return what was given.
+
+    Args:
+        submissions: changed in place; of several files by one student the one that answers the exercise's lesson.
+        overrides: the points.
+        exercises: name -> lesson, title, points.
+    """
+    applied = []
+    for override in overrides:
+        own = [one for one in submissions if one.student.casefold() == override.student.casefold()]
+        own = [one for one in own if one.state is not State.SUPERSEDED]
+        lesson, title, points = exercises[override.exercise]
+        target = next((one for one in own if lesson in one.lessons), own[0] if own else None)
+        if target is None:
+            continue
+        was = next((one for one in target.results if one.name == override.exercise), None)
+        if was is None:
+            was = ExerciseResult(override.exercise, title, lesson, points, Verdict.NOT_CHECKED, 0.0, target.seed)
+            target.results.append(was)
+            had: float | None = None
+        else:
+            had = None if override.exercise in target.not_graded else was.score
+        target.not_graded.pop(override.exercise, None)
+        was.score = override.points
+        target.score = round(sum(one.score for one in target.results), 4)
+        target.points = sum(one.points for one in target.results)
+        if target.state is State.NOT_GRADED and not target.not_graded:
+            target.state = State.GRADED
+        applied.append(dataclasses.replace(override, was=had))
+    return applied

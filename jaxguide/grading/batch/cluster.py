@@ -1,0 +1,176 @@
+"""Grade on the workers of a Dask cluster, each with a grader of its own; the store stays here.
+
+Needs the extra `cluster`.
+"""
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import os
+import secrets
+import shutil
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+import dask
+from distributed import Client, Future, Worker, WorkerPlugin, get_worker
+
+from jaxguide.base.text import _
+from jaxguide.course.books.library import Course, load_course
+from jaxguide.grading.batch.control import ControlledGrader, controlled
+from jaxguide.grading.batch.digest import course_digest
+from jaxguide.grading.batch.grader import GradeSettings
+from jaxguide.grading.batch.pools import Graded, PoolLost
+from jaxguide.grading.batch.submission_result import SubmissionResult
+from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.workers.remote import GraderError
+
+_FIRST_WORKER_S = 60
+
+
+class DaskPool:
+    """Grade where a scheduler's workers are.
+
+    A submission whose worker is lost runs again on another. Workers that have another course or JAX than we have
+    are refused, since their marks would be another's.
+
+    Args:
+        address: the scheduler's, such as 'tcp://10.0.0.1:8786'.
+        course: the course, with its keys. Its files are sent to the workers.
+        settings: how submissions are graded.
+        jobs: how many at a time; by default one for each of the workers' threads.
+
+    Raises:
+        GraderError: there is no scheduler, or it has no worker.
+    """
+
+    def __init__(self, address: str, course: Course, settings: GradeSettings, jobs: int | None = None):
+        self.course_digest = course_digest(course)
+        self._running: set[Future] = set()
+        # Submissions travel with their tasks: data that is sent ahead is lost with the worker that holds it.
+        dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
+        try:
+            self._client = Client(address, timeout=_FIRST_WORKER_S, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            message = _("There is no Dask scheduler at `{address}`: {error}.")
+            raise GraderError(message.format(address=address, error=error)) from None
+        try:
+            self._client.wait_for_workers(1, timeout=_FIRST_WORKER_S)
+        except TimeoutError:
+            self._client.close()
+            message = _("The Dask scheduler at `{address}` has no worker. Start some: `dask worker {address}`.")
+            raise GraderError(message.format(address=address)) from None
+        self.jobs = jobs or max(1, sum(self._client.nthreads().values()))
+        there = dataclasses.replace(
+            settings, compile_cache=None, conceal=tuple(path.absolute() for path in settings.conceal)
+        )
+        self._plugin = GraderThere(_files_of(course), there)
+        self._client.register_plugin(self._plugin)
+
+    def submit(self, entry: ReadEntry) -> "concurrent.futures.Future[Graded]":
+        told: concurrent.futures.Future[Graded] = concurrent.futures.Future()
+        task = self._client.submit(_grade_there, self._plugin.name, str(entry.path), entry.content, pure=False)
+        self._running.add(task)
+        task.add_done_callback(lambda task: self._tell(task, told))
+        return told
+
+    def _tell(self, task: Future, told: "concurrent.futures.Future[Graded]") -> None:
+        self._running.discard(task)
+        try:
+            if task.status == "error":
+                error = task.exception()
+                kept = isinstance(error, GraderError)
+                told.set_exception(error if kept else GraderError(f"{type(error).__name__}: {error}"))
+                return
+            if task.status != "finished":
+                raise PoolLost(_("The Dask scheduler is gone. Run the same command again to go on."))
+            plain, source, passed = task.result()
+            result = SubmissionResult.from_plain(plain)
+            if result.course_digest != self.course_digest:
+                message = _(
+                    "A Dask worker has another version of JAX or of jaxguide than this process has: {versions}."
+                )
+                versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
+                raise PoolLost(message.format(versions=versions or _("not known")))
+            told.set_result((result, source, passed))
+        except Exception as error:  # this runs in a thread that nobody waits for
+            told.set_exception(error)
+
+    def close(self) -> None:
+        with contextlib.suppress(Exception):
+            self._client.cancel(list(self._running), force=True)
+            self._client.unregister_worker_plugin(self._plugin.name)
+        self._client.close(timeout=5)
+
+
+def _files_of(course: Course) -> dict[str, str]:
+    """Return the course's books and keys: path in the course's folder -> text."""
+    places = course.places
+    folders = {"exercises": places.exercises, "solutions": places.solutions}
+    found = [(name, path) for name, folder in folders.items() for path in sorted(folder.glob("*.py"))]
+    return {f"{name}/{path.name}": path.read_text("utf-8") for name, path in found}
+
+
+class GraderThere(WorkerPlugin):
+    """The grader of one Dask worker: made when the first submission comes, ended with the batch.
+
+    Args:
+        files: the course's.
+        settings: how submissions are graded.
+    """
+
+    def __init__(self, files: dict[str, str], settings: GradeSettings):
+        self.name = f"jaxguide-{secrets.token_hex(8)}"
+        self.files, self.settings = files, settings
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("name", "files", "settings")}
+
+    def setup(self, worker: Worker) -> None:
+        """Get ready; nothing is loaded yet."""
+        self._lock = threading.Lock()
+        self._controlled: ControlledGrader | None = None
+        self._folder: Path | None = None
+        self._open = contextlib.ExitStack()
+        self._source = f"{os.getpid()}-{secrets.token_hex(8)}"
+
+    def teardown(self, worker: Worker) -> None:
+        """End what is running, and remove the course's files."""
+        if self._controlled is not None:
+            self._controlled.grader.stop()
+        self._open.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def grade(self, entry: ReadEntry) -> tuple[dict[str, Any], str, int]:
+        """Grade one file; return its result as plain data, what graded it, and how many controls had passed there."""
+        with self._lock:
+            if self._controlled is None:
+                self._controlled = self._make()
+        result, passed = self._controlled.grade(entry)
+        return result.to_plain(), self._source, passed
+
+    def _make(self) -> ControlledGrader:
+        from jaxguide import compat
+
+        compat.set_print_flag()
+        self._folder = Path(tempfile.mkdtemp(prefix="jaxguide-course-"))  # for this user alone
+        for name, text in self.files.items():
+            path = self._folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, "utf-8")
+        course = load_course(self._folder)
+        settings = dataclasses.replace(
+            self.settings,
+            conceal=(*self.settings.conceal, self._folder),
+        )
+        return self._open.enter_context(controlled(course, settings))
+
+
+def _grade_there(name: str, path: str, content: bytes) -> tuple[dict[str, Any], str, int]:
+    """Grade one file, in a Dask worker."""
+    plugin = get_worker().plugins[name]
+    assert isinstance(plugin, GraderThere)
+    return plugin.grade(ReadEntry(Path(path), content))

@@ -1,0 +1,315 @@
+"""Grade one submission: read it, run it in workers of its own, judge what comes back."""
+
+import contextlib
+import dataclasses
+import difflib
+import hashlib
+import time
+import traceback
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+
+import jax
+
+from jaxguide.base.text import _
+from jaxguide.course.books import digest
+from jaxguide.course.books.book import Book
+from jaxguide.course.books.library import Course
+from jaxguide.course.exercise import Exercise
+from jaxguide.course.judging.draw import DEFAULT_SEED
+from jaxguide.course.judging.judge import Judging
+from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.grading.batch.cell_fates import cell_facts
+from jaxguide.grading.batch.digest import course_digest
+from jaxguide.grading.batch.references import References
+from jaxguide.grading.batch.similarity import fingerprints
+from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
+from jaxguide.grading.intake.files import find_submissions, holds_python
+from jaxguide.grading.intake.plan import CLOSE, lessons_of, make_plan
+from jaxguide.grading.intake.students import students_of
+from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, parse_submission
+from jaxguide.grading.isolation import IsolationError, Tier, find_tier
+from jaxguide.grading.isolation.tier import PROCESS
+from jaxguide.grading.workers.compile_cache import VALUES
+from jaxguide.grading.workers.programs import Programs, is_safe
+from jaxguide.grading.workers.remote import GraderError, NotGraded
+from jaxguide.grading.workers.session import Session, Surroundings
+from jaxguide.grading.workers.usage import Limits
+
+__all__ = ["GradeSettings", "Grader", "SubmissionResult", "grade"]
+
+Tell = Callable[[Path, ExerciseResult], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class GradeSettings:
+    """How every submission of a batch is graded.
+
+    Args:
+        seed: what every input derives from.
+        limits: what one exercise, and a submission in all, may use.
+        all_or_nothing: no partial marks.
+        hidden: whether hidden checks run.
+        only: names of exercises; the others are left out.
+        tier: the name of the isolation tier that is asked for; by default the strongest that holds here.
+        conceal: further folders and files that no worker may see: the submissions, the results.
+        trust_submissions: whether code may run where nothing keeps it from reading the key or the disk.
+        compile_cache: where programs and values are kept from batch to batch, see `compile_cache.folder_of`.
+    """
+
+    seed: int = DEFAULT_SEED
+    limits: Limits = dataclasses.field(default_factory=Limits)
+    all_or_nothing: bool = False
+    hidden: bool = True
+    only: frozenset[str] | None = None
+    tier: str | None = None
+    conceal: tuple[Path, ...] = ()
+    trust_submissions: bool = False
+    compile_cache: Path | None = None
+
+
+def grade(
+    paths: Sequence[Path],
+    course: Course,
+    *,
+    seed: int = DEFAULT_SEED,
+    limits: Limits | None = None,
+    all_or_nothing: bool = False,
+    hidden: bool = True,
+    only: Collection[str] | None = None,
+    tier: str | None = None,
+    trust_submissions: bool = False,
+    conceal: Sequence[Path] = (),
+) -> Iterator[SubmissionResult]:
+    """Grade files and the files below folders, one after the other; yield each file's result as it comes.
+
+    Args:
+        paths: notebooks, Python files, folders.
+        course: the course, with its keys.
+        seed, limits, all_or_nothing, hidden, only, tier, trust_submissions, conceal: as in `GradeSettings`.
+
+    Raises:
+        GraderError: workers do not start here.
+        FileNotFoundError: one of the paths is not there.
+    """
+    files = find_submissions(paths)
+    settings = GradeSettings(
+        seed=seed,
+        limits=limits or Limits(),
+        all_or_nothing=all_or_nothing,
+        hidden=hidden,
+        only=None if only is None else frozenset(only),
+        tier=tier,
+        trust_submissions=trust_submissions,
+        conceal=(*conceal, *files),
+    )
+    grader = Grader(course, settings)
+    for file, student in zip(files, students_of(files, course), strict=True):
+        yield dataclasses.replace(grader.grade(file), student=student)
+
+
+def _no_exercise(submission: Submission, course: Course) -> str:
+    said = _("The file answers no exercise of this course.")
+    for name in sorted(frozenset[str]().union(*(cell.defines for cell in submission.cells))):
+        close = difflib.get_close_matches(name.casefold(), list(course.exercises), n=1, cutoff=CLOSE)
+        if close:
+            message = _("{said} It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name.")
+            said = message.format(said=said, other=name, name=close[0])
+            break
+    broken = next((cell for cell in submission.cells if cell.error is not None), None)
+    if broken is None or broken.error is None:
+        return said
+    message = _("{said} At {label}: {error} (line {line}).")
+    return message.format(said=said, label=broken.label, error=broken.error.message, line=broken.error.line or "?")
+
+
+def _find_tier(settings: GradeSettings) -> Tier:
+    try:
+        tier = find_tier(settings.tier)
+    except IsolationError as error:
+        raise GraderError(str(error)) from error
+    if tier.asks_for_trust and not settings.trust_submissions:
+        message = _(
+            "Nothing keeps a submission from reading the key, the hidden inputs and your files here. Isolation is "
+            "{tier}. If you trust everybody who sent something, grade with --trust-submissions."
+        )
+        raise GraderError(message.format(tier=tier))
+    return tier
+
+
+class Grader:
+    """Grade any number of submissions with the same settings, from any thread.
+
+    Args:
+        course: the course, with its keys.
+        settings: how.
+        fill: a folder for what is compiled, where all that is graded is trusted: nothing keeps it from anything.
+        tell: is told each exercise of a file as soon as its checks have run.
+
+    Raises:
+        GraderError: the isolation asked for does not hold here, or none does and submissions are not trusted.
+    """
+
+    def __init__(
+        self,
+        course: Course,
+        settings: GradeSettings,
+        tell: Tell | None = None,
+        fill: Path | None = None,
+    ):
+        self.course, self.settings, self._tell = course, settings, tell
+        # Inputs of visible checks do not depend on it, and to compute it takes as long as to check a file.
+        self.course_digest = course_digest(course) if settings.hidden else ""
+        self._inputs_digest = digest.course_digest(course) if settings.hidden else ""
+        concealed = (course.places.solutions, *(path for path in settings.conceal if not holds_python(path)))
+        tier = _find_tier(settings) if fill is None else Tier(PROCESS, ())
+        self._fill = fill
+        hidden = tuple(path.absolute() for path in concealed)
+        self._surroundings = Surroundings(hidden, settings.limits, tier)
+        self._references = References(None if self.kept is None else self.kept / VALUES)
+
+    def grade(self, submitted: Path | Entry) -> SubmissionResult:
+        """Grade one file. Its student is named after the file; a batch knows better.
+
+        Raises:
+            GraderError: workers do not start here.
+        """
+        started = time.monotonic()
+        entry = FileEntry(submitted) if isinstance(submitted, Path) else submitted
+        result = SubmissionResult(
+            entry.path, entry.path.stem, seed=self.settings.seed, course_digest=self.course_digest
+        )
+        try:
+            self._grade(entry, result)
+        except UnreadableSubmission as problem:
+            result.state, result.unreadable = State.UNREADABLE, str(problem)
+        if result.not_graded:
+            result.state = State.NOT_GRADED
+        result.wall_s = round(time.monotonic() - started, 3)
+        return result
+
+    @property
+    def kept(self) -> Path | None:
+        """Where programs and values are kept that decide about marks, None where a submission could change them."""
+        has_walls = not self._surroundings.tier.asks_for_trust
+        return self.settings.compile_cache if has_walls and self._fill is None else None
+
+    def rehearse(self, book: Book) -> None:
+        """Judge the key's answers to a lesson in this process, so that what checks need is compiled and computed."""
+        jax.clear_caches()  # what is in memory only would not be in the folder of programs
+        for exercise in book.exercises:
+            if exercise.key is not None and not exercise.is_prediction and self._is_asked(exercise):
+                judging = self._judging(exercise)
+                answer = self._references.of(exercise, book)
+                with contextlib.suppress(Exception):  # what is wrong here the control submission will tell
+                    for hidden in (False, True):
+                        judging.ask(answer, hidden)
+
+    def keep_values(self) -> None:
+        """Keep for the next batch what the key's answers gave."""
+        self._references.keep_for_later()
+
+    def _is_asked(self, exercise: Exercise) -> bool:
+        return self.settings.only is None or exercise.name in self.settings.only
+
+    def _programs(self, topic: str) -> Programs | None:
+        if self._fill is not None:
+            return Programs(self._fill, is_filled=True)
+        cache = self.settings.compile_cache
+        return Programs(cache / topic) if cache is not None and is_safe(cache / topic) else None
+
+    def stop(self) -> None:
+        """End all workers, from any thread; what is being graded ends in `GraderError`."""
+        self._surroundings.running.stop()
+
+    def _grade(self, entry: Entry, result: SubmissionResult) -> None:
+        content = entry.read()
+        result.digest = hashlib.sha256(content).hexdigest()
+        submission = parse_submission(entry.path, content)
+        result.lessons = lessons_of(submission, self.course)
+        if not result.lessons:
+            raise UnreadableSubmission(_no_exercise(submission, self.course))
+        spent_s = 0.0
+        for book in (self.course.books[topic] for topic in result.lessons):
+            if any(map(self._is_asked, book.exercises)) or len(result.lessons) == 1:
+                spent_s = self._grade_lesson(submission, book, result, spent_s)
+        result.repairs = list(dict.fromkeys(result.repairs))
+        result.score = round(sum(one.score for one in result.results), 4)
+        result.points = sum(one.points for one in result.results)
+
+    def _grade_lesson(self, submission: Submission, book: Book, result: SubmissionResult, spent_s: float) -> float:
+        """Grade one lesson of a submission that has spent so much on others; return what it has spent then."""
+        judgings = [self._judging(exercise) for exercise in book.exercises if self._is_asked(exercise)]
+        not_graded: dict[str, str] = {}
+        around = dataclasses.replace(self._surroundings, programs=self._programs(book.topic))
+        plan = make_plan(submission, book, self.course)
+        with Session(plan, [one.exercise.name for one in judgings], around, spent_s) as session:
+            try:
+                session.define()
+            except NotGraded as why:
+                not_graded = {one.exercise.name: str(why) for one in judgings}
+            # Before the first hidden input: students may read it.
+            result.repairs += [*plan.repairs, *session.repairs]
+            result.cells += [fact.to_plain() for fact in cell_facts(submission, plan, session, book.topic)]
+            result.fingerprints.update(fingerprints(submission, book))
+            # Every visible check of the lesson before its first hidden input: see `Judging`.
+            for hidden in (False, True):
+                for judging in judgings:
+                    if judging.exercise.name not in not_graded:
+                        why_not = _ask(session, judging, hidden)
+                        if why_not is not None:
+                            not_graded[judging.exercise.name] = why_not
+                        elif hidden and self._tell is not None:
+                            self._tell(result.path, judging.end())
+            if session.tier is not None:
+                result.tier = session.tier.name
+                result.layers = session.tier.to_plain()["layers"]
+            result.versions = session.versions
+        result.cpu_s = round(result.cpu_s + session.cpu_s, 3)
+        result.memory_bytes = max(result.memory_bytes, session.peak_bytes)
+        for judging in judgings:
+            if judging.exercise.name not in not_graded:
+                result.results.append(judging.end())
+                continue
+            # No mark, which is not the same as no points, and why.
+            why_not = not_graded[judging.exercise.name]
+            outcome = self._judging(judging.exercise).end()
+            result.results.append(dataclasses.replace(outcome, verdict=Verdict.NOT_CHECKED, note=why_not))
+        result.not_graded.update(not_graded)
+        return session.spent_s
+
+    def _judging(self, exercise: Exercise) -> Judging:
+        reference = None
+        if self.settings.hidden:
+            reference = self._references.of(exercise, self.course.book_of(exercise))
+        return Judging(
+            exercise,
+            seed=self.settings.seed,
+            reference=reference,
+            all_or_nothing=self.settings.all_or_nothing,
+            course_digest=self._inputs_digest,
+        )
+
+
+def _ask(session: Session, judging: Judging, hidden: bool) -> str | None:
+    """Run an exercise's checks of one sort; return why it cannot be graded, where the grader is to blame.
+
+    Raises:
+        GraderError: nothing can be graded here.
+    """
+    if hidden and not judging.has_hidden:
+        return None
+    try:
+        judging.ask(session.answer(judging.exercise.name), hidden)
+    except NotGraded as why:
+        return str(why)
+    except GraderError:
+        raise
+    except Exception as error:
+        # A check of the course failed to do its work. That must stop neither the batch nor pass as a mark.
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        message = _("Not graded: a check of the course raised {name}: {error} ({place}).")
+        place = f"{Path(where.filename).name}:{where.lineno}"
+        return message.format(name=type(error).__name__, error=error, place=place)
+    return None

@@ -1,0 +1,72 @@
+"""Show how a batch goes on, on a terminal's standard error: done, failed, rate, time left."""
+
+import sys
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from jaxguide.base.text import _, plural
+from jaxguide.course.cards import clean
+from jaxguide.grading.batch.submission_result import SubmissionResult
+
+
+class _Rate(ProgressColumn):
+    """How many submissions are graded in a minute; what was graded before does not count."""
+
+    def render(self, task: Task) -> Text:
+        graded, started = task.fields["graded"], task.fields["started"]
+        passed_s = time.monotonic() - started
+        if not graded or passed_s <= 0:
+            return Text("")
+        return Text(_("{rate:.0f} a minute").format(rate=60 * graded / passed_s))
+
+
+class ProgressBar:
+    """A bar for one batch; use it with `with`. Where standard error is no terminal there is none, only what failed.
+
+    Args:
+        total: how many files there are.
+    """
+
+    def __init__(self, total: int):
+        # The stream itself: reading from references replaces `sys.stderr` for moments.
+        self.console = Console(file=sys.stderr, highlight=False)
+        self.done = 0
+        self.failed = 0
+        self._bar = Progress(
+            TextColumn(_("Grading")),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[failures]}", style="red"),
+            _Rate(),
+            TimeRemainingColumn(compact=True),
+            console=self.console,
+            disable=not self.console.is_terminal,
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=total, failures="", graded=0, started=time.monotonic())
+        self._graded = 0
+
+    def __enter__(self) -> "ProgressBar":
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def watch(self, result: SubmissionResult, is_new: bool) -> None:
+        """Count one result, and say why where it has no marks."""
+        self.done += 1
+        self._graded += is_new
+        if not result.is_complete:
+            self.failed += 1
+            whys = [result.unreadable] if result.unreadable is not None else dict.fromkeys(result.not_graded.values())
+            for why in whys:
+                self.console.print(clean(f"{result.path}: {why}"), markup=False, soft_wrap=True)
+        failures = plural("{count} failed", "{count} failed", self.failed) if self.failed else ""
+        self._bar.update(self._task, completed=self.done, failures=failures, graded=self._graded)

@@ -1,0 +1,143 @@
+"""The key's answers as a whole batch shares them, and the next one: each value is computed once for each input."""
+
+import collections
+import contextlib
+import hashlib
+import struct
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jaxguide.base.files import write_whole
+from jaxguide.course.books.book import Book, run_answer
+from jaxguide.course.exercise import Exercise
+from jaxguide.course.judging.answer import Answer, CallLog
+from jaxguide.course.judging.evaluate import Request, Step, evaluate
+from jaxguide.grading.workers import wire
+from jaxguide.grading.workers.programs import is_safe
+
+_MOST_BYTES = 64 * 2**20
+_SIZES = struct.Struct("<II")
+# Running a function watches the whole process: standard output, warnings, compile events. One at a time.
+_LOCK = threading.RLock()
+
+
+class References:
+    """The answers of one course's key, from any thread.
+
+    Values are kept up to 64 MB in all, the least recently asked for go first: a check may ask the reference about what
+    a student's function gave, and that must not fill the memory.
+
+    Args:
+        file: where values are kept from batch to batch, for one state of the course on one JAX; they are read from
+            there now, and written there by `keep_for_later`. What is damaged there is computed anew.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._names: dict[str, dict[str, Any]] = {}
+        self._kept: collections.OrderedDict[bytes, bytes] = collections.OrderedDict()
+        self._size_bytes = 0
+        self._file, self._is_new = file, False
+        if file is not None:
+            for asked, reply in _read(file):
+                self._keep(asked, reply)
+
+    def of(self, exercise: Exercise, book: Book) -> "Reference | None":
+        """Return the key's answer to an exercise, None where there is no key."""
+        return None if exercise.key is None else Reference(self, exercise, book)
+
+    def names(self, exercise: Exercise, book: Book) -> dict[str, Any]:
+        """Return the names of the key's answer to an exercise, which runs at the first call."""
+        assert exercise.key is not None
+        with _LOCK:
+            if exercise.name not in self._names:
+                filename = f"<reference {exercise.name}>"
+                self._names[exercise.name] = run_answer(book, exercise.key.answer.source, filename)
+        return self._names[exercise.name]
+
+    def kept(self, asked: bytes) -> dict[str, Any] | None:
+        """Return the reply to what was asked before, if it is still kept. Needs the lock."""
+        found = self._kept.get(asked)
+        if found is None:
+            return None
+        self._kept.move_to_end(asked)
+        reply: dict[str, Any] = wire.decode(found)
+        return reply
+
+    def keep(self, asked: bytes, reply: dict[str, Any]) -> None:
+        """Keep a reply, if it is not too large, and let others go where they are too many. Needs the lock."""
+        with contextlib.suppress(wire.WireError):
+            self._keep(asked, wire.encode(reply))
+            self._is_new = True
+
+    def _keep(self, asked: bytes, reply: bytes) -> None:
+        self._kept[asked] = reply
+        self._size_bytes += len(asked) + len(reply)
+        while self._size_bytes > _MOST_BYTES:
+            gone, its_reply = self._kept.popitem(last=False)
+            self._size_bytes -= len(gone) + len(its_reply)
+
+    def keep_for_later(self) -> None:
+        """Write the values to the file, whole or not at all, for this user alone to read."""
+        if self._file is None or not self._is_new:
+            return
+        with _LOCK:
+            parts = [part for pair in self._kept.items() for part in (_SIZES.pack(*map(len, pair)), *pair)]
+            self._is_new = False
+        content = b"".join(parts)
+        with contextlib.suppress(OSError):
+            write_whole(self._file, hashlib.sha256(content).digest() + content, 0o600)
+
+
+def _read(file: Path) -> Iterator[tuple[bytes, bytes]]:
+    """Yield what was asked and replied, nothing where the file is missing, damaged, or others may write to it."""
+    try:
+        if not is_safe(file.parent) or file.stat().st_size > 2 * _MOST_BYTES:
+            return
+        content = file.read_bytes()
+    except OSError:
+        return
+    digest, rest = content[:32], memoryview(content)[32:]
+    if hashlib.sha256(rest).digest() != digest:
+        return
+    while rest:
+        asked, reply = _SIZES.unpack(rest[: _SIZES.size])
+        end = _SIZES.size + asked
+        yield bytes(rest[_SIZES.size : end]), bytes(rest[end : end + reply])
+        rest = rest[end + reply :]
+
+
+class Reference(Answer):
+    """The key's answer in this process; asks its function only what was not asked before."""
+
+    def __init__(
+        self,
+        shared: References,
+        exercise: Exercise,
+        book: Book,
+        steps: tuple[Step, ...] = (),
+        log: CallLog | None = None,
+    ):
+        super().__init__(exercise.name, steps, log)
+        self._shared, self._exercise, self._book = shared, exercise, book
+
+    def _with(self, steps: tuple[Step, ...]) -> "Reference":
+        return Reference(self._shared, self._exercise, self._book, steps, self.log)
+
+    def _ask(self, request: Request) -> dict[str, Any]:
+        try:
+            asked = self.name.encode() + b"\0" + wire.encode(request)
+        except wire.WireError:  # too large to be worth keeping
+            asked = None
+        with _LOCK:
+            found = self._shared.kept(asked) if asked is not None else None
+            if found is not None:
+                return found
+            names = self._shared.names(self._exercise, self._book)
+            reply = evaluate(names[self.name], request, names)
+            if asked is not None:
+                self._shared.keep(asked, reply)
+                # What does not cross as it is comes back the same at every time.
+                return self._shared.kept(asked) or reply
+            return reply

@@ -1,0 +1,126 @@
+"""Show a batch of graded submissions in the terminal."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from jaxguide.base.text import _, plural
+from jaxguide.course.cards import clean, content
+from jaxguide.course.cards.terminal import Layout, to_text
+from jaxguide.course.verdict import Verdict
+from jaxguide.grading.batch.submission_result import State, SubmissionResult
+
+_FEW = 3
+_NARROW = 70
+# Longer paths fill the column of a terminal of 80: they give way to the student's name.
+_SHORT = 24
+_WITHOUT_CODE = {
+    State.ABSENT: lambda: _("absent: sent nothing"),
+    State.SUPERSEDED: lambda: _("not graded: a later file of this student counts"),
+}
+_COUNTED_STATES = {
+    State.ABSENT: lambda count: plural("{count} student sent nothing.", "{count} students sent nothing.", count),
+    State.SUPERSEDED: lambda count: plural(
+        "{count} file was replaced by a later one.", "{count} files were replaced by later ones.", count
+    ),
+}
+_COUNTED = (Verdict.PASSED, Verdict.NOT_ATTEMPTED)
+
+
+class GradeTable:
+    """One row for each submission: file, points, and every exercise under its verdict, in words and glyphs."""
+
+    def __init__(self, results: Sequence[SubmissionResult]):
+        self.results = list(results)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        layout = Layout(options.max_width, options.ascii_only)
+        yield from self._stacked(layout) if layout.width < _NARROW else self._columns(layout)
+        yield Text("")
+        for line in self._totals():
+            yield layout.text(line)
+
+    def _stacked(self, layout: Layout) -> Iterator[RenderableType]:
+        for result in self.results:
+            yield layout.text(f"{_name(result)}  {_points(result)}", style="bold")
+            yield from (Padding(line, (0, 0, 0, 2)) for line in self._lines(result, layout))
+
+    def _columns(self, layout: Layout) -> Iterator[RenderableType]:
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(overflow="fold", max_width=max(16, layout.width // 3))
+        table.add_column(overflow="fold", justify="right")
+        table.add_column(overflow="fold", ratio=1)
+        heads = (_("Submission"), _("Points"), _("Exercises"))
+        table.add_row(*(layout.text(head, style="bold") for head in heads))
+        for result in self.results:
+            table.add_row(
+                layout.text(_name(result)), layout.text(_points(result)), Text("\n").join(self._lines(result, layout))
+            )
+        yield table
+
+    def _lines(self, result: SubmissionResult, layout: Layout) -> Iterator[Text]:
+        for one in result.above_the_points:
+            said = _("{exercise}: {score:g} of {points:g} points, given by hand")
+            yield layout.text(said.format(exercise=clean(one.name, 60), score=one.score, points=one.points))
+        if result.unreadable is not None:
+            state = content.State("✗", "x", _("not readable"), "bad")
+            yield layout.state(state).append_text(layout.text(f": {clean(result.unreadable, 500)}"))
+            return
+        if result.state in _WITHOUT_CODE:
+            yield layout.text(_WITHOUT_CODE[result.state]())
+            return
+        for verdict in Verdict:
+            names = [one.name for one in result.results if one.verdict is verdict]
+            if not names:
+                continue
+            said = ", ".join(clean(name, 60) for name in names)
+            if verdict in _COUNTED and len(self.results) > _FEW:
+                said = plural("{count} exercise", "{count} exercises", len(names))
+            state = content.check_state(verdict)
+            yield layout.state(state).append_text(layout.text(f": {said}"))
+        for why in result.not_graded.values():
+            yield layout.text(clean(why, 500))
+        if result.repairs:
+            count = len(result.repairs)
+            yield layout.text(plural("{count} note on how it was read", "{count} notes on how it was read", count))
+
+    def _totals(self) -> Iterator[str]:
+        graded = sum(result.state not in _WITHOUT_CODE for result in self.results)
+        yield plural("{count} submission", "{count} submissions", graded)
+        tiers = sorted({result.tier for result in self.results if result.tier})
+        if tiers:
+            yield _("Isolation: {names}.").format(names=", ".join(tiers))
+        for state, say in _COUNTED_STATES.items():
+            count = sum(result.state is state for result in self.results)
+            if count:
+                yield say(count)
+        incomplete = sum(not result.is_complete and result.state not in _WITHOUT_CODE for result in self.results)
+        if incomplete:
+            message = "{count} submission could not be graded in full."
+            yield plural(message, "{count} submissions could not be graded in full.", incomplete)
+
+    def text(self, width: int | None = None) -> str:
+        """Return the table as plain text, no line longer than `width`."""
+        return to_text(self, width)
+
+
+def _name(result: SubmissionResult) -> str:
+    """Return the student's name with the file's, where that says more; the path alone where nobody is named.
+
+    The path is as seen from here, where that is shorter.
+    """
+    if result.state is State.ABSENT:
+        return clean(result.student, 200)
+    path = min(str(result.path), os.path.relpath(result.path), key=len)
+    if len(path) <= _SHORT or result.student in ("", result.path.stem):
+        return clean(path, 200)
+    return clean(f"{result.student}: {result.path.name}", 200)
+
+
+def _points(result: SubmissionResult) -> str:
+    has_no_marks = result.unreadable is not None or result.state in _WITHOUT_CODE or "" in result.not_graded
+    return "\u2013" if has_no_marks else f"{result.score:g}/{result.points:g}"

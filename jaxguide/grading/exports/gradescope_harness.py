@@ -1,0 +1,189 @@
+"""Grade the one submission that a Gradescope container holds, writing down each exercise as it is done."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+from jaxguide.base.files import write_whole
+from jaxguide.base.text import _
+from jaxguide.course.books.library import Course, load_course
+from jaxguide.course.exercise import AuthorError
+from jaxguide.course.verdict import ExerciseResult
+from jaxguide.grading.batch.control import ControlledGrader, controlled
+from jaxguide.grading.batch.grader import GradeSettings
+from jaxguide.grading.batch.submission_result import SubmissionResult
+from jaxguide.grading.exports.gradescope import AFTER_PUBLISHED, Standing, gradescope_results
+from jaxguide.grading.intake.file_to_grade import FileEntry, ReadEntry
+from jaxguide.grading.intake.files import find_submissions
+from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
+from jaxguide.grading.workers.remote import GraderError
+from jaxguide.grading.workers.usage import Limits
+
+SETTINGS_NAME = "settings.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class AutograderSettings:
+    """How an autograder on Gradescope grades: the part of its zip that is neither course nor program.
+
+    Args:
+        seed: what every input derives from; the container keeps it.
+        only: names of exercises; empty for all.
+        all_or_nothing: no partial marks.
+        visibility: of marks and hidden checks.
+        trust_submissions: whether to grade where nothing keeps a submission from reading the key.
+        limits: what one exercise, and the submission in all, may use.
+    """
+
+    seed: int
+    only: tuple[str, ...] = ()
+    all_or_nothing: bool = False
+    visibility: str = AFTER_PUBLISHED
+    trust_submissions: bool = False
+    limits: Limits = dataclasses.field(default_factory=Limits)
+
+    def to_text(self) -> str:
+        """Return the text of `settings.json`.
+
+        >>> AutograderSettings.from_text(AutograderSettings(7, ("walk",)).to_text()).only
+        ('walk',)
+        """
+        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+
+    @classmethod
+    def from_text(cls, text: str) -> "AutograderSettings":
+        """Build the settings again from their text, that of zips built before every limit was kept too."""
+        plain = json.loads(text)
+        old = {name: plain.pop(name) for name in ("cpu_s", "memory_bytes") if name in plain}
+        limits = Limits(**{**old, **plain.pop("limits", {})})
+        return cls(**{**plain, "only": tuple(plain["only"]), "limits": limits})
+
+    def for_grader(self, conceal: tuple[Path, ...]) -> GradeSettings:
+        """Return the settings of the grader itself."""
+        return GradeSettings(
+            seed=self.seed,
+            limits=self.limits,
+            all_or_nothing=self.all_or_nothing,
+            only=frozenset(self.only) or None,
+            conceal=conceal,
+            trust_submissions=self.trust_submissions,
+        )
+
+
+def run_autograder(root: Path) -> bool:
+    """Grade what lies in `submission/` with the course in `source/`, and write `results/results.json`.
+
+    Args:
+        root: Gradescope's folder, `/autograder` in its containers.
+
+    Returns:
+        Whether every exercise has a mark; else the document has no total.
+
+    Raises:
+        OSError: a folder or file that the zip holds is not there, or the results cannot be written.
+    """
+    return _Run(root).run()
+
+
+def fill_autograder(root: Path) -> None:
+    """Compile and compute what the course's checks need, while the container's image is built.
+
+    Args:
+        root: as in `run_autograder`.
+
+    Raises:
+        OSError: a file that the zip holds is not there.
+        AuthorError: the course cannot be read.
+        GraderError: submissions cannot be graded here; they may where the image runs.
+    """
+    source = root / "source"
+    settings = AutograderSettings.from_text((source / SETTINGS_NAME).read_text("utf-8")).for_grader(())
+    course = load_course(source / "course")
+    with controlled(course, settings) as grader:
+        for topic in course.books:
+            grader.fill(topic)
+
+
+class _Run:
+    def __init__(self, root: Path):
+        self.root = root
+        self.standing = Standing()
+        text = (root / "source" / SETTINGS_NAME).read_text("utf-8")
+        self.settings = AutograderSettings.from_text(text)
+        self.grades: Path | None = None
+
+    def run(self) -> bool:
+        self._write()
+        try:
+            self._grade(load_course(self.root / "source" / "course"))
+            self.standing.done = True
+        except GraderError as error:
+            print(error)  # for the instructor: standard output is hidden from students
+            self.standing.trouble = _("it does not work on this machine; your instructor sees why.")
+        except AuthorError as error:
+            print(error)
+            self.standing.trouble = _("the course cannot be read; your instructor sees why.")
+        self._write()
+        return self.standing.is_complete
+
+    def _grade(self, course: Course) -> None:
+        settings = self.settings.for_grader((self.root / "source", self.root / "results", self.root / "submission"))
+        with controlled(course, settings, self._tell) as grader:
+            self._grade_files(grader)
+
+    def _grade_files(self, grader: ControlledGrader) -> None:
+        unreadable: list[str] = []
+        without_answers: list[str] = []
+        for path in find_submissions([self.root / "submission"]):
+            self.grades = path
+            try:
+                entry = ReadEntry(path, FileEntry(path).read())
+                result, _passed = grader.grade(entry)
+            except UnreadableSubmission as why:
+                unreadable.append(f"{path.name}: {why}")
+                continue
+            if result.unreadable is None:
+                self._take(result)
+            else:
+                said = without_answers if _is_read_whole(entry) else unreadable
+                said.append(f"{path.name}: {result.unreadable}")
+        if self.standing.results:
+            self.standing.notes += without_answers
+        elif not unreadable:
+            missing = _("There is no notebook (.ipynb) and no Python file (.py) in what was handed in.")
+            unreadable = without_answers or [missing]
+        self.standing.unreadable = " ".join(unreadable)
+
+    def _take(self, result: SubmissionResult) -> None:
+        """Note what a whole file came to; of two files that answer one exercise the later counts."""
+        done = {one.name: one for one in (*self.standing.results, *result.results)}
+        self.standing.results = list(done.values())
+        self.standing.not_graded -= {one.name for one in result.results}
+        self.standing.not_graded |= set(result.not_graded)
+        self.standing.notes += result.repairs
+        self.standing.facts = {
+            "course_digest": result.course_digest,
+            "submission_digest": result.digest,
+            "tier": result.tier,
+            "versions": result.versions,
+            "not_graded": result.not_graded,
+        }
+
+    def _tell(self, path: Path, result: ExerciseResult) -> None:
+        if path == self.grades:
+            others = [one for one in self.standing.results if one.name != result.name]
+            self.standing.results = [*others, result]
+            self._write()
+
+    def _write(self) -> None:
+        plain = gradescope_results(self.standing, self.settings.visibility)
+        path = self.root / "results" / "results.json"
+        write_whole(path, json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
+
+
+def _is_read_whole(entry: ReadEntry) -> bool:
+    """Return whether all of a file was read, so that no answer can stand in it where none was found."""
+    try:
+        return all(cell.tree is not None for cell in parse_submission(entry.path, entry.content).cells)
+    except UnreadableSubmission:
+        return False

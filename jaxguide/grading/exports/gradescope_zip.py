@@ -1,0 +1,107 @@
+"""Build the zip that Gradescope makes an autograder from: set-up, run, the course with its key, what to install."""
+
+import importlib.metadata
+import io
+import stat
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import jaxguide
+from jaxguide.base.text import _
+from jaxguide.course.books.library import Course
+from jaxguide.grading.exports.gradescope_harness import SETTINGS_NAME, AutograderSettings
+
+# Gradescope runs this once, as root, when it builds the image. Ubuntu 22.04, its oldest, has Python 3.10 as python3.
+_SETUP = """\
+#!/usr/bin/env bash
+set -euo pipefail
+cd "${AUTOGRADER:-/autograder}/source"
+find_python() {
+    for python in python3.13 python3.12 python3.11 python3; do
+        if "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$python"
+            return
+        fi
+    done
+}
+python="$(find_python)"
+if [ -z "$python" ]; then
+    apt-get update
+    apt-get install -y python3.12 python3.12-venv || apt-get install -y python3.11 python3.11-venv
+    python="$(find_python)"
+fi
+"$python" -m venv ../venv
+# Compiled now, since the container may not write later: without it, importing jax takes three times as long.
+../venv/bin/python -m pip install --compile --requirement requirements.txt
+chmod -R go-rwx .
+# What the course's own answers compile and compute is kept in the image; where that fails, each container does it.
+XDG_CACHE_HOME="$PWD/../cache" ../venv/bin/python -m jaxguide export fill-gradescope .. || true
+"""
+
+# Gradescope runs this for each submission.
+_RUN = """\
+#!/usr/bin/env bash
+root="${AUTOGRADER:-/autograder}"
+cd "$root"
+export XDG_CACHE_HOME="$root/cache"
+exec "$root/venv/bin/python" -m jaxguide export run-gradescope "$root"
+"""
+
+# The earliest time that a zip can hold: the same course gives the same bytes.
+_TIME = (1980, 1, 1, 0, 0, 0)
+_PINNED = ("jax", "jaxlib", "numpy")
+
+
+class NoKey(ValueError):
+    """The course has nothing to grade with."""
+
+
+def autograder_zip(course: Course, settings: AutograderSettings, requirement: Path | str | None = None) -> bytes:
+    """Return the bytes of an autograder's zip.
+
+    It holds the key and the seed: keep it as you keep them.
+
+    Args:
+        course: the course, with its keys.
+        settings: how it grades.
+        requirement: what pip installs as jaxguide: a wheel's path, which goes into the zip, or a requirement such as
+            'jaxguide @ git+https://...'. By default this version.
+
+    Raises:
+        NoKey: the course has no key.
+        OSError: a file of the course or the wheel cannot be read.
+    """
+    if not any(exercise.key for exercise in course.exercises.values()):
+        raise NoKey(_("The course has no key in {folder}.").format(folder=course.places.solutions))
+    names = [requirement or f"jaxguide=={jaxguide.__version__}"]
+    files: dict[str, bytes] = {}
+    if isinstance(requirement, Path):
+        names = [f"./{requirement.name}"]
+        files[requirement.name] = requirement.read_bytes()
+    # The same versions as here, so that what was tried here holds there.
+    names += [f"{name}=={importlib.metadata.version(name)}" for name in _PINNED]
+    files |= {
+        "setup.sh": _SETUP.encode(),
+        "run_autograder": _RUN.encode(),
+        "requirements.txt": "".join(f"{name}\n" for name in names).encode(),
+        SETTINGS_NAME: settings.to_text().encode(),
+        **dict(_course_files(course)),
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, _TIME)
+            info.create_system = 3  # Unix, whatever this was built on: the mode below is Unix's
+            mode = 0o755 if name in ("setup.sh", "run_autograder") else 0o644
+            info.external_attr = (stat.S_IFREG | mode) << 16
+            archive.writestr(info, files[name], zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def _course_files(course: Course) -> Iterator[tuple[str, bytes]]:
+    for name, folder in (("exercises", course.places.exercises), ("solutions", course.places.solutions)):
+        for path in sorted(folder.rglob("*")):
+            inside = path.relative_to(folder)
+            if path.is_file() and not any(part.startswith((".", "__pycache__")) for part in inside.parts):
+                yield f"course/{name}/{inside.as_posix()}", path.read_bytes()

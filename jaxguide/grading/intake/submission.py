@@ -1,0 +1,233 @@
+"""Read a submission, a notebook or a Python file, as cells of code, without running any of it."""
+
+import ast
+import dataclasses
+import json
+import re
+from pathlib import Path, PurePath
+from typing import Any
+
+from jaxguide.base.text import _
+from jaxguide.code.slices import bound_names
+from jaxguide.course.books.percent import split_cells
+from jaxguide.course.verdict import ErrorInfo
+from jaxguide.grading.intake.magics import without_magics
+
+FILE_LIMIT_BYTES = 50 * 2**20
+CELL_LIMIT = 200_000
+CELLS_LIMIT = 3_000
+SUFFIXES = (".ipynb", ".py")
+OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
+
+
+class UnreadableSubmission(Exception):
+    """A file is no submission that can be read; the message says why in one sentence."""
+
+
+def is_submission(path: PurePath) -> bool:
+    """Return whether a file is a notebook or Python by its name; some systems write suffixes in capitals."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def wrong_kind(path: PurePath) -> str:
+    """Return why a file is no submission by its name; '' where it is one."""
+    if path.suffix.lower() in OTHER_ARCHIVES:
+        return _("Archives of this kind are not read; hand in a zip archive, or the file itself.")
+    return "" if is_submission(path) else _("The file is neither a notebook (.ipynb) nor Python (.py).")
+
+
+def is_notebook(path: PurePath) -> bool:
+    """Return whether a file is a notebook by its name."""
+    return path.suffix.lower() == ".ipynb"
+
+
+@dataclasses.dataclass(frozen=True)
+class SubmittedCell:
+    """One cell of code.
+
+    Args:
+        number: its place among the file's cells of code, from 1.
+        label: how a report calls it: 'code cell 3', or 'line 12' of a Python file.
+        source: its Python, without magics; empty lines before it make line numbers those of a Python file.
+        magics: the lines taken out.
+        tree: its statements, None where it is no Python.
+        error: why it is none.
+        rejected: why nobody tried to read it as Python, a sentence; '' where it is not so.
+        defines: the names that its statements bind, as far as they can be told.
+    """
+
+    number: int
+    label: str
+    source: str
+    magics: tuple[str, ...]
+    tree: ast.Module | None
+    error: ErrorInfo | None
+    defines: frozenset[str]
+    rejected: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Submission:
+    """The cells of code of one file."""
+
+    path: Path
+    cells: list[SubmittedCell]
+
+    def topics(self) -> list[str]:
+        """Return the lessons that the file itself names with `start("topic")`."""
+        found = []
+        for node in (node for cell in self.cells if cell.tree for node in ast.walk(cell.tree)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute) and node.args:
+                name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+                topic = node.args[0]
+                if name == "start" and isinstance(topic, ast.Constant) and isinstance(topic.value, str):
+                    found.append(topic.value)
+        return found
+
+
+def read_submission(path: Path) -> Submission:
+    """Read a file's cells.
+
+    Raises:
+        UnreadableSubmission: it cannot be read, is no notebook or holds no code.
+    """
+    return parse_submission(path, _read(path))
+
+
+def parse_submission(path: Path, content: bytes) -> Submission:
+    """Return the cells of a file whose bytes are these.
+
+    Raises:
+        UnreadableSubmission: it is no notebook, no text or holds no code.
+    """
+    text = _decode(content)
+    sources = _notebook_cells(text) if is_notebook(path) else _script_cells(text)
+    if not any(source.strip() for _label, source in sources):
+        raise UnreadableSubmission(_("The file holds no code."))
+    if len(sources) > CELLS_LIMIT:
+        raise UnreadableSubmission(_("The file holds {count} cells of code.").format(count=len(sources)))
+    if any(len(source) > CELL_LIMIT for _label, source in sources):
+        raise UnreadableSubmission(_("A cell holds more than {count} characters.").format(count=CELL_LIMIT))
+    return Submission(path, [_cell(number, *parts) for number, parts in enumerate(sources, 1)])
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > FILE_LIMIT_BYTES:
+            size = FILE_LIMIT_BYTES // 2**20
+            raise UnreadableSubmission(_("The file is larger than {size} MB; clear its outputs.").format(size=size))
+        return path.read_bytes()
+    except OSError as error:
+        raise UnreadableSubmission(_("The file cannot be read: {error}.").format(error=error.strerror)) from None
+
+
+def _decode(content: bytes) -> str:
+    if not content.strip():
+        raise UnreadableSubmission(_("The file is empty."))
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        message = _("The file is no text: its byte {place} is not UTF-8.").format(place=error.start)
+        raise UnreadableSubmission(message) from None
+
+
+def _notebook_cells(text: str) -> list[tuple[str, str]]:
+    try:
+        notebook = json.loads(text)
+    except json.JSONDecodeError as error:
+        at_end = not text[error.pos :].strip() or "Unterminated" in error.msg
+        message = (
+            _("The notebook is cut off: it ends in the middle, at line {line}.")
+            if at_end
+            else _("The notebook is damaged: line {line} is not JSON.")
+        )
+        line = text.count("\n") + 1 if at_end else error.lineno
+        raise UnreadableSubmission(message.format(line=line)) from None
+    except (RecursionError, ValueError):
+        raise UnreadableSubmission(_("The notebook is damaged: it cannot be read as JSON.")) from None
+    cells = _cells(notebook)
+    if cells is None:
+        raise UnreadableSubmission(_("The file is no notebook: it has no list of cells."))
+    sources = [_source(cell) for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code"]
+    return [(_("code cell {number}").format(number=n), source) for n, source in enumerate(sources, 1)]
+
+
+def _cells(notebook: Any) -> list[Any] | None:
+    if not isinstance(notebook, dict):
+        return None
+    cells = notebook.get("cells")
+    if cells is None and isinstance(notebook.get("worksheets"), list):  # the notebook format before 2015
+        sheets = [sheet for sheet in notebook["worksheets"] if isinstance(sheet, dict)]
+        cells = [cell for sheet in sheets for cell in sheet.get("cells") or []]
+    return cells if isinstance(cells, list) else None
+
+
+def _source(cell: dict[str, Any]) -> str:
+    source = cell.get("source", cell.get("input"))
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    # Lone surrogates, which JSON can hold, are no text that Python compiles or a terminal prints.
+    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
+
+
+def _script_cells(text: str) -> list[tuple[str, str]]:
+    cells = split_cells(text)
+    if len(cells) == 1 and cells[0][2] == 0:
+        parts = _chunks(text)
+    else:
+        lines = text.split("\n")
+        bounds = [*(line for _title, _source, line in cells), len(lines) + 1]
+        parts = [
+            (start + 1, "\n".join(lines[start : end - 1]))
+            for (_title, source, start), end in zip(cells, bounds[1:], strict=True)
+            # A file's prose is comments; code that stands below it, in the same cell, runs in Python all the same.
+            if any(line.strip() and not line.startswith("#") for line in source.split("\n"))
+        ]
+    return [(_("line {number}").format(number=_first_code(n, s)), "\n" * (n - 1) + s) for n, s in parts if s.strip()]
+
+
+def _first_code(number: int, source: str) -> int:
+    return number + next(i for i, line in enumerate(source.split("\n")) if line.strip())
+
+
+def _chunks(text: str) -> list[tuple[int, str]]:
+    """Cut a plain script before each statement at the left margin that follows an empty line, so that one bad part
+    does not take the others with it."""
+    lines = text.split("\n")
+    try:
+        inside = {n for node in ast.parse(text).body for n in range(_start(node) + 1, (node.end_lineno or 0) + 1)}
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        inside = set()
+    starts = [1]
+    for number, line in enumerate(lines[1:], 2):
+        if line[:1].strip() and line[0] not in ")]}" and not lines[number - 2].strip() and number not in inside:
+            starts.append(number)
+    ends = [*starts[1:], len(lines) + 1]
+    return [(start, "\n".join(lines[start - 1 : end - 1])) for start, end in zip(starts, ends, strict=True)]
+
+
+def _start(node: ast.stmt) -> int:
+    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+
+
+_DEFINITION = re.compile(r"^(?:async )?(?:def[ \t]+(\w+)|(\w+)[ \t]*=[^=])", re.MULTILINE)
+
+
+def _cell(number: int, label: str, source: str) -> SubmittedCell:
+    code, magics = without_magics(source)
+    tree, error, rejected = None, None, ""
+    try:
+        if "\0" in code:
+            # Since Python 3.12 a mistake in the code like any other; who wrote one made it with a purpose.
+            raise ValueError
+        tree = ast.parse(code)
+        defines = frozenset().union(*(bound_names(node) for node in tree.body))
+    except SyntaxError as wrong:
+        error = ErrorInfo("SyntaxError", wrong.msg, wrong.lineno, (wrong.text or "").strip()[:300])
+    except ValueError:
+        rejected = _("It holds characters that no Python program can.")
+    except (MemoryError, RecursionError):
+        rejected = _("It is nested too deep to be read as Python.")
+    if error is not None or rejected:
+        tree, defines = None, frozenset(a or b for a, b in _DEFINITION.findall(code))
+    return SubmittedCell(number, label, code, tuple(magics), tree, error, defines, rejected)

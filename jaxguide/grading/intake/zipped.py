@@ -1,0 +1,160 @@
+"""Read zip archives that anybody may have made: nothing is unpacked to disk, nothing is read beyond its limits."""
+
+import contextlib
+import io
+import re
+import stat
+import struct
+import time
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from jaxguide.base.text import _
+from jaxguide.grading.intake.submission import UnreadableSubmission
+
+MEMBERS_LIMIT = 20_000
+DIRECTORY_LIMIT_BYTES = 16 * 2**20
+NESTED_LIMIT_BYTES = 64 * 2**20
+# Deflate packs at most 1032 to 1; notebooks are packed 5 to 1, and hardly one of more than a megabyte 200 to 1.
+RATIO_LIMIT, RATIO_COUNTS_FROM_BYTES = 200, 2**20
+_DRIVE = re.compile("[A-Za-z]:")
+_NAME_LIMIT, _PART_LIMIT = 1_000, 255
+_END, _END_64, _LOCATOR_64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    RuntimeError,
+    NotImplementedError,
+    ValueError,
+    struct.error,
+)
+
+
+@contextlib.contextmanager
+def open_zip(file: Path | bytes) -> Iterator[zipfile.ZipFile]:
+    """Open an archive on disk, or one whose bytes are these.
+
+    Raises:
+        UnreadableSubmission: it is none, it is damaged, or it lists more than can be.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            if isinstance(file, Path) and not file.is_file():
+                # A named pipe would keep us waiting for ever.
+                raise UnreadableSubmission(_("The archive is no ordinary file."))
+            stream: BinaryIO = io.BytesIO(file) if isinstance(file, bytes) else file.open("rb")
+            stack.enter_context(stream)
+            _check_directory(stream)
+            archive = stack.enter_context(zipfile.ZipFile(stream))
+        except PermissionError as error:
+            message = _("The archive cannot be read: {error}.").format(error=error.strerror)
+            raise UnreadableSubmission(message) from None
+        except _BROKEN:
+            raise UnreadableSubmission(_("The archive is damaged or no zip archive.")) from None
+        count = len(archive.infolist())
+        if count > MEMBERS_LIMIT:
+            message = _("The archive holds {count} files; at most {limit} are read.")
+            raise UnreadableSubmission(message.format(count=count, limit=MEMBERS_LIMIT))
+        yield archive
+
+
+def _check_directory(stream: BinaryIO) -> None:
+    """Refuse an archive whose list of files alone would fill the memory, before it is read."""
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(max(0, size - 2**16 - 22 - 76))
+    tail = stream.read()
+    stream.seek(0)
+    place = tail.rfind(_END)
+    if place < 0 or len(tail) < place + 22:
+        raise zipfile.BadZipFile("no end record")
+    listed = struct.unpack_from("<I", tail, place + 12)[0]
+    locator = place - 20
+    if locator >= 0 and tail[locator : locator + 4] == _LOCATOR_64:
+        stream.seek(struct.unpack_from("<Q", tail, locator + 8)[0])
+        record = stream.read(56)
+        stream.seek(0)
+        if record[:4] != _END_64 or len(record) < 56:
+            raise zipfile.BadZipFile("no zip64 end record")
+        listed = max(0 if listed == 2**32 - 1 else listed, struct.unpack_from("<Q", record, 40)[0])
+    if listed > DIRECTORY_LIMIT_BYTES:
+        message = _("The archive lists more files than are read (at most {limit}).")
+        raise UnreadableSubmission(message.format(limit=MEMBERS_LIMIT))
+
+
+def name_parts(name: str) -> list[str]:
+    """Return the folders and the file that a member's name stands for, letters in one form (NFC).
+
+    Raises:
+        UnreadableSubmission: it names a place outside of the archive, or is no name that a file can have.
+
+    >>> name_parts("ada/homework.ipynb"), name_parts(r"ada\\homework.ipynb")
+    (['ada', 'homework.ipynb'], ['ada', 'homework.ipynb'])
+    """
+    # Programs of Windows have written backslashes into archives.
+    text = unicodedata.normalize("NFC", name).replace("\\", "/")
+    parts = [part for part in text.split("/") if part not in ("", ".")]
+    if text.startswith("/") or ".." in parts or _DRIVE.fullmatch("".join(parts[:1])):
+        raise UnreadableSubmission(_("Its name in the archive leads to a place outside of the archive."))
+    if any(unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") for letter in text):
+        raise UnreadableSubmission(_("Its name in the archive holds characters that cannot be seen."))
+    if not parts or len(text) > _NAME_LIMIT or any(len(part.encode()) > _PART_LIMIT for part in parts):
+        raise UnreadableSubmission(_("Its name in the archive is longer than the name of a file can be."))
+    return parts
+
+
+def check_member(member: zipfile.ZipInfo, limit_bytes: int) -> None:
+    """Refuse a member that is not to be read.
+
+    Raises:
+        UnreadableSubmission: it is a link or no file, encrypted, too large, or packed as no file of a student's is.
+    """
+    mode = member.external_attr >> 16
+    if stat.S_ISLNK(mode):
+        raise UnreadableSubmission(_("It is a link in the archive; hand in the file itself."))
+    if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+        raise UnreadableSubmission(_("It is no ordinary file in the archive."))
+    if member.flag_bits & 1:
+        raise UnreadableSubmission(_("It is encrypted in the archive; hand it in without a password."))
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        # LZMA, for one, takes as much memory as the archive asks for.
+        raise UnreadableSubmission(_("It is packed in a way that is not read; make an ordinary zip archive."))
+    if member.file_size > limit_bytes:
+        message = _("It is larger than {size} MB; clear its outputs.")
+        raise UnreadableSubmission(message.format(size=limit_bytes // 2**20))
+    if member.file_size > max(RATIO_COUNTS_FROM_BYTES, RATIO_LIMIT * member.compress_size):
+        message = _("It is packed more than {ratio} to 1, as archives are that are made to fill a disk.")
+        raise UnreadableSubmission(message.format(ratio=RATIO_LIMIT))
+
+
+def read_member(archive: zipfile.ZipFile, number: int, limit_bytes: int) -> bytes:
+    """Return the bytes of the member of this number.
+
+    Raises:
+        UnreadableSubmission: it is refused by `check_member`, damaged, or holds more than it says.
+    """
+    members = archive.infolist()
+    if number >= len(members):
+        raise UnreadableSubmission(_("The archive has changed since its files were listed."))
+    check_member(members[number], limit_bytes)
+    try:
+        with archive.open(members[number]) as file:
+            content = file.read(limit_bytes + 1)
+    except (*_BROKEN, MemoryError):
+        content = None
+    if content is None or len(content) != members[number].file_size:
+        raise UnreadableSubmission(_("It is damaged in the archive and cannot be unpacked."))
+    return content
+
+
+def changed_s(member: zipfile.ZipInfo) -> float:
+    """Return when a member was changed, in seconds of the clock; 0 where the archive does not say."""
+    try:
+        return time.mktime((*member.date_time, 0, 0, -1))
+    except (ValueError, OverflowError):
+        return 0.0

@@ -1,0 +1,113 @@
+"""Marks as CSV: `grades.csv`, and what Moodle and Canvas import. No mark is an empty cell, never 0."""
+
+import csv
+import io
+import itertools
+from collections.abc import Iterable, Sequence
+
+from jaxguide.base.text import _
+from jaxguide.course.cards import clean
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.reports.marks import Row, columns_of, rows_of
+
+# A spreadsheet runs a cell that begins with one of these as a formula, the wide forms of East Asian keyboards too.
+_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+# Canvas reads the second row of a file for what its columns can give, and knows it by these words.
+_CANVAS_POINTS = "    Points Possible"
+
+
+def cell(text: str) -> str:
+    """Return text as a cell that no spreadsheet takes for a formula.
+
+    >>> cell("=HYPERLINK(...)"), cell("ada"), cell(" @ada")
+    ("'=HYPERLINK(...)", 'ada', "' @ada")
+    """
+    line = " ".join(clean(text, 1000).split("\n"))
+    return f"'{line}" if line.lstrip().startswith(_FORMULA) else line
+
+
+def points_cell(points: float | None) -> str:
+    """Return points as a cell, empty where there are none.
+
+    >>> points_cell(2.0), points_cell(1 / 3), points_cell(None)
+    ('2', '0.3333', '')
+    """
+    return "" if points is None else f"{round(points, 4):.10g}"
+
+
+def grades_csv(batch: BatchResult) -> str:
+    """Return `grades.csv`: one row for each student, points for each exercise, then what was found in words."""
+    columns = columns_of(batch)
+    head = ["student", "state", "score", "points", *(column.name for column in columns)]
+    head += [*(f"{column.name}: verdict" for column in columns), "overrides", "files", "isolation"]
+    rows = []
+    for row in rows_of(batch):
+        marks = [row.marks[column.name] for column in columns]
+        overrides = [f"{m.column.name}: {m.override.comment}" for m in marks if m.override is not None]
+        rows.append(
+            [
+                cell(row.student),
+                row.state.value,
+                points_cell(row.score),
+                points_cell(row.points),
+                *(points_cell(mark.score) for mark in marks),
+                *(mark.said for mark in marks),
+                cell("; ".join(overrides)),
+                cell("; ".join(file_names(row))),
+                cell("; ".join(dict.fromkeys(one.tier for one in row.submissions if one.tier))),
+            ]
+        )
+    return _sheet([cell(name) for name in head], rows)
+
+
+def moodle_csv(batch: BatchResult, item: str, identifier: str = "Username") -> str:
+    """Return marks as Moodle imports them (Grades, Import, CSV file).
+
+    Args:
+        batch: the marks; who has none keeps what the gradebook says.
+        item: the name of the grade item.
+        identifier: what students' names are in Moodle, as the column is called there: 'Username', 'Email address',
+            'ID number'.
+    """
+    rows = [[cell(row.student), points_cell(row.score), row.state.value] for row in rows_of(batch)]
+    return _sheet([cell(identifier), cell(item), _("State (do not import)")], rows)
+
+
+def canvas_csv(batch: BatchResult, item: str, identifier: str = "SIS Login ID") -> str:
+    """Return marks as Canvas imports them (Gradebook, Import).
+
+    Args:
+        batch: the marks; who has none keeps what the gradebook says.
+        item: the name of the assignment, with its number in parentheses where it exists already: 'Homework 1 (4711)'.
+        identifier: what students' names are in Canvas: 'SIS Login ID', 'SIS User ID' or 'ID'.
+
+    Raises:
+        ValueError: Canvas does not know students by this column.
+    """
+    known = ["ID", "SIS User ID", "SIS Login ID"]
+    if identifier not in known:
+        message = _("Canvas does not know students by `{name}`, but by {known}.")
+        raise ValueError(message.format(name=identifier, known=", ".join(known)))
+    rows = rows_of(batch)
+    possible = max((row.points for row in rows), default=0.0)
+    sheet = [[_CANVAS_POINTS, "", "", "", "", points_cell(possible)]]
+    for row in rows:
+        student = cell(row.student)
+        sheet.append([student, *(student if name == identifier else "" for name in known), "", points_cell(row.score)])
+    return _sheet(["Student", *known, "Section", cell(item)], sheet)
+
+
+def without_a_mark(batch: BatchResult) -> list[Row]:
+    """Return the students whose cell is empty in a gradebook's file."""
+    return [row for row in rows_of(batch) if row.score is None]
+
+
+def file_names(row: Row) -> list[str]:
+    """Return the names of the files that a row's marks are of."""
+    return [clean(one.path.name, 200) for one in row.submissions if one.path.name]
+
+
+def _sheet(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerows(itertools.chain([head], rows))
+    return out.getvalue()

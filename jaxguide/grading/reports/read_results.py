@@ -1,0 +1,57 @@
+"""Read results again, to report them without grading: from a store, else from a `results.json`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from jaxguide.base.text import _
+from jaxguide.grading.batch import store
+from jaxguide.grading.batch.batch_result import BatchResult, load_batch
+from jaxguide.grading.intake.roster import Override
+from jaxguide.grading.reports.results_json import FILE_NAME, NoResults, read_document
+
+
+def recorded_course(folder: Path) -> Path | None:
+    """Return where the course was that was graded, None for the course that comes with the package.
+
+    Args:
+        folder: of results; where it holds no store, nothing is known.
+
+    Raises:
+        NoResults: the store cannot be read.
+    """
+    if not (folder / store.NAME).is_file():
+        return None
+    try:
+        with store.Store(folder) as kept:
+            place = (kept.last_batch() or {}).get("course_folder", "")
+    except store.StoreError as error:
+        raise NoResults(str(error)) from None
+    return Path(place) if place else None
+
+
+def read_results(path: Path, overrides: Sequence[Override] | None = None) -> BatchResult:
+    """Return what a batch came to.
+
+    Args:
+        path: the folder of results, or a `results.json`.
+        overrides: an instructor's points as they are now; None for those that were applied when it was graded, where
+            `results.json` is there to tell.
+
+    Raises:
+        NoResults: nothing can be read there.
+    """
+    document = path if path.is_file() else path / FILE_NAME
+    if path.is_dir() and (path / store.NAME).is_file():
+        try:
+            if overrides is None:
+                overrides = read_document(document).overrides if document.is_file() else []
+            with store.Store(path) as kept:
+                return load_batch(kept, overrides)
+        except store.StoreError as error:
+            raise NoResults(str(error)) from None
+    if not document.is_file():
+        message = _("There are no results in {path}: neither {store} nor {document}. Grade first.")
+        raise NoResults(message.format(path=path, store=store.NAME, document=FILE_NAME))
+    if overrides:
+        raise NoResults(_("Points given by hand need the store, {name}, which is not here.").format(name=store.NAME))
+    return read_document(document)

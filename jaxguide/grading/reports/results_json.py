@@ -1,0 +1,190 @@
+"""The whole batch as one JSON document, `results.json`, and back; `results.schema.json` says what stands where."""
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import jaxguide
+from jaxguide.base.text import _
+from jaxguide.course.cards import clean, result_from_plain, result_to_plain
+from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.intake.roster import Override
+from jaxguide.grading.reports.marks import Row, rows_of
+from jaxguide.grading.workers.usage import Limits
+
+FORMAT = "jaxguide-results/2"
+FILE_NAME = "results.json"
+SCHEMA = Path(__file__).with_name("results.schema.json")
+
+# Fields of a submission that the document takes as they are, once cleaned.
+_SUBMISSION = (
+    *("student", "digest", "lessons", "repairs", "cells", "unreadable", "not_graded", "tier", "layers", "seed"),
+    *("course_digest", "versions", "habits", "cpu_s", "wall_s", "memory_bytes", "points"),
+)
+# The same for the batch.
+_BATCH = ("seed", "tier", "layers", "versions", "complete", "all_or_nothing", "only", "roster", "unknown")
+
+
+class NoResults(Exception):
+    """There are no results to read here; the message says why in one sentence."""
+
+
+def to_plain(batch: BatchResult) -> dict[str, Any]:
+    """Return everything as JSON data, in the layout of `results.json`.
+
+    It holds what students may not see. A score is null where there is no mark. Text that comes from a submission is
+    cleaned of control characters. Only the fields `cpu_s`, `wall_s` and `memory_bytes` differ between two runs with one
+    seed.
+
+    >>> plain = to_plain(BatchResult([], course_name="optics"))
+    >>> plain["format"], plain["course"]["name"], plain["submissions"]
+    ('jaxguide-results/2', 'optics', [])
+    """
+    plain: dict[str, Any] = _cleaned({**_head(batch), "submissions": [_submission(one) for one in batch.submissions]})
+    return plain
+
+
+def to_text(batch: BatchResult) -> str:
+    """Return the text of `results.json`: what `to_plain` returns, made of one submission at a time.
+
+    All at once would take 0.04 MB more of memory for each of them.
+    """
+    head = _dumped({**_head(batch), "submissions": []})
+    if not batch.submissions:
+        return head + "\n"
+    submissions = ",".join("\n    " + _dumped(_submission(one)).replace("\n", "\n    ") for one in batch.submissions)
+    return head.removesuffix("]\n}") + submissions + "\n  ]\n}\n"
+
+
+def _dumped(plain: Any) -> str:
+    return json.dumps(_cleaned(plain), indent=2, ensure_ascii=False)
+
+
+def _head(batch: BatchResult) -> dict[str, Any]:
+    rows = rows_of(batch)
+    stems = feedback_stems(row.student for row in rows)
+    return {
+        "format": FORMAT,
+        "jaxguide": jaxguide.__version__,
+        "course": {"name": batch.course_name, "folder": batch.course_folder, "digest": batch.course_digest},
+        **{name: getattr(batch, name) for name in _BATCH},
+        "limits": dataclasses.asdict(batch.limits),
+        "similar": [_record(group) for group in batch.similar],
+        "overrides": [dataclasses.asdict(one) for one in batch.overrides],
+        "students": [_student(row, stems[row.student]) for row in rows],
+    }
+
+
+def _student(row: Row, stem: str) -> dict[str, Any]:
+    return {
+        "student": row.student,
+        "state": row.state.value,
+        "score": row.score,
+        "points": row.points,
+        "feedback": f"feedback/{stem}.html",
+        "marks": {name: mark.score for name, mark in row.marks.items()},
+    }
+
+
+def _submission(one: SubmissionResult) -> dict[str, Any]:
+    exercises = [result_to_plain(result) for result in one.results]
+    for exercise in exercises:
+        if exercise["name"] in one.not_graded:
+            exercise["score"] = None
+    return {
+        "path": str(one.path) if one.path.name else "",
+        "state": one.state.value,
+        "score": one.score if one.is_complete else None,
+        **{name: getattr(one, name) for name in _SUBMISSION},
+        "exercises": exercises,
+    }
+
+
+def _record(one: Any) -> Any:
+    return dataclasses.asdict(one) if dataclasses.is_dataclass(one) and not isinstance(one, type) else one
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list | tuple):
+        return [_cleaned(child) for child in value]
+    if isinstance(value, dict):
+        return {clean(name): _cleaned(child) for name, child in value.items()}
+    return value
+
+
+def from_plain(plain: dict[str, Any]) -> BatchResult:
+    """Build a batch again from what `to_plain` returned.
+
+    Raises:
+        NoResults: it is not of this layout.
+    """
+    found = plain.get("format") if isinstance(plain, dict) else None
+    if found != FORMAT:
+        message = _("The results are in the format {found}; this jaxguide reads {format}. Grade again.")
+        raise NoResults(message.format(found=clean(repr(found), 100), format=f"'{FORMAT}'"))
+    try:
+        return BatchResult(
+            submissions=[_submission_from(one) for one in plain["submissions"]],
+            course_name=plain["course"]["name"],
+            course_folder=plain["course"].get("folder", plain["course"]["name"]),
+            course_digest=plain["course"]["digest"],
+            limits=Limits(**plain["limits"]),
+            similar=plain["similar"],
+            overrides=[Override(**one) for one in plain["overrides"]],
+            **{name: plain[name] for name in _BATCH},
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        message = _("The results are damaged ({error}). Grade again.")
+        raise NoResults(message.format(error=clean(repr(error), 100))) from None
+
+
+def _submission_from(plain: dict[str, Any]) -> SubmissionResult:
+    exercises = [{**one, "score": 0.0 if one["score"] is None else one["score"]} for one in plain["exercises"]]
+    return SubmissionResult(
+        path=Path(plain["path"]),
+        state=State(plain["state"]),
+        results=[result_from_plain(one) for one in exercises],
+        score=round(sum(one["score"] for one in exercises), 4),
+        **{name: plain[name] for name in _SUBMISSION},
+    )
+
+
+def read_document(path: Path) -> BatchResult:
+    """Read a `results.json`.
+
+    Raises:
+        NoResults: it is not there, or it is no such document.
+    """
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        message = _("{path} cannot be read: {error}.")
+        raise NoResults(message.format(path=path, error=error.strerror)) from None
+    except (ValueError, RecursionError):
+        raise NoResults(_("{path} is no JSON.").format(path=path)) from None
+    return from_plain(plain)
+
+
+def feedback_stems(students: Iterable[str]) -> dict[str, str]:
+    """Name each student's feedback files after them, no two alike on any file system.
+
+    >>> feedback_stems(["ada", "Ada", "../e v", ""])
+    {'ada': 'ada', 'Ada': 'Ada-2', '../e v': 'e_v', '': 'student'}
+    """
+    taken: set[str] = set()
+    stems = {}
+    for student in students:
+        stem = re.sub(r"[^\w.-]+", "_", clean(student, 80)).strip("._") or "student"
+        name, number = stem, 1
+        while name.casefold() in taken:
+            number += 1
+            name = f"{stem}-{number}"
+        taken.add(name.casefold())
+        stems[student] = name
+    return stems

@@ -1,0 +1,282 @@
+"""A worker as the grader sees it: start it, send it requests under limits, end it."""
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import psutil
+
+from jaxguide.base.text import _
+from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
+from jaxguide.grading.isolation import IsolationError, Tier, find_tier, record
+from jaxguide.grading.isolation.tier import MOUNT_NAMESPACE, SECCOMP
+from jaxguide.grading.workers import wire
+from jaxguide.grading.workers.how_code_ended import (
+    all_spent,
+    broken_reply,
+    closed_line,
+    ended_by_itself,
+    only_waited,
+    out_of_memory,
+    out_of_time,
+    scratch_full,
+    too_much_output,
+)
+from jaxguide.grading.workers.programs import Programs
+from jaxguide.grading.workers.scratch import remove_scratch
+from jaxguide.grading.workers.scratch_watch import ScratchWatch
+from jaxguide.grading.workers.spawning import Spawn, default_spawn
+from jaxguide.grading.workers.usage import Limits, ProcessTree
+from jaxguide.grading.workers.worker_pipe import Line
+from jaxguide.grading.workers.zygote import Forked, new_token
+
+_START_LIMIT_S = 300.0
+# On a busy machine a process takes its time to end, after it has closed the line.
+_END_LIMIT_S = 30.0
+# To look costs as much as a small question; what it looks for is counted in seconds.
+_FIRST_POLL_S, _LAST_POLL_S = 0.1, 0.2
+_LAST_WORDS_S = 0.02
+_CPU_BACKSTOP_FACTOR = 100
+# With as many for each processor as JAX itself starts later; each reserves 8 MB of address space, which is limited too.
+_LEFT_THREADS = 32 + 4 * (os.cpu_count() or 1)
+
+
+class GraderError(NotJudged):
+    """Grading itself does not work here; no student is to blame."""
+
+
+class NotGraded(GraderError):
+    """One submission cannot be graded, though others may: the machine is too busy, or the lesson's setup fails."""
+
+
+class WorkerProcess:
+    """One process that holds one submission's code.
+
+    Args:
+        hidden: folders and files that it must not see.
+        limits: what one exercise may use.
+        tier: what keeps it from everything else; by default the best that holds here.
+        programs: what was compiled before, for it to take.
+        spawn: how its process is started; by default forked from the zygote where that is possible.
+
+    Raises:
+        GraderError: it does not start.
+    """
+
+    def __init__(
+        self,
+        hidden: Sequence[Path] = (),
+        limits: Limits | None = None,
+        tier: Tier | None = None,
+        programs: Programs | None = None,
+        spawn: Spawn | None = None,
+    ):
+        self.limits = limits or Limits()
+        self._programs = programs
+        try:
+            self.tier = find_tier() if tier is None else tier
+        except IsolationError as error:
+            raise GraderError(str(error)) from error
+        self.is_alive = True
+        self._scratch = Path(tempfile.mkdtemp(prefix="jaxguide-worker-"))
+        self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
+        # A scratch that is a file system of the worker's own is out of sight, and bounded.
+        is_seen = not self.tier.uses(MOUNT_NAMESPACE)
+        output = os.fstat(self._output.fileno()).st_ino
+        self._watch = ScratchWatch(self._scratch, self.limits.scratch_bytes, output) if is_seen else None
+        self._spent_before_s: float | None = None
+        self._started_cpu_s = 0.0
+        token = new_token()
+        try:
+            self._process = (spawn or default_spawn())(self._scratch, token, self._output)
+            self._tree = ProcessTree(self._process.pid, token, can_fork=not self.tier.uses(SECCOMP))
+        except (OSError, psutil.Error) as error:
+            self._clean()
+            raise GraderError(_("A worker process did not start: {said}").format(said=error)) from error
+        self._count = 0
+        # By the pipe: an argument has a limit of 128 KiB on Linux, and can be read by whoever lists processes.
+        self._line = Line(self._process, json.dumps(self._config(hidden)).encode("ascii") + b"\n")
+        try:
+            ready = self._wait(_START_LIMIT_S)
+            self._count_from_here()
+            self._first_threads = self._tree.threads()
+            self.versions = {str(name): str(version) for name, version in ready["versions"].items()}
+        except (AnswerGone, wire.WireError, KeyError) as problem:
+            said = self._last_output()
+            self.kill()
+            record.discard()  # a layer may refuse what it did when it was tried
+            raise GraderError(_("A worker process did not start: {said}").format(said=said or problem)) from problem
+
+    def _count_from_here(self) -> None:
+        """Take what is in use now for what JAX itself needs; forks of one zygote begin with the same."""
+        zygote = self._process.zygote if isinstance(self._process, Forked) else None
+        self._tree.start(base_memory=True, own_bytes=None if zygote is None else zygote.own_bytes)
+        if zygote is not None:
+            zygote.own_bytes = self._tree.peak_bytes
+
+    def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
+        kept = record.place()
+        return {
+            "hidden": [str(path) for path in (*hidden, *([] if kept is None else [kept]))],
+            "readable": [] if self._programs is None else [str(self._programs.folder)],
+            "programs": None if self._programs is None else self._programs.to_plain(),
+            "scratch": str(self._scratch),
+            "tier": self.tier.to_plain(),
+            "memory_bytes": self.limits.memory_bytes,
+            # Printing too much must be seen as such, not fail before.
+            "file_bytes": max(self.limits.file_bytes, self.limits.output_bytes + 2**20),
+            "scratch_bytes": self.limits.scratch_bytes,
+            "cpu_s": int(self.limits.cpu_s * _CPU_BACKSTOP_FACTOR) + 60,
+        }
+
+    @property
+    def total_cpu_s(self) -> float:
+        """Processor time used so far; of a worker that was ended, until its end."""
+        return self._tree.total_cpu_s
+
+    @property
+    def spent_s(self) -> float:
+        """Processor time used so far since `start_submission`."""
+        return 0.0 if self._spent_before_s is None else self._tree.total_cpu_s - self._started_cpu_s
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most memory that was held at once and shared with no other process, as far as it was looked at."""
+        return self._tree.peak_bytes
+
+    @property
+    def processes(self) -> list[psutil.Process]:
+        """What runs of it now, the supervisor first."""
+        return self._tree.processes()
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so many threads were left running that JAX may get none to compile with, and end the process."""
+        return self._tree.threads() > self._first_threads + _LEFT_THREADS
+
+    def start_submission(self, spent_s: float) -> None:
+        """Count the limit of a submission from now, of which so much is spent."""
+        self._tree.start()
+        self._spent_before_s, self._started_cpu_s = spent_s, self._tree.total_cpu_s
+
+    def start_exercise(self) -> None:
+        """Count the limits from now."""
+        self._tree.start()
+        # The worker's place in the file is this one's.
+        os.lseek(self._output.fileno(), 0, os.SEEK_SET)
+        os.ftruncate(self._output.fileno(), 0)
+
+    def request(self, operation: str, **fields: Any) -> dict[str, Any]:
+        """Send one request and return the reply.
+
+        Raises:
+            AnswerGone: the worker is gone: over a limit, ended by the student's code, or replying nonsense.
+            NotGraded: it got too little time.
+        """
+        if not self.is_alive:
+            raise AnswerGone(Verdict.DIED, _("The process that ran your code has ended."))
+        self._count += 1
+        self._line.send(wire.encode({"id": self._count, "op": operation, **fields}))
+        try:
+            reply = self._wait(None)
+            if reply.get("id") != self._count:
+                raise wire.WireError("the reply is to another request")
+            self._check_written(at_once=True)
+        except wire.WireError:
+            self.kill()
+            raise broken_reply() from None
+        except BaseException:
+            self.kill()
+            raise
+        return reply
+
+    def _wait(self, start_limit_s: float | None) -> dict[str, Any]:
+        """Wait for the next frame while the worker stays within its limits."""
+        poll_s = _FIRST_POLL_S
+        while True:
+            with contextlib.suppress(queue.Empty):
+                frame = self._line.receive(poll_s)
+                break
+            poll_s = min(poll_s * 2, _LAST_POLL_S)
+            if self._process.poll() is not None and self._line.is_quiet:
+                # A child that keeps the pipe open must not make us wait for the end of a process that has ended.
+                time.sleep(_LAST_WORDS_S)
+                frame = None if self._line.is_quiet else self._line.receive(poll_s)
+                break
+            self._check_limits(start_limit_s)
+        if frame is None:
+            raise self._ended()
+        if isinstance(frame, wire.WireError):
+            raise frame
+        reply = wire.decode(frame)
+        if type(reply) is not dict:
+            raise wire.WireError("the reply is no dict")
+        return reply
+
+    def _check_limits(self, start_limit_s: float | None) -> None:
+        used = self._tree.sample()
+        limits = self.limits
+        if start_limit_s is not None:
+            if used.wall_s > start_limit_s:
+                raise GraderError(_("A worker process did not start within {limit:.0f} s.").format(limit=start_limit_s))
+            return
+        if used.cpu_s > limits.cpu_s:
+            raise out_of_time(limits)
+        if self._spent_before_s is not None and self._spent_before_s + self.spent_s > limits.total_cpu_s:
+            raise all_spent(limits)
+        if used.idle_s > limits.idle_s:
+            raise only_waited(limits)
+        if used.memory_bytes > limits.memory_bytes:
+            raise out_of_memory(limits)
+        self._check_written()
+        if used.wall_s > limits.wall_s:
+            message = _("Not graded: the machine is too busy; code had to wait for {wall:.0f} s.")
+            raise NotGraded(message.format(wall=used.wall_s))
+
+    def _check_written(self, at_once: bool = False) -> None:
+        if os.fstat(self._output.fileno()).st_size > self.limits.output_bytes:
+            raise too_much_output(self.limits)
+        if self._watch is not None and self._watch.is_full(self._tree.pids(), at_once):
+            raise scratch_full(self.limits)
+
+    def _ended(self) -> AnswerGone:
+        """Say how the process ended.
+
+        Raises:
+            NotGraded: with the one that forked it, which no student's code can end.
+        """
+        code = None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = self._process.wait(timeout=_END_LIMIT_S)
+        if isinstance(self._process, Forked) and self._process.ended_with_zygote:
+            raise NotGraded(_("Not graded: the process that starts workers has ended."))
+        return closed_line() if code is None else ended_by_itself(code, self._last_output(), self.limits)
+
+    def _last_output(self) -> str:
+        with contextlib.suppress(OSError, ValueError):
+            size = self._output.seek(0, os.SEEK_END)
+            self._output.seek(max(0, size - 4000))
+            return self._output.read().decode("utf-8", "replace").strip()
+        return ""
+
+    def kill(self) -> None:
+        """End the worker with all that it started, and remove its folder."""
+        if not self.is_alive:
+            return
+        self.is_alive = False
+        self._tree.sample()
+        self._tree.kill()
+        self._process.wait()
+        self._line.close()
+        self._clean()
+
+    def _clean(self) -> None:
+        self._output.close()
+        remove_scratch(self._scratch)

@@ -1,0 +1,262 @@
+"""One submission in its workers: define its cells, answer questions, and start again when a worker is gone."""
+
+import dataclasses
+import errno
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxguide.base.text import _
+from jaxguide.course.judging.answer import Answer
+from jaxguide.course.judging.evaluate import Request
+from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
+from jaxguide.grading.intake.plan import Plan, PlannedCell
+from jaxguide.grading.isolation import Tier
+from jaxguide.grading.workers.answers import BrokenAnswer, RemoteAnswer
+from jaxguide.grading.workers.how_code_ended import all_spent, broken_reply, out_of_memory, scratch_full
+from jaxguide.grading.workers.programs import Programs
+from jaxguide.grading.workers.remote import NotGraded, WorkerProcess
+from jaxguide.grading.workers.usage import Limits
+from jaxguide.grading.workers.worker_registry import Running
+
+_LOST_CELLS_LIMIT = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Surroundings:
+    """What a submission is run under.
+
+    Args:
+        hidden: folders and files that no worker may see.
+        limits: what one exercise may use.
+        tier: what keeps it from everything else.
+        programs: what was compiled before, for workers to take.
+        running: knows the workers, so that they can be ended from another thread.
+    """
+
+    hidden: tuple[Path, ...]
+    limits: Limits
+    tier: Tier
+    programs: Programs | None = None
+    running: Running = dataclasses.field(default_factory=Running)
+
+
+class Session:
+    """The running half of grading one submission for one lesson; use it with `with`.
+
+    After `define`, `repairs` says what went wrong in its cells; `lost` and `raised` say it by cell, and `definitions`
+    has the cells that define each exercise, of which the last counts.
+    """
+
+    def __init__(self, plan: Plan, names: Sequence[str], surroundings: Surroundings, spent_s: float = 0.0):
+        self._spent_before_s = spent_s
+        self.plan = plan
+        self.names = list(names)
+        self.limits = surroundings.limits
+        self.repairs: list[str] = []
+        self.tier: Tier | None = None
+        self.versions: dict[str, str] = {}
+        self._surroundings = surroundings
+        self._worker: WorkerProcess | None = None
+        self._workers: list[WorkerProcess] = []
+        self._gone: AnswerGone | None = None
+        self.lost: dict[int, AnswerGone] = {}
+        self.raised: dict[int, ErrorInfo] = {}
+        self.definitions: dict[str, list[PlannedCell]] = {}
+        self._values: dict[str, str] = {}
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        if self._worker is not None:
+            self._worker.kill()
+
+    @property
+    def cpu_s(self) -> float:
+        """Processor time of all workers so far."""
+        return sum(worker.total_cpu_s for worker in self._workers)
+
+    @property
+    def spent_s(self) -> float:
+        """Processor time of the submission's own code so far, in lessons before this one too."""
+        return self._spent_before_s + sum(worker.spent_s for worker in self._workers)
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most memory that one of the workers held at once."""
+        return max((worker.peak_bytes for worker in self._workers), default=0)
+
+    def define(self) -> None:
+        """Run the cells in a worker; cells that end it are left out of the next one. Without cells, none is started."""
+        if self.plan.cells:
+            self._run_cells()
+        for planned in self.plan.cells:
+            cell = planned.cell
+            gone, error = self.lost.get(cell.number), self.raised.get(cell.number)
+            if gone is not None:
+                self.repairs.append(_("{label}: left out. {note}").format(label=cell.label, note=gone.note))
+            elif error is not None:
+                message = _("{label}: raised {name}: {message} (line {line}).")
+                fields = {"name": error.type_name, "message": error.message, "line": error.line or "?"}
+                self.repairs.append(message.format(label=cell.label, **fields))
+        for name, cells in self.definitions.items():
+            if len(cells) > 1:
+                labels = ", ".join(planned.cell.label for planned in cells)
+                message = _("`{name}` is defined {count} times ({labels}); the last counts.")
+                self.repairs.append(message.format(name=name, count=len(cells), labels=labels))
+
+    def answer(self, name: str) -> Answer | None:
+        """Return the answer that counts for an exercise, or None where it was not attempted."""
+        if name in self.definitions:
+            if self._is_spent:
+                return BrokenAnswer(name, all_spent(self.limits))
+            if self._worker is not None and self._worker.is_alive and self._worker.is_crowded:
+                self._worker.kill()
+            if self._worker is None or not self._worker.is_alive:
+                self._run_cells()
+            self._gone = None
+            if self._worker is not None:
+                self._worker.start_exercise()
+            return RemoteAnswer(name, self._ask)
+        return self._broken(name)
+
+    def _broken(self, name: str) -> Answer | None:
+        """Return an answer for a name whose only definitions failed."""
+        for planned in reversed(self.plan.cells):
+            cell = planned.cell
+            if name in cell.defines and name not in planned.starters:
+                if cell.number in self.lost:
+                    return BrokenAnswer(name, self.lost[cell.number])
+                if cell.number in self.raised:
+                    return BrokenAnswer(name, StudentError(self.raised[cell.number]))
+        if name in self.plan.broken:
+            return BrokenAnswer(name, self.plan.broken[name])
+        return BrokenAnswer(name, _no_function(name, self._values[name])) if name in self._values else None
+
+    @property
+    def _is_spent(self) -> bool:
+        return self.spent_s > self.limits.total_cpu_s
+
+    def _run_cells(self) -> None:
+        """Run all cells in a new worker, and again in another without the one that ended it."""
+        while True:
+            worker = self._start()
+            self.definitions = {}
+            for planned in self.plan.cells:
+                if planned.cell.number in self.lost:
+                    continue
+                try:
+                    self._run_cell(worker, planned)
+                except AnswerGone as gone:
+                    worker.kill()
+                    self._lose(planned, gone)
+                    if self._is_spent:
+                        self._lose_after(planned, all_spent(self.limits))
+                        return
+                    break
+            else:
+                return
+
+    def _lose(self, planned: PlannedCell, gone: AnswerGone) -> None:
+        self.lost[planned.cell.number] = gone
+        if len(self.lost) < _LOST_CELLS_LIMIT:
+            return
+        note = _("Not run, since {count} cells before it ended the process.").format(count=_LOST_CELLS_LIMIT)
+        self._lose_after(planned, AnswerGone(Verdict.DIED, note))
+
+    def _lose_after(self, planned: PlannedCell, gone: AnswerGone) -> None:
+        for later in self.plan.cells:
+            if later.cell.number > planned.cell.number:
+                self.lost.setdefault(later.cell.number, gone)
+
+    def _start(self) -> WorkerProcess:
+        around = self._surroundings
+        start = functools.partial(WorkerProcess, around.hidden, around.limits, around.tier, around.programs)
+        spent_s = self.spent_s
+        self._worker = worker = around.running.start(start)
+        self._workers.append(worker)
+        self.tier, self.versions = worker.tier, worker.versions
+        try:
+            failed = worker.request("setup", source=self.plan.setup)["failed"]
+        except AnswerGone as gone:
+            raise NotGraded(_("The lesson's own setup ended a worker: {note}").format(note=gone.note)) from gone
+        if failed:
+            worker.kill()
+            what = f"{failed['type_name']}: {failed['message']}"
+            raise NotGraded(_("The lesson's own setup failed in a worker: {what}").format(what=what))
+        worker.start_submission(spent_s)
+        return worker
+
+    def _run_cell(self, worker: WorkerProcess, planned: PlannedCell) -> None:
+        cell = planned.cell
+        worker.start_exercise()
+        fields = {"cell": cell.number, "source": cell.source, "exercises": self.names}
+        reply = worker.request("define", starters=sorted(planned.starters), **fields)
+        failed, bound, values = reply.get("failed"), reply.get("bound"), reply.get("values")
+        if bound is None or values is None or not _are_names(bound) or not _are_names(values):
+            raise broken_reply()
+        if failed is not None:
+            try:
+                self.raised[cell.number] = ErrorInfo.from_plain(failed)
+            except TypeError:
+                raise broken_reply() from None
+        for name in bound:
+            if name in self.names and name not in planned.starters:
+                self.definitions.setdefault(name, []).append(planned)
+        for name in values:
+            if name in self.names:
+                self._values[name] = cell.label
+            message = _("{label}: sets `{name}` to a value, not a function.")
+            if name in self.definitions:
+                message = _("{label}: sets `{name}` to a value, not a function; the function before it counts.")
+            self._note(message.format(label=cell.label, name=name[:100]))
+
+    def _note(self, repair: str) -> None:
+        if repair not in self.repairs:
+            self.repairs.append(repair)
+
+    def _ask(self, name: str, request: Request) -> dict[str, Any]:
+        if self._gone is not None or self._worker is None:
+            raise self._gone or AnswerGone(Verdict.DIED, _("The process that ran your code has ended."))
+        try:
+            reply = self._worker.request("ask", name=name, request=request)
+        except AnswerGone as gone:
+            self._gone = gone
+            raise
+        if _is_out_of_memory(reply):
+            # What is left of the attempt still fills the memory: the next exercise gets a new worker.
+            self._worker.kill()
+            self._gone = out_of_memory(self.limits)
+            raise self._gone
+        if _is_out_of_space(reply):
+            self._worker.kill()
+            self._gone = scratch_full(self.limits)
+            raise self._gone
+        return reply
+
+
+def _no_function(name: str, label: str) -> AnswerGone:
+    message = _("`{name}` is no function: {label} sets it to a value. Define it with `def {name}(...)`.")
+    return AnswerGone(Verdict.NO_SUCH_FUNCTION, message.format(name=name, label=label))
+
+
+def _are_names(value: Any) -> bool:
+    return type(value) is list and all(isinstance(name, str) for name in value)
+
+
+def _is_out_of_space(reply: dict[str, Any]) -> bool:
+    error = reply.get("error")
+    said = error.get("message") if isinstance(error, dict) else None
+    return isinstance(said, str) and said.startswith(f"[Errno {errno.ENOSPC}]")
+
+
+def _is_out_of_memory(reply: dict[str, Any]) -> bool:
+    error = reply.get("error")
+    if not isinstance(error, dict):
+        return False
+    name, message = error.get("type_name"), error.get("message")
+    return name in ("MemoryError", "_ArrayMemoryError") or (
+        isinstance(message, str) and "RESOURCE_EXHAUSTED" in message
+    )
