@@ -14,8 +14,9 @@ import filelock
 from jaxguide.base.text import _
 from jaxguide.grading.batch.grader import GradeSettings
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.intake.files import STORE_NAME
 
-NAME = "grading.sqlite"
+NAME = STORE_NAME
 LOCK_NAME = "grading.lock"
 SCHEMA_VERSION = 1
 _APPLICATION = 0x4A584731  # 'JXG1', so that no other program's file is taken for ours

@@ -7,6 +7,9 @@ from pathlib import Path
 from jaxguide.base.text import _
 from jaxguide.grading.intake.submission import is_submission
 
+STORE_NAME = "grading.sqlite"
+"""The file that lies in every folder of results."""
+
 FOLDERS_PASSED_OVER = frozenset({"__MACOSX", "__pycache__", "node_modules"})
 
 

@@ -3,11 +3,10 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from jaxguide.grading.batch.store import NAME as STORE_NAME
 from jaxguide.grading.intake.archives import ArchivedEntry
 from jaxguide.grading.intake.exported import student_on_disk
 from jaxguide.grading.intake.file_to_grade import FileEntry
-from jaxguide.grading.intake.files import files_below
+from jaxguide.grading.intake.files import STORE_NAME, files_below
 from jaxguide.grading.intake.students import StudentPattern, below
 
 _Whose = tuple[str, str]

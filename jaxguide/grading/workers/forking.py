@@ -118,7 +118,7 @@ def _forget_ended(*_unused: object) -> None:
 
 def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Return a request and its descriptors in each process that is to become its supervisor; never in this one."""
-    from jaxguide.grading.workers.zygote import MESSAGE_BYTES
+    from jaxguide.grading.workers.processes import MESSAGE_BYTES
 
     grader, zygote = os.getppid(), os.getpid()
     ready = select.poll()

@@ -11,6 +11,9 @@ from typing import IO, Protocol
 from jaxguide.base.catalogues import languages
 from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 
+MESSAGE_BYTES = 64 * 2**10
+"""The most that is sent to the zygote, or by it, at once."""
+
 _BOOT = (
     "import json, sys; places = json.loads(sys.argv[1]);"
     "sys.path[:0] = [p for p in places[:1] if p not in sys.path];"

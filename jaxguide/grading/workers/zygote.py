@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import IO
 
 from jaxguide.base.text import _
-from jaxguide.grading.workers.processes import Process, command, environment
+from jaxguide.grading.workers.processes import MESSAGE_BYTES, Process, command, environment
 
-MESSAGE_BYTES = 64 * 2**10
 _START_LIMIT_S = 300.0
 _FORK_LIMIT_S = 60.0
 _END_LIMIT_S = 1.0
