@@ -16,7 +16,7 @@ import pytest
 
 from jaxguide.course.books.library import Course, load_course
 
-pytest_plugins = ["kept_programs", "proof_records"]
+pytest_plugins = ["kept_programs", "proof_records", "tiny_course"]
 
 _PRINT_OPTIONS = np.get_printoptions()
 # A process of more is made smaller where one module of tests ends.

@@ -8,9 +8,34 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "jaxguide"
-HELPERS = {"keys", "callbacks", "debug", "tracing", "explain"}
-EVERYWHERE = {"base", "compat"}
-BELOW = {"code", "jaxpr", *EVERYWHERE}
+# Rooms from the lowest to the highest: each imports only what is below it.
+ROOMS = (
+    {"base"},
+    {"compat"},
+    {"code"},
+    {"jaxpr"},
+    {"keys", "callbacks", "debug", "tracing", "explain"},
+    {"course"},
+    {"grading"},
+    {"student", "proving", "translation"},
+    {"lesson", "fixtures", "cli"},
+)
+# Inside a room that has rooms of its own: the same.
+INSIDE = {
+    "course": ({"verdict", "ledger"}, {"exercise"}, {"judging"}, {"author"}, {"books", "progress"}, {"cards"}),
+    "explain": (
+        {"explanation"},
+        {"scene"},
+        {"transformed"},
+        {"rewrites"},
+        {"rules"},
+        {"knowledge"},
+        {"explaining"},
+        {"magics"},
+        {"notebook"},
+    ),
+    "grading": ({"isolation"}, {"intake"}, {"workers"}, {"batch"}, {"reports"}, {"exports"}),
+}
 HEAVY = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "IPython", "nbformat", "nbclient", "jupyter_core", "rich")
 
 
@@ -51,19 +76,37 @@ def test_no_module_starts_a_backend_when_imported() -> None:
     )
 
 
+def test_every_module_has_a_room() -> None:
+    doors = {"", "__main__"}
+    assert {_room(_name(path)) for path in PACKAGE.rglob("*.py")} - doors == set().union(*ROOMS)
+    for room, rooms in INSIDE.items():
+        inside = {
+            path.relative_to(PACKAGE / room).parts[0].removesuffix(".py") for path in (PACKAGE / room).rglob("*.py")
+        }
+        assert inside - {"__init__"} == set().union(*rooms)
+
+
 def test_imports_point_one_way() -> None:
     wrong = []
     for path in PACKAGE.rglob("*.py"):
-        room = _room(_name(path))
-        wrong += [f"{_name(path)} imports {name}" for name in _imports(path) if not _allowed(room, _room(name))]
+        name = _name(path)
+        wrong += [f"{name} imports {other}" for other in _imports(path) if not _allowed(name, other)]
     assert wrong == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    waiting = {_name(path): _modules_imported(path) for path in PACKAGE.rglob("*.py")}
+    while free := [name for name, others in waiting.items() if not others & waiting.keys()]:
+        for name in free:
+            del waiting[name]
+    assert sorted(waiting) == []
 
 
 def test_the_books_import_the_author_interface_and_no_more_of_the_school() -> None:
     top = PACKAGE.parent
     for path in [*(top / "exercises").glob("*.py"), *(top / "solutions").glob("*.py")]:
-        school = [n for n in _imports(path) if _room(n) in ("course", "grading", "cli")]
-        assert set(school) <= {"jaxguide.course.author"}, path
+        school = [name for name in _imports(path) if _rank(ROOMS, _room(name)) >= _rank(ROOMS, "course")]
+        assert [name for name in school if not name.startswith("jaxguide.course.author.")] == [], path
 
 
 def test_jax_internals_stay_in_the_compatibility_module() -> None:
@@ -82,32 +125,41 @@ def _room(name: str) -> str:
 
 
 def _imports(path: Path) -> list[str]:
-    found = []
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [node.module] + [f"{node.module}.{a.name}" for a in node.names if node.module == "jaxguide"]
+    """Return the modules, and names of packages, that a file imports of the package; for types too."""
+    return [name for node in ast.walk(ast.parse(path.read_text())) for name in _imported(node)]
+
+
+def _imported(node: ast.AST) -> list[str]:
+    found: list[str] = []
+    if isinstance(node, ast.Import):
+        found = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        found = [f"{node.module}.{alias.name}" for alias in node.names]
     return [name for name in found if name.startswith("jaxguide.")]
 
 
+def _modules_imported(path: Path) -> set[str]:
+    """Return the modules that a file imports when it is imported itself."""
+    found = set()
+    for node in ast.parse(path.read_text()).body:
+        for name in _imported(node):
+            is_module = (PACKAGE.parent / name.replace(".", "/")).with_suffix(".py").is_file()
+            found.add(
+                name if is_module or (PACKAGE.parent / name.replace(".", "/")).is_dir() else name.rpartition(".")[0]
+            )
+    return found - {_name(path), "jaxguide"}
+
+
 def _allowed(importer: str, imported: str) -> bool:
-    if importer == imported or imported in {*EVERYWHERE, "__version__"} or importer in ("", "__main__"):
+    above, below = importer.split(".")[1:], imported.split(".")[1:]
+    if not above or above[0] == "__main__" or below[0] == "__version__":  # the door
         return True
-    if importer in BELOW:
-        return imported in BELOW
-    if importer in HELPERS:
-        return imported in BELOW | HELPERS
-    if importer == "course":
-        return imported in BELOW | HELPERS
-    if importer == "fixtures":
-        return imported in HELPERS
-    if importer == "lesson":
-        return imported in BELOW | HELPERS | {"course", "student"}
-    if importer == "grading":
-        return imported in BELOW | HELPERS | {"course"}
-    if importer in ("translation", "proving"):
-        return imported in BELOW | HELPERS | {"course"}
-    if importer == "student":
-        return imported in BELOW | HELPERS | {"course", "grading"}
-    return importer == "cli"
+    if above[0] != below[0]:
+        return _rank(ROOMS, above[0]) > _rank(ROOMS, below[0])
+    if above[0] not in INSIDE or len(above) == 1 or above[1] == below[1]:
+        return True
+    return _rank(INSIDE[above[0]], above[1]) > _rank(INSIDE[above[0]], below[1])
+
+
+def _rank(rooms: tuple[set[str], ...], room: str) -> int:
+    return next(number for number, level in enumerate(rooms) if room in level)

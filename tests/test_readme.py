@@ -13,9 +13,9 @@ from needs import ON_THE_NEWEST
 
 README = Path(__file__).parents[1] / "README.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# tests/test_start.py, tests/terminal and CI run these
+# tests/cli/test_start.py, tests/student and CI run these
 ELSEWHERE = ("make start", "make test", "pip install", "jaxguide start", "jaxguide watch")
-SLOW = "jaxguide coverage"  # it judges every exercise, as tests/test_course.py does
+SLOW = "jaxguide coverage"  # it judges every exercise, as tests/proving/test_course.py does
 
 
 def _blocks(language: str) -> list[str]:

@@ -2,10 +2,7 @@
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:  # which imports JAX
-    from jaxguide.course.judging.values import Data
+from typing import Any
 
 
 class Verdict(enum.StrEnum):
@@ -131,7 +128,7 @@ class ExerciseResult:
     note: str = ""
     printed: str = ""
     hint: str = ""
-    reveal: "Data" = None
+    reveal: Any = None  # plain data, see `judging.values`
 
     @property
     def first_failure(self) -> CheckResult | None:

@@ -10,7 +10,7 @@ import jax
 import pytest
 from needs import lacks
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from key_battery.bugs import BUGS
 from key_battery.case import Case, equal, first_is_made_of_children, one_starts_the_other, same_order
 from key_battery.correct import CORRECT

@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tiny_course import edit
 
 from jaxguide.course.books.library import load_course
 from jaxguide.course.exercise import AuthorError
-
-from .conftest import edit
 
 BOOK, KEY = "exercises/tiny.py", "solutions/tiny.py"
 SECOND = "\n\n@exercise(title='Two', hints=['?', 'https://', '____'])\ndef second(x):\n    '''Two.'''\n    ...\n"

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from tiny_course import edit
+
 from jaxguide.code.slices import needed, statements
 from jaxguide.course.books.library import Course, installed_course, load_course
-
-from .conftest import edit
 
 LESSON = """import heavy.part as plt
 import numpy as np

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tiny_course import edit
 
 from jaxguide.course.books.library import load_course
 from jaxguide.course.cards import result_to_plain
@@ -15,8 +16,6 @@ from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import judge
 from jaxguide.course.verdict import ExerciseResult, Verdict
-
-from .conftest import edit
 
 
 @pytest.fixture

@@ -115,10 +115,10 @@ def test_exercises_share_the_digest_of_their_book_and_key_alone() -> None:
 def test_a_run_says_what_it_proves_and_leaves_the_rest_out(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-o", f"cache_dir={tmp_path}", "--prove=3"]
     course = Path(__file__).with_name("test_course.py")
-    done = subprocess.run([*command, course], capture_output=True, text=True, cwd=course.parents[1])
+    done = subprocess.run([*command, course], capture_output=True, text=True, cwd=course.parents[2])
     chosen = [line for line in done.stdout.splitlines() if "::test_the_exercise_is_proven[" in line]
     assert len(chosen) in (18, 19)
     assert f"proof: part 3 of 8: {len(chosen)} of 150 exercises; 0 had green records" in done.stdout
     named = f"{course}::test_the_exercise_is_proven"
-    done = subprocess.run([*command, named], capture_output=True, text=True, cwd=course.parents[1])
+    done = subprocess.run([*command, named], capture_output=True, text=True, cwd=course.parents[2])
     assert done.stdout.count("::test_the_exercise_is_proven[") == 150

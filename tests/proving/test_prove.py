@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tiny_course import edit
 
 from jaxguide.cli import main
 from jaxguide.course.books.library import load_course
 from jaxguide.proving.prove import ProverDied, prove
 from jaxguide.proving.verify import Proof
-
-from .conftest import edit
 
 
 def _prove(folder: Path, jobs: int) -> tuple[list[str], Proof]:

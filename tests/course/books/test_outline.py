@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_author_errors import BOOK, KEY, MISTAKES
+from tiny_course import BOOK as BOOK_TEXT
+from tiny_course import edit
 
 from jaxguide.course import author
 from jaxguide.course.books import book, static
@@ -18,11 +21,7 @@ from jaxguide.course.books.static import lesson_as_written
 from jaxguide.course.exercise import AuthorError, Task
 from jaxguide.student.help import solution_text
 
-from .conftest import BOOK as BOOK_TEXT
-from .conftest import edit
-from .test_author_errors import BOOK, KEY, MISTAKES
-
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 TASK_FIELDS = [field.name for field in dataclasses.fields(Task)]
 COMPUTED = '"What is twice x?"', '" ".join(["What is", "twice x?"])'
 

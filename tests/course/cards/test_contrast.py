@@ -23,7 +23,7 @@ from jaxguide.keys import key_tree
 from jaxguide.student.standing import Standing
 from jaxguide.tracing import draw_program, show_lines
 
-PACKAGE = Path(__file__).parents[1] / "jaxguide"
+PACKAGE = Path(__file__).parents[3] / "jaxguide"
 LEAST = 4.5
 Colour = tuple[float, float, float]
 
