@@ -11,6 +11,7 @@ import click
 import pytest
 
 from jaxguide.cli import main
+from jaxguide.course.books.library import read_outline
 from jaxguide.course.books.places import places
 from jaxguide.student.workspace import lay_workspace
 
@@ -142,7 +143,7 @@ def test_usage_errors_load_nothing_heavy(workspace: Path, environment: dict[str,
 LOOKING = {
     "list": (["list", "--all"], "two_samples"),
     "next": (["next"], "Write your answer in"),
-    "progress": (["progress"], "of 150"),
+    "progress": (["progress"], f"of {len(read_outline().exercises)}"),
     "hint": (["hint", "two_samples"], " of 4 for two_samples"),
     "solution": (["solution", "two_samples"], "opens when it has passed"),
     "reset": (["reset", "two_samples", "--file", "random_numbers.ipynb"], "empty function again"),
