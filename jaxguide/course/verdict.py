@@ -4,6 +4,8 @@ import dataclasses
 import enum
 from typing import Any
 
+from jaxguide.base.text import _
+
 
 class Verdict(enum.StrEnum):
     """How an exercise ended, or a check, which is never `PARTLY_RIGHT` or `NOT_ATTEMPTED`."""
@@ -22,6 +24,59 @@ class Verdict(enum.StrEnum):
     NO_SUCH_FUNCTION = "no such function"
     REJECTED = "rejected"
     NOT_CHECKED = "not checked"
+
+
+class Outcome(enum.StrEnum):
+    """What verdicts come to, as a class is counted."""
+
+    PASSED = "passed"
+    PARTLY = "partly right"
+    FAILED = "not right"
+    STOPPED = "ended early"
+    NOT_ATTEMPTED = "not attempted"
+    NOT_GRADED = "not graded"
+
+
+@dataclasses.dataclass(frozen=True)
+class About:
+    """What is known of a verdict wherever one is told.
+
+    Args:
+        outcome: what it counts as. `STOPPED` means that the process which ran the code was ended, or ended itself.
+        of_exercise, of_check: what a card says of an exercise, and of a check, that ended so.
+        decides: whether the first check that ends so decides the exercise's verdict, whatever other checks earned.
+    """
+
+    outcome: Outcome
+    of_exercise: str
+    of_check: str
+    decides: bool = False
+
+
+def about(verdict: Verdict) -> About:
+    """Return what is known of a verdict, in the reader's language: the one place that lists them all.
+
+    Points do not depend on it: see `score`. `results.schema.json` lists the values, too.
+    """
+    stopped = Outcome.STOPPED
+    return {
+        Verdict.PASSED: About(Outcome.PASSED, _("Visible checks passed"), _("passed")),
+        Verdict.PARTLY_RIGHT: About(Outcome.PARTLY, _("Partly right"), _("partly right")),
+        Verdict.FAILED: About(Outcome.FAILED, _("Not right yet"), _("failed")),
+        Verdict.ERROR: About(Outcome.FAILED, _("Your code raised an error"), _("error")),
+        Verdict.NOT_ATTEMPTED: About(Outcome.NOT_ATTEMPTED, _("Not started yet"), _("not started")),
+        Verdict.OUT_OF_TIME: About(stopped, _("Out of time"), _("out of time"), True),
+        Verdict.OUT_OF_MEMORY: About(stopped, _("Out of memory"), _("out of memory"), True),
+        Verdict.DIED: About(stopped, _("Your code ended its own process"), _("process ended"), True),
+        Verdict.EXITED: About(stopped, _("Your code ended the program"), _("ended the program"), True),
+        Verdict.TOO_MUCH_OUTPUT: About(stopped, _("Too much output"), _("too much output"), True),
+        Verdict.BROKEN_REPLY: About(
+            stopped, _("Your code disturbed the line to the grader"), _("reply not readable"), True
+        ),
+        Verdict.NO_SUCH_FUNCTION: About(Outcome.FAILED, _("There is no such function"), _("no such function"), True),
+        Verdict.REJECTED: About(Outcome.FAILED, _("Rejected, not run"), _("rejected"), True),
+        Verdict.NOT_CHECKED: About(Outcome.NOT_GRADED, _("Not checked"), _("not checked")),
+    }[verdict]
 
 
 class Kind(enum.StrEnum):

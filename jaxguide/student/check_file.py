@@ -11,7 +11,7 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.progress import Progress
-from jaxguide.course.verdict import Verdict
+from jaxguide.course.verdict import Outcome, about
 from jaxguide.grading.batch.grader import Grader, GradeSettings, SubmissionResult, grade
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.intake.plan import lessons_of
@@ -21,14 +21,6 @@ from jaxguide.grading.workers.usage import Limits
 _PROGRAMS_BYTES = 256 * 2**20
 # Lies in the folder of programs while a check runs, and stays where its process was killed.
 _MARK = "a-check-runs"
-_KILLED = (
-    Verdict.OUT_OF_TIME,
-    Verdict.OUT_OF_MEMORY,
-    Verdict.DIED,
-    Verdict.EXITED,
-    Verdict.TOO_MUCH_OUTPUT,
-    Verdict.BROKEN_REPLY,
-)
 
 
 def lessons_in(path: Path, course: Outline) -> list[str] | None:
@@ -99,7 +91,7 @@ class Checker:
         with contextlib.suppress(OSError):
             (self._programs / _MARK).touch()
         found = grader.grade(ReadEntry(path, content))
-        if not any(result.verdict in _KILLED for result in found.results):
+        if not any(about(result.verdict).outcome is Outcome.STOPPED for result in found.results):
             with contextlib.suppress(OSError):
                 (self._programs / _MARK).unlink()
         return found

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from jaxguide.base.text import _, plural, translated
 from jaxguide.course.cards.student_view import for_student
 from jaxguide.course.judging.plain import clean, written
-from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Verdict
+from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Outcome, Verdict, about
 
 _CASES_SHOWN = 10
 
@@ -104,24 +104,10 @@ def exercise_state(result: ExerciseResult) -> State:
         return State("✓", "+", word, "good") if _is_right_guess(result) else State("≠", "!", word, "partly")
     if result.verdict is Verdict.PASSED:
         hidden = any(check.hidden for check in result.checks)
-        return State("✓", "+", _("All checks passed") if hidden else _("Visible checks passed"), "good")
+        return _state(result.verdict, _("All checks passed") if hidden else about(result.verdict).of_exercise)
     if result.verdict is Verdict.ERROR and result.first_failure and _is_unreadable(result.first_failure):
         return State("✗", "x", _("Python cannot read your code"), "bad")
-    return {
-        Verdict.PARTLY_RIGHT: State("◐", "~", _("Partly right"), "partly"),
-        Verdict.FAILED: State("✗", "x", _("Not right yet"), "bad"),
-        Verdict.ERROR: State("✗", "x", _("Your code raised an error"), "bad"),
-        Verdict.NOT_ATTEMPTED: State("○", "o", _("Not started yet"), "quiet"),
-        Verdict.OUT_OF_TIME: State("✗", "x", _("Out of time"), "bad"),
-        Verdict.OUT_OF_MEMORY: State("✗", "x", _("Out of memory"), "bad"),
-        Verdict.DIED: State("✗", "x", _("Your code ended its own process"), "bad"),
-        Verdict.EXITED: State("✗", "x", _("Your code ended the program"), "bad"),
-        Verdict.TOO_MUCH_OUTPUT: State("✗", "x", _("Too much output"), "bad"),
-        Verdict.BROKEN_REPLY: State("✗", "x", _("Your code disturbed the line to the grader"), "bad"),
-        Verdict.NO_SUCH_FUNCTION: State("✗", "x", _("There is no such function"), "bad"),
-        Verdict.REJECTED: State("✗", "x", _("Rejected, not run"), "bad"),
-        Verdict.NOT_CHECKED: State("\u2013", "-", _("Not checked"), "quiet"),
-    }[result.verdict]
+    return _state(result.verdict, about(result.verdict).of_exercise)
 
 
 def _is_unreadable(failure: CheckResult) -> bool:
@@ -130,22 +116,19 @@ def _is_unreadable(failure: CheckResult) -> bool:
 
 def check_state(verdict: Verdict) -> State:
     """Return the state of one check."""
-    return {
-        Verdict.PASSED: State("✓", "+", _("passed"), "good"),
-        Verdict.PARTLY_RIGHT: State("◐", "~", _("partly right"), "partly"),
-        Verdict.FAILED: State("✗", "x", _("failed"), "bad"),
-        Verdict.ERROR: State("✗", "x", _("error"), "bad"),
-        Verdict.NOT_ATTEMPTED: State("○", "o", _("not started"), "quiet"),
-        Verdict.OUT_OF_TIME: State("✗", "x", _("out of time"), "bad"),
-        Verdict.OUT_OF_MEMORY: State("✗", "x", _("out of memory"), "bad"),
-        Verdict.DIED: State("✗", "x", _("process ended"), "bad"),
-        Verdict.EXITED: State("✗", "x", _("ended the program"), "bad"),
-        Verdict.TOO_MUCH_OUTPUT: State("✗", "x", _("too much output"), "bad"),
-        Verdict.BROKEN_REPLY: State("✗", "x", _("reply not readable"), "bad"),
-        Verdict.NO_SUCH_FUNCTION: State("✗", "x", _("no such function"), "bad"),
-        Verdict.REJECTED: State("✗", "x", _("rejected"), "bad"),
-        Verdict.NOT_CHECKED: State("\u2013", "-", _("not checked"), "quiet"),
-    }[verdict]
+    return _state(verdict, about(verdict).of_check)
+
+
+def _state(verdict: Verdict, word: str) -> State:
+    glyph, ascii_glyph, tone = {
+        Outcome.PASSED: ("✓", "+", "good"),
+        Outcome.PARTLY: ("◐", "~", "partly"),
+        Outcome.FAILED: ("✗", "x", "bad"),
+        Outcome.STOPPED: ("✗", "x", "bad"),
+        Outcome.NOT_ATTEMPTED: ("○", "o", "quiet"),
+        Outcome.NOT_GRADED: ("\u2013", "-", "quiet"),
+    }[about(verdict).outcome]
+    return State(glyph, ascii_glyph, word, tone)
 
 
 def counts_of(result: ExerciseResult) -> str:

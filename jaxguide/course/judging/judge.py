@@ -7,11 +7,15 @@ from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.draw import DEFAULT_SEED, Draw
 from jaxguide.course.judging.run_check import error_sentence, error_verdict, run_check
 from jaxguide.course.judging.values import ArrayData, Data, Unsupported, describe_type, show, to_data
-from jaxguide.course.verdict import STAGES, AnswerGone, CheckResult, ExerciseResult, Kind, StudentError, Verdict
-
-_GONE = (
-    *(Verdict.ERROR, Verdict.OUT_OF_TIME, Verdict.OUT_OF_MEMORY, Verdict.DIED, Verdict.EXITED),
-    *(Verdict.TOO_MUCH_OUTPUT, Verdict.BROKEN_REPLY, Verdict.NO_SUCH_FUNCTION, Verdict.REJECTED),
+from jaxguide.course.verdict import (
+    STAGES,
+    AnswerGone,
+    CheckResult,
+    ExerciseResult,
+    Kind,
+    StudentError,
+    Verdict,
+    about,
 )
 
 
@@ -206,11 +210,11 @@ def _verdict(outcome: ExerciseResult) -> Verdict:
     failure = outcome.first_failure
     if failure is None:
         return Verdict.PASSED
-    if failure.verdict in _GONE[1:]:
+    if about(failure.verdict).decides:
         return failure.verdict
     if outcome.score > 0:
         return Verdict.PARTLY_RIGHT
-    return failure.verdict if failure.verdict in _GONE else Verdict.FAILED
+    return Verdict.ERROR if failure.verdict is Verdict.ERROR else Verdict.FAILED
 
 
 def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResult) -> ExerciseResult:

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from html import escape
 
 from jaxguide.base.text import _, plural
-from jaxguide.grading.reports.insight import BINS, Distribution, Group
+from jaxguide.course.verdict import Outcome
+from jaxguide.grading.reports.insight import BINS, Distribution
 
 # How each group is drawn: a tone, and a pattern of its own, so that no colour is needed to tell them apart.
 _FILLS = {
-    Group.PASSED: "fill:var(--good)",
-    Group.PARTLY: "fill:url(#stripes)",
-    Group.FAILED: "fill:url(#crosses)",
-    Group.STOPPED: "fill:url(#dots)",
-    Group.NOT_ATTEMPTED: "fill:none;stroke:var(--quiet)",
-    Group.NOT_GRADED: "fill:none;stroke:var(--partly);stroke-dasharray:3 3",
+    Outcome.PASSED: "fill:var(--good)",
+    Outcome.PARTLY: "fill:url(#stripes)",
+    Outcome.FAILED: "fill:url(#crosses)",
+    Outcome.STOPPED: "fill:url(#dots)",
+    Outcome.NOT_ATTEMPTED: "fill:none;stroke:var(--quiet)",
+    Outcome.NOT_GRADED: "fill:none;stroke:var(--partly);stroke-dasharray:3 3",
 }
 
 # Defined once in a page, before the charts.
@@ -65,7 +66,7 @@ def histogram(distribution: Distribution) -> str:
     )
 
 
-def stacked_bar(name: str, title: str, counts: dict[Group, int]) -> str:
+def stacked_bar(name: str, title: str, counts: dict[Outcome, int]) -> str:
     """Draw how one exercise ended for the class, as parts of one bar."""
     total = sum(counts.values()) or 1
     parts, left = [], 0.0
@@ -91,7 +92,7 @@ def share_bar(name: str, title: str, share: float) -> str:
     return _svg(f"share-{name}", title, said, "0 0 300 10", parts, "width:100%;height:10px", _STRETCH)
 
 
-def legend(groups: Sequence[Group]) -> str:
+def legend(groups: Sequence[Outcome]) -> str:
     """Say what the patterns of the bars stand for."""
     items = "".join(
         '<li><svg width="22" height="14" aria-hidden="true" focusable="false">'
@@ -101,19 +102,19 @@ def legend(groups: Sequence[Group]) -> str:
     return f'<ul class="legend">{items}</ul>'
 
 
-def group_name(group: Group) -> str:
+def group_name(group: Outcome) -> str:
     """Return what a group is called."""
     return {
-        Group.PASSED: _("passed"),
-        Group.PARTLY: _("partly right"),
-        Group.FAILED: _("not right"),
-        Group.STOPPED: _("ended early (time, memory, crash)"),
-        Group.NOT_ATTEMPTED: _("not attempted"),
-        Group.NOT_GRADED: _("not graded"),
+        Outcome.PASSED: _("passed"),
+        Outcome.PARTLY: _("partly right"),
+        Outcome.FAILED: _("not right"),
+        Outcome.STOPPED: _("ended early (time, memory, crash)"),
+        Outcome.NOT_ATTEMPTED: _("not attempted"),
+        Outcome.NOT_GRADED: _("not graded"),
     }[group]
 
 
-def group_count(group: Group, count: int) -> str:
+def group_count(group: Outcome, count: int) -> str:
     """Return how many are in a group, in words: '12 passed'."""
     return f"{count} {group_name(group).split(' (')[0]}"
 

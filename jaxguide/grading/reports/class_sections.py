@@ -5,10 +5,11 @@ from html import escape
 
 from jaxguide.base.text import _, plural
 from jaxguide.course.cards import clean
+from jaxguide.course.verdict import Outcome
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.reports.charts import group_count, histogram, legend, share_bar, stacked_bar
-from jaxguide.grading.reports.insight import Distribution, Group, distribution_of, efforts_of, rates_of
+from jaxguide.grading.reports.insight import Distribution, distribution_of, efforts_of, rates_of
 from jaxguide.grading.reports.marks import Row
 from jaxguide.grading.reports.misconceptions import Example, Misconception, misconceptions_of
 from jaxguide.grading.reports.page import prose, table, text
@@ -71,7 +72,7 @@ def exercises_section(batch: BatchResult) -> Iterator[str]:
     rates = rates_of(batch)
     if not rates:
         return
-    used = [group for group in Group if any(rate.counts[group] for rate in rates)]
+    used = [group for group in Outcome if any(rate.counts[group] for rate in rates)]
     rows = []
     for number, rate in enumerate(rates):
         said = ", ".join(group_count(group, count) for group, count in rate.counts.items() if count)

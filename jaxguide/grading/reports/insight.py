@@ -2,11 +2,10 @@
 
 import collections
 import dataclasses
-import enum
 import statistics
 from collections.abc import Sequence
 
-from jaxguide.course.verdict import Kind, Verdict
+from jaxguide.course.verdict import Kind, Outcome, Verdict, about
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.reports.marks import GIVEN, NOT_GRADED, NOT_HANDED_IN, Column, Row, columns_of, rows_of
 
@@ -48,35 +47,12 @@ def distribution_of(rows: Sequence[Row]) -> Distribution:
     return Distribution(counts, low, median, high, full, none)
 
 
-class Group(enum.StrEnum):
-    """How an exercise ended, as a class is counted."""
-
-    PASSED = "passed"
-    PARTLY = "partly right"
-    FAILED = "not right"
-    STOPPED = "ended early"
-    NOT_ATTEMPTED = "not attempted"
-    NOT_GRADED = "not graded"
-
-
-_GROUPS = {
-    Verdict.PASSED: Group.PASSED,
-    Verdict.PARTLY_RIGHT: Group.PARTLY,
-    Verdict.FAILED: Group.FAILED,
-    Verdict.ERROR: Group.FAILED,
-    Verdict.NO_SUCH_FUNCTION: Group.FAILED,
-    Verdict.REJECTED: Group.FAILED,
-    Verdict.NOT_ATTEMPTED: Group.NOT_ATTEMPTED,
-    Verdict.NOT_CHECKED: Group.NOT_GRADED,
-}
-
-
 @dataclasses.dataclass(frozen=True)
 class Rate:
     """How one exercise went, over all who handed in its lesson."""
 
     column: Column
-    counts: dict[Group, int]
+    counts: dict[Outcome, int]
 
     @property
     def total(self) -> int:
@@ -85,8 +61,8 @@ class Rate:
     @property
     def share(self) -> float | None:
         """The share of those with a mark who passed; None where nobody has one."""
-        graded = self.total - self.counts[Group.NOT_GRADED]
-        return self.counts[Group.PASSED] / graded if graded else None
+        graded = self.total - self.counts[Outcome.NOT_GRADED]
+        return self.counts[Outcome.PASSED] / graded if graded else None
 
 
 def rates_of(batch: BatchResult) -> list[Rate]:
@@ -94,12 +70,12 @@ def rates_of(batch: BatchResult) -> list[Rate]:
     rows = rows_of(batch)
     rates = []
     for column in columns_of(batch):
-        counts = dict.fromkeys(Group, 0)
+        counts = dict.fromkeys(Outcome, 0)
         for mark in (row.marks[column.name] for row in rows):
             if mark.said == NOT_GRADED:
-                counts[Group.NOT_GRADED] += 1
+                counts[Outcome.NOT_GRADED] += 1
             elif mark.said not in (NOT_HANDED_IN, GIVEN) and mark.result is not None:
-                counts[_GROUPS.get(mark.result.verdict, Group.STOPPED)] += 1
+                counts[about(mark.result.verdict).outcome] += 1
         rates.append(Rate(column, counts))
     return rates
 

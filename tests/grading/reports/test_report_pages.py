@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 import pytest
 from made_class import EVIL, EXERCISES, SECRET, exercise, made_class
 
-from jaxguide.course.verdict import Verdict
+from jaxguide.course.verdict import Outcome, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.limits_text import parse_limits, write_limits
 from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.reports.feedback import feedback_html, feedback_text
-from jaxguide.grading.reports.insight import Group, distribution_of, rates_of
+from jaxguide.grading.reports.insight import distribution_of, rates_of
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.reports.misconceptions import misconceptions_of
 from jaxguide.grading.reports.overview import report_html
@@ -169,7 +169,7 @@ def test_the_report_counts_what_the_class_did() -> None:
     assert distribution.total == sum(row.score is not None for row in rows) == 25
     rate = next(one for one in rates_of(batch) if one.column.name == "dropout_rows")
     passed = sum(r.verdict is Verdict.PASSED for one in batch.counted for r in one.results if r.name == "dropout_rows")
-    assert (rate.counts[Group.PASSED], rate.counts[Group.NOT_GRADED], rate.total) == (passed, 1, 26)
+    assert (rate.counts[Outcome.PASSED], rate.counts[Outcome.NOT_GRADED], rate.total) == (passed, 1, 26)
     assert rate.share == pytest.approx(passed / 25)
     words = " ".join(_Page(report_html(batch)).words.split())
     assert f"{passed} passed" in words
