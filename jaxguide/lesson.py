@@ -175,7 +175,9 @@ def _say_trouble(progress: "Progress") -> None:
 
 
 def _next_hint(exercise: "Exercise") -> str:
-    return _("Stuck? `hint({name})` helps.").format(name=exercise.name)
+    from jaxguide.student.help import stuck
+
+    return stuck(exercise.name, "notebook")
 
 
 def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:

@@ -44,6 +44,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     from jaxguide.course.verdict import Verdict
     from jaxguide.grading.workers.remote import GraderError
     from jaxguide.student.check_file import check_file, lessons_in
+    from jaxguide.student.help import stuck
 
     start_zygote()
     outline = read_outline(folder, as_json=as_json)
@@ -62,7 +63,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
             not_started = result.verdict is Verdict.NOT_ATTEMPTED
             if exercises or not (not_started or result.verdict is Verdict.PASSED):
                 if result.first_failure:
-                    result.hint = _("Stuck? `jaxguide hint {name}` helps.").format(name=result.name)
+                    result.hint = stuck(result.name, "terminal")
                 console.print(Card(result))
                 console.print()
         for repair in found.repairs:
@@ -107,10 +108,10 @@ def solution(exercise: str, sure: bool, folder: Path | None) -> None:
     course = read_outline(folder)
     found = need(course.exercise, exercise)
     from jaxguide.course.progress import Progress
-    from jaxguide.student.help import solution_text, why_closed
+    from jaxguide.student.help import solution_text, stuck, why_closed
 
-    how, stuck = f"`jaxguide solution {exercise} --sure`", _("Stuck? `jaxguide hint {name}` helps.")
-    closed = why_closed(found, Progress(workspace_of(course)), sure, how, stuck.format(name=exercise))
+    how = f"`jaxguide solution {exercise} --sure`"
+    closed = why_closed(found, Progress(workspace_of(course)), sure, how, stuck(exercise, "terminal"))
     click.echo(solution_text(found, course) if closed is None else closed)
 
 

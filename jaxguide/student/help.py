@@ -1,5 +1,7 @@
 """The help that an exercise has: its hints, a step at each call, and its solution, once that is open."""
 
+from typing import Literal
+
 from jaxguide.base.text import _, plural, translated
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.books.static import right_answers
@@ -26,6 +28,15 @@ def next_hint(exercise: Task, progress: Progress) -> tuple[str, str]:
     words = _("Hint {step} of {steps} for {name}") if read < steps else _("Hint {step} of {steps} for {name}, the last")
     heading = words.format(step=step + 1, steps=steps, name=exercise.name)
     return heading, translated(exercise.hints[step])
+
+
+def stuck(name: str, where: Literal["notebook", "terminal", "watch"]) -> str:
+    """Say how to get the next hint for an exercise, as the student's front end has it."""
+    return {
+        "notebook": _("Stuck? `hint({name})` helps."),
+        "terminal": _("Stuck? `jaxguide hint {name}` helps."),
+        "watch": _("Stuck? Press h for a hint."),
+    }[where].format(name=name)
 
 
 def why_closed(exercise: Task, progress: Progress, sure: bool, how: str, next_hint: str) -> str | None:

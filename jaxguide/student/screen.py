@@ -18,6 +18,7 @@ from jaxguide.course.exercise import Task
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.intake.submission import Submission, is_notebook
 from jaxguide.student.answers_in_files import FileAnswers
+from jaxguide.student.help import stuck
 from jaxguide.student.place import Place
 from jaxguide.student.words import ExerciseList, ExerciseText, bar, console
 
@@ -110,9 +111,7 @@ class Screen:
             repairs: what else went wrong in the file.
         """
         if shown.first_failure is not None:
-            shown.hint = _("Stuck? `jaxguide hint {name}` helps.").format(name=shown.name)
-            if self.has_keys:
-                shown.hint = _("Stuck? Press h for a hint.")
+            shown.hint = stuck(shown.name, "watch" if self.has_keys else "terminal")
         self._print(Card(shown))
         for repair in repairs:
             console().print(self._layout().text(clean(repair)))

@@ -18,6 +18,7 @@ from jaxguide.course.cards.content import State
 from jaxguide.course.cards.terminal import Layout, to_text
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import ExerciseProgress
+from jaxguide.student.help import stuck
 
 _BAR_CELLS = 20
 
@@ -48,7 +49,7 @@ class Standing:
             exercise = waiting[0]
             said = _("Next: {title} (`{name}`).").format(name=exercise.name, title=translated(exercise.title))
             if self.of(exercise).attempts:
-                said += " " + _("Stuck? `hint({name})` helps.").format(name=exercise.name)
+                said += " " + stuck(exercise.name, "notebook")
             return said
         topics = list(self.course.books)
         at = topics.index(self.book.topic)
