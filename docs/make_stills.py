@@ -1,0 +1,202 @@
+"""Draw the pictures of the front page from the real thing: `python docs/make_stills.py [card] [error] [keys] [watch]`.
+
+Cells run in IPython, and Chromium takes the pictures of what a notebook would show; `jaxguide watch` runs in tmux.
+Needs both programs, and the extra `dev`.
+"""
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import sys
+import tempfile
+from html import escape
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+IMAGES = DOCS / "images"
+sys.path.insert(0, str(DOCS.parent / "benchmarks" / "session"))
+
+WIDTH, SCALE, COLOURS = 820, 2, 96
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+PAGE = """<!doctype html><html style="--jp-content-font-color1:#212121;--jp-layout-color1:#fff;
+--jp-border-color1:#bdbdbd;--jp-code-font-family:'DejaVu Sans Mono',monospace"><body style="margin:0;padding:14px;
+width:{width}px;box-sizing:border-box;background:#fff;color:#212121;font:15px/1.45 'DejaVu Sans',sans-serif">
+<style>.code {{margin:0;white-space:pre-wrap}}</style>
+<div style="background:#f7f7f7;border:1px solid #e0e0e0;padding:8px 12px;font-size:14px">{code}</div>
+{output}</body></html>"""
+
+CARD = """\
+def two_samples(key, n, m):
+    return jax.random.normal(key, (n,)), jax.random.normal(key, (m,))
+
+check(two_samples)
+"""
+ERROR = """\
+@jax.jit
+def total(x):
+    s = 0.0
+    for i in range(3):
+        if x[i] > 0:
+            s = s + x[i]
+    return s
+
+total(jnp.array([1.0, -2.0, 3.0]))
+"""
+KEYS = """\
+import jax
+
+def train_step(key, x):
+    w_key, noise_key, drop_key = jax.random.split(key, 3)
+    w = jax.random.normal(w_key, x.shape)
+    noise = jax.random.normal(noise_key, x.shape)
+    keep = jax.random.bernoulli(noise_key, 0.9, x.shape)
+    return w * (x + noise) * keep
+"""
+ANSWER = """\
+def curve_both_ways(n):
+    x = np.linspace(0, 10, n)
+    curve = 2 * np.sin(x) * np.cos(x)
+    return curve, curve
+"""
+TERMINAL_COLUMNS = 92
+
+
+def shown_by(setup: str, cell: str) -> list[str]:
+    """Run a cell in IPython as a notebook does, and return the HTML of what it displays."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.utils.capture import capture_output
+
+    shell = InteractiveShell.instance()
+    shell.run_cell(setup, silent=True)
+    with capture_output() as captured, contextlib.redirect_stderr(io.StringIO()):
+        shell.run_cell(cell)
+    return [output.data["text/html"] for output in captured.outputs if "text/html" in output.data]
+
+
+def coloured(code: str) -> str:
+    """Return Python as HTML in colours."""
+    import pygments
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+
+    html: str = pygments.highlight(code, PythonLexer(), HtmlFormatter(noclasses=True, nobackground=True))
+    return html.replace("<pre ", "<pre class=code ")
+
+
+def photograph(name: str, code: str, output: str) -> None:
+    """Write `images/name.png`: a cell and what is below it."""
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = next(filter(None, map(shutil.which, CHROMIUM)))
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": WIDTH, "height": 100}, device_scale_factor=SCALE)
+        page.set_content(PAGE.format(width=WIDTH, code=coloured(code), output=output))
+        pixels = page.locator("body").screenshot()
+        browser.close()
+    picture = Image.open(io.BytesIO(pixels)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    picture.save(IMAGES / f"{name}.png", optimize=True)
+
+
+def card() -> None:
+    """Draw a wrong answer's card."""
+    (output,) = shown_by("import jax\nfrom jaxguide.lesson import check", CARD)
+    photograph("card", CARD, output)
+
+
+def error() -> None:
+    """Draw an error's explanation, below the last line of its traceback."""
+    import jax
+
+    (output,) = shown_by("%load_ext jaxguide\nimport jax, jax.numpy as jnp", ERROR)
+    raised = sys.last_value
+    assert isinstance(raised, jax.errors.TracerBoolConversionError)
+    said = f"{type(raised).__name__}: {str(raised).splitlines()[0]}"
+    style = (
+        "background:#fdecea;margin:10px 0;padding:6px 10px;font:14px 'DejaVu Sans Mono',monospace;white-space:pre-wrap"
+    )
+    photograph("error", ERROR, f'<div style="{style}">{escape(said)}</div>{output}')
+
+
+def keys() -> None:
+    """Draw a tree of keys."""
+    import linecache
+
+    import jax
+    import jax.numpy as jnp
+
+    from jaxguide.keys import key_tree
+
+    names: dict[str, Any] = {}
+    linecache.cache["step.py"] = (len(KEYS), None, KEYS.splitlines(keepends=True), "step.py")
+    exec(compile(KEYS, "step.py", "exec"), names)
+    drawing = key_tree(names["train_step"], jax.random.key(0), jnp.ones(3))
+    (IMAGES / "keys.svg").write_text(drawing.svg, encoding="utf-8")
+
+
+def watch() -> None:
+    """Draw a session in the terminal: the first exercise, and a wrong answer to it."""
+    import time
+
+    from record import Terminal
+    from rich.console import Console
+    from rich.terminal_theme import DEFAULT_TERMINAL_THEME
+    from rich.text import Text
+
+    program = Path(sys.executable).with_name("jaxguide")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        environment = {**os.environ, "JAXGUIDE_LANG": "en", "SHELL": "/bin/sh"}
+        environment.pop("TMUX", None)
+        terminal = Terminal(folder, TERMINAL_COLUMNS, [str(program), "watch"], environment)
+
+        def wait_for(words: str, times: int = 1) -> str:
+            deadline = time.monotonic() + 120
+            while Text.from_ansi(terminal.screen()).plain.count(words) < times:
+                if time.monotonic() > deadline:
+                    raise RuntimeError(f"{words!r} was not shown:\n{terminal.screen()}")
+                time.sleep(0.5)
+            return terminal.screen()
+
+        try:
+            wait_for("q quit")
+            lesson = folder / "workspace" / "arrays_and_layers.py"
+            text = lesson.read_text("utf-8")
+            starter = re.search(r"def curve_both_ways\(n\):.*?\n    \.\.\.\n", text, re.DOTALL)
+            assert starter is not None
+            lesson.write_text(text.replace(starter[0], ANSWER), "utf-8")
+            screen = wait_for("q quit", times=2)
+        finally:
+            terminal.close()
+    console = Console(record=True, width=TERMINAL_COLUMNS, file=io.StringIO(), force_terminal=True)
+    # The shell's prompt and the program's path are this machine's.
+    session = "Loading" + screen.rstrip().partition("Loading")[2].replace(name, "~")
+    console.print("$ jaxguide watch", markup=False, highlight=False)
+    console.print(Text.from_ansi(session))
+    svg = console.export_svg(title="jaxguide watch", theme=DEFAULT_TERMINAL_THEME, unique_id="watch")
+    svg = svg.replace('fill="#ffffff" stroke="rgba(255,255,255,0.35)"', 'fill="#fafafa" stroke="#cccccc"')
+    # Nothing is fetched: every reader has a monospaced font, and each text has its width.
+    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL).replace("Fira Code, ", "")
+    (IMAGES / "watch.svg").write_text(svg, encoding="utf-8")
+
+
+STILLS = {"card": card, "error": error, "keys": keys, "watch": watch}
+
+
+def main() -> None:
+    """Draw what is named, or all."""
+    here = Path.cwd()
+    IMAGES.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or STILLS:
+        with tempfile.TemporaryDirectory() as folder:  # for progress that `check` keeps
+            os.chdir(folder)
+            STILLS[name]()
+            os.chdir(here)
+
+
+if __name__ == "__main__":
+    main()
