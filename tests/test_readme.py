@@ -1,94 +1,46 @@
-"""The README's files are written, its commands run, and their output is what it shows."""
+"""README and docs: files are written, commands and programs run, output is as shown, and what is named exists."""
 
 import doctest
 import os
+import pkgutil
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import click
+import documents
 import pytest
+from documents import DOCS, PAGES, README, ROOT
 from needs import ON_THE_NEWEST
 
-README = Path(__file__).parents[1] / "README.md"
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# tests/cli/test_start.py, tests/student and CI run these
-ELSEWHERE = ("make start", "make test", "pip install", "jaxguide start", "jaxguide watch")
-SLOW = "jaxguide coverage"  # it judges every exercise, as tests/proving/test_course.py does
+from jaxguide import callbacks, debug, keys, tracing
+from jaxguide.cli import main
+from jaxguide.course import author
+from jaxguide.course.books.library import read_outline
+from jaxguide.course.judging.answer import Answer
+from jaxguide.course.judging.draw import Draw
 
-
-def _blocks(language: str) -> list[str]:
-    return [text for kind, text in BLOCK.findall(README.read_text()) if kind == language]
-
-
-def _commands() -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for block in _blocks("console"):
-        for line in block.splitlines():
-            if line.startswith("$ "):
-                found.append((line[2:], ""))
-            else:
-                found[-1] = (found[-1][0], found[-1][1] + line + "\n")
-    return found
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that the README shows."""
-    folder = tmp_path_factory.mktemp("readme")
-    for text in _blocks("python"):
-        name, _newline, body = text.partition("\n")
-        if name.endswith(".py"):
-            path = folder / name.removeprefix("# ")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(body)
-    return folder
-
-
-def test_the_two_commands_stand_on_top() -> None:
-    assert [command for command, _shown in _commands()[:2]] == ["make start", "make test"]
-
-
-@ON_THE_NEWEST
-@pytest.mark.parametrize(
-    "slow", [False, pytest.param(True, marks=pytest.mark.hours(reason="all exercises are judged; CI proves them"))]
-)
-def test_the_commands_do_what_the_readme_shows(folder: Path, slow: bool) -> None:
-    checker = doctest.OutputChecker()
-    ran = 0
-    for command, shown in _commands():
-        if command.startswith(ELSEWHERE) or slow != command.startswith(SLOW):
-            continue
-        arguments = shlex.split(command)
-        assert arguments[0] == "jaxguide"
-        done = subprocess.run(
-            [sys.executable, "-m", *arguments],
-            capture_output=True,
-            text=True,
-            cwd=folder,
-            env={**os.environ, "COLUMNS": "130"},
-        )
-        assert done.returncode == (1 if arguments[1] == "check" else 0), done.stderr
-        flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-        assert checker.check_output(shown, done.stdout, flags), f"{command}\n{done.stdout}"
-        ran += 1
-    assert ran >= (1 if slow else 6)
-
-
-def test_the_readmes_book_runs_as_a_script(folder: Path) -> None:
-    book = folder / "my_course" / "exercises" / "hello.py"
-    subprocess.run([sys.executable, str(book)], check=True, cwd=folder)
-
-
-@ON_THE_NEWEST
-def test_the_helpers_sections_run_as_one_program(tmp_path: Path) -> None:
-    section = README.read_text().partition("## Helpers for coursework")[2].partition("\n## ")[0]
-    program = tmp_path / "helpers.py"
-    program.write_text("\n".join(text for kind, text in BLOCK.findall(section) if kind == "python"))
-    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    for words in (
+# What runs elsewhere, and where.
+ELSEWHERE = {
+    "make start": ".ci/bare",
+    "make test": ".ci/bare",
+    "jaxguide watch": "tests/student/test_watch_in_docs.py",
+}
+SLOW = {"jaxguide coverage --json"}  # it judges every exercise, as tests/test_course.py does
+STATUS = {"jaxguide check my_answers.py two_samples": 1}
+# What the program of a page prints, among other things.
+PRINTS = {
+    "docs/students.md": (
+        "random_numbers: Python ",
+        "✗ Not right yet: Two independent samples (two_samples)",
+        "Hint 1 of 4 for two_samples",
+        "The solution of two_samples opens when it has passed",
+        "0 of 24 exercises done",
+    ),
+    "docs/helpers.md": (
         "The key `key` was drawn from twice",
         "Keys of noise",
         "-0.18471177",
@@ -97,5 +49,171 @@ def test_the_helpers_sections_run_as_one_program(tmp_path: Path) -> None:
         "['w is 8.0', 'w is 4.0'] [8. 4.]",
         "argument `w` was float32[3] and is now float32[4]",
         "b = log x",
-    ):
+    ),
+}
+OUR_OWN_OPTIONS = {"--prove"}  # the tests'
+FILES = {"jaxguide.po"}  # of those in sentences, the ones that read like names
+IMAGES_LIMIT_BYTES = 300_000
+
+WITH_COMMANDS = [page for page in PAGES if {one.line for one in documents.commands(page)} - {*ELSEWHERE, *SLOW}]
+WITH_SLOW_COMMANDS = [page for page in PAGES if {one.line for one in documents.commands(page)} & SLOW]
+WITH_A_PROGRAM = [page for page in PAGES if documents.program(page)]
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=documents.name)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the files that the pages show, and the examples of the clone."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in documents.files().items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def test_the_two_commands_stand_on_top() -> None:
+    assert [command.line for command in documents.commands(README)[:2]] == ["make start", "make test"]
+
+
+@every_page
+def test_each_block_is_run_by_a_test(page: Path) -> None:
+    assert {block.language for block in documents.blocks(page)} <= {"console", "python"}
+    assert bool(documents.program(page)) == (documents.name(page) in PRINTS)
+    for command in documents.commands(page):
+        assert command.line in ELSEWHERE or command.line.startswith("jaxguide "), command.line
+    typed = {word.strip("/") for one in PAGES for command in documents.commands(one) for word in command.line.split()}
+    for block in documents.blocks(page):
+        if block.file:
+            assert typed & {block.file, *(parent.as_posix() for parent in Path(block.file).parents)}, block.file
+
+
+def test_what_runs_elsewhere_is_shown_and_run_there() -> None:
+    assert {command.line for page in PAGES for command in documents.commands(page)} >= {*ELSEWHERE, *SLOW, *STATUS}
+    for command, where in ELSEWHERE.items():
+        assert command.removeprefix("jaxguide ") in (ROOT / where).read_text(), command
+
+
+@ON_THE_NEWEST
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=documents.name)
+def test_the_commands_of_a_page_print_what_it_shows(page: Path, folder: Path) -> None:
+    _run([one for one in documents.commands(page) if one.line not in {*ELSEWHERE, *SLOW}], folder)
+
+
+@pytest.mark.hours(reason="all exercises are judged; CI proves them")
+@pytest.mark.parametrize("page", WITH_SLOW_COMMANDS, ids=documents.name)
+def test_the_slow_commands_of_a_page_print_what_it_shows(page: Path, folder: Path) -> None:
+    _run([one for one in documents.commands(page) if one.line in SLOW], folder)
+
+
+def _run(commands: list[documents.Command], folder: Path) -> None:
+    checker = doctest.OutputChecker()
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", *shlex.split(command.line)],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "COLUMNS": "130"},
+        )
+        assert done.returncode == STATUS.get(command.line, 0), f"{command.line}\n{done.stderr}"
+        flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        assert checker.check_output(command.shown, done.stdout, flags), f"{command.line}\n{done.stdout}"
+
+
+@ON_THE_NEWEST
+@pytest.mark.parametrize("page", WITH_A_PROGRAM, ids=documents.name)
+def test_the_examples_of_a_page_run_as_one_program(page: Path, tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(documents.program(page))
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for words in PRINTS[documents.name(page)]:
         assert words in done.stdout
+
+
+def test_the_documented_book_runs_as_a_script(folder: Path) -> None:
+    book = folder / "my_course" / "exercises" / "hello.py"
+    subprocess.run([sys.executable, str(book)], check=True, cwd=folder)
+
+
+@every_page
+def test_each_link_leads_somewhere(page: Path) -> None:
+    for link in documents.links(page):
+        if "://" in link.target:
+            continue
+        file, _hash, anchor = link.target.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), link.target
+        assert target.is_relative_to(ROOT), link.target
+        if anchor:
+            assert anchor in documents.anchors(target), link.target
+
+
+def test_the_index_of_docs_lists_each_page() -> None:
+    listed = {link.target for link in documents.links(DOCS / "README.md")}
+    pages = {page.name for page in DOCS.glob("*.md") if not page.name.startswith("_")}
+    assert pages - {"README.md"} <= listed
+
+
+def test_images_are_shown_described_and_small() -> None:
+    shown = [(page, link) for page in PAGES for link in documents.links(page) if link.is_image]
+    assert all(len(link.text) > 50 for _page, link in shown), "a description says what is to be seen"
+    files = {path.resolve() for path in (DOCS / "images").iterdir()}
+    assert files == {(page.parent / link.target).resolve() for page, link in shown}
+    assert sum(path.stat().st_size for path in files) < IMAGES_LIMIT_BYTES
+
+
+def test_the_table_of_lessons_is_that_of_the_course() -> None:
+    row = re.compile(r"^\| (\d) \| \[`(\w+)`\]\(notebooks/(\w+).ipynb\) \|.*?\| (\d+) \|", re.MULTILINE)
+    rows = row.findall(README.read_text("utf-8"))
+    books = read_outline().books
+    assert rows == [(str(i), n, n, str(len(b.exercises))) for i, (n, b) in enumerate(books.items(), 1)]
+
+
+@every_page
+def test_each_command_option_and_name_in_a_sentence_exists(page: Path) -> None:
+    context = click.Context(main)
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    known = set(OUR_OWN_OPTIONS)
+    for name in main.list_commands(context):
+        known |= _options(main.get_command(context, name))
+    for code in documents.inline_code(page):
+        words = code.split()
+        if words[0] == "jaxguide" and len(words) > 1:
+            command = main.get_command(context, words[1])
+            assert command is not None, code
+            assert {word for word in words if word.startswith("--")} <= _options(command), code
+        elif words[0] == "make" and len(words) > 1:
+            assert words[1] in targets, code
+        elif words[0] == "python" and len(words) > 1:
+            assert (ROOT / words[1]).is_file(), code
+        elif (name := re.match(r"(?:with |@)?(jaxguide(?:\.\w+)+)", code)) and code not in FILES:
+            pkgutil.resolve_name(name[1])
+        for option in re.findall(r"(?<!\S)--[a-z-]+", code):
+            assert option in known, code
+
+
+def _options(command: click.Command | None) -> set[str]:
+    assert command is not None
+    found = {"--help"} | {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    for one in command.commands.values() if isinstance(command, click.Group) else ():
+        found |= _options(one)
+    return found
+
+
+def test_the_page_of_helpers_has_all_of_them() -> None:
+    named = "\n".join(documents.inline_code(DOCS / "helpers.md"))
+    for module in (callbacks, debug, keys, tracing):
+        for name in module.__all__:
+            if name[0].islower() or name == "KeyStream":
+                assert re.search(rf"\b{module.__name__}\.{name}\b", named), name
+
+
+def test_the_page_of_checks_has_all_that_authors_use() -> None:
+    named = "\n".join(documents.inline_code(DOCS / "checks.md"))
+    methods = [f"answer.{name}" for name in vars(Answer) if name[0] != "_"]
+    methods += [f"draw.{name}" for name in vars(Draw) if name[0] != "_" and name != "hidden"]
+    for name in (*author.__all__, *methods):
+        assert re.search(rf"(?<!\w){re.escape(name)}\b", named), name
