@@ -1,10 +1,10 @@
 """What a lesson imports: `start`, `check`, `hint`, `solution` and `progress`, in a notebook, a script or a shell."""
 
-import difflib
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.explain.notebook import explain_in_notebook
 
@@ -117,9 +117,7 @@ def _is_lesson(topic: Any) -> bool:
 
     if topic in topics():
         return True
-    near = difflib.get_close_matches(str(topic), topics(), n=1)
-    text = _("There is no lesson `{topic}`.").format(topic=topic)
-    _say(text + (_(" Did you mean `{near}`?").format(near=near[0]) if near else ""))
+    _say(_("There is no lesson `{topic}`.").format(topic=topic) + did_you_mean(topic, topics(), most=1))
     return False
 
 

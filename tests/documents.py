@@ -1,4 +1,4 @@
-"""The pages that readers see, README, CONTRIBUTING and docs, taken apart: blocks, commands, programs, links, inline code."""
+"""The pages that readers see, README, CONTRIBUTING and docs, taken apart: blocks, commands, links, inline code."""
 
 import dataclasses
 import re

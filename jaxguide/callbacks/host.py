@@ -1,6 +1,5 @@
 """Make a NumPy or SciPy function part of a JAX program: `host_function`."""
 
-import difflib
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,6 +8,7 @@ import jax
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.callbacks.calling import HostCall
 from jaxguide.callbacks.derivative import derivatives
@@ -112,11 +112,10 @@ class HostFunction:
                 ).format(name=name)
             )
         if vmap_method is not None and vmap_method not in VMAP_METHODS:
-            near = difflib.get_close_matches(str(vmap_method), VMAP_METHODS, 1)
             text = _("`vmap_method` of `{name}` is {got}: choose one of {methods}.").format(
                 name=name, got=describe(vmap_method), methods=", ".join(map(repr, VMAP_METHODS))
             )
-            raise ValueError(text + (" " + _("Did you mean {near!r}?").format(near=near[0]) if near else ""))
+            raise ValueError(text + did_you_mean(vmap_method, VMAP_METHODS, most=1))
         functools.update_wrapper(self, fn)
         self.__name__ = name
         self._host = host

@@ -6,6 +6,7 @@ from typing import Any, cast
 import click
 
 from jaxguide import __version__
+from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.cli.anew import note_program
 from jaxguide.translation.spoken import click_spoken, spoken
@@ -56,13 +57,8 @@ class _Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
             text = _("There is no command `{name}`.").format(name=args[0])
-            if near:
-                text += _(" Did you mean `{near}`?").format(near=near[0])
-            raise click.UsageError(text, ctx)
+            raise click.UsageError(text + did_you_mean(args[0], _COMMANDS, most=1), ctx)
         return super().resolve_command(ctx, args)
 
 

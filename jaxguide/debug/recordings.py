@@ -1,7 +1,6 @@
 """Record intermediate values, and the gradients that flow back through them, as arrays."""
 
 import contextlib
-import difflib
 import functools
 import itertools
 import threading
@@ -12,6 +11,7 @@ import jax
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _, plural
 from jaxguide.debug.captured import flushed
 from jaxguide.jaxpr.arguments import array_type, describe, is_array_like
@@ -301,8 +301,5 @@ def _no_such_name(name: str, names: list[str]) -> str:
         return _(
             "Nothing was recorded: is there a `record({name!r}, ...)` in a function that was called in the block?"
         ).format(name=name)
-    near = difflib.get_close_matches(str(name), names, 1)
-    hint = _(" Did you mean {near!r}?").format(near=near[0]) if near else ""
-    return (
-        _("Nothing was recorded as {name!r}, only {names}.").format(name=name, names=", ".join(map(repr, names))) + hint
-    )
+    said = _("Nothing was recorded as {name!r}, only {names}.").format(name=name, names=", ".join(map(repr, names)))
+    return said + did_you_mean(name, names, most=1)

@@ -1,7 +1,6 @@
 """The `%jaxguide` magic of IPython and notebooks: a picture of a call, from the helper that draws it."""
 
 import ast
-import difflib
 import importlib
 import inspect
 import re
@@ -14,6 +13,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import needs_local_scope, no_var_expand
 from IPython.display import display
 
+from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _, plural
 
 # What is typed -> the helper that draws it, and where it is.
@@ -81,9 +81,7 @@ def _read(line: str) -> tuple[str, str]:
     if not which:
         raise UsageError(_("What shall be shown? Write {usage}.").format(usage=_usages()))
     if which not in HELPERS:
-        near = difflib.get_close_matches(which, HELPERS, n=1)
-        text = _("`%jaxguide` cannot show `{which}`.").format(which=which)
-        text += _(" Did you mean `{near}`?").format(near=near[0]) if near else ""
+        text = _("`%jaxguide` cannot show `{which}`.").format(which=which) + did_you_mean(which, HELPERS, most=1)
         raise UsageError(text + " " + _("Write {usage}.").format(usage=_usages()))
     return which, source.strip().rstrip(";")
 
@@ -125,8 +123,8 @@ def _evaluate(which: str, source: str, local_ns: Mapping[str, Any]) -> _Call:
         if not _refused(error):
             raise
         text = _("`{name}` is not defined: run the cell that defines it first.").format(name=error.name)
-        near = difflib.get_close_matches(str(error.name), [name for name in names if not name.startswith("_")], n=1)
-        raise UsageError(text + (_(" Did you mean `{near}`?").format(near=near[0]) if near else "")) from None
+        own = [name for name in names if not name.startswith("_")]
+        raise UsageError(text + did_you_mean(error.name, own, most=1)) from None
     assert isinstance(found, _Call)
     return found
 

@@ -1,12 +1,12 @@
 """Assert what a program uses, avoids, and how long it is."""
 
-import difflib
 import functools
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from jaxguide.base.did_you_mean import did_you_mean, suggestion
 from jaxguide.base.text import _, plural
 from jaxguide.jaxpr.arguments import describe
 from jaxguide.tracing.programs import Program, counted
@@ -202,8 +202,8 @@ def _require_known(name: str, seen: Program) -> None:
                 "primitives inside."
             ).format(name=name)
         )
-    near = _MADE_BY.get(name) or difflib.get_close_matches(name, sorted(_known() | seen.primitives.keys()), n=2)
-    hint = _(" Did you mean {names}?").format(names=_(" or ").join(f"`{one}`" for one in near)) if near else ""
+    made_by, known = _MADE_BY.get(name), sorted(_known() | seen.primitives.keys())
+    hint = suggestion(made_by) if made_by else did_you_mean(name, known, most=2)
     raise ValueError(
         _("There is no primitive `{name}`.{hint} `print(program(...))` shows the names.").format(name=name, hint=hint)
     )

@@ -272,7 +272,7 @@ class TestMistakes:
         [
             (lambda: host_function(3, elementwise=True), "needs a function and got the int 3"),
             (lambda: host_function(np.cumsum), "`host_function` cannot know what `cumsum` returns: pass"),
-            (lambda: host_function(two, elementwise=True, vmap_method="sequental"), "Did you mean 'sequential'?"),
+            (lambda: host_function(two, elementwise=True, vmap_method="sequental"), "Did you mean `sequential`?"),
             (
                 lambda: host_function(two, elementwise=True, derivative=lambda v, z: 1),
                 "takes 2 arguments, so say which",

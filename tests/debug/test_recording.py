@@ -486,5 +486,5 @@ def test_an_unknown_name_is_answered_with_the_near_one():
             rec["loss"]
         record("loss", 1.0)
     assert "losses" not in rec
-    with pytest.raises(KeyError, match=r"Nothing was recorded as 'losss', only 'loss'. Did you mean 'loss'"):
+    with pytest.raises(KeyError, match=r"Nothing was recorded as 'losss', only 'loss'. Did you mean `loss`"):
         rec["losss"]

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.course.books.places import Places
 from jaxguide.course.exercise import AuthorError, Task
@@ -66,18 +67,6 @@ class Outline:
     def book_of(self, exercise: Task) -> Lesson:
         """Return the lesson that an exercise stands in."""
         return self.books[exercise.lesson]
-
-
-def did_you_mean(name: str, names: list[str]) -> str:
-    """Return a sentence that suggests the nearest names, or nothing.
-
-    >>> did_you_mean("two_draw", ["two_draws", "walk"])
-    ' Did you mean `two_draws`?'
-    """
-    import difflib
-
-    near = difflib.get_close_matches(name, names, n=3)
-    return _(" Did you mean {names}?").format(names=_(" or ").join(f"`{n}`" for n in near)) if near else ""
 
 
 def check_unique(books: Mapping[str, Lesson]) -> None:

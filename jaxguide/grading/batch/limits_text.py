@@ -3,8 +3,8 @@
 import dataclasses
 import re
 
+from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
-from jaxguide.course.books.outline import did_you_mean
 from jaxguide.grading.workers.usage import Limits
 
 _BYTES = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
-from jaxguide.course.books.outline import UnknownName, did_you_mean
+from jaxguide.course.books.outline import UnknownName
 
 _NAMES = ("student", "login", "username", "user", "id", "email", "name")
 
