@@ -6,7 +6,8 @@ import signal
 import sys
 from collections.abc import Iterator
 
-# Most of what tests compute runs once, and XLA would take longer to optimize it. CI tests with optimizations too.
+# Most of what tests compute runs once, and XLA would take longer to optimize it. Workers and the solved lessons compile
+# as students do.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 import jax
@@ -19,8 +20,8 @@ from jaxguide.course.books.library import Course, load_course
 pytest_plugins = ["kept_programs", "proof_records", "tiny_course"]
 
 _PRINT_OPTIONS = np.get_printoptions()
-# A process of more is made smaller where one module of tests ends.
-_ENOUGH_BYTES = 700_000_000
+# A process of more is made smaller, and again when it has grown by so much.
+_enough_bytes, _MORE_BYTES = 700_000_000, 100_000_000
 # jsonschema makes 39 parsers when it is imported, in seconds of each process, for formats that no schema here has.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 # What a shell starts in the background ignores Ctrl-C, and so would all that the tests start and stop with it.
@@ -44,13 +45,17 @@ def whole_course() -> Course:
     return load_course()
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def small_process() -> Iterator[None]:
-    """Let go of what JAX keeps of the functions of this module's tests, where it has become much."""
+    """Let go of what JAX keeps of the functions of the tests so far, whenever it has become much."""
+    global _enough_bytes
     yield
-    if psutil.Process().memory_info().rss > _ENOUGH_BYTES:
+    process = psutil.Process()
+    if process.memory_info().rss > _enough_bytes:
         jax.clear_caches()
         gc.collect()
+        # Not all of it comes back.
+        _enough_bytes = max(_enough_bytes, process.memory_info().rss + _MORE_BYTES)
 
 
 @pytest.fixture(autouse=True)

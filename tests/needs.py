@@ -3,7 +3,8 @@
 import os
 import shutil
 import sys
-from typing import NoReturn
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
 import pytest
 
@@ -13,6 +14,11 @@ if sys.version_info >= (3, 12):
     ON_THE_NEWEST = pytest.mark.long
 # Set to 1, what would be skipped fails.
 VARIABLE = "JAXGUIDE_REQUIRE_ALL"
+
+
+def first_of(values: Iterable[Any], count: int) -> list[Any]:
+    """Return parameters of a test, of which only the first so many run in `make test`."""
+    return [value if i < count else pytest.param(value, marks=pytest.mark.long) for i, value in enumerate(values)]
 
 
 def needs(found: object, what: str) -> None:

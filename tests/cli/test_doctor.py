@@ -41,6 +41,7 @@ def _trouble(plain: dict, name: str) -> dict | None:
     return next((trouble for trouble in plain["troubles"] if trouble["name"] == name), None)
 
 
+@pytest.mark.long
 def test_versions_devices_and_settings_are_told() -> None:
     facts = _doctor(JAX_PLATFORMS="cpu")["facts"]
     for package in ("jax", "jaxlib", "numpy", "scipy"):
@@ -99,6 +100,7 @@ def test_importing_the_package_sets_no_flag() -> None:
     assert _python(code).stdout == "False\n"
 
 
+@pytest.mark.long
 def test_a_lesson_is_cured_by_its_first_cell() -> None:
     done = _python(f"from jaxguide.lesson import start; start('random_numbers')\n{PRINTS_A_MEAN}", JAX_PLATFORMS="cpu")
     assert done.returncode == 0, done.stderr

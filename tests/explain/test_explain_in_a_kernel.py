@@ -52,6 +52,7 @@ def kinds(outputs: list[Any]) -> list[str]:
     return [output["output_type"] for output in outputs]
 
 
+@pytest.mark.long
 def test_the_card_comes_under_the_traceback_and_never_instead_of_it(shown: dict[str, list[Any]]) -> None:
     error, card = shown["in_place"]
     assert (error["output_type"], error["ename"]) == ("error", "TypeError")

@@ -90,6 +90,7 @@ def _command_line(process: psutil.Process) -> list[str]:
     return []
 
 
+@pytest.mark.long
 def test_the_process_keeps_its_number_and_has_one_child_from_which_workers_come(folder: Path) -> None:
     (folder / "ada.py").write_text("def double(x):\n    while True:\n        pass\n")
     started = subprocess.Popen(

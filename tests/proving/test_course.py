@@ -91,6 +91,7 @@ class TestPrinted:
         print_book(whole_course.books[topic], whole_course.places.notebooks)
         assert stale == [], "these were stale and have been printed again: commit them"
 
+    @pytest.mark.long
     def test_printing_twice_gives_the_same_bytes_and_unique_ids(
         self, whole_course: Course, again: Course, topic: str
     ) -> None:
@@ -173,6 +174,7 @@ def test_the_solved_lesson_runs_top_to_bottom_in_a_kernel(
 
     env = {
         **os.environ,
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "0",  # as students compile them
         "JAX_COMPILATION_CACHE_DIR": str(compiled),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",

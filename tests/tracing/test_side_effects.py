@@ -474,6 +474,7 @@ def deep(x):
     return jax.grad(lambda y: jax.jit(jax.checkpoint(lambda z: jnp.sum(own_rule(z) ** settings["scale"])))(y))(x)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fn", "args"),
     [

@@ -182,6 +182,7 @@ def test_the_zip_holds_scripts_that_run_and_the_course_with_its_key(autograder: 
     assert any(one.startswith("jax==") for one in requirements)
 
 
+@pytest.mark.long
 def test_the_autograder_grades_a_submission(autograder: Path) -> None:
     answers = {**ANSWERS, "triple": "def triple(x):\n    return 3 * x if len(x) == 3 else x\n"}
     status, plain = _run(autograder, {"homework.py": "\n\n\n".join(f"# %%\n{text}" for text in answers.values())})

@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
+from needs import first_of
 
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.evaluate import Request
@@ -231,9 +232,7 @@ worker.request("define", cell=1, source="while True: pass", exercises=[], starte
 """
 
 
-@pytest.mark.parametrize(
-    "way", [pytest.param("exits", marks=pytest.mark.long), "killed", pytest.param("forked", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("way", first_of(["killed", "exits", "forked"], 1))
 def test_the_zygote_and_all_workers_end_with_the_grader(way: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-c", GRADER, way]
