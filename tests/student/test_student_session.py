@@ -226,7 +226,7 @@ def test_the_install_cell_installs_where_the_package_is_missing(tmp_path: Path) 
     pip = "import pathlib, sys\nhere = pathlib.Path(__file__).parents[1]\n"
     pip += "(here / 'jaxguide.py').write_text(f'arguments = {sys.argv[1:]!r}')\n"
     (tmp_path / "pip" / "__main__.py").write_text(pip)
-    source = f"{install_cell()}\nimport jaxguide; print(jaxguide.jaxpr.arguments)"
+    source = f"{install_cell()}\nimport jaxguide; print(jaxguide.arguments)"
     # Without `site`, no package is there but the one in this folder.
     shown = python(source, tmp_path, "-S", "-c", source, PYTHONPATH=str(tmp_path))
     assert shown == "['install', '--quiet', 'jaxguide']\n"
