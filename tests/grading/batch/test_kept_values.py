@@ -140,7 +140,7 @@ def test_another_state_of_this_code_has_a_folder_of_its_own(tmp_path: Path, monk
 
     before = folder_of("course")
     assert folder_of("course") == before
-    package = tmp_path / "jaxguide" / "grading"
+    package = tmp_path / "jaxguide" / "grading" / "workers"
     package.mkdir(parents=True)
     (package / "grade.py").write_text("x = 1\n")
     monkeypatch.setattr(compile_cache, "__file__", str(package / "compile_cache.py"))

@@ -190,8 +190,7 @@ def test_doctor_says_why_no_worker_starts(monkeypatch: pytest.MonkeyPatch) -> No
 # The zygote's own command, in a Python where something starts a thread before anything else.
 NO_ISOLATED_PYTHON = """
 import json, sys
-from jaxguide.grading import zygote
-from jaxguide.grading.isolation import report
+from jaxguide.grading.workers import diagnosis, zygote
 real = zygote.command
 def command(module):
     program = real(module)
@@ -199,7 +198,7 @@ def command(module):
     program[place] = "import sys; sys.path.insert(0, {places[0]!r}); import sitecustomize; " + program[place]
     return program
 zygote.command = command
-workers, troubles = report.how_workers_start()
+workers, troubles = diagnosis.how_workers_start()
 print(json.dumps([workers, [[one.name, one.what, one.remedy] for one in troubles]]))
 """
 

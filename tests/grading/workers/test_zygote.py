@@ -73,7 +73,7 @@ def test_workers_are_forked_from_one_zygote_by_default(worker: WorkerProcess) ->
     ],
 )
 def test_a_process_with_a_backend_or_threads_is_not_fit_to_be_forked(before: str, why: str) -> None:
-    code = f"import jax, threading\nfrom jaxguide.grading import forking\n{before}\nprint(forking.unfit())"
+    code = f"import jax, threading\nfrom jaxguide.grading.workers import forking\n{before}\nprint(forking.unfit())"
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=100)
     assert done.returncode == 0, done.stderr
@@ -100,7 +100,7 @@ NOT_FIT = """
 import sys, threading, time
 sys.path[:] = sys.argv[1:]
 threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
-from jaxguide.grading import forking
+from jaxguide.grading.workers import forking
 forking.MODULES = ()
 forking.main()
 """
