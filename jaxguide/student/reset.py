@@ -13,7 +13,7 @@ from jaxguide.base.text import _
 from jaxguide.code.slices import bound_names
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import split_cells
-from jaxguide.course.books.stub import printable_source
+from jaxguide.course.books.printer import printable_source
 from jaxguide.course.exercise import Task
 from jaxguide.grading.intake.submission import is_notebook
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from jaxguide.base.catalogues import in_language
 from jaxguide.base.files import write_whole
 from jaxguide.base.text import _
-from jaxguide.course.books.stub import printable_source
 from jaxguide.course.books.translatable import said, said_in_code
 
 if TYPE_CHECKING:  # which imports JAX
     from jaxguide.course.books.book import Book
+
+from jaxguide.base.text import plural, translated
+from jaxguide.course.exercise import Task
 
 SOURCE = "en"
 """The language that books are written in."""
@@ -135,3 +137,18 @@ def printed_files(book: "Book", folder: Path, language: str = SOURCE) -> dict[Pa
     """Return what a book prints in a language, whatever the reader's is: path -> text."""
     with in_language(language):
         return {folder / f"{book.topic}.ipynb": notebook_text(book), folder / f"{book.topic}.py": script_text(book)}
+
+
+def printable_source(exercise: Task) -> str:
+    """Return an exercise cell as students get it: title and points, no decorator of ours, `check(<name>)` below.
+
+    Its words are in the reader's language.
+    """
+    return f"{_heading(exercise)}\n" + said_in_code(exercise.cell_source) + f"\n\n\ncheck({exercise.name})"
+
+
+def _heading(exercise: Task) -> str:
+    title = translated(exercise.title)
+    title = title if exercise.is_prediction else _("Exercise: {title}").format(title=title)
+    points = plural("{count} point", "{count} points", exercise.points)
+    return f"# {title} ({points})"
