@@ -39,7 +39,7 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
              jaxguide watch workspace --cpu-limit 5
     """
     begin_anew()
-    from jaxguide.student import opening
+    from jaxguide.student import watching
 
     if not start_zygote():
         click.echo(_("On this system each check starts a new Python, which takes some seconds."))
@@ -49,11 +49,11 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
     click.echo(_("Loading the lessons …") if _can_show("…") else _("Loading the lessons ..."))
     course = read_course(folder, keys=False)
     try:
-        at = opening.open_workspace(workspace or opening.usual_folder(course), course)
-    except opening.NoWorkspace as error:
+        at = watching.open_workspace(workspace or watching.usual_folder(course), course)
+    except watching.NoWorkspace as error:
         raise click.UsageError(str(error)) from None
     with contextlib.suppress(KeyboardInterrupt):
-        opening.watch(course, at, cpu_limit_s)
+        watching.watch(course, at, cpu_limit_s)
     sys.exit(0)
 
 

@@ -1,4 +1,4 @@
-"""Say in words and as a card what `find_nan` found."""
+"""Say in words and as a card what `find_nan` found, and what to do about it."""
 
 import dataclasses
 import re

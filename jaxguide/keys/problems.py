@@ -1,11 +1,185 @@
-"""Find in a run's events the keys that were used twice."""
+"""Find in a run's events the keys that were used twice, and say of each in one plain sentence what is wrong."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from jaxguide.base.text import _
+from jaxguide.code.lines import Line, place_name
 from jaxguide.keys.events import Bits, Event
 from jaxguide.keys.key_record import KeyProblem
-from jaxguide.keys.messages import describe, telling_lines
+from jaxguide.keys.names import calls_a_loop, key_name, statement_text
+from jaxguide.keys.places import Place
+
+
+def describe(kind: str, first: Event, second: Event) -> KeyProblem:
+    """Return the problem that two uses make, with its sentence, its lines and the key's name."""
+    depth, depth_of_second = _depths(first, second)
+    one, two = _place(first, depth), _place(second, depth_of_second)
+    names = [_name(first, depth), _name(second, depth_of_second)]
+    name = names[0] or names[1]
+    where = _where(kind, one, two)
+    return KeyProblem(
+        kind,
+        _of_a_stream(kind, first, second, name, where)
+        or _sentence(kind, first, names, where, again=one is not None and one == two),
+        one.line.number if one else None,
+        two.line.number if two else None,
+        statement_text(one) if one else None,
+        statement_text(two) if two else None,
+        _file(one),
+        _file(two),
+        name,
+    )
+
+
+def telling_lines(first: Event, second: Event) -> tuple[Line | None, Line | None]:
+    """Return the two lines where one function used the key twice: for a helper called twice, the two calls."""
+    one, two = (_place(event, depth) for event, depth in zip((first, second), _depths(first, second), strict=True))
+    return one.line if one else None, two.line if two else None
+
+
+def _depths(first: Event, second: Event) -> tuple[int, int]:
+    """Return how far out in each use the two paths to it part; 0 where one call ran twice."""
+    pairs = zip(reversed(range(len(first.places))), reversed(range(len(second.places))), strict=False)
+    i, j = next(((i, j) for i, j in pairs if first.places[i] != second.places[j]), (0, 0))
+    if not first.places or not second.places or first.places[i].code is not second.places[j].code:
+        return 0, 0  # JAX wrote a function out without saying where it was called
+    k, m = _inside_loops(first.places, i), _inside_loops(second.places, j)
+    return (k, m) if first.places[k] != second.places[m] else (i, j)
+
+
+def _inside_loops(places: Sequence[Place], depth: int) -> int:
+    while depth > 0 and calls_a_loop(places[depth]):
+        depth -= 1
+    return depth
+
+
+def _place(event: Event, depth: int) -> Place | None:
+    return event.places[depth] if depth < len(event.places) else None
+
+
+def _file(place: Place | None) -> str | None:
+    return place_name(place.line.file) if place else None
+
+
+def _name(event: Event, depth: int) -> str | None:
+    if depth >= len(event.places) or event.use.kind == "seed":
+        return None
+    return key_name(event.places, depth, event.use.sampler if event.use.kind == "draw" else event.use.kind)
+
+
+def _sentence(kind: str, first: Event, names: list[str | None], where: str, *, again: bool) -> str:
+    name, other = names[0] or names[1], names[1]
+    key = _("the key `{name}`").format(name=name) if name else _("a key")
+    if name and other and name != other:
+        key = _("the key `{name}`, which is also `{other}`,").format(name=name, other=other)
+    if kind == "seed_built_twice":
+        number = first.use.data
+        key = _("the seed {number}").format(number=number) if number is not None else _("one seed")
+    template = _AGAIN.get(kind, _SENTENCES[kind]) if again else _SENTENCES[kind]
+    text = template().format(key=key, name=name or "key", where=where)
+    return text[0].upper() + text[1:]
+
+
+def _of_a_stream(kind: str, first: Event, second: Event, name: str | None, where: str) -> str | None:
+    """Return the sentence where a `KeyStream`, not the user, folds into the key."""
+    source = " ".join(statement_text(event.places[0]) or "" for event in (first, second) if event.places)
+    if kind == "fold_twice_same_data" and name is None and (found := _STREAM_USED.search(source)):
+        return _(
+            "The stream `{stream}` gave the same key twice ({where}), because a function that it was passed to did not "
+            "return it: return it, and go on with what comes back, as in `y, {stream} = f(x, {stream})`."
+        ).format(stream=found[1], where=where)
+    if kind == "parent_used_after_fold" and name and "KeyStream(" in source:
+        return _(
+            "The key `{name}` was given to a `KeyStream` and is used besides ({where}): take every key from the "
+            "stream, as in `stream.next()`."
+        ).format(name=name, where=where)
+    return None
+
+
+_STREAM_USED = re.compile(r"([\w.]+)\.(?:next|take|fork)\(")
+
+
+# Functions, so that the reader's language is looked up when a sentence is written.
+_SENTENCES = {
+    "drawn_twice": lambda: _(
+        "{key} was drawn from twice ({where}), and both draws rest on the same random bits: split it and give each "
+        "draw a key of its own, or, if they are meant to share, draw once or mark one use with "
+        "`jax.random.clone({name})`."
+    ),
+    "parent_used_after_split": lambda: _(
+        "{key} was both split and drawn from ({where}): once a key is split, draw only from the keys that the split "
+        "returned."
+    ),
+    "parent_used_after_fold": lambda: _(
+        "{key} was both drawn from and used in `fold_in` ({where}): draw only from the keys that `fold_in` returned."
+    ),
+    "split_twice": lambda: _(
+        "{key} was split twice ({where}), and both splits return the same keys: split once into as many as you need."
+    ),
+    "fold_twice_same_data": lambda: _(
+        "The same number was folded into {key} twice ({where}), which gives the same key twice: fold in another number "
+        "each time."
+    ),
+    "split_and_fold_mixed": lambda: _(
+        "{key} was used in both `split` and `fold_in` ({where}), and `fold_in({name}, i)` can equal "
+        "`split({name})[i]`: use one of the two."
+    ),
+    "seed_built_twice": lambda: _(
+        "A key was built from {key} twice ({where}), so both give the same random numbers: build one key and split it."
+    ),
+    "same_key_for_all_rows": lambda: _(
+        "{key} reached several rows ({where}), so they get the same random numbers: split it into one key for each row "
+        "and map over them, or, if the rows are meant to share, draw once outside of `vmap` or mark it with "
+        "`jax.random.clone({name})`."
+    ),
+}
+# For one call that ran several times: in a loop, in `scan` or in a helper that is called over and over.
+_AGAIN = {
+    "drawn_twice": lambda: _(
+        "{key} was drawn from more than once ({where}), and each time it gives the same random bits: use a new key for "
+        "each round, from `split` or `fold_in`, or, if the rounds are meant to share, draw once outside of the loop or "
+        "`scan` or mark each use with `jax.random.clone({name})`."
+    ),
+    "split_twice": lambda: _(
+        "{key} was split more than once ({where}), and each time the split returns the same keys: carry one of the "
+        "keys that it returned to the next round, and return it from a function that does the splitting."
+    ),
+    "fold_twice_same_data": lambda: _(
+        "The same number was folded into {key} more than once ({where}), which gives the same key each time: fold in "
+        "another number each time."
+    ),
+}
+
+
+def _where(kind: str, one: Place | None, two: Place | None) -> str:
+    if one is None and two is None:
+        return _("in library code")
+    if one is None or two is None:
+        place = one or two
+        assert place is not None
+        return _stated(place)
+    if one == two:
+        return (
+            _stated(one)
+            if kind == "same_key_for_all_rows"
+            else _("in each round of {place}").format(place=_stated(one))
+        )
+    if one.line == two.line:
+        return _("both in {place}").format(place=_stated(one))
+    same_file = one.line.file == two.line.file
+    return _("{first}; then {second}").format(first=_stated(one), second=_stated(two, with_file=not same_file))
+
+
+def _stated(place: Place, *, with_file: bool = True) -> str:
+    file = place_name(place.line.file)
+    # Names such as <stdin> are Python's own and tell a reader nothing.
+    line = _("line {number}").format(number=place.line.number)
+    if with_file and not file.startswith("<"):
+        line = _("{file}, line {number}").format(file=file, number=place.line.number)
+    source = statement_text(place)
+    return _("{line}: `{source}`").format(line=line, source=source) if source else line
 
 
 def find_problems(events: Sequence[Event]) -> list[KeyProblem]:

@@ -1,27 +1,35 @@
 """The session of `jaxguide watch`: the exercise at hand, a check after each save, and single keys."""
 
+import contextlib
 import dataclasses
+import os
 import queue
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from jaxguide.base.text import _
+from watchfiles import watch as watch_files
+
+from jaxguide.base.text import _, plural
 from jaxguide.course.books.library import Course
+from jaxguide.course.books.outline import Outline
 from jaxguide.course.cards import clean
 from jaxguide.course.exercise import Task
-from jaxguide.course.progress import Progress
+from jaxguide.course.progress import FILE_NAME, Progress
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.grader import SubmissionResult
-from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
+from jaxguide.grading.intake.submission import UnreadableSubmission, is_submission, parse_submission
 from jaxguide.grading.workers.remote import GraderError
-from jaxguide.student.answers_in_files import home_of, read_all, read_answers
+from jaxguide.grading.workers.usage import Limits
+from jaxguide.student.answers_in_files import find_files, home_of, is_watched, read_all, read_answers
 from jaxguide.student.check_file import Checker, note
 from jaxguide.student.help import next_hint, solution_text, why_closed
-from jaxguide.student.keyboard import END, ENTER
+from jaxguide.student.keyboard import END, ENTER, Keyboard
 from jaxguide.student.place import Place, topics_of
 from jaxguide.student.reset import BACKUP_FOLDER, give_stub_back
 from jaxguide.student.screen import Screen, news, reset_sentence
+from jaxguide.student.workspace import DEFAULT_FOLDER, find_workspace, lay_workspace
 
 _LOOKS_AFTER_S = 1.0
 
@@ -274,3 +282,133 @@ class Watching:
             return
         self.screen.say(reset_sentence(done.path, done.backup, self.folder))
         self._look_at([path])
+
+
+_STEP_MS = 30
+_DEBOUNCE_MS = 300
+_LOOKS_AFTER_MS = 1000
+
+
+class Saves:
+    """Calls `tell` with the files that changed, from a thread of its own.
+
+    The system says what changes. Some folders say nothing (those of another machine, or of a container's host), and
+    what changes before the system listens is not said either, so the files are looked at every second too.
+
+    Args:
+        folder: the workspace, absolute.
+        course: whose own files are left out.
+        tell: gets the files, absolute.
+    """
+
+    def __init__(self, folder: Path, course: Outline, tell: Callable[[frozenset[Path]], None]):
+        self._folder, self._course, self._tell = folder, course, tell
+        self._is_over = threading.Event()
+        self._looks = _looks_of(find_files(folder, course))
+
+    def __enter__(self) -> "Saves":
+        threading.Thread(target=self._run, daemon=True).start()
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self._is_over.set()
+
+    def _run(self) -> None:
+        try:
+            self._watch(is_polling=False)
+        except (OSError, RuntimeError):  # the system has no watches left
+            self._watch(is_polling=True)
+
+    def _watch(self, is_polling: bool) -> None:
+        changes = watch_files(
+            self._folder,
+            watch_filter=lambda _change, path: is_watched(Path(path), self._folder, self._course),
+            step=_STEP_MS,
+            debounce=_DEBOUNCE_MS,
+            rust_timeout=_LOOKS_AFTER_MS,
+            yield_on_timeout=True,
+            stop_event=self._is_over,
+            raise_interrupt=False,
+            force_polling=is_polling or None,
+            ignore_permission_denied=True,
+        )
+        for found in changes:
+            paths = {Path(path) for _change, path in found} or set(self._looks)
+            looks = _looks_of(paths)
+            saved = frozenset(path for path in paths if self._looks.get(path) != looks.get(path))
+            self._looks = {path: look for path, look in self._looks.items() if path not in saved} | looks
+            if saved and not self._is_over.is_set():
+                self._tell(saved)
+
+
+def _looks_of(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
+    """Return when each file was changed and how long it is, for those that are there."""
+    found = {}
+    for path in paths:
+        try:
+            about = os.stat(path)
+        except OSError:
+            continue
+        found[path] = (about.st_mtime_ns, about.st_size)
+    return found
+
+
+class NoWorkspace(Exception):
+    """A folder is no workspace; the message says what to type."""
+
+
+def usual_folder(course: Course) -> Path:
+    """Return the folder to watch where none is named: the workspace that there is, or the one to lay."""
+    found = find_workspace(course.books)
+    if found != Path() or _is_begun(found):
+        return found
+    names = course.exercises.keys()
+    for path in sorted(found.iterdir()):
+        with contextlib.suppress(UnreadableSubmission, OSError):
+            if is_submission(path) and names & read_answers(path, course).places.keys():
+                return found
+    return Path(DEFAULT_FOLDER)
+
+
+def _is_begun(folder: Path) -> bool:
+    return (folder / FILE_NAME).is_file()
+
+
+def open_workspace(folder: Path, course: Course) -> Path:
+    """Return a workspace's whole path; a folder that is not there, or is empty, gets the lessons.
+
+    Raises:
+        NoWorkspace: it cannot be made, or holds other things and no lesson.
+    """
+    folder = folder.resolve()
+    notebooks = course.places.notebooks
+    try:
+        if not folder.exists() or not any(folder.iterdir()):
+            if not notebooks.is_dir():
+                message = _("There is no lesson to put into {folder}: {notebooks} is missing.")
+                raise NoWorkspace(message.format(folder=folder, notebooks=notebooks))
+            laid = lay_workspace(folder, notebooks)
+            words = plural(
+                "{count} file put into {folder}.", "{count} files put into {folder}.", len(laid), folder=folder
+            )
+            print(words)
+    except OSError as error:
+        raise NoWorkspace(_("The workspace could not be laid: {error}.").format(error=error)) from None
+    if not read_all(folder, course):
+        message = _("No file in {folder} has an exercise. `jaxguide watch workspace` makes a folder with the lessons.")
+        raise NoWorkspace(message.format(folder=folder))
+    return folder
+
+
+def watch(course: Course, folder: Path, cpu_limit_s: float) -> None:
+    """Run a session until the student ends it; without a terminal, without keys."""
+    has_keys = sys.stdin.isatty() and sys.stdout.isatty()
+    watching = Watching(course, folder, Progress(folder), Checker(course, Limits(cpu_s=cpu_limit_s)), has_keys)
+    words = _("Watching {folder}. Save a file, and what changed in it is checked.")
+    watching.screen.say(words.format(folder=folder))
+    with contextlib.ExitStack() as stack:
+        stack.callback(watching.stop)
+        stack.enter_context(Saves(folder, course, lambda paths: watching.tell(Saved(paths))))
+        if has_keys:
+            stack.enter_context(Keyboard(lambda key: watching.tell(Pressed(key))))
+        watching.run()

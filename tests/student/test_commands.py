@@ -17,8 +17,8 @@ from jaxguide.cli import main
 from jaxguide.course.books.library import Course
 from jaxguide.course.cards.terminal import to_text
 from jaxguide.course.progress import Progress
-from jaxguide.student.flow import Flow
-from jaxguide.student.opening import open_workspace, usual_folder
+from jaxguide.student.watching import open_workspace, usual_folder
+from jaxguide.student.words import Flow
 
 
 @pytest.fixture

@@ -30,8 +30,7 @@ from jaxguide.grading.workers.how_code_ended import (
     too_much_output,
 )
 from jaxguide.grading.workers.programs import Programs
-from jaxguide.grading.workers.scratch import remove_scratch
-from jaxguide.grading.workers.scratch_watch import ScratchWatch
+from jaxguide.grading.workers.scratch import ScratchWatch, remove_scratch
 from jaxguide.grading.workers.spawning import Spawn, default_spawn
 from jaxguide.grading.workers.usage import Limits, ProcessTree
 from jaxguide.grading.workers.worker_pipe import Line

@@ -3,9 +3,11 @@
 import dataclasses
 import errno
 import functools
-from collections.abc import Sequence
+import threading
+import weakref
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from jaxguide.base.text import _
 from jaxguide.course.judging.answer import Answer
@@ -16,9 +18,54 @@ from jaxguide.grading.isolation import Tier
 from jaxguide.grading.workers.answers import BrokenAnswer, RemoteAnswer
 from jaxguide.grading.workers.how_code_ended import all_spent, broken_reply, out_of_memory, scratch_full
 from jaxguide.grading.workers.programs import Programs
-from jaxguide.grading.workers.remote import NotGraded, WorkerProcess
+from jaxguide.grading.workers.remote import GraderError, NotGraded, WorkerProcess
 from jaxguide.grading.workers.usage import Limits
-from jaxguide.grading.workers.worker_registry import Running
+
+
+class Stopped(GraderError):
+    """Grading was stopped from outside."""
+
+
+class Killable(Protocol):
+    """What can be ended."""
+
+    def kill(self) -> None: ...
+
+
+T = TypeVar("T", bound=Killable)
+
+
+class Running:
+    """The workers of one grader."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._workers: weakref.WeakSet[Killable] = weakref.WeakSet()
+        self._is_stopped = False
+
+    def start(self, make: Callable[[], T]) -> T:
+        """Start a worker and know it from now on.
+
+        Raises:
+            Stopped: `stop` was called.
+        """
+        worker = None if self._is_stopped else make()
+        with self._lock:
+            if worker is not None and not self._is_stopped:
+                self._workers.add(worker)
+                return worker
+        if worker is not None:
+            worker.kill()
+        raise Stopped(_("Grading was stopped."))
+
+    def stop(self) -> None:
+        """End all workers, and start no more."""
+        with self._lock:
+            self._is_stopped = True
+            workers = list(self._workers)
+        for worker in workers:
+            worker.kill()
+
 
 _LOST_CELLS_LIMIT = 10
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.grading.workers.scratch_watch import FILES_LIMIT, ScratchWatch
+from jaxguide.grading.workers.scratch import FILES_LIMIT, ScratchWatch
 
 MB = 2**20
 _NOBODY = 65534
