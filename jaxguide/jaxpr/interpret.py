@@ -10,26 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide import compat
-
-# Primitives that only call the jaxpr they hold: its inputs and outputs are theirs.
-CALLS = frozenset(
-    {
-        "jit",
-        "pjit",
-        "closed_call",
-        "core_call",
-        "custom_jvp_call",
-        "custom_vjp_call",
-        "custom_vjp_call_jaxpr",
-        "custom_vmap_call",
-        "checkpoint",
-        "remat",
-        "remat2",
-    }
-)
-
-
-_LOOPS = frozenset({"scan", "while", "cond"})
+from jaxguide.compat.primitives import CALLS, LOOPS
 
 
 @dataclass(eq=False)
@@ -142,7 +123,7 @@ def called_jaxpr(eqn: Any) -> Any | None:
 
 def can_enter(eqn: Any) -> bool:
     """Tell whether `run` can look inside an equation: not inside `shard_map`, a Pallas kernel or a linear solve."""
-    return called_jaxpr(eqn) is not None or eqn.primitive.name in _LOOPS
+    return called_jaxpr(eqn) is not None or eqn.primitive.name in LOOPS
 
 
 def scan_split(eqn: Any) -> tuple[int, int]:

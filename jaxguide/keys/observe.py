@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.compat.primitives import KEY_USES
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.eager import run_eagerly
 from jaxguide.jaxpr.rows import BranchFinder, active_rows
@@ -19,15 +20,6 @@ from jaxguide.keys.places import Origin, origin
 from jaxguide.keys.problems import find_problems
 
 # What consumes, makes or declares a key, and the kind of use. Wrapping, unwrapping and moving a key consume nothing.
-_KINDS = {
-    "random_bits": "draw",
-    "random_gamma": "draw",
-    "rng_bit_generator": "draw",
-    "random_split": "split",
-    "random_fold_in": "fold_in",
-    "random_seed": "seed",
-    "random_clone": "clone",
-}
 
 
 def key_use(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> KeyUse:
@@ -103,7 +95,7 @@ class KeyObserver(interpret.Observer):
 
     def watches(self, eqn: Any) -> bool:
         """Tell whether keys are consumed in this equation."""
-        if eqn.primitive.name in _KINDS:
+        if eqn.primitive.name in KEY_USES:
             return True
         # The backward pass of `jax.checkpoint` repeats the draws of the forward pass on purpose.
         return not eqn.params.get("differentiated") and any(map(self._consumes, interpret.inner_jaxprs(eqn)))
@@ -125,7 +117,7 @@ class KeyObserver(interpret.Observer):
         """Log what a sampler or a single primitive is about to consume."""
         if step.eqn.primitive.name == "custom_linear_solve":
             return self._solve(step)
-        kind = _KINDS.get(step.eqn.primitive.name)
+        kind = KEY_USES.get(step.eqn.primitive.name)
         sampler = self._origin(step).sampler
         if kind is None and sampler is None:
             return None

@@ -8,20 +8,11 @@ import numpy as np
 
 from jaxguide.base.did_you_mean import did_you_mean, suggestion
 from jaxguide.base.text import _, plural
+from jaxguide.compat.primitives import CALLS, UNLISTED
 from jaxguide.jaxpr.arguments import describe
 from jaxguide.tracing.programs import Program, counted
 
 # Calls are written out, so a program never has these.
-_CALLS = frozenset(
-    {"jit", "pjit", "custom_jvp_call", "custom_vjp_call", "checkpoint", "remat", "remat2", "closed_call"}
-)
-# Primitives that `jax.extend.core.primitives` does not list.
-_MORE = frozenset(
-    {
-        *("debug_callback", "debug_print", "io_callback", "new_ref", "optimization_barrier", "pallas_call"),
-        *("pure_callback", "random_unwrap", "random_wrap", "shard_map", "split", "tile"),
-    }
-)
 # What people call a primitive by the name of the function that uses it.
 _MADE_BY = {
     **dict.fromkeys(("matmul", "dot", "einsum", "tensordot", "vdot", "inner"), ("dot_general",)),
@@ -195,7 +186,7 @@ def _require_program(helper: str, seen: Any) -> None:
 def _require_known(name: str, seen: Program) -> None:
     if name in seen.primitives or name in _known():
         return
-    if name in _CALLS:
+    if name in CALLS:
         raise ValueError(
             _(
                 "`{name}` is never in a program as data: calls are written out where they are made. Look for the "
@@ -214,7 +205,7 @@ def _known() -> frozenset[str]:
     from jax.extend.core import primitives as listing
 
     listed = {value.name for key, value in vars(listing).items() if key.endswith("_p")}
-    return frozenset(listed | _MORE) - _CALLS
+    return frozenset(listed | UNLISTED) - CALLS
 
 
 def _found(seen: Program) -> str:

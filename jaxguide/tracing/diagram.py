@@ -14,6 +14,7 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.base.text import _, plural
 from jaxguide.code.lines import Line, lines_of_equation
+from jaxguide.compat.primitives import call_kind
 from jaxguide.jaxpr.arguments import array_type
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs, is_literal, scan_split
 from jaxguide.tracing.programs import counted, line_of
@@ -312,7 +313,7 @@ def _primitives(eqn: Any) -> Iterator[str]:
 
 def _call_words(eqn: Any) -> str:
     """Return a call's kind and the name of the function, as 'jit relu'."""
-    kind = eqn.primitive.name.removesuffix("_call").replace("pjit", "jit").replace("remat2", "checkpoint")
+    kind = call_kind(eqn.primitive.name)
     name = str(eqn.params.get("name") or "").strip("_")
     return f"{kind} {name}".rstrip()
 
