@@ -1,18 +1,24 @@
-"""Explain `lax.scan`, `lax.while_loop`, `lax.fori_loop`: bodies and conditions of another form, lengths."""
+"""Explain `lax.scan`, `lax.while_loop` and `lax.fori_loop`: bodies, conditions, lengths, and carries that change."""
 
 import ast
 import re
+from typing import Any
 
 from jaxguide.base.text import _
+from jaxguide.code.edits import Edit
+from jaxguide.code.source import FunctionNode, Source
+from jaxguide.code.user_frame import MISSING
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.rules.carries import BODY, LOOPS
-from jaxguide.explain.rules.loop_results import forgotten_return
 from jaxguide.explain.scene import Scene, argument_of, called
-from jaxguide.explain.transformed import function_behind, parameters, returned
+from jaxguide.explain.transformed import function_behind, own_nodes, parameters, returned
 
 _SCAN = f"{error_texts.API}/jax.lax.scan.html"
+_LOOPS = ("scan", "while_loop", "fori_loop")
+# Which argument of each is the function of one turn, by position and name, and which the start.
+_BODY = {"scan": (0, "f"), "while_loop": (1, "body_fun"), "fori_loop": (2, "body_fun")}
+_START = {"scan": (1, "init"), "while_loop": (2, "init_val"), "fori_loop": (3, "init_val")}
 
 
 @explains(error_texts.SCAN_PAIR)
@@ -26,7 +32,7 @@ def scan_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | None:
     source, function = place
     result = returned(function)
     if result is None:
-        return forgotten_return(scene, call, body, source, function)
+        return _forgotten_return(scene, call, body, source, function)
     text = source.quote(result)
     lambda_body = isinstance(function, ast.Lambda)
     return scene.explanation(
@@ -128,9 +134,9 @@ def while_condition(scene: Scene, found: re.Match[str]) -> Explanation | None:
 def body_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a loop body that takes another number of arguments than the loop gives."""
     call = scene.call()
-    if call is None or called(call) not in LOOPS:
+    if call is None or called(call) not in _LOOPS:
         return None
-    node = argument_of(call, *BODY[called(call)])
+    node = argument_of(call, *_BODY[called(call)])
     place = function_behind(scene.spot, node)
     if place is None or node is None:
         return None
@@ -150,3 +156,321 @@ def body_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes=[scene.fix(_("Take the number of the turn first."), source.insert_before(own[0], "i, "))],
         link=f"{error_texts.API}/jax.lax.fori_loop.html",
     )
+
+
+@explains(error_texts.CARRY_TYPE)
+def carry_changes_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a loop whose carry comes out with another dtype or shape."""
+    call = scene.call()
+    if call is None or called(call) not in _LOOPS:
+        return None
+    types = error_texts.CARRY_TYPES.search(scene.message)
+    start = argument_of(call, *_START[called(call)])
+    if types is None or start is None:
+        return None
+    name, dtype, shape, new_dtype, new_shape = types.groups()
+    place = function_behind(scene.spot, argument_of(call, *_BODY[called(call)]))
+    own = _carry_name(call, place[1]) if place is not None else None
+    name = name if own is None else name.replace("loop_carry[1]", own)
+    text = scene.quote(start)
+    fixes: list[Fix | None] = []
+    single = "[" not in name and "." not in name and not isinstance(start, ast.Tuple | ast.List | ast.Dict)
+    if shape == new_shape and single:
+        title = _("A carry that changes its dtype")
+        fixes.append(
+            scene.fix(
+                _("Start with the dtype that a turn gives."),
+                scene.source.replace(start, f"{scene.jnp}.asarray({text}, {scene.jnp}.{new_dtype})"),
+            )
+        )
+        fixes.append(_cast_result(scene, call, dtype))
+    else:
+        title = _("A carry that changes its shape") if shape != new_shape else _("A carry that changes its dtype")
+        fixes.append(_collect(scene, call))
+        if single and shape in ("", "1") and new_shape and not any(fixes):
+            size = f"({new_shape},)" if "," not in new_shape else f"({new_shape})"
+            fixes.append(
+                scene.fix(
+                    _("Start with the shape that a turn gives."),
+                    scene.source.replace(
+                        start, f"{scene.jnp}.broadcast_to({scene.jnp}.asarray({text}, {scene.jnp}.{new_dtype}), {size})"
+                    ),
+                )
+            )
+        if shape == new_shape:
+            fixes = [_start_parts(scene, start)]
+            fixes += [scene.advice(_("Start with the dtype that a turn gives.")) if not any(fixes) else None]
+        elif not any(fixes):
+            fixes.append(
+                scene.advice(
+                    _("Start with an array of the full size, and set one place of it in each turn with `.at[...].set`.")
+                )
+            )
+    return scene.explanation(
+        "carry_type",
+        title=title,
+        what=_("`{name}` goes in as {old} and comes out as {new}.").format(
+            name=name, old=f"{dtype}[{shape}]", new=f"{new_dtype}[{new_shape}]"
+        ),
+        variable=name,
+        why=_("One turn is compiled once and used for all, so what comes out must fit what goes in."),
+        fixes=fixes,
+        link=_SCAN,
+    )
+
+
+def _carry_name(call: ast.Call, function: FunctionNode) -> str | None:
+    """Return what the function of one turn calls the carry."""
+    names = [a.arg for a in parameters(function)]
+    place = 1 if called(call) == "fori_loop" else 0
+    return names[place] if place < len(names) else None
+
+
+def _as_pair(source: Source, result: ast.expr, text: str) -> Edit:
+    """Return the edit that puts two results in the place of a turn's result, in parentheses in a lambda."""
+    return source.replace(result, f"({text})" if isinstance(source.parents.get(result), ast.Lambda) else text)
+
+
+def _start_parts(scene: Scene, start: ast.expr) -> Fix | None:
+    """Return the fix that gives parts of a written-out start the dtypes that a turn gives."""
+    edits: list[Edit] = []
+    for name, _dtype, shape, new_dtype, new_shape in error_texts.CARRY_TYPES.findall(scene.message):
+        index = re.fullmatch(r".*[a-zA-Z_]\w*(?:\[1\])?\[(\d+)\]", name)
+        if index is None or shape != new_shape or not isinstance(start, ast.Tuple | ast.List):
+            return None
+        if name.count("[") != (2 if name.startswith("loop_carry[1]") else 1) or int(index[1]) >= len(start.elts):
+            return None
+        part = start.elts[int(index[1])]
+        edits.append(scene.source.replace(part, f"{scene.jnp}.asarray({scene.quote(part)}, {scene.jnp}.{new_dtype})"))
+    return scene.fix(_("Start with the dtype that a turn gives."), *edits) if edits else None
+
+
+def _cast_result(scene: Scene, call: ast.Call, dtype: str) -> Fix | None:
+    """Return the fix that gives a turn's result the dtype that it came with."""
+    place = function_behind(scene.spot, argument_of(call, *_BODY[called(call)]))
+    result = returned(place[1]) if place is not None else None
+    if place is None or result is None:
+        return None
+    out = result.elts[0] if called(call) == "scan" and isinstance(result, ast.Tuple) and result.elts else result
+    return scene.fix(
+        _("Give the result the dtype that went in."),
+        place[0].replace(out, f"{place[0].atom(out)}.astype({scene.jnp}.{dtype})"),
+    )
+
+
+def _collect(scene: Scene, call: ast.Call) -> Fix | None:
+    """Return the fix for a carry that grows by `append` or `concatenate`: let scan stack the outputs."""
+    place = function_behind(scene.spot, argument_of(call, *_BODY[called(call)]))
+    result = returned(place[1]) if place is not None else None
+    if called(call) != "scan" or place is None or not isinstance(result, ast.Tuple) or len(result.elts) != 2:
+        return None
+    source, grown, output = place[0], *result.elts
+    carry = _carry_name(call, place[1])
+    if not (isinstance(output, ast.Constant) and output.value is None) or carry is None:
+        return None
+    new = _added(source, grown, carry)
+    if new is None:
+        return None
+    return scene.fix(
+        _("Do not grow it: give the new entry as the turn's output, and `lax.scan` stacks the outputs."),
+        _as_pair(source, result, f"{carry}, {new}"),
+    )
+
+
+def _added(source: Source, grown: ast.expr, carry: str) -> str | None:
+    """Return what `jnp.append(c, x)` or `jnp.concatenate([c, x[None]])` adds to `c`; None for anything else."""
+    if not isinstance(grown, ast.Call) or not grown.args or grown.keywords:
+        return None
+    if called(grown) == "append" and len(grown.args) == 2:
+        first, new = grown.args
+    elif called(grown) in ("concatenate", "hstack", "vstack") and isinstance(grown.args[0], ast.List | ast.Tuple):
+        if len(grown.args) != 1 or len(grown.args[0].elts) != 2:
+            return None
+        first, new = grown.args[0].elts
+    else:
+        return None
+    if not isinstance(first, ast.Name) or first.id != carry:
+        return None
+    if isinstance(new, ast.Subscript) and isinstance(new.slice, ast.Constant) and new.slice.value is None:
+        return source.quote(new.value)
+    if isinstance(new, ast.List) and len(new.elts) == 1:
+        return source.quote(new.elts[0])
+    return source.quote(new)
+
+
+@explains(error_texts.CARRY_STRUCTURE)
+def carry_changes_structure(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a loop whose carry comes out with more or fewer parts, or in another container."""
+    call = scene.call()
+    if call is None or called(call) not in _LOOPS:
+        return None
+    body, start = argument_of(call, *_BODY[called(call)]), argument_of(call, *_START[called(call)])
+    place = function_behind(scene.spot, body)
+    if place is None or body is None or start is None:
+        return None
+    source, function = place
+    result = returned(function)
+    carry = _carry_name(call, function)
+    if carry is None:
+        return None
+    if result is None:
+        return _forgotten_return(scene, call, body, source, function)
+    out: ast.expr | None = result
+    if called(call) == "scan":
+        out = result.elts[0] if isinstance(result, ast.Tuple) and len(result.elts) == 2 else None
+    keys = error_texts.CARRY_KEYS.search(scene.message)
+    if keys is not None:
+        what = _("`{name}` goes in and comes out with other keys: {keys} is on one side only.").format(
+            name=carry, keys=keys[1]
+        )
+        fixes: list[Fix | None] = [
+            scene.advice(
+                _("Give the start every key that a turn returns, {keys} too, or leave it out of both.").format(
+                    keys=keys[1]
+                )
+            )
+        ]
+    else:
+        text = source.quote(out) if out is not None else source.quote(result)
+        what = _("`{name}` goes in as {start}, and a turn returns `{text}`.").format(
+            name=carry, start=f"`{scene.quote(start)}`", text=text
+        )
+        fixes = [
+            _same_parts(scene, call, source, result, _container(scene, start))
+            or scene.advice(_("Return as carry just the parts that the start has, in the same kind of container."))
+        ]
+    return scene.explanation(
+        "carry_structure",
+        title=_("A carry that changes its parts"),
+        what=what,
+        variable=carry,
+        why=_("What one turn returns as carry is what the next one takes, so both have the same parts."),
+        fixes=fixes,
+        link=_SCAN,
+    )
+
+
+def _forgotten_return(
+    scene: Scene, call: ast.Call, body: ast.expr, source: Source, function: FunctionNode
+) -> Explanation | None:
+    """Explain a loop body that ends without `return`; None where it returns something somewhere."""
+    carry = _carry_name(call, function)
+    if carry is None or isinstance(function, ast.Lambda):
+        return None
+    if any(isinstance(node, ast.Return) and node.value is not None for node in own_nodes(function)):
+        return None
+    name, last = scene.quote(body), function.body[-1]
+    result = _what_to_return(source, function, carry, last)
+    scan = called(call) == "scan"
+    fix: Fix | None = None
+    if isinstance(last, ast.Expr) and result is None and _is_value(last.value):
+        edits = [source.insert_before(last, "return ")] + ([source.insert_after(last, ", None")] if scan else [])
+        fix = scene.fix(_("Return what the last line computes."), *edits)
+    elif result is not None:
+        said = f"return {result}" + (", None" if scan and "," not in result else "")
+        said = f"return ({result}), None" if scan and "," in result else said
+        alone = not source.lines[source.start(last)[0] - 1][: source.start(last)[1]].strip()
+        line = f"\n{source.indent(last)}{said}" if alone else f"; {said}"
+        fix = scene.fix(_("Add `{line}`.").format(line=said), source.insert_after(last, line))
+    elif scan:
+        fix = scene.advice(_("End it with `return`, the carry for the next turn, a comma, and an output or None."))
+    else:
+        fix = scene.advice(_("End it with `return` and the carry for the next turn."))
+    return scene.explanation(
+        "loop_body_returns_none",
+        title=_("A loop body without `return`"),
+        what=_("`{name}` returns None.").format(name=name),
+        variable=name,
+        why=_(
+            "`lax.{loop}` hands what one turn returns to the next, and a function without `return` gives None."
+        ).format(loop=called(call)),
+        fixes=[fix],
+        link=f"{error_texts.API}/jax.lax.{called(call)}.html",
+    )
+
+
+def _what_to_return(
+    source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef, carry: str, last: ast.stmt
+) -> str | None:
+    """Return the names that a body without `return` has made ready for the next turn."""
+    stored = set()
+    parts: list[str] = []
+    for node in own_nodes(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            stored.add(node.id)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
+            stored.add(node.value.id)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id == carry:
+            target = node.targets[0]
+            if isinstance(target, ast.Tuple) and all(isinstance(e, ast.Name) for e in target.elts):
+                parts = [source.quote(e) for e in target.elts]
+    if carry in stored:
+        return carry
+    if parts:
+        return ", ".join(parts)
+    if isinstance(last, ast.Assign) and len(last.targets) == 1 and isinstance(last.targets[0], ast.Name):
+        return last.targets[0].id
+    return None
+
+
+def _is_value(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp | ast.UnaryOp | ast.Name | ast.Tuple)
+
+
+def _container(scene: Scene, start: ast.expr) -> tuple[type, int] | None:
+    """Return the kind of container that a loop starts with, and its length; (object, 1) for one array."""
+    value: Any = scene.spot.value(start)
+    if type(value) in (tuple, list):
+        return type(value), len(value)
+    if isinstance(start, ast.Tuple | ast.List) and not any(isinstance(e, ast.Starred) for e in start.elts):
+        return (tuple if isinstance(start, ast.Tuple) else list), len(start.elts)
+    if value is not MISSING and (isinstance(value, int | float | complex) or hasattr(value, "dtype")):
+        return object, 1
+    return None
+
+
+def _same_parts(
+    scene: Scene, call: ast.Call, source: Source, result: ast.expr, container: tuple[type, int] | None
+) -> Fix | None:
+    """Return the fix that lets a turn return the parts that the start has; None where that is not plain."""
+    if container is None:
+        return None
+    kind, count = container
+    scan = called(call) == "scan"
+    out, output = result, None
+    if scan:
+        if not isinstance(result, ast.Tuple) or len(result.elts) != 2:
+            return None
+        out, output = result.elts
+    elements = out.elts if isinstance(out, ast.Tuple | ast.List) else None
+    if elements is None:
+        if scan and kind is tuple and count == 2 and isinstance(result, ast.Tuple):
+            text = f"({', '.join(source.quote(e) for e in result.elts)}), None"
+            return scene.fix(
+                _("If both are the carry: put them into a tuple of their own, and give no output."),
+                source.replace(result, text),
+            )
+        return None
+    if kind is not object and len(elements) == count and not isinstance(out, ast.Tuple if kind is tuple else ast.List):
+        return scene.fix(
+            _("Return the kind of container that went in: a list is no tuple."),
+            source.replace(out, _packed(source, elements, kind)),
+        )
+    if not scan or output is None or len(elements) <= count:
+        return None
+    rest = elements[count:]
+    if not (isinstance(output, ast.Constant) and output.value is None):
+        rest = [output, *rest]
+    kept = source.quote(elements[0]) if kind is object else _packed(source, elements[:count], kind)
+    given = source.quote(rest[0]) if len(rest) == 1 else _packed(source, rest, tuple)
+    text = f"{kept}, {given}"
+    return scene.fix(
+        _("Keep the carry as it came, and give the rest as the output of the turn."), _as_pair(source, result, text)
+    )
+
+
+def _packed(source: Source, elements: list[ast.expr], kind: type) -> str:
+    text = ", ".join(source.quote(e) for e in elements)
+    if kind is list:
+        return f"[{text}]"
+    return f"({text},)" if len(elements) == 1 else f"({text})"
