@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,17 +11,10 @@ from jaxguide.base.text import _, plural
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.pytrees import as_pytree
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.jaxpr.arguments import describe
 
 _VMAP = f"{error_texts.API}/jax.vmap.html"
-
-
-def _first(scene: Scene, outer: ast.Call, holds: Callable[[Any], bool]) -> int | None:
-    values = [scene.spot.value(argument) for argument in outer.args]
-    return next((i for i, value in enumerate(values) if value is not MISSING and holds(value)), None)
 
 
 @explains(error_texts.VMAP_SIZES)
@@ -141,81 +133,6 @@ def _list_given(scene: Scene, node: ast.expr) -> Explanation | None:
         why=_("A list is a pytree of numbers for JAX, and `jax.vmap` looks for an axis in each of them."),
         fixes=[scene.fix(_("Make one array of it."), scene.source.replace(node, f"{scene.jnp}.array({text})"))],
         link=_VMAP,
-    )
-
-
-@explains(error_texts.NOT_JAX_TYPE)
-def not_an_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a string or another thing that is no array, given to a mapped or differentiated function."""
-    outer = scene.call()
-    if (
-        outer is None
-        or not isinstance(outer.func, ast.Call)
-        or called(outer.func)
-        not in (
-            "vmap",
-            "grad",
-            "value_and_grad",
-            "jacfwd",
-            "jacrev",
-            "hessian",
-        )
-    ):
-        return None
-    made = outer.func
-    name = found[2].split(".")[-1]
-    if "." in found[2] and any(isinstance(n, ast.ClassDef) and n.name == name for n in ast.walk(scene.source.tree)):
-        return _object_given(scene, outer, made, name)
-    position = _first(
-        scene, outer, lambda value: not isinstance(value, bool | int | float | complex) and not is_array(value)
-    )
-    if position is None or outer.keywords or len(made.args) != 1 or made.keywords:
-        return None
-    node = outer.args[position]
-    text, function, name = scene.quote(node), scene.quote(made.args[0]), scene.quote(made.func)
-    names = [f"x{i}" if i else "x" for i in range(len(outer.args) - 1)]
-    handed = [*names]
-    handed.insert(position, text)
-    rest = [scene.quote(a) for i, a in enumerate(outer.args) if i != position]
-    new = f"{name}(lambda {', '.join(names)}: {function}({', '.join(handed)}))({', '.join(rest)})"
-    number = next((i for i in range(len(outer.args)) if i != position), None)
-    return scene.explanation(
-        "mapped_no_array" if called(made) == "vmap" else "differentiated_no_array",
-        title=_("`{name}` was given something that is no array").format(name=name),
-        what=_("`{name}` is {what} here.").format(name=text, what=describe(scene.spot.value(node))),
-        variable=text,
-        why=_("`jax.vmap` takes every argument apart along an axis, and only arrays have axes.")
-        if called(made) == "vmap"
-        else _("A derivative asks what a small change of the argument does, and only numbers change by a little."),
-        fixes=[
-            scene.fix(_("Fix it in a function of the other arguments."), scene.source.replace(outer, new)),
-            scene.fix(
-                _("Differentiate with respect to another argument."),
-                scene.source.insert_after(made.args[0], f", argnums={number}"),
-            )
-            if called(made) != "vmap" and number is not None
-            else None,
-        ],
-        link=_VMAP if called(made) == "vmap" else f"{error_texts.API}/jax.grad.html",
-    )
-
-
-def _object_given(scene: Scene, outer: ast.Call, made: ast.Call, name: str) -> Explanation | None:
-    """Explain an object of a class of the student's own that is no pytree."""
-    given = next((a for a in outer.args if type(scene.spot.value(a)).__name__ == name), None)
-    given = given or next((a for a in outer.args if isinstance(a, ast.Call) and called(a) == name), None)
-    text = scene.quote(given) if given is not None else name
-    return scene.explanation(
-        "object_no_pytree",
-        title=_("`{name}` was given something that is no array").format(name=scene.quote(made.func)),
-        what=_("`{text}` is an object of type `{name}` here.").format(text=text, name=name),
-        variable=text,
-        why=_("JAX looks for arrays in an argument, and into a class only where it is registered as a pytree."),
-        fixes=[
-            as_pytree(scene, name)
-            or scene.advice(_("Pass its arrays in a tuple or a dict, or register its class as a pytree."))
-        ],
-        link=f"{error_texts.API}/jax.tree_util.register_dataclass.html",
     )
 
 

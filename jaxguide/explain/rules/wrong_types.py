@@ -1,7 +1,9 @@
-"""Explain values that are no arrays, and what arrays do not do: lists, None, strings, dtypes of `lax`, hashes."""
+"""Explain values of a type that does not fit: lists, None, texts and objects for arrays, arrays as keys of dicts."""
 
 import ast
 import re
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from jaxguide.code.edits import Edit
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.rewrites.pytrees import as_pytree
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
@@ -200,6 +203,41 @@ def array_as_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+@explains(error_texts.UNHASHABLE_TRACER)
+def looked_up(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `table[i]` with a dict, and a traced value as the key of one."""
+    node = scene.node
+    where = node.slice if isinstance(node, ast.Subscript) else node
+    traced = scene.tracer(where)
+    if traced is None:
+        return None
+    variable, tracer = scene.quote(traced[0]), traced[1]
+    table = scene.spot.value(node.value) if isinstance(node, ast.Subscript) else MISSING
+    by_number = None
+    read = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
+    if read and isinstance(table, dict) and table and list(table) == list(range(len(table))):
+        name = scene.quote(node.value)  # type: ignore[attr-defined]
+        by_number = scene.fix(
+            _("Make an array of its values: an array can be indexed by a traced number."),
+            scene.source.replace(node, f"{scene.jnp}.array(list({name}.values()))[{scene.quote(where)}]"),
+        )
+    fixes = [by_number, static_fix(scene, *(value for _part, value in scene.spot.parts(where) if is_tracer(value)))]
+    if not any(fixes):
+        words = _(
+            "Keep an array of keys and one of values, and compare: `{jnp}.where(keys == {name}, values, 0).sum()`."
+        )
+        fixes = [scene.advice(words.format(jnp=scene.jnp, name=variable))]
+    return scene.explanation(
+        "dict_key_of_tracer",
+        title=_("A dict needs a key that is still traced"),
+        what=scene.traced_what(variable, tracer),
+        variable=variable,
+        why=_("A dict is looked up now by the key's value, while JAX records the program, and the value comes later."),
+        fixes=fixes,
+        link=error_texts.STATIC_LINK,
+    )
+
+
 @explains(error_texts.SCALAR_ITERATION)
 def scalar_iteration(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a loop over an array of shape ()."""
@@ -227,6 +265,86 @@ def scalar_iteration(scene: Scene, found: re.Match[str]) -> Explanation | None:
         why=_("{type} has no axis: `for` goes along the first one.").format(type=f"`{array_type(part[1])}`"),
         fixes=fixes,
         link=f"{error_texts.API}/jax.numpy.atleast_1d.html",
+    )
+
+
+def _first(scene: Scene, outer: ast.Call, holds: Callable[[Any], bool]) -> int | None:
+    values = [scene.spot.value(argument) for argument in outer.args]
+    return next((i for i, value in enumerate(values) if value is not MISSING and holds(value)), None)
+
+
+@explains(error_texts.NOT_JAX_TYPE)
+def not_a_jax_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a string or another thing that is no array, given to a mapped or differentiated function."""
+    outer = scene.call()
+    if (
+        outer is None
+        or not isinstance(outer.func, ast.Call)
+        or called(outer.func)
+        not in (
+            "vmap",
+            "grad",
+            "value_and_grad",
+            "jacfwd",
+            "jacrev",
+            "hessian",
+        )
+    ):
+        return None
+    made = outer.func
+    name = found[2].split(".")[-1]
+    if "." in found[2] and any(isinstance(n, ast.ClassDef) and n.name == name for n in ast.walk(scene.source.tree)):
+        return _object_given(scene, outer, made, name)
+    position = _first(
+        scene, outer, lambda value: not isinstance(value, bool | int | float | complex) and not is_array(value)
+    )
+    if position is None or outer.keywords or len(made.args) != 1 or made.keywords:
+        return None
+    node = outer.args[position]
+    text, function, name = scene.quote(node), scene.quote(made.args[0]), scene.quote(made.func)
+    names = [f"x{i}" if i else "x" for i in range(len(outer.args) - 1)]
+    handed = [*names]
+    handed.insert(position, text)
+    rest = [scene.quote(a) for i, a in enumerate(outer.args) if i != position]
+    new = f"{name}(lambda {', '.join(names)}: {function}({', '.join(handed)}))({', '.join(rest)})"
+    number = next((i for i in range(len(outer.args)) if i != position), None)
+    return scene.explanation(
+        "mapped_no_array" if called(made) == "vmap" else "differentiated_no_array",
+        title=_("`{name}` was given something that is no array").format(name=name),
+        what=_("`{name}` is {what} here.").format(name=text, what=describe(scene.spot.value(node))),
+        variable=text,
+        why=_("`jax.vmap` takes every argument apart along an axis, and only arrays have axes.")
+        if called(made) == "vmap"
+        else _("A derivative asks what a small change of the argument does, and only numbers change by a little."),
+        fixes=[
+            scene.fix(_("Fix it in a function of the other arguments."), scene.source.replace(outer, new)),
+            scene.fix(
+                _("Differentiate with respect to another argument."),
+                scene.source.insert_after(made.args[0], f", argnums={number}"),
+            )
+            if called(made) != "vmap" and number is not None
+            else None,
+        ],
+        link=f"{error_texts.API}/jax.vmap.html" if called(made) == "vmap" else f"{error_texts.API}/jax.grad.html",
+    )
+
+
+def _object_given(scene: Scene, outer: ast.Call, made: ast.Call, name: str) -> Explanation | None:
+    """Explain an object of a class of the student's own that is no pytree."""
+    given = next((a for a in outer.args if type(scene.spot.value(a)).__name__ == name), None)
+    given = given or next((a for a in outer.args if isinstance(a, ast.Call) and called(a) == name), None)
+    text = scene.quote(given) if given is not None else name
+    return scene.explanation(
+        "object_no_pytree",
+        title=_("`{name}` was given something that is no array").format(name=scene.quote(made.func)),
+        what=_("`{text}` is an object of type `{name}` here.").format(text=text, name=name),
+        variable=text,
+        why=_("JAX looks for arrays in an argument, and into a class only where it is registered as a pytree."),
+        fixes=[
+            as_pytree(scene, name)
+            or scene.advice(_("Pass its arrays in a tuple or a dict, or register its class as a pytree."))
+        ],
+        link=f"{error_texts.API}/jax.tree_util.register_dataclass.html",
     )
 
 

@@ -1,0 +1,406 @@
+"""Explain what `jax.jit` cannot take or return: static arguments without a hash, texts, functions, objects."""
+
+import ast
+import difflib
+import re
+from typing import Any
+
+from jaxguide.base.text import _, plural
+from jaxguide.code.edits import Edit
+from jaxguide.code.frames import is_library
+from jaxguide.code.lines import Line
+from jaxguide.code.source import Source, arguments_of, dotted, source_of
+from jaxguide.code.user_frame import MISSING, Spot, is_array
+from jaxguide.compat import error_texts
+from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.rewrites.pytrees import as_pytree
+from jaxguide.explain.rewrites.static_arguments import is_jit, jit_call_of, static_edits, static_fix, static_keyword
+from jaxguide.explain.rules import explains
+from jaxguide.explain.rules.wrong_types import no_array
+from jaxguide.explain.scene import Scene, called
+from jaxguide.jaxpr.arguments import describe
+
+
+@explains(error_texts.UNHASHABLE_STATIC)
+def unhashable_static(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a list, dict or array as a static argument."""
+    call = scene.call()
+    if call is None:
+        return None
+    mapped = isinstance(call.func, ast.Call) and called(call.func) == "vmap" and bool(call.func.args)
+    if mapped and isinstance(call.func, ast.Call):
+        call = ast.Call(call.func.args[0], call.args, call.keywords)
+    jitted = _jitted_function(scene, call)
+    if jitted is None:
+        return None
+    source, function = jitted
+    names = arguments_of(function)
+    declared = jit_call_of(source, function) if isinstance(function, ast.FunctionDef) else None
+    static = _static_names(declared, names) if declared is not None else names
+    method = 1 if isinstance(call.func, ast.Attribute) and names[:1] == ["self"] else 0
+    given = [(names[i + method], a) for i, a in enumerate(call.args) if i + method < len(names)]
+    given += [(k.arg, k.value) for k in call.keywords if k.arg]
+    for name, node in given:
+        value = scene.spot.value(node)
+        if name not in static or (value is not MISSING and _hashable(value)):
+            continue
+        text = scene.quote(node)
+        traced = scene.tracer(node)
+        if mapped or traced is not None:
+            return _traced_static(
+                scene, name, _function_name(function), node, traced[1] if traced is not None else None
+            )
+        array = is_array(value) or (value is MISSING and isinstance(node, ast.Call))
+        fixes: list[Fix | None] = []
+        if isinstance(node, ast.List) or isinstance(value, list):
+            new = f"({text[1:-1].rstrip(', ')},)" if isinstance(node, ast.List) and node.elts else f"tuple({text})"
+            if isinstance(node, ast.List) and len(node.elts) > 1:
+                new = f"({text[1:-1]})"
+            fixes.append(
+                scene.fix(_("Give a tuple: it cannot change, so it has a hash."), scene.source.replace(node, new))
+            )
+        elif array or isinstance(value, dict):
+            fixes.append(
+                scene.fix(
+                    _("Leave `{name}` traced: what holds numbers need not be static.").format(name=name),
+                    *_without_static(source, declared, name, names),
+                )
+            )
+        if not fixes:
+            return None
+        kind = _("an array") if array else describe(value)
+        return scene.explanation(
+            "unhashable_static",
+            title=_("A static argument has no hash"),
+            what=_("`{text}` is {what}, given for the static argument `{name}` of `{function}`.").format(
+                text=text, what=kind, name=name, function=_function_name(function)
+            ),
+            variable=name,
+            why=_(
+                "JAX keeps one compiled program for each static value and looks it up by its hash; what can change "
+                "has none."
+            ),
+            fixes=fixes,
+            link=error_texts.STATIC_LINK,
+        )
+    return None
+
+
+def _traced_static(scene: Scene, name: str, function: str, node: ast.expr, tracer: Any) -> Explanation | None:
+    """Explain a traced value given for a static argument, inside another `jax.jit` or under `jax.vmap`."""
+    text = scene.quote(node)
+    fix = static_fix(scene, tracer) if tracer is not None else None
+    words = _("Give a Python value: a number that is known while JAX records, and the same for every row.")
+    return scene.explanation(
+        "traced_for_static",
+        title=_("A static argument was given a value that is still traced"),
+        what=_("`{text}` is given for the static argument `{name}` of `{function}`.").format(
+            text=text, name=name, function=function
+        ),
+        variable=text,
+        why=_("`{function}` is compiled for each value of `{name}`, and a traced value comes only later.").format(
+            function=function, name=name
+        ),
+        fixes=[fix or scene.advice(words)],
+        link=error_texts.STATIC_LINK,
+    )
+
+
+@explains(error_texts.STATIC_NAME)
+def unknown_static_name(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a name in `static_argnames` that the function does not have."""
+    wrong = re.findall(r"'(\w+)'", found[1])
+    source = scene.source
+    statement = scene.spot.statement
+    function = statement if isinstance(statement, ast.FunctionDef) else source.around(scene.node, ast.FunctionDef)
+    names = arguments_of(function) if function is not None else []
+    if function is None:
+        call = scene.call()
+        value = scene.spot.value(call.args[0]) if call is not None and call.args else None
+        code = getattr(value, "__code__", None)
+        names = list(code.co_varnames[: code.co_argcount]) if code else []
+    if not wrong or not names:
+        return None
+    near = (difflib.get_close_matches(wrong[0], names, n=1) or names[-1:])[0]
+    constants = [n for n in ast.walk(statement or scene.node) if isinstance(n, ast.Constant) and n.value == wrong[0]]
+    return scene.explanation(
+        "static_name_unknown",
+        title=_("`static_argnames` names no argument"),
+        what=_("`{name}` is none of the arguments ({names}).").format(name=wrong[0], names=", ".join(names)),
+        variable=wrong[0],
+        why=_("`jax.jit` finds a static argument by its name in the `def` line."),
+        fixes=[
+            scene.fix(
+                _("Write the argument's own name."), source.replace(constants[0], f'"{near}"') if constants else None
+            )
+        ],
+        link=error_texts.STATIC_LINK,
+    )
+
+
+@explains(error_texts.STATIC_NUMBER)
+def unknown_static_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a number in `static_argnums` that is too large."""
+    statement = scene.spot.statement
+    keyword = next(
+        (n for n in ast.walk(statement) if isinstance(n, ast.keyword) and n.arg == "static_argnums")
+        if statement
+        else iter(()),
+        None,
+    )
+    if keyword is None or int(found[2]) == 0:
+        return None
+    last = int(found[2]) - 1
+    return scene.explanation(
+        "static_number_unknown",
+        title=_("`static_argnums` counts an argument that is not there"),
+        what=plural(
+            "`static_argnums={number}` for a function of {count} argument.",
+            "`static_argnums={number}` for a function of {count} arguments.",
+            int(found[2]),
+            number=found[1],
+        ),
+        variable="static_argnums",
+        why=_("Arguments are counted from 0."),
+        fixes=[
+            scene.fix(
+                _("Give the number of the last one, or better its name in `static_argnames`."),
+                scene.source.replace(keyword.value, str(last)),
+            )
+        ],
+        link=error_texts.STATIC_LINK,
+    )
+
+
+def _static_names(declared: ast.Call, names: list[str]) -> list[str]:
+    static: list[str] = []
+    for keyword in declared.keywords:
+        values = [n.value for n in ast.walk(keyword.value) if isinstance(n, ast.Constant)]
+        if keyword.arg == "static_argnames":
+            static += [str(v) for v in values]
+        elif keyword.arg == "static_argnums":
+            static += [names[v] for v in values if isinstance(v, int) and v < len(names)]
+    return static
+
+
+def _without_static(source: Source, declared: ast.Call | None, name: str, names: list[str]) -> list[Edit | None]:
+    """Return the edits that take a name out of the static arguments; the whole keyword where it is the only one."""
+    static = _static_names(declared, names) if declared is not None else []
+    if declared is None or name not in static:
+        return [None]
+    others = [n for n in static if n != name]
+    rest = [k for k in declared.keywords if k.arg not in ("static_argnames", "static_argnums")]
+    arguments = [source.quote(a) for a in declared.args] + [f"{k.arg}={source.quote(k.value)}" for k in rest]
+    if others:
+        arguments.append(static_keyword(others))
+    if dotted(declared.func).endswith("partial") and len(arguments) == 1:
+        return [source.replace(declared, arguments[0])]
+    if not arguments:
+        return [source.replace(declared, source.quote(declared.func))]
+    return [source.replace(declared, f"{source.quote(declared.func)}({', '.join(arguments)})")]
+
+
+def _hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+@explains(error_texts.NOT_AN_ARGUMENT)
+def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a string, a function or an object given to a jitted function."""
+    call = scene.call()
+    if call is None:
+        return None
+    path = found[2]
+    top = re.split(r"[.\[]", path)[0]
+    jitted = _jitted_function(scene, call)
+    if jitted is None:  # one of JAX's own functions
+        given = next(
+            (a for a in call.args if isinstance(scene.spot.value(a), str | bytes) or scene.spot.value(a) is None), None
+        )
+        return None if given is None else no_array(scene, call, given)
+    source, function = jitted
+    names = arguments_of(function)
+    if top not in names:
+        return None
+    position = names.index(top)
+    bound = isinstance(call.func, ast.Attribute)
+    method = names[:1] == ["self"] and (bound or function.name == "__call__")  # type: ignore[union-attr]
+    given = next((k.value for k in call.keywords if k.arg == top), None)
+    place = position - (1 if method else 0)
+    if given is None and 0 <= place < len(call.args):
+        given = call.args[place]
+    if given is None and method and position == 0 and isinstance(call.func, ast.Attribute):
+        given = call.func.value
+    if given is None and method and position == 0:
+        given = call.func
+    value = scene.spot.value(given)
+    kind = found[1].split(".")[-1]
+    pytree = as_pytree(scene, kind)
+    fixes = [
+        scene.fix(
+            _("Make `{name}` static: JAX then compiles once for each value of it.").format(name=top),
+            *static_edits(scene, source, function, top),
+            code="" if isinstance(function, ast.Lambda) else f'@{scene.jax}.jit(static_argnames="{top}")',
+        )
+    ]
+    if isinstance(value, str) and path == top:
+        kinds = "string_argument"
+    elif callable(value) and path == top and top != "self":
+        kinds = "function_argument"
+        if isinstance(given, ast.Name | ast.Attribute) and isinstance(function, ast.FunctionDef):
+            fixes.append(
+                scene.fix(
+                    _("Leave it out of the jitted function's arguments: jit a function that uses it."),
+                    code=f"{scene.jax}.jit(lambda ...: {function.name}({scene.quote(given)}, ...))",
+                )
+            )
+    else:
+        kinds = "object_argument"
+        if path != top:
+            fixes = []
+        if pytree is not None:
+            fixes = [pytree]
+        else:
+            fixes.append(
+                scene.advice(
+                    _("Pass its arrays in a tuple or a dict, or register its class `{kind}` as a pytree.").format(
+                        kind=kind
+                    )
+                )
+            )
+    said = "self" if top == "self" else scene.quote(given) if given is not None else path
+    what = _("`{name}` is {what} here, and `{function}` is compiled by `jax.jit`.").format(
+        name=said,
+        what=describe(value) if value is not MISSING else _("an object of type `{type}`").format(type=kind),
+        function=_function_name(function),
+    )
+    return scene.explanation(
+        kinds,
+        title=_("`jax.jit` was given something that is no array"),
+        what=what,
+        variable=path if path.startswith("self") else said,
+        why=_("Every argument of a jitted function becomes a traced array, unless it is declared static."),
+        fixes=fixes,
+        link=error_texts.STATIC_LINK,
+    )
+
+
+@explains(error_texts.NOT_JAX_RESULT)
+def not_an_array_result(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a string or a function returned by a jitted function."""
+    source = source_of(found[2])
+    if source is None:
+        return None
+    function = source.function_at(found[1].split(".")[-1], int(found[3]))
+    if function is None:
+        return None
+    returned = _returned(function)
+    if returned is None:
+        return None
+    node: ast.expr = returned
+    edit: Edit | None = None
+    for index in re.findall(r"\[(\d+)\]", found[5] or ""):
+        if isinstance(node, ast.Tuple | ast.List) and int(index) < len(node.elts):
+            rest = [source.quote(e) for i, e in enumerate(node.elts) if i != int(index)]
+            edit = source.replace(node, rest[0] if len(rest) == 1 else ", ".join(rest)) if rest else None
+            node = node.elts[int(index)]
+    text = source.quote(node)
+    return scene.explanation(
+        "result_no_array",
+        title=_("A jitted function returns something that is no array"),
+        what=_("`{text}` is of type `{type}`, returned by `{function}`.").format(
+            text=text, type=found[4], function=_function_name(function)
+        ),
+        variable=text,
+        why=_("The compiled program hands back arrays; what is no array cannot come out of it."),
+        fixes=[
+            scene.fix(_("Return the arrays only, and make the rest outside."), edit),
+            scene.fix(
+                _("Jit only the part that computes, and call it from a plain function."),
+                code=f"compute = {scene.jax}.jit(...)",
+            ),
+        ],
+        link=f"{error_texts.API}/jax.jit.html",
+        line=_line(source, node),
+    )
+
+
+@explains(error_texts.NOT_CALLABLE)
+def called_too_early(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `jax.grad(f(x))`, where the function was called before it was handed over."""
+    call = scene.call()
+    if call is None or not call.args or not isinstance(call.args[0], ast.Call):
+        return None
+    inner, name = call.args[0], scene.quote(call.func)
+    function = scene.quote(inner.func)
+    outer = scene.source.parents.get(call)
+    again = isinstance(outer, ast.Call) and outer.func is call
+    if not again and not _is_users(
+        scene.spot, getattr(getattr(scene.spot.value(inner.func), "__code__", None), "co_filename", "<frozen ")
+    ):
+        return None  # `jax.jit(jnp.ones(3))`: no telling what was meant
+    arguments = ", ".join(scene.quote(a) for a in [*inner.args, *(k.value for k in inner.keywords)])
+    made = scene.source.replace(inner, function) if again else None
+    whole = None if again or call.keywords else scene.source.replace(call, f"{name}({function})({arguments})")
+    return scene.explanation(
+        "function_called_too_early",
+        title=_("`{name}` needs a function").format(name=name),
+        what=_("`{text}` calls `{function}` at once, and gives its result to `{name}`.").format(
+            text=scene.quote(inner), function=function, name=name
+        ),
+        variable=scene.quote(inner),
+        why=_("A transformation takes a function and returns a function; the arguments come afterwards."),
+        fixes=[scene.fix(_("Hand over the function, then call what comes back."), made or whole)],
+        link=f"{error_texts.API}/jax.{called(call)}.html",
+    )
+
+
+def _returned(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> ast.expr | None:
+    if isinstance(function, ast.Lambda):
+        return function.body
+    returns = [n for n in ast.walk(function) if isinstance(n, ast.Return)]
+    return returns[-1].value if returns else None
+
+
+def _line(source: Source, node: ast.AST) -> Line:
+    return Line(source.file, source.start(node)[0])
+
+
+def _jitted_function(scene: Scene, call: ast.Call) -> tuple[Source, ast.FunctionDef | ast.Lambda] | None:
+    """Return the source and the definition of the student's jitted function that a call calls."""
+    value = scene.spot.value(call.func)
+    if isinstance(call.func, ast.Call) and is_jit(call.func.func) and isinstance(call.func.args[0], ast.Lambda):
+        return scene.source, call.func.args[0]
+    if value is MISSING and isinstance(call.func, ast.Attribute):
+        name = call.func.attr
+        found = [f for f in scene.source.functions(name) if any(_jits(d) for d in f.decorator_list)]
+        return (scene.source, found[0]) if found else None
+    inner = getattr(value, "__wrapped__", None)
+    if inner is None:
+        made = scene.spot.value(call.func.func) if isinstance(call.func, ast.Call) else None
+        kind = made if isinstance(made, type) else type(value)
+        inner = getattr(vars(kind).get("__call__"), "__wrapped__", None)
+    code = getattr(getattr(inner, "__func__", inner), "__code__", None)
+    if code is None or not _is_users(scene.spot, code.co_filename):
+        return None
+    source = source_of(code.co_filename)
+    function = source.function_at(code.co_name, code.co_firstlineno) if source else None
+    return (source, function) if source is not None and function is not None else None  # type: ignore[return-value]
+
+
+def _jits(decorator: ast.expr) -> bool:
+    return any(is_jit(node) for node in ast.walk(decorator))
+
+
+def _is_users(spot: Spot, file: str) -> bool:
+    """Tell whether a file is the student\'s: the one at hand, or one of no library."""
+    return file == spot.line.file or not is_library(file)
+
+
+def _function_name(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> str:
+    """Return the name of a function as tracebacks have it."""
+    return "<lambda>" if isinstance(function, ast.Lambda) else function.name
