@@ -14,8 +14,8 @@ from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
+from jaxguide.explain.rules.numpy_and_scipy import scipy_home, scipy_on_tracer
 from jaxguide.explain.rules.ranges import range_around, range_of_tracer
-from jaxguide.explain.rules.scipy_calls import scipy_home, scipy_on_tracer
 from jaxguide.explain.rules.texts import formatted
 from jaxguide.explain.scene import Scene, called, is_traced_integer
 
