@@ -1,0 +1,533 @@
+"""Explain arrays where Python needs True or False: `if`, `while`, `assert`, `and`, `not`, `max`, `bool`, `in`."""
+
+import ast
+import re
+from typing import Any
+
+from jaxguide.base.text import _
+from jaxguide.code.user_frame import MISSING, is_array, is_tracer
+from jaxguide.compat import error_texts
+from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.rewrites.branching import expression_of_if, loop_of_while
+from jaxguide.explain.rewrites.logic import REDUCERS, as_array, condition, is_comparison, leaves, logical
+from jaxguide.explain.rewrites.printing import debug_print
+from jaxguide.explain.rewrites.static_arguments import argument_behind, static_fix
+from jaxguide.explain.rules import explains
+from jaxguide.explain.scene import Scene, called
+
+
+@explains(error_texts.BOOL)
+def truth_of_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain Python's wish for a truth value that is not known while JAX traces."""
+    source, node = scene.source, scene.node
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):  # Python 3.12 places what is in it at the whole
+        choices = [part for part in ast.walk(node) if isinstance(part, ast.IfExp)]
+        node = choices[0].test if len(choices) == 1 and _filter_around(scene, node) is None else node
+    traced = scene.tracer(node)
+    filters = _filter_around(scene, node)
+    if filters is not None:
+        return _filtered(scene, filters)
+    if traced is None:
+        test_of = _test_around(scene, node)
+        return _chosen_element(scene, test_of) if isinstance(test_of, ast.IfExp) else None
+    variable, tracer = scene.quote(traced[0]), traced[1]
+    at = _Test(scene, node, variable, tracer)
+    call = node if isinstance(node, ast.Call) else None
+    if call is not None and isinstance(call.func, ast.Name) and call.args:
+        if call.func.id in ("max", "min"):
+            return _extremum(at, call)
+        if call.func.id in ("any", "all"):
+            return _any_or_all(at, call)
+        if call.func.id == "sorted":
+            return _sorting(at, call)
+        if call.func.id == "bool":
+            return _conversion(at, call)
+    statement = scene.spot.statement
+    test_of = _test_around(scene, node)
+    if isinstance(test_of, ast.If):
+        return at.if_statement(test_of)
+    if isinstance(test_of, ast.IfExp):
+        return at.if_expression(test_of)
+    if isinstance(test_of, ast.While):
+        return at.while_statement(test_of)
+    if isinstance(test_of, ast.Assert):
+        return at.assertion(test_of)
+    if isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+        return _membership(at, node)
+    logic = source.around(node, (ast.BoolOp, ast.Compare, ast.UnaryOp))
+    if logic is not None and source.statement(logic) is statement and call is None:
+        return at.logic(logic)
+    return _inside_a_call(at, call) if call is not None else None
+
+
+class _Test:
+    """One traced value where Python wanted a truth value, and what can be said of it."""
+
+    def __init__(self, scene: Scene, node: ast.AST, variable: str, tracer: Any):
+        self.scene, self.variable, self.tracer = scene, variable, tracer
+        self.what = scene.traced_what(variable, tracer)
+        self.static = static_fix(scene, *(value for _part, value in scene.spot.parts(node) if is_tracer(value)))
+
+    def said(
+        self, kind: str, title: str, why: str, *fixes: Fix | None, link: str = error_texts.ERRORS_PAGE
+    ) -> Explanation | None:
+        """Return the explanation with the facts of this place."""
+        return self.scene.explanation(
+            kind, title=title, why=why, what=self.what, variable=self.variable, fixes=fixes, link=link
+        )
+
+    def static_if_plain(self) -> Fix | None:
+        """Offer to make an argument static where it may well be an option: a Python number was passed."""
+        plain = getattr(self.tracer, "weak_type", False) or self.tracer.dtype == bool
+        integer = self.tracer.dtype.kind in "iub" and self.tracer.ndim == 0
+        return self.static if plain and integer and argument_behind(self.scene, self.tracer) else None
+
+    def if_statement(self, node: ast.If) -> Explanation | None:
+        """Explain `if`: a switch that a Python value should be, or a choice that must go into the program."""
+        scene = self.scene
+        if self._is_recursive():
+            return self._recursion()
+        if _only_prints(node):
+            return self._printing(node)
+        edits = expression_of_if(scene, node)
+        where = scene.fix(_("Choose with `jnp.where`: both sides are computed, one is taken."), *edits.where)
+        cond = scene.fix(_("With `lax.cond`, for one scalar choice: only one side runs."), *edits.cond)
+        if where is None and isinstance(node.body[-1], ast.Break):
+            where = scene.advice(
+                _(
+                    "Let the program loop: `lax.while_loop`, which carries what the loop changes and goes on while "
+                    "`{test}` is false."
+                ).format(test=scene.quote(node.test))
+            )
+        elif where is None and isinstance(node.body[-1], ast.Continue):
+            where = scene.advice(
+                _("Compute the turn all the same, and keep the old values with `jnp.where` where `{test}`.").format(
+                    test=scene.quote(node.test)
+                )
+            )
+        elif where is None and isinstance(node.body[0], ast.Raise):
+            where = scene.fix(
+                _("Check at run time with `checkify`, in place of `raise`."),
+                code=f"checkify.check(~({condition(scene, node.test)}), {_message(node.body[0])})",
+            )
+        elif where is None:
+            body = ast.unparse(node.body[0]).split("\n")[0]
+            code = f"{scene.jnp}.where({condition(scene, node.test)}, value_if_true, value_if_false)"
+            where = scene.fix(
+                _("Compute both sides and choose with `jnp.where`, in place of `{body}`.").format(body=body), code=code
+            )
+        why = _("Python's `if` must choose now, while JAX records the program, and the value comes later.")
+        title = _("`if` needs a value that is still traced")
+        if self._is_switch(node.test):
+            return self.said("if_on_tracer", title, why, self.static, where, cond)
+        return self.said("if_on_tracer", title, why, where, cond, self.static_if_plain())
+
+    def if_expression(self, node: ast.IfExp) -> Explanation | None:
+        """Explain `a if test else b`."""
+        scene = self.scene
+        if self._is_recursive():
+            return self._recursion()
+        test, yes, no = condition(scene, node.test), scene.quote(node.body), scene.quote(node.orelse)
+        where = scene.fix(
+            _("Choose with `jnp.where`: both sides are computed, one is taken."),
+            scene.source.replace(node, f"{scene.jnp}.where({test}, {yes}, {no})"),
+        )
+        cond = scene.fix(
+            _("With `lax.cond`, for one scalar choice: only one side runs."),
+            scene.source.replace(node, f"{scene.lax}.cond({test}, lambda: {yes}, lambda: {no})"),
+        )
+        why = _("Python's `if` must choose now, while JAX records the program, and the value comes later.")
+        title = _("`if` needs a value that is still traced")
+        if self._is_switch(node.test):
+            return self.said("if_on_tracer", title, why, self.static, where, cond)
+        return self.said("if_on_tracer", title, why, where, cond, self.static_if_plain())
+
+    def while_statement(self, node: ast.While) -> Explanation | None:
+        """Explain `while`."""
+        scene = self.scene
+        why = _("Python's `while` asks before every turn, while JAX records the program, and no value is there yet.")
+        loop = scene.fix(
+            _("Let the program loop: `lax.while_loop` (forward mode only: `jax.grad` cannot go back through it)."),
+            *loop_of_while(scene, node),
+            code="" if loop_of_while(scene, node) else f"{scene.lax}.while_loop(condition, body, start)",
+        )
+        return self.said(
+            "while_on_tracer",
+            _("`while` needs a value that is still traced"),
+            why,
+            loop,
+            self.static_if_plain(),
+            link=f"{error_texts.API}/jax.lax.while_loop.html",
+        )
+
+    def assertion(self, node: ast.Assert) -> Explanation | None:
+        """Explain `assert`."""
+        scene = self.scene
+        test = condition(scene, node.test)
+        outside = scene.fix(
+            _("Mark what must not happen with NaN, and look at the result outside."),
+            scene.source.replace(node, f"{self.variable} = {scene.jnp}.where({test}, {self.variable}, {scene.jnp}.nan)")
+            if self.variable.isidentifier()
+            else None,
+        )
+        check = scene.fix(
+            _(
+                "Check at run time: write this in its place, call with `err, y = checkify.checkify(f)(...)`, then "
+                "`err.throw()`."
+            ),
+            code=f'checkify.check({scene.quote(node.test)}, "{scene.quote(node.test)}")',
+        )
+        return self.said(
+            "assert_on_tracer",
+            _("`assert` needs a value that is still traced"),
+            _("`assert` looks at the value now, while JAX records the program, and the value comes later."),
+            outside,
+            check,
+            link="https://docs.jax.dev/en/latest/debugging/checkify_guide.html",
+        )
+
+    def logic(self, node: ast.expr) -> Explanation | None:
+        """Explain `and`, `or`, `not` and `0 < x < 1`."""
+        scene = self.scene
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            return None
+        words = {ast.And: "and", ast.Or: "or"}
+        if isinstance(node, ast.BoolOp):
+            word, kind = words[type(node.op)], "and_or_on_tracer"
+        elif isinstance(node, ast.UnaryOp):
+            word, kind = "not", "not_on_tracer"
+        else:
+            word, kind = scene.quote(node), "chained_comparison_on_tracer"
+        outer = scene.source.parents.get(node)
+        top = outer if isinstance(outer, ast.BoolOp) else node
+        fix = scene.fix(
+            _("Combine elementwise, with parentheses: `&`, `|`, `~` are `and`, `or`, `not` for arrays."),
+            scene.source.replace(top, condition(scene, top)),
+        )
+        functions = scene.fix(
+            _("With functions, which take numbers for truth values too."),
+            scene.source.replace(top, logical(scene, top)),
+        )
+        return self.said(
+            kind,
+            _("`{word}` needs a value that is still traced").format(word=word),
+            _(
+                "Python's `{word}` decides now what is true, while JAX records the program; it cannot be recorded."
+            ).format(word="and" if kind.startswith("chained") else word),
+            fix if all(is_comparison(part) for part in leaves(top)) else functions,
+            functions if all(is_comparison(part) for part in leaves(top)) else None,
+            self.static_if_plain(),
+            link=f"{error_texts.API}/jax.numpy.logical_and.html",
+        )
+
+    def _is_recursive(self) -> bool:
+        """Tell whether the function at this place calls itself."""
+        function = self.scene.spot.function
+        return isinstance(function, ast.FunctionDef) and any(
+            isinstance(node, ast.Call) and called(node) == function.name for node in ast.walk(function)
+        )
+
+    def _recursion(self) -> Explanation | None:
+        """Explain a test in a function that calls itself: both sides would be recorded, and so without an end."""
+        return self.said(
+            "if_on_tracer",
+            _("`if` needs a value that is still traced"),
+            _("Python's `if` must choose now, while JAX records the program, and the value comes later."),
+            self.static_if_plain(),
+            self.scene.advice(
+                _(
+                    "Write the recursion as a loop, such as `lax.fori_loop`: `jnp.where` and `lax.cond` record both "
+                    "sides, so a function that calls itself would never end."
+                )
+            ),
+        )
+
+    def _printing(self, node: ast.If) -> Explanation | None:
+        """Explain `if x > 0: print(...)`."""
+        scene, lines = self.scene, ["None", "None"]
+        for place, block in enumerate((node.body, node.orelse)):
+            if block and (line := debug_print(scene, block[0].value)) is not None:  # type: ignore[attr-defined]
+                lines[place] = line
+        test = condition(scene, node.test)
+        known = (lines[0] != "None") and (bool(node.orelse) == (lines[1] != "None"))
+        text = f"{scene.lax}.cond({test}, lambda: {lines[0]}, lambda: {lines[1]})"
+        sentence = _("Print when the program runs, and let `lax.cond` choose: `jax.debug.print`.")
+        return self.said(
+            "if_on_tracer",
+            _("`if` needs a value that is still traced"),
+            _("Python's `if` must choose now, while JAX records the program, and the value comes later."),
+            scene.fix(sentence, scene.source.replace(node, text)) if known else scene.advice(sentence),
+            link=f"{error_texts.API}/jax.debug.print.html",
+        )
+
+    def _is_switch(self, test: ast.expr) -> bool:
+        """Tell whether a test is of a bare argument, which most often is an option such as `train`."""
+        plain = test.operand if isinstance(test, ast.UnaryOp) else test
+        return isinstance(plain, ast.Name) and self.static is not None
+
+
+def _only_prints(node: ast.If) -> bool:
+    """Tell whether each branch of an `if` is one `print`."""
+    blocks = [block for block in (node.body, node.orelse) if block]
+    return all(len(b) == 1 and isinstance(b[0], ast.Expr) and called(b[0].value) == "print" for b in blocks)
+
+
+def _message(node: ast.Raise) -> str:
+    """Return the text that an error is raised with, as `checkify.check` takes it."""
+    given = node.exc.args[0] if isinstance(node.exc, ast.Call) and node.exc.args else None
+    text = given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
+    if text is None:
+        text = ast.unparse(node.exc.func if isinstance(node.exc, ast.Call) else node.exc) if node.exc else "error"
+    return repr(text.replace("{", "{{").replace("}", "}}"))
+
+
+def _extremum(at: _Test, call: ast.Call) -> Explanation | None:
+    """Explain the built-in `max` and `min`."""
+    scene, name = at.scene, called(call)
+    function = {"max": "maximum", "min": "minimum"}[name]
+    if len(call.args) == 1:
+        text = f"{scene.jnp}.{name}({as_array(scene, call.args[0])})"
+    else:
+        text = scene.quote(call.args[0])
+        for argument in call.args[1:]:
+            text = f"{scene.jnp}.{function}({text}, {scene.quote(argument)})"
+    return at.said(
+        "min_max_on_tracer",
+        _("Python's `{name}` needs values that are still traced").format(name=name),
+        _(
+            "Python's `{name}` compares now and keeps one, while JAX records the program, and the values come later."
+        ).format(name=name),
+        scene.fix(
+            _("Use JAX's own, which goes into the program and works elementwise."),
+            scene.source.replace(call, text) if not call.keywords else None,
+        ),
+        link=f"{error_texts.API}/jax.numpy.{function}.html",
+    )
+
+
+def _any_or_all(at: _Test, call: ast.Call) -> Explanation | None:
+    """Explain the built-in `any` and `all`."""
+    scene, name = at.scene, called(call)
+    test = _test_around(scene, call)
+    text = f"{scene.jnp}.{name}({as_array(scene, call.args[0])})"
+    why = _("Python's `{name}` looks at one value after the other now, while JAX records the program.")
+    if isinstance(test, ast.If):
+        edits = expression_of_if(scene, test)
+        fix = scene.fix(_("Use `jnp.{name}`, and choose with `jnp.where`.").format(name=name), *edits.where)
+    else:
+        fix = scene.fix(
+            _("Use `jnp.{name}`, which goes into the program.").format(name=name), scene.source.replace(call, text)
+        )
+    return at.said(
+        "any_all_on_tracer",
+        _("Python's `{name}` needs values that are still traced").format(name=name),
+        why.format(name=name),
+        fix or scene.fix(_("Use `jnp.{name}`, which goes into the program.").format(name=name), code=text),
+        link=f"{error_texts.API}/jax.numpy.{name}.html",
+    )
+
+
+def _sorting(at: _Test, call: ast.Call) -> Explanation | None:
+    """Explain the built-in `sorted`."""
+    scene = at.scene
+    text = f"{scene.jnp}.sort({as_array(scene, call.args[0])})"
+    return at.said(
+        "sorted_on_tracer",
+        _("Python's `sorted` needs values that are still traced"),
+        _("Python's `sorted` compares values now to order them, while JAX records the program."),
+        scene.fix(
+            _("Sort with `jnp.sort`, which goes into the program."),
+            scene.source.replace(call, text) if not call.keywords else None,
+            code=text,
+        ),
+        link=f"{error_texts.API}/jax.numpy.sort.html",
+    )
+
+
+def _conversion(at: _Test, call: ast.Call) -> Explanation | None:
+    """Explain `bool(...)`."""
+    scene, value = at.scene, call.args[0]
+    plain = isinstance(value, ast.Compare | ast.BoolOp)
+    text = f"({condition(scene, value)})" if plain else f"{scene.atom(value)}.astype(bool)"
+    return at.said(
+        "bool_of_tracer",
+        _("`bool(...)` needs a value that is still traced"),
+        _("`bool` makes a Python True or False now, while JAX records the program, and the value comes later."),
+        scene.fix(
+            _("Keep it an array: of dtype bool, it serves as a condition of `jnp.where` and `lax.cond`."),
+            scene.source.replace(call, text),
+        ),
+        at.static_if_plain(),
+    )
+
+
+def _membership(at: _Test, node: ast.Compare) -> Explanation | None:
+    """Explain `in`."""
+    scene = at.scene
+    container, item = node.comparators[0], scene.quote(node.left)
+    values = as_array(scene, container)
+    negated = isinstance(node.ops[0], ast.NotIn)
+    text = f"{scene.jnp}.any({values} == {item})"
+    text = f"~{text}" if negated else text
+    outer = _test_around(scene, node)
+    fix = None
+    if isinstance(outer, ast.If):
+        fix = scene.fix(
+            _("Compare with all of them and choose with `jnp.where`."), *expression_of_if(scene, outer).where
+        )
+    fix = fix or scene.fix(_("Compare with all of them at once."), scene.source.replace(node, text))
+    return at.said(
+        "in_on_tracer",
+        _("`in` needs values that are still traced"),
+        _("Python's `in` compares now until one is equal, while JAX records the program, and no value is there yet."),
+        fix,
+        at.static_if_plain(),
+        link=f"{error_texts.API}/jax.numpy.isin.html",
+    )
+
+
+def _inside_a_call(at: _Test, call: ast.Call) -> Explanation | None:
+    """Explain a function that asks for the truth of something made from its argument."""
+    scene = at.scene
+    behind = error_texts.DEPENDS_ON.search(scene.message)
+    name = behind[1] if behind and behind[1].isidentifier() else None
+    for part, value in scene.spot.parts(call):
+        if scene.quote(part) == name and value is not MISSING:
+            at.variable, at.tracer = scene.quote(part), value
+            at.what = scene.what(at.variable, value)
+            at.static = static_fix(scene, value)
+    function = scene.quote(call.func)
+    return at.said(
+        "static_needed",
+        _("`{function}` needs a value that is still traced").format(function=function),
+        _("`{function}` looks at this argument now, while JAX records the program, and its value comes later.").format(
+            function=function
+        ),
+        at.static,
+        link=error_texts.STATIC_LINK,
+    )
+
+
+def _filter_around(scene: Scene, node: ast.AST) -> tuple[ast.comprehension, ast.expr] | None:
+    """Return the comprehension whose `if` a node is, or, as Python 3.12 places it, whose whole the node is."""
+    outer: ast.AST | None = scene.source.around(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp))
+    parts = [part for part in ast.walk(outer) if isinstance(part, ast.comprehension)] if outer is not None else []
+    tests = [(part, test) for part in parts for test in part.ifs]
+    if len(tests) != 1 or (node is not outer and node not in set(ast.walk(tests[0][1]))):
+        return None
+    return tests[0]
+
+
+def _chosen_element(scene: Scene, node: ast.IfExp) -> Explanation | None:
+    """Explain `if` on an element of a comprehension, whose name is gone by the time the error arrives."""
+    test, yes, no = condition(scene, node.test), scene.quote(node.body), scene.quote(node.orelse)
+    names = sorted(n.id for n in ast.walk(node.test) if isinstance(n, ast.Name))
+    return scene.explanation(
+        "if_on_tracer",
+        title=_("`if` needs a value that is still traced"),
+        variable=names[0] if names else None,
+        why=_("Python's `if` must choose now, while JAX records the program, and the value comes later."),
+        fixes=[
+            scene.fix(
+                _("Choose with `jnp.where`: both sides are computed, one is taken."),
+                scene.source.replace(node, f"{scene.jnp}.where({test}, {yes}, {no})"),
+            ),
+            scene.fix(
+                _("With `lax.cond`, for one scalar choice: only one side runs."),
+                scene.source.replace(node, f"{scene.lax}.cond({test}, lambda: {yes}, lambda: {no})"),
+            ),
+        ],
+        link=error_texts.ERRORS_PAGE,
+    )
+
+
+def _filtered(scene: Scene, place: tuple[ast.comprehension, ast.expr]) -> Explanation | None:
+    """Explain `[v for v in x if v > 0]`."""
+    part, test = place
+    items, name = scene.quote(part.iter), scene.quote(part.target)
+    part_of = scene.spot.first(test, is_tracer)
+    return scene.explanation(
+        "filter_on_tracer",
+        title=_("`if` in a comprehension needs a value that is still traced"),
+        what=scene.traced_what(scene.quote(part_of[0]), part_of[1]) if part_of is not None else "",
+        variable=scene.quote(part_of[0]) if part_of is not None else name,
+        why=_("How long the list is depends on the values, and these come later."),
+        fixes=[
+            scene.fix(
+                _("Work on the whole array, and keep the shape: 0 where the test fails, counted or summed after."),
+                code=re.sub(rf"\b{re.escape(name)}\b", items, f"{scene.jnp}.where({scene.quote(test)}, {name}, 0)"),
+            )
+        ],
+        link=f"{error_texts.API}/jax.numpy.where.html",
+    )
+
+
+def _test_around(scene: Scene, node: ast.AST) -> ast.If | ast.IfExp | ast.While | ast.Assert | None:
+    """Return the statement or expression whose test a node is part of."""
+    inner: ast.AST | None = node
+    while inner is not None:
+        outer = scene.source.parents.get(inner)
+        if isinstance(outer, ast.If | ast.IfExp | ast.While | ast.Assert) and outer.test is inner:
+            return outer
+        # A call or a comprehension between the two takes the value for itself, and hands on another.
+        wraps = isinstance(outer, ast.BoolOp | ast.UnaryOp | ast.Compare) or (
+            isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name) and outer.func.id in (*REDUCERS, "bool")
+        )
+        if not wraps:
+            return None
+        inner = outer
+    return None
+
+
+@explains(error_texts.AMBIGUOUS)
+def several_truths(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `if x > 1:` with an array that is not traced."""
+    node = scene.node
+    part = scene.spot.first(node, is_array)
+    if part is None:
+        return None
+    text = scene.quote(part[0])
+    logic = _logic_around(scene, node)
+    inner = logic if logic is not None else node
+    if not isinstance(inner, ast.Compare | ast.Name | ast.BoolOp | ast.UnaryOp):
+        return None
+    test = condition(scene, inner)
+    outer = scene.source.parents.get(inner)
+    if logic is not None and not (
+        isinstance(outer, ast.If | ast.IfExp | ast.While | ast.Assert) and outer.test is inner
+    ):
+        fixes = [
+            scene.fix(
+                _("Combine elementwise, with parentheses: `&`, `|`, `~` are `and`, `or`, `not` for arrays."),
+                scene.source.replace(inner, test),
+            )
+        ]
+    else:
+        fixes = [
+            scene.fix(_("All of them?"), scene.source.replace(inner, f"{scene.jnp}.all({test})")),
+            scene.fix(_("Any of them?"), scene.source.replace(inner, f"{scene.jnp}.any({test})")),
+        ]
+    return scene.explanation(
+        "several_truth_values",
+        title=_("More than one truth value"),
+        what=scene.what(text, part[1]),
+        variable=text,
+        why=_("`{test}` has one answer for each entry, and Python asks for one in all.").format(
+            test=scene.quote(inner)
+        ),
+        fixes=fixes,
+        link=f"{error_texts.API}/jax.numpy.all.html",
+    )
+
+
+def _logic_around(scene: Scene, node: ast.AST) -> ast.expr | None:
+    """Return the outermost `and`, `or`, `not` or `0 < x < 1` that a node is part of."""
+    found: ast.expr | None = None
+    here: ast.AST | None = node
+    while isinstance(here, ast.BoolOp | ast.Compare | ast.Name) or (
+        isinstance(here, ast.UnaryOp) and isinstance(here.op, ast.Not)
+    ):
+        if not isinstance(here, ast.Name) and (not isinstance(here, ast.Compare) or len(here.ops) > 1):
+            found = here
+        here = scene.source.parents.get(here)
+    return found
