@@ -27,7 +27,7 @@ INSIDE = {
     "explain": (
         {"explanation"},
         {"scene"},
-        {"transformed"},
+        {"transformed", "without_source"},
         {"rewrites"},
         {"rules"},
         {"knowledge"},

@@ -6,8 +6,8 @@ import pkgutil
 from jaxguide.explain import rules
 from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.rules import RULES
-from jaxguide.explain.rules.without_source import explain_without_source
 from jaxguide.explain.scene import Scene
+from jaxguide.explain.without_source import explain_without_source
 
 # Each module of the room registers its rules; of those that know an error, the first one explains it.
 for _found in sorted(module.name for module in pkgutil.iter_modules(rules.__path__)):
