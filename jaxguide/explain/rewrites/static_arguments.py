@@ -14,7 +14,7 @@ from jaxguide.code.edits import Edit
 from jaxguide.code.source import FunctionNode, Source, arguments_of, dotted, source_of
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Fix
-from jaxguide.explain.rewrites.branching import assigned_names
+from jaxguide.explain.rewrites.control_flow import assigned_names
 from jaxguide.explain.scene import Scene, called
 
 

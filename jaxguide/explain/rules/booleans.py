@@ -8,8 +8,8 @@ from jaxguide.base.text import _
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.branching import expression_of_if, loop_of_while
-from jaxguide.explain.rewrites.logic import REDUCERS, as_array, condition, is_comparison, leaves, logical
+from jaxguide.explain.rewrites.conditions import REDUCERS, as_array, condition, is_comparison, leaves, logical
+from jaxguide.explain.rewrites.control_flow import expression_of_if, loop_of_while
 from jaxguide.explain.rewrites.printing import debug_print
 from jaxguide.explain.rewrites.static_arguments import argument_behind, static_fix
 from jaxguide.explain.rules import explains

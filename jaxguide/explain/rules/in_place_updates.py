@@ -8,7 +8,7 @@ from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.branching import operator_sign
+from jaxguide.explain.rewrites.control_flow import operator_sign
 from jaxguide.explain.rewrites.masks import kept_places, sliced_axis
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene

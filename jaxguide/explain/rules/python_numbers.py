@@ -15,7 +15,7 @@ from jaxguide.code.source import dotted, names_in
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.branching import assigned_names, body_lines, leaves_early, operator_sign
+from jaxguide.explain.rewrites.control_flow import assigned_names, body_lines, leaves_early, operator_sign
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.rules.numpy_and_scipy import scipy_home, scipy_on_tracer

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import MISSING
-from jaxguide.explain.rewrites.logic import condition
+from jaxguide.explain.rewrites.conditions import condition
 from jaxguide.explain.scene import Scene
 
 _RETURN = "return"
