@@ -1,8 +1,216 @@
-"""Loops of `jax.lax`."""
+"""Loops of `jax.lax`, and their carries."""
 
-from explain_cases.case import Case
+from explain_cases.case import Case, no_code
 
 CASES = [
+    Case(
+        name="scan_list_for_tuple",
+        kind="carry_structure",
+        variable="state",
+        source="""
+def step(state, x):
+    w, n = state
+    return [w + x, n + 1], w
+result = lax.scan(step, (0.0, 0), jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[((3.0, 3), [0.0, 1.0, 2.0])],
+    ),
+    Case(
+        name="scan_part_too_many",
+        kind="carry_structure",
+        variable="state",
+        source="""
+def step(state, x):
+    w, n = state
+    return (w + x, n + 1, x), w
+result = lax.scan(step, (0.0, 0), jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[((3.0, 3), ([0.0, 1.0, 2.0], [1.0, 1.0, 1.0]))],
+    ),
+    Case(
+        name="scan_carry_without_output",
+        kind="carry_structure",
+        variable="state",
+        source="""
+def step(state, x):
+    w, n = state
+    return w + x, n + 1
+result = lax.scan(step, (0.0, 0), jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[((3.0, 3), None)],
+    ),
+    Case(
+        name="while_list_for_tuple",
+        kind="carry_structure",
+        variable="c",
+        source="""
+result = lax.while_loop(lambda c: c[0] < 3, lambda c: [c[0] + 1, c[1]], (0, 1.0))  # <--
+""",
+        result="result",
+        after_fix=[(3, 1.0)],
+    ),
+    Case(
+        name="scan_new_key",
+        kind="carry_structure",
+        variable="state",
+        source="""
+def step(state, x):
+    state['n'] = 1
+    return state, None
+lax.scan(step, {'w': 0.0}, jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[no_code],
+    ),
+    Case(
+        name="fori_fewer_parts",
+        kind="carry_structure",
+        variable="c",
+        source="""
+def body(i, c):
+    a, b = c
+    return a + b
+lax.fori_loop(0, 3, body, (0.0, 1.0))  # <--
+""",
+        result="result",
+        after_fix=[no_code],
+    ),
+    Case(
+        name="fori_no_return",
+        kind="loop_body_returns_none",
+        variable="body",
+        source="""
+def body(i, c):
+    c = c + i
+result = lax.fori_loop(0, 3, body, 0.0)  # <--
+""",
+        result="result",
+        after_fix=[3.0],
+    ),
+    Case(
+        name="fori_parts_no_return",
+        kind="loop_body_returns_none",
+        variable="body",
+        source="""
+def body(i, c):
+    a, b = c
+    a = a + b
+result = lax.fori_loop(0, 3, body, (0.0, 1.0))  # <--
+""",
+        result="result",
+        after_fix=[(3.0, 1.0)],
+    ),
+    Case(
+        name="fori_dict_no_return",
+        kind="loop_body_returns_none",
+        variable="body",
+        source="""
+def body(i, state):
+    state['w'] = state['w'] + i
+result = lax.fori_loop(0, 3, body, {'w': 0.0})  # <--
+""",
+        result="result",
+        after_fix=[{"w": 3.0}],
+    ),
+    Case(
+        name="while_no_return",
+        kind="loop_body_returns_none",
+        variable="double",
+        source="""
+def double(c): c * 2
+result = lax.while_loop(lambda c: c < 3, double, 1)  # <--
+""",
+        result="result",
+        after_fix=[4],
+    ),
+    Case(
+        name="scan_no_return",
+        kind="loop_body_returns_none",
+        variable="step",
+        source="""
+def step(c, x):
+    c = c + x
+result = lax.scan(step, 0.0, jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[(3.0, None)],
+    ),
+    Case(
+        name="while_print_no_return",
+        kind="loop_body_returns_none",
+        variable="body",
+        source="""
+def body(c):
+    jax.debug.print("{}", c)
+lax.while_loop(lambda c: c < 3, body, 1)  # <--
+""",
+        result="result",
+        after_fix=[no_code],
+    ),
+    Case(
+        name="scan_concatenate",
+        kind="carry_type",
+        variable="c",
+        source="""
+def step(c, x):
+    return jnp.concatenate([c, x[None]]), None
+result = lax.scan(step, jnp.zeros(0), jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[([], [1.0, 1.0, 1.0])],
+    ),
+    Case(
+        name="scan_append_in_a_lambda",
+        kind="carry_type",
+        variable="c",
+        source="""
+result = lax.scan(lambda c, x: (jnp.append(c, x), None), jnp.zeros(0), jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[([], [1.0, 1.0, 1.0])],
+    ),
+    Case(
+        name="fori_grows",
+        kind="carry_type",
+        variable="c",
+        source="""
+def body(i, c):
+    return jnp.append(c, i * 1.0)
+lax.fori_loop(0, 3, body, jnp.zeros(0))  # <--
+""",
+        result="result",
+        after_fix=[no_code],
+    ),
+    Case(
+        name="fori_dtypes_of_parts",
+        kind="carry_type",
+        variable="c[0]",
+        source="""
+def body(i, c):
+    return c[0] + 0.5, c[1] + 0.5
+result = lax.fori_loop(0, 2, body, (jnp.int32(0), jnp.int32(1)))  # <--
+""",
+        result="result",
+        after_fix=[(1.0, 2.0)],
+    ),
+    Case(
+        name="carry_of_a_method",
+        kind="carry_type",
+        variable="c",
+        source="""
+class Model:
+    def turn(self, i, c):
+        return c + jnp.ones(2)
+    def run(self):
+        return lax.fori_loop(0, 3, self.turn, 1.0)  # <--
+result = Model().run()
+""",
+        result="result",
+        after_fix=[[4.0, 4.0]],
+    ),
     Case(
         name="scan_shape",
         kind="carry_type",

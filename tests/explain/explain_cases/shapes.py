@@ -1,8 +1,172 @@
-"""Shapes that do not fit."""
+"""Shapes that do not fit, and arrays that cannot be joined."""
 
-from explain_cases.case import Case
+from explain_cases.case import Case, no_code
 
 CASES = [
+    Case(
+        name="concatenate_two_names",
+        kind="concatenate_without_list",
+        variable="b",
+        source="""
+def cat(a, b):
+    return jnp.concatenate(a, b)  # <--
+result = cat(jnp.ones(2), jnp.ones(1))
+""",
+        result="result",
+        after_fix=[[1.0, 1.0, 1.0]],
+    ),
+    Case(
+        name="concatenate_with_axis",
+        kind="concatenate_without_list",
+        variable="b",
+        source="""
+a, b = jnp.ones((1, 1)), jnp.ones((1, 2))
+result = jnp.concatenate(a, b, axis=1)  # <--
+""",
+        result="result",
+        after_fix=[[[1.0, 1.0, 1.0]]],
+    ),
+    Case(
+        name="stack_two",
+        kind="concatenate_without_list",
+        variable="jnp.zeros(2)",
+        source="""
+result = jnp.stack(jnp.ones(2), jnp.zeros(2))  # <--
+""",
+        result="result",
+        after_fix=[[[1.0, 1.0], [0.0, 0.0]]],
+    ),
+    Case(
+        name="hstack_two",
+        kind="concatenate_without_list",
+        variable="a",
+        source="""
+a = jnp.ones(2)
+result = jnp.hstack(a, a)  # <--
+""",
+        result="result",
+        after_fix=[[1.0, 1.0, 1.0, 1.0]],
+    ),
+    Case(
+        name="vstack_two",
+        kind="concatenate_without_list",
+        variable="a",
+        source="""
+a = jnp.ones(1)
+result = jnp.vstack(a, a)  # <--
+""",
+        result="result",
+        after_fix=[[[1.0], [1.0]]],
+    ),
+    Case(
+        name="matmul_unnamed",
+        kind="product_of_shapes",
+        variable="jnp.ones((1, 2))",
+        source="""
+result = jnp.ones((1, 2)) @ jnp.ones((1, 2))  # <--
+""",
+        result="result",
+        after_fix=[[[1.0, 1.0], [1.0, 1.0]], [[2.0]]],
+    ),
+    Case(
+        name="matmul_no_way",
+        kind="product_of_shapes",
+        variable="x",
+        source="""
+x = jnp.ones((2, 3, 4))
+result = x @ jnp.ones((5, 6))  # <--
+""",
+        result="result",
+        after_fix=[no_code],
+    ),
+    Case(
+        name="reshape_expression",
+        kind="reshape_size",
+        variable="x * 2",
+        source="""
+x = jnp.ones(4)
+result = (x * 2).reshape(4, 2)  # <--
+""",
+        result="result",
+        after_fix=[[[2.0, 2.0], [2.0, 2.0]], [[2.0], [2.0], [2.0], [2.0]]],
+    ),
+    Case(
+        name="reshape_unnamed",
+        kind="reshape_size",
+        variable="jnp.arange(10)",
+        source="""
+result = jnp.arange(10).reshape(3, 3)  # <--
+""",
+        result="result",
+        after_fix=[no_code],
+    ),
+    Case(
+        name="concatenate_ranks_of_a_call",
+        kind="joined_shapes",
+        variable="jnp.sum(x, axis=0)",
+        source="""
+x = jnp.ones((2, 3))
+result = jnp.concatenate([x, jnp.sum(x, axis=0)])  # <--
+""",
+        result="result",
+        after_fix=[[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]],
+    ),
+    Case(
+        name="concatenate_ranks_in_columns",
+        kind="joined_shapes",
+        variable="y",
+        source="""
+x, y = jnp.ones((2, 3)), jnp.zeros(2)
+result = jnp.concatenate([x, y], axis=1)  # <--
+""",
+        result="result",
+        after_fix=[[[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0]]],
+    ),
+    Case(
+        name="concatenate_ranks_along_the_wrong_axis",
+        kind="joined_shapes",
+        variable="y",
+        source="""
+x, y = jnp.ones((2, 3)), jnp.zeros(2)
+result = jnp.concatenate([x, y])  # <--
+""",
+        result="result",
+        after_fix=[[[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0]]],
+    ),
+    Case(
+        name="concatenate_a_number",
+        kind="joined_shapes",
+        variable="0.0",
+        source="""
+x = jnp.ones(2)
+result = jnp.concatenate([x, 0.0])  # <--
+""",
+        result="result",
+        after_fix=[[1.0, 1.0, 0.0]],
+    ),
+    Case(
+        name="concatenate_ranks_under_a_name",
+        kind="joined_shapes",
+        variable="rows[1]",
+        source="""
+x = jnp.ones((2, 3))
+rows = [x, x[0]]
+result = jnp.concatenate(rows).shape  # <--
+""",
+        result="result",
+        after_fix=[(3, 3)],
+    ),
+    Case(
+        name="hstack_ranks",
+        kind="joined_shapes",
+        variable="jnp.zeros(2)",
+        source="""
+x = jnp.ones((2, 1))
+result = jnp.hstack([x, jnp.zeros(2)])  # <--
+""",
+        result="result",
+        after_fix=[[[1.0, 0.0], [1.0, 0.0]]],
+    ),
     Case(
         name="vmap_axis_out",
         kind="axis_out_of_bounds",

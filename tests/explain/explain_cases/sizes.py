@@ -1,8 +1,68 @@
-"""Sizes that must be known while JAX traces."""
+"""Sizes that must be known while JAX traces, and results as long as their values say."""
 
 from explain_cases.case import Case, no_edits
 
 CASES = [
+    Case(
+        name="random_shape_of_a_float",
+        kind="shape_of_floats",
+        variable="3.0",
+        source="""
+key = jax.random.key(0)
+result = jax.random.normal(key, (3.0,))  # <--
+""",
+        result="result.shape",
+        after_fix=[(3,)],
+    ),
+    Case(
+        name="random_shape_of_a_quotient_under_jit",
+        kind="shape_of_floats",
+        variable="n / 2",
+        source="""
+n = 6
+@jax.jit
+def f(key):
+    return jax.random.normal(key, (n / 2, 4))  # <--
+result = f(jax.random.key(0))
+""",
+        result="result.shape",
+        after_fix=[(3, 4)],
+    ),
+    Case(
+        name="shape_with_a_name_of_floats",
+        kind="shape_of_floats",
+        variable="shape",
+        source="""
+shape = (2.0, 3)
+result = jnp.ones(shape)  # <--
+""",
+        result="result.shape",
+        after_fix=[(2, 3)],
+    ),
+    Case(
+        name="size_of_a_float_name",
+        kind="shape_of_floats",
+        variable="n",
+        source="""
+n = 3.0
+result = jnp.zeros(n)  # <--
+""",
+        result="result",
+        after_fix=[[0.0, 0.0, 0.0]],
+    ),
+    Case(
+        name="random_size",
+        kind="shape_of_tracer",
+        variable="n",
+        source="""
+@jax.jit
+def f(key, n):
+    return jax.random.normal(key, (n,))  # <--
+result = f(jax.random.key(0), 4).shape
+""",
+        result="result",
+        after_fix=[(4,)],
+    ),
     Case(
         name="arange",
         kind="shape_of_tracer",
@@ -261,5 +321,80 @@ result = f(2, 3)
 """,
         result="result",
         after_fix=[3.0, no_edits],
+    ),
+    Case(
+        name="nonzero",
+        kind="size_of_result",
+        variable="x",
+        source="""
+@jax.jit
+def f(x):
+    return jnp.nonzero(x)[0]  # <--
+result = f(jnp.array([0, 5, 7]))
+""",
+        result="result",
+        after_fix=[[1, 2, 0], no_edits],
+    ),
+    Case(
+        name="unique",
+        kind="size_of_result",
+        variable="x",
+        source="""
+@jax.jit
+def f(x):
+    return jnp.unique(x)  # <--
+result = f(jnp.array([3, 1, 3]))
+""",
+        result="result",
+        after_fix=[[1, 3, 0]],
+    ),
+    Case(
+        name="where",
+        kind="size_of_result",
+        variable="x",
+        source="""
+@jax.jit
+def f(x):
+    return jnp.where(x > 0)[0]  # <--
+result = f(jnp.array([-1, 5, 7]))
+""",
+        result="result",
+        after_fix=[[1, 2, 0], no_edits],
+    ),
+    Case(
+        name="unique_jitted_itself",
+        kind="size_of_result",
+        variable="x",
+        source="""
+x = jnp.array([3, 1, 3])
+result = jax.jit(jnp.unique)(x)  # <--
+""",
+        result="result",
+        after_fix=[[1, 3, 0]],
+    ),
+    Case(
+        name="unique_mapped_under_a_name",
+        kind="size_of_result",
+        variable="x",
+        source="""
+x = jnp.array([[3, 1, 3], [1, 2, 2]])
+unique_rows = jax.vmap(jnp.unique)
+result = unique_rows(x)  # <--
+""",
+        result="result",
+        after_fix=[[[1, 3, 0], [1, 2, 0]]],
+    ),
+    Case(
+        name="unique_of_an_expression",
+        kind="size_of_result",
+        variable="x",
+        source="""
+@jax.jit
+def f(x):
+    return jnp.unique(x[0] * 2)  # <--
+result = f(jnp.array([[3, 1, 3]]))
+""",
+        result="result",
+        after_fix=[[2, 6, 0]],
     ),
 ]

@@ -4,6 +4,99 @@ from explain_cases.case import Case, no_code, no_edits
 
 CASES = [
     Case(
+        name="static_inside_jit",
+        kind="traced_for_static",
+        variable="n",
+        source="""
+@partial(jax.jit, static_argnums=1)
+def power(x, n):
+    for _ in range(n): x = x * x
+    return x
+
+@jax.jit
+def outer(x, n):
+    return power(x, n)  # <--
+result = outer(2.0, 3)
+""",
+        result="result",
+        after_fix=[256.0],
+    ),
+    Case(
+        name="static_under_vmap",
+        kind="traced_for_static",
+        variable="jnp.arange(3)",
+        source="""
+@partial(jax.jit, static_argnums=1)
+def power(x, n):
+    for _ in range(n): x = x * x
+    return x
+
+result = jax.vmap(power)(jnp.ones(3), jnp.arange(3))  # <--
+""",
+        result="result",
+        after_fix=[no_code],
+    ),
+    Case(
+        name="jitted_call_method",
+        kind="object_argument",
+        variable="self",
+        source="""
+class Net:
+    def __init__(self): self.w = jnp.ones(3)
+    @jax.jit
+    def __call__(self, x): return self.w @ x
+
+net = Net()
+result = net(jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[3.0, no_code],
+    ),
+    Case(
+        name="jitted_call_of_a_new_object",
+        kind="object_argument",
+        variable="self",
+        source="""
+class Net:
+    def __init__(self): self.w = jnp.ones(3)
+    @jax.jit
+    def __call__(self, x): return self.w @ x
+
+result = Net()(jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[3.0, no_code],
+    ),
+    Case(
+        name="dataclass_under_jit",
+        kind="object_argument",
+        variable="p",
+        source="""
+from dataclasses import dataclass
+@dataclass
+class P:
+    w: jax.Array
+    b: float = 0.0
+
+@jax.jit
+def f(p, x): return p.w * x
+p = P(jnp.ones(2))
+result = f(p, 2.0)  # <--
+""",
+        result="result",
+        after_fix=[[2.0, 2.0]],
+    ),
+    Case(
+        name="text_for_a_jitted_lambda",
+        kind="string_argument",
+        variable="'relu'",
+        source="""
+result = jax.jit(lambda x, mode: x if mode == 'relu' else -x)(1.0, 'relu')  # <--
+""",
+        result="result",
+        after_fix=[1.0],
+    ),
+    Case(
         name="unhash_static",
         kind="unhashable_static",
         variable="axes",

@@ -1,6 +1,6 @@
-"""Values that are no arrays."""
+"""Values of a type that does not fit."""
 
-from explain_cases.case import Case, no_edits
+from explain_cases.case import Case, no_code
 
 CASES = [
     Case(
@@ -60,17 +60,6 @@ result = x + [1.0, 2.0]  # <--
         after_fix=[[2.0, 3.0]],
     ),
     Case(
-        name="add_str",
-        kind="text_and_array",
-        variable="x",
-        source="""
-x = jnp.ones(2)
-result = 'x is ' + x  # <--
-""",
-        result="result",
-        after_fix=["x is [1. 1.]"],
-    ),
-    Case(
         name="iter_tracer",
         kind="scalar_iteration",
         variable="x",
@@ -106,32 +95,6 @@ d = {x: 1}  # <--
         after_fix=[[(1.0, 1.0, 1.0)]],
     ),
     Case(
-        name="truth_arr",
-        kind="several_truth_values",
-        variable="x",
-        source="""
-x = jnp.arange(3)
-if x > 1:  # <--
-    pass
-""",
-        result="x",
-        after_fix=[[0, 1, 2], [0, 1, 2]],
-    ),
-    Case(
-        name="f_format",
-        kind="format_of_tracer",
-        variable="x",
-        source="""
-@jax.jit
-def f(x):
-    print(f"{x:.2f}")  # <--
-    return x
-result = f(1.0)
-""",
-        result="result",
-        after_fix=[1.0, no_edits],
-    ),
-    Case(
         name="np_random_key",
         kind="shape_without_tuple",
         variable="3",
@@ -165,17 +128,130 @@ result = jnp.sum(x)  # <--
         after_fix=[4.0],
     ),
     Case(
-        name="print_format",
-        kind="format_of_tracer",
+        name="grad_str",
+        kind="differentiated_no_array",
+        variable="'a'",
+        source="""
+def f(cfg, x):
+    return x ** 2
+result = jax.grad(f)('a', 3.0)  # <--
+""",
+        result="result",
+        after_fix=[6.0, 6.0],
+    ),
+    Case(
+        name="vmap_str",
+        kind="mapped_no_array",
+        variable="'relu'",
+        source="""
+def f(a, mode):
+    return a
+result = jax.vmap(f)(jnp.ones(3), 'relu')  # <--
+""",
+        result="result",
+        after_fix=[[1.0, 1.0, 1.0]],
+    ),
+    Case(
+        name="dict_stored_by_a_tracer",
+        kind="dict_key_of_tracer",
         variable="x",
         source="""
 @jax.jit
 def f(x):
-    print(f"x is {x:.2f}")  # <--
+    cache = {}
+    cache[x] = x * 2  # <--
+    return cache[x]
+result = f(1.0)
+""",
+        result="result",
+        after_fix=[2.0],
+    ),
+    Case(
+        name="dict_by_a_computed_number",
+        kind="dict_key_of_tracer",
+        variable="x",
+        source="""
+@jax.jit
+def f(x):
+    prices = {3: 1.0, 7: 2.0}
+    return prices[x[0] + 1]  # <--
+result = f(jnp.array([2]))
+""",
+        result="result",
+        after_fix=[no_code],
+    ),
+    Case(
+        name="set_of_tracers",
+        kind="dict_key_of_tracer",
+        variable="x",
+        source="""
+@jax.jit
+def f(x, y):
+    return len({x, y}) * x  # <--
+result = f(1.0, 2.0)
+""",
+        result="result",
+        after_fix=[2.0],
+    ),
+    Case(
+        name="dict_made_from_a_traced_array",
+        kind="dict_key_of_tracer",
+        variable="v",
+        source="""
+@jax.jit
+def f(x):
+    seen = {}
+    for v in x:
+        seen[v] = 1.0  # <--
+    return len(seen)
+result = f(jnp.arange(2))
+""",
+        result="result",
+        after_fix=[no_code],
+    ),
+    Case(
+        name="dict_key",
+        kind="dict_key_of_tracer",
+        variable="i",
+        source="""
+table = {0: 1.0, 1: 2.0}
+@jax.jit
+def f(x, i):
+    return x * table[i]  # <--
+result = f(1.0, 1)
+""",
+        result="result",
+        after_fix=[2.0, 2.0],
+    ),
+    Case(
+        name="hash_tracer",
+        kind="dict_key_of_tracer",
+        variable="x",
+        source="""
+@jax.jit
+def f(x):
+    cache = {x: 1}  # <--
     return x
 result = f(1.0)
 """,
         result="result",
-        after_fix=[1.0, no_edits],
+        after_fix=[1.0],
+    ),
+    Case(
+        name="dataclass_under_grad",
+        kind="object_no_pytree",
+        variable="P(jnp.ones(2))",
+        source="""
+from dataclasses import dataclass
+@dataclass
+class P:
+    w: jax.Array
+    b: float = 0.0
+
+def f(p, x): return (p.w * x).sum() + p.b
+result = jax.grad(f)(P(jnp.ones(2)), 2.0).w  # <--
+""",
+        result="result",
+        after_fix=[[2.0, 2.0]],
     ),
 ]

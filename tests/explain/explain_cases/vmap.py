@@ -4,18 +4,6 @@ from explain_cases.case import Case
 
 CASES = [
     Case(
-        name="grad_str",
-        kind="differentiated_no_array",
-        variable="'a'",
-        source="""
-def f(cfg, x):
-    return x ** 2
-result = jax.grad(f)('a', 3.0)  # <--
-""",
-        result="result",
-        after_fix=[6.0, 6.0],
-    ),
-    Case(
         name="vmap_size",
         kind="vmap_sizes",
         variable="jnp.ones(3)",
@@ -88,18 +76,6 @@ result = jax.vmap(f, in_axes=None)(jnp.ones(3))  # <--
         after_fix=[[1.0, 1.0, 1.0]],
     ),
     Case(
-        name="vmap_str",
-        kind="mapped_no_array",
-        variable="'relu'",
-        source="""
-def f(a, mode):
-    return a
-result = jax.vmap(f)(jnp.ones(3), 'relu')  # <--
-""",
-        result="result",
-        after_fix=[[1.0, 1.0, 1.0]],
-    ),
-    Case(
         name="vmap_outnone",
         kind="vmap_out_axes",
         variable="out_axes",
@@ -147,5 +123,47 @@ result = jax.vmap(f, in_axes=(0,))(xs, ys, weights)  # <--
 """,
         result="result",
         after_fix=[[2.0, 2.0, 2.0]],
+    ),
+    Case(
+        name="vmap_of_a_list",
+        kind="vmap_of_a_list",
+        variable="xs",
+        source="""
+def square(v): return v * v
+xs = [1.0, 2.0]
+result = jax.vmap(square)(xs)  # <--
+""",
+        result="result",
+        after_fix=[[1.0, 4.0]],
+    ),
+    Case(
+        name="vmap_of_a_list_in_a_call",
+        kind="vmap_of_a_list",
+        variable="[1.0, 2.0]",
+        source="""
+result = jax.vmap(lambda a, b: a * b)(jnp.ones(2), [1.0, 2.0])  # <--
+""",
+        result="result",
+        after_fix=[[1.0, 2.0]],
+    ),
+    Case(
+        name="vmap_of_a_number_by_a_lambda",
+        kind="vmap_axis",
+        variable="3.0",
+        source="""
+result = jax.vmap(lambda v: v * 2)(3.0)  # <--
+""",
+        result="result",
+        after_fix=[6.0],
+    ),
+    Case(
+        name="vmap_axis_beyond_the_rank",
+        kind="vmap_axis",
+        variable="jnp.ones(2)",
+        source="""
+result = jax.vmap(lambda a, b: a + b, in_axes=(0, 1))(jnp.zeros(2), jnp.ones(2))  # <--
+""",
+        result="result",
+        after_fix=[[1.0, 1.0]],
     ),
 ]

@@ -1,4 +1,4 @@
-"""Derivative rules that lack something."""
+"""What `jax.jvp` and `jax.vjp` cannot take, and derivative rules that lack something."""
 
 from explain_cases.case import Case, no_edits
 

@@ -4,6 +4,21 @@ from explain_cases.case import Case, no_edits
 
 CASES = [
     Case(
+        name="numpy_item",
+        kind="numpy_item_of_tracer",
+        variable="x",
+        source="""
+@jax.jit
+def f(x):
+    a = np.zeros(2)
+    a[0] = x  # <--
+    return a
+result = f(1.0)
+""",
+        result="result",
+        after_fix=[[1.0, 0.0]],
+    ),
+    Case(
         name="setitem",
         kind="item_assignment",
         variable="x",

@@ -1,4 +1,4 @@
-"""Arrays that are gone, and values that are no numbers."""
+"""Arrays that are gone, values that are no numbers, and checks that are not carried out."""
 
 from explain_cases.case import Case, no_edits
 
