@@ -16,6 +16,7 @@ from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 
 
+# JAX's error is one of CONCRETE too, which `python_numbers` and `sizes` explain: they come after, as their names do.
 @explains(error_texts.BOOL)
 def truth_of_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain Python's wish for a truth value that is not known while JAX traces."""

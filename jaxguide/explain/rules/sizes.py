@@ -52,8 +52,8 @@ def shape_of_floats(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-# `booleans` and `python_numbers` have errors of CONCRETE too, and come first because their names do: what asks for a
-# truth value or calls `int` is theirs, even where a size is made.
+# `booleans` and `python_numbers` explain errors of CONCRETE too, and come before, as their names do: what asks for a
+# truth value or calls `int` is theirs, even where a size is made with it.
 @explains(error_texts.SHAPE, error_texts.CONCRETE, error_texts.PARAMETER)
 def traced_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.zeros(n)`, `jnp.arange(n)`, `x.reshape(n, -1)`, `jax.random.normal(key, (n,))` and their like."""
