@@ -124,7 +124,7 @@ def test_prose_and_code_keep_their_form(own: Path) -> None:
 
 
 def test_chinese_is_aligned_in_a_card_of_80_columns(own: Path) -> None:
-    from test_card import FAILED
+    from made_results import FAILED
 
     chinese = {
         "Got": "得到",

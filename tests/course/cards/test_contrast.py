@@ -8,7 +8,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import pytest
-from test_card import ALL
+from made_results import ALL
 
 from jaxguide.base.render.theme import EDGES
 from jaxguide.callbacks.measured import Cell
