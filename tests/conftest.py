@@ -20,7 +20,7 @@ from jaxguide.course.books.library import Course, load_course
 pytest_plugins = ["kept_programs", "proof_records", "tiny_course"]
 
 _PRINT_OPTIONS = np.get_printoptions()
-# A process of more is made smaller, and again when it has grown by so much.
+# Clear caches above this much memory, and again after it has grown by this much more.
 _enough_bytes, _MORE_BYTES = 700_000_000, 100_000_000
 # jsonschema makes 39 parsers when it is imported, in seconds of each process, for formats that no schema here has.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
@@ -54,7 +54,7 @@ def small_process() -> Iterator[None]:
     if process.memory_info().rss > _enough_bytes:
         jax.clear_caches()
         gc.collect()
-        # Not all of it comes back.
+        # Clearing does not return all memory; do not clear after every test from now on.
         _enough_bytes = max(_enough_bytes, process.memory_info().rss + _MORE_BYTES)
 
 

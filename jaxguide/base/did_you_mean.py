@@ -1,4 +1,4 @@
-"""Suggest the names that somebody may have meant."""
+"""Suggest names close to one that does not exist."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,7 +16,7 @@ def did_you_mean(name: object, names: Iterable[str], most: int = 3) -> str:
         names: what there is.
         most: how many are suggested.
     """
-    import difflib  # nobody pays for it but who mistyped
+    import difflib  # only when a name is wrong: every command imports this module
 
     return suggestion(difflib.get_close_matches(str(name), names, n=most))
 
