@@ -1,4 +1,4 @@
-"""What all tests share: the course, small processes, NumPy's own way to print."""
+"""Set up all tests: load the course once, clear JAX's caches, and reset NumPy's print options."""
 
 import gc
 import os
@@ -6,8 +6,8 @@ import signal
 import sys
 from collections.abc import Iterator
 
-# Most of what tests compute runs once, and XLA would take longer to optimize it. Workers and the solved lessons compile
-# as students do.
+# Most of what the tests compile runs once, so optimizing it would cost more than it saves. The grader's workers and the
+# solved lessons compile as students do.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 import jax
@@ -22,44 +22,44 @@ pytest_plugins = ["kept_programs", "proof_records", "tiny_course"]
 _PRINT_OPTIONS = np.get_printoptions()
 # Clear caches above this much memory, and again after it has grown by this much more.
 _enough_bytes, _MORE_BYTES = 700_000_000, 100_000_000
-# jsonschema makes 39 parsers when it is imported, in seconds of each process, for formats that no schema here has.
+# Importing jsonschema builds 39 parsers, which takes seconds per process, for formats that our schemas do not use.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
-# What a shell starts in the background ignores Ctrl-C, and so would all that the tests start and stop with it.
+# Shells make background jobs ignore Ctrl-C, and the processes that the tests start and interrupt would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-# IPython warns where another environment is activated than the one whose Python runs.
+# IPython warns if the activated environment is not the one of the running Python.
 os.environ.pop("VIRTUAL_ENV", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a test that CI leaves out without a reason."""
+    """Reject `hours` marks without a reason, since CI skips these tests."""
     for item in items:
         for mark in item.iter_markers("hours"):
             if not mark.kwargs.get("reason"):
-                raise pytest.UsageError(f'{item.nodeid}: say why it is left out: `hours(reason="...")`')
+                raise pytest.UsageError(f'{item.nodeid}: the mark `hours` needs a reason: `hours(reason="...")`')
 
 
 @pytest.fixture(scope="session")
 def whole_course() -> Course:
-    """Return the course that comes with the package, with its keys, which no test changes."""
+    """Return the course that comes with the package, with its keys; tests must not change it."""
     return load_course()
 
 
 @pytest.fixture(autouse=True)
 def small_process() -> Iterator[None]:
-    """Let go of what JAX keeps of the functions of the tests so far, whenever it has become much."""
+    """Clear JAX's caches after a test if the process uses too much memory."""
     global _enough_bytes
     yield
     process = psutil.Process()
     if process.memory_info().rss > _enough_bytes:
         jax.clear_caches()
         gc.collect()
-        # Clearing does not return all memory; do not clear after every test from now on.
+        # Clearing does not free all memory: without a higher limit, every later test would clear the caches again.
         _enough_bytes = max(_enough_bytes, process.memory_info().rss + _MORE_BYTES)
 
 
 @pytest.fixture(autouse=True)
 def printed_as_by_default() -> Iterator[None]:
-    """Give each test NumPy's own way to print: cards show arrays with it, and another test may have changed it."""
+    """Use NumPy's default print options in each test: cards print arrays with them, and other tests may change them."""
     with np.printoptions(**_PRINT_OPTIONS):
         yield

@@ -1,4 +1,4 @@
-"""The pages that readers see, README, CONTRIBUTING and docs, taken apart: blocks, commands, links, inline code."""
+"""Split the pages for readers (README, CONTRIBUTING and docs) into blocks, commands, links and inline code."""
 
 import dataclasses
 import re
@@ -25,14 +25,14 @@ class Block:
 
     @property
     def file(self) -> str:
-        """The path that a Python block names in its first line, '' where it names none."""
+        """The path on the first line of a Python block, or '' if there is none."""
         found = _FILE.match(self.text) if self.language == "python" else None
         return found[1] if found else ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """A line of a console block that is typed, and what is shown below it."""
+    """A command in a console block, and the output shown below it."""
 
     line: str
     shown: str
@@ -48,7 +48,7 @@ class Link:
 
 
 def name(page: Path) -> str:
-    """Return what a page is called: its path in the repository."""
+    """Return a page's name: its path in the repository."""
     return page.relative_to(ROOT).as_posix()
 
 
@@ -56,17 +56,17 @@ def blocks(page: Path) -> list[Block]:
     """Return a page's fenced blocks.
 
     Raises:
-        ValueError: a fence is written in a way that this module does not read.
+        ValueError: a fence has a form that this module does not support.
     """
     text = page.read_text("utf-8")
     found = [Block(*parts) for parts in _BLOCK.findall(text)]
     if len(_FENCE.findall(text)) != 2 * len(found):
-        raise ValueError(f"{name(page)}: write blocks as ```language, at the beginning of a line")
+        raise ValueError(f"{name(page)}: write blocks as ```language, at the start of a line")
     return found
 
 
 def commands(page: Path) -> list[Command]:
-    """Return what a page's console blocks type, in order."""
+    """Return the commands in a page's console blocks, in order."""
     found: list[Command] = []
     for line in (line for block in blocks(page) if block.language == "console" for line in block.text.splitlines()):
         if line.startswith("$ "):
@@ -77,18 +77,18 @@ def commands(page: Path) -> list[Command]:
 
 
 def files() -> dict[str, str]:
-    """Return the files that all pages together show, by path."""
+    """Return the files shown on any page, by path."""
     shown = [block for page in PAGES for block in blocks(page) if block.file]
     return {block.file: block.text.partition("\n")[2] for block in shown}
 
 
 def program(page: Path) -> str:
-    """Return the program that a page's other Python blocks make, one after the other; '' where there are none."""
+    """Join a page's Python blocks that name no path into one program; '' if there are none."""
     return "\n".join(block.text for block in blocks(page) if block.language == "python" and not block.file)
 
 
 def prose(page: Path) -> str:
-    """Return a page without its blocks."""
+    """Return a page's text without its fenced blocks."""
     return _BLOCK.sub("", page.read_text("utf-8"))
 
 
@@ -98,11 +98,11 @@ def links(page: Path) -> list[Link]:
 
 
 def inline_code(page: Path) -> list[str]:
-    """Return what a page sets between single backticks."""
+    """Return the inline code on a page, which is the text between single backticks."""
     return _CODE.findall(prose(page))
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page's headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub generates them."""
     heads = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}

@@ -1,4 +1,4 @@
-"""Compare compiled programs: what a wrapper adds to a program must be nothing."""
+"""Compare compiled programs, to test that a wrapper adds nothing to a program."""
 
 import re
 from collections.abc import Callable
@@ -8,13 +8,13 @@ import jax
 
 
 def normalised_hlo(fn: Callable[..., Any], *args: Any) -> str:
-    """Return the optimised HLO of `jit(fn)` without module name, metadata and callback index.
+    """Return the optimised HLO of `jit(fn)` without module name, metadata or callback index.
 
-    Nothing else is taken out, so give the two functions to compare the same parameter names.
+    Nothing else is removed, so the two functions to compare need the same parameter names.
     """
     text = jax.jit(fn).lower(*args).compile().as_text()
     header, _, rest = text.partition("\n")
-    # The tables of files and stack frames that metadata points to stand before the first computation.
+    # The tables of files and stack frames that metadata refers to come before the first computation.
     computations = rest[re.search(r"^(%|ENTRY)", rest, re.MULTILINE).start() :]
     computations = re.sub(r", metadata=\{[^{}]*\}", "", computations)
     computations = re.sub(r"\{index = \d+ : ui64\}", "{index}", computations)

@@ -1,4 +1,4 @@
-"""Keep what JAX compiles in the tests from one process to the next, and from one run to the next."""
+"""Cache the programs that JAX compiles in tests, across processes and runs."""
 
 import contextlib
 import hashlib
@@ -14,20 +14,20 @@ import pytest
 from jaxguide.course.judging.compiled import KeptPrograms, compiled_once
 from jaxguide.grading.workers.compile_cache import folder_of
 
-# Of what is kept the oldest goes. One run needs about a third of this.
+# Above this size, the oldest programs are deleted. One run needs about a third of it.
 MOST_BYTES = 600_000_000
-# Of how many states of the package what graders keep stays.
+# Graders' caches are kept for this many versions of the package's source, the most recently used ones.
 KEPT_CACHES = 3
 
 
 def kept_folder(config: pytest.Config) -> Path | None:
-    """Return where programs are kept, below pytest's cache; None where that cannot be written."""
+    """Return the folder for compiled programs in pytest's cache, or None if it is not writable."""
     import jax
 
     cache = getattr(config, "cache", None)
     if cache is None:
         return None
-    # What one JAX compiled on one kind of processor is of no use to others; nor are all Pythons' compressions alike.
+    # Programs are specific to a JAX release and a kind of processor, and not all Pythons compress them alike.
     name = folder_of(f"tests {platform.python_version()} {jax.__version__}").name
     with contextlib.suppress(OSError):
         folder = cache.mkdir("programs")
@@ -45,13 +45,13 @@ def _package_digest() -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep what programs write below the home folder apart from the tester's, which may not even be writable.
+    """Redirect what the tests would write into the home folder, which may not be writable.
 
-    What graders keep is one folder for all processes and runs, until a module of the package changes: a grader puts
-    what it has made in its place when all of it is there.
+    All processes and runs share the graders' caches until a module of the package changes. This is safe, because a
+    grader moves a cache entry into place only when it is complete.
     """
     if hasattr(config, "workerinput"):
-        return  # it has the environment of the process that started it
+        return  # it inherits the environment of the process that started it
     kept = kept_folder(config)
     folder = kept.with_name(f"{kept.name}-home") if kept else Path(tempfile.mkdtemp(prefix="jaxguide-tests-"))
     caches = folder / "caches" / _package_digest()
@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled(pytestconfig: pytest.Config) -> Iterator[Path]:
-    """Return the folder where this process keeps what it compiles."""
+    """Return the folder in which this process caches compiled programs."""
     with contextlib.ExitStack() as stack:
         kept = kept_folder(pytestconfig)
         folder = stack.enter_context(KeptPrograms(kept, MOST_BYTES).lent()) if kept else None

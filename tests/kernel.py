@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def run_in_kernel(cells: Sequence[str]) -> list[str]:
-    """Return what each cell shows: its printed text, then the text of its last value. An error of a cell raises."""
+    """Run cells and return what each shows: its printed text, then its last value. An error in a cell raises."""
     import nbformat
     from nbclient import NotebookClient
 

@@ -1,4 +1,4 @@
-"""Run `jaxguide start --no-browser` in a process of its own, apart from the settings of whoever runs the tests."""
+"""Run `jaxguide start --no-browser` in a separate process, isolated from the user's own Jupyter settings."""
 
 import os
 import re
@@ -14,7 +14,7 @@ STOP_LIMIT_S = 30.0
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on at this moment."""
+    """Return a port that is free at the moment."""
     with socket.socket() as server:
         server.bind(("localhost", 0))
         port: int = server.getsockname()[1]
@@ -22,12 +22,12 @@ def free_port() -> int:
 
 
 class StartedLab:
-    """`jaxguide start` on a workspace under `folder`; use it as a context.
+    """Context manager that runs `jaxguide start` on a workspace in `folder`.
 
     Args:
-        folder: holds the workspace, and what Jupyter keeps, unless that is to be found below `home`.
-        options: of the command.
-        home: the home folder.
+        folder: holds the workspace, and Jupyter's own files unless `home` is given.
+        options: options of the command.
+        home: the home folder of the process.
     """
 
     def __init__(self, folder: Path, *options: str, home: Path | None = None):
@@ -61,7 +61,7 @@ class StartedLab:
         self.stop()
 
     def stop(self) -> int:
-        """Press Ctrl-C, so to speak, and return the exit status."""
+        """Interrupt the process as Ctrl-C does, and return its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         try:

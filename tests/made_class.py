@@ -1,4 +1,4 @@
-"""A made-up class for reports: every state, every verdict, and text that tries to break out."""
+"""A made-up class to test reports with: every state, every verdict, and text that tries to inject markup."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ VERSIONS = {"python": "3.12.3", "jax": "0.12.0", "jaxlib": "0.12.0", "numpy": "2
 
 
 def check(name: str, verdict: Verdict, *, hidden: bool = False, kind: Kind = Kind.VALUE, **more: object) -> CheckResult:
-    """Return a check that went so."""
+    """Return the result of a check with this verdict."""
     stage = "traces" if kind is Kind.OBSERVED else "value"
     fact = "It holds for any input." if hidden else f"It is right where {name.replace('_', ' ')}."
     known = {"name": name, "fact": fact, "stage": stage, "kind": kind, "weight": 1.0, "hidden": hidden}
@@ -39,7 +39,7 @@ def check(name: str, verdict: Verdict, *, hidden: bool = False, kind: Kind = Kin
 
 
 def exercise(name: str, verdict: Verdict, hidden_fails: bool = False) -> ExerciseResult:
-    """Return an exercise that ended so."""
+    """Return the result of an exercise with this verdict."""
     title, points, idea, wrong = EXERCISES[name]
     failed = {
         "message": "The values differ from the expected ones by up to 1.3.",
@@ -74,7 +74,7 @@ def exercise(name: str, verdict: Verdict, hidden_fails: bool = False) -> Exercis
 
 
 def made_class(tier: str = "strong") -> BatchResult:
-    """Return a batch with everything in it, always the same."""
+    """Return a batch with every state and verdict; it is the same each time."""
     draw = np.random.default_rng(4)
     common, rare = [Verdict.PASSED, Verdict.FAILED], [Verdict.PARTLY_RIGHT, Verdict.ERROR, Verdict.NOT_ATTEMPTED]
     submissions = []

@@ -1,4 +1,4 @@
-"""Results of made-up exercises, one of each sort that a card tells apart."""
+"""Results of made-up exercises, one for each kind of card."""
 
 from typing import Any
 

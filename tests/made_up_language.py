@@ -1,4 +1,4 @@
-"""A language in which each text is the English one between ⟦ and ⟧: what stands outside cannot be translated."""
+"""A made-up language that puts each English text between ⟦ and ⟧: text outside them cannot be translated."""
 
 import contextlib
 import re
@@ -18,12 +18,12 @@ _INNERMOST = re.compile(r"⟦[^⟦⟧]*⟧")
 
 
 def wrapped(text: str) -> str:
-    """Return a text in the made-up language."""
+    """Translate a text into the made-up language."""
     return f"⟦{text}⟧"
 
 
 def outside(text: str) -> str:
-    """Return what of a text is not in the made-up language; an end that was cut off counts as a bracket's end.
+    """Return the parts of a text outside ⟦ and ⟧; a bracket whose end was cut off counts as closed.
 
     >>> outside("1 ⟦of {⟦two⟧}⟧ and")
     '1  and'
@@ -36,13 +36,13 @@ def outside(text: str) -> str:
 
 
 def words_outside(text: str, known: Iterable[str] = ()) -> list[str]:
-    """Return the words of two letters or more that are not in the made-up language, but code between backticks."""
+    """Return the untranslated words of two or more letters, except `known` ones and code in backticks."""
     left = re.sub(r"`[^`]*`", "", outside(text))
     return [word for word in re.findall(r"[^\W\d_]{2,}", left) if word not in set(known)]
 
 
 def write_package(folder: Path) -> None:
-    """Write the catalogue of the package's own messages in the made-up language."""
+    """Write the catalogue of the package's messages in the made-up language."""
     _write(folder, PACKAGE, template(package_messages()))
 
 
@@ -53,7 +53,7 @@ def write_course(folder: Path, places: Places) -> None:
 
 @contextlib.contextmanager
 def spoken(folder: Path, places: Places) -> Iterator[None]:
-    """Make the made-up language the reader's for a while, with catalogues in this folder."""
+    """Write the catalogues into `folder`, and set the made-up language within the block."""
     write_package(folder)
     write_course(folder, places)
     with pytest.MonkeyPatch.context() as patch:

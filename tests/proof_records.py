@@ -1,8 +1,8 @@
-"""Prove at most an eighth of the course in one run of the tests, and keep a record of each exercise proven.
+"""Prove at most an eighth of the course in each test run, and record each exercise proven.
 
-A record is valid as long as nothing that decides the proof has changed: the exercise's book and key, the package's
-modules, this test's own code, the versions of Python and of the libraries that compute. An exercise whose book or key
-changed since its record is proven in every case; what lacks a record otherwise waits for its part.
+A record is valid until something that the proof depends on changes: the exercise's book and key, the package's modules,
+the code of this test, or the versions of Python and of the numerical libraries. An exercise whose book or key changed
+since its record is proven in the next run; the others without a valid record wait until their part is due.
 """
 
 import contextlib
@@ -27,18 +27,18 @@ from jaxguide.course.books.places import Places, places
 PARTS = 8
 TEST = "test_the_exercise_is_proven"
 ALL, BY_RECORDS = "all", "due"
-# Nothing of the school or of a helper imports these (`test_imports.py`), so that no proof depends on them.
+# The course and the helpers import none of these (see `test_imports.py`), so no proof depends on them.
 _CANNOT_DECIDE = frozenset({"cli", "fixtures.py", "grading", "lesson.py", "student", "translation", "__main__.py"})
 _LIBRARIES = ("jax", "jaxlib", "ml_dtypes", "numpy", "scipy")
 
 
 @dataclasses.dataclass(frozen=True)
 class Digests:
-    """What the proof of each exercise depends on.
+    """Digests of what the proof of each exercise depends on.
 
     Attributes:
-        common: what decides every proof: modules and versions.
-        texts: for each exercise, in the course's order, its book and its key.
+        common: the digest of what all proofs depend on: modules and versions.
+        texts: the digest of each exercise's book and key, in the course's order.
     """
 
     common: str
@@ -47,12 +47,12 @@ class Digests:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What one run proves.
+    """The exercises that one run proves.
 
     Attributes:
-        part: which of the eight parts, from 1; None where it is the whole course, or nothing is due.
+        part: the number of the part, from 1 to 8; None if the run proves the whole course or no part is due.
         chosen: the exercises to prove.
-        changed: those of them whose book or key is not the recorded one.
+        changed: those whose book or key differs from the recorded one.
         recorded: how many exercises have a valid record.
         total: how many exercises there are.
     """
@@ -72,20 +72,20 @@ class Plan:
 
 
 class Records:
-    """The records of green proofs with one Python and one JAX, a small file for each exercise."""
+    """The records of green proofs for one Python and one JAX version, a small file for each exercise."""
 
     def __init__(self, folder: Path | None):
         self.folder = folder
 
     def write(self, name: str, digests: Digests) -> None:
-        """Record that an exercise was proven. Where nothing can be written it is proven again."""
+        """Record that an exercise was proven. If the record cannot be written, a later run proves it again."""
         if self.folder is not None:
             with contextlib.suppress(OSError):
                 record = {"exercise": name, "text": digests.texts[name], "common": digests.common}
                 write_whole(self.folder / f"{name}.json", json.dumps(record))
 
     def read(self, name: str) -> dict[str, str]:
-        """Return the record of an exercise; one that is lost or damaged is empty."""
+        """Return the record of an exercise, empty if it is missing or damaged."""
         if self.folder is None:
             return {}
         with contextlib.suppress(OSError, ValueError):
@@ -96,12 +96,12 @@ class Records:
 
 
 def plan(digests: Digests, records: Records, asked: str = BY_RECORDS) -> Plan:
-    """Choose what one run proves.
+    """Choose the exercises that one run proves.
 
     Args:
         digests: what the proofs depend on.
-        records: the proofs that are known.
-        asked: `due`, `all`, or the number of a part, which is then proven whatever the records say.
+        records: the records of earlier proofs.
+        asked: `due`, `all`, or the number of a part to prove whatever the records say.
     """
     valid, changed = set(), []
     for name, text in digests.texts.items():
@@ -127,14 +127,14 @@ def plan(digests: Digests, records: Records, asked: str = BY_RECORDS) -> Plan:
 
 
 def _parts(digests: Digests) -> list[set[str]]:
-    """Split the exercises into eight parts, by digests: an edit of a book moves no exercise."""
+    """Split the exercises into eight parts by digest, so that editing a book does not move any of them."""
     ranked = sorted(digests.texts, key=lambda name: hashlib.sha256(f"{digests.common} {name}".encode()).digest())
     return [set(ranked[number::PARTS]) for number in range(PARTS)]
 
 
 @functools.cache
 def course_digests() -> Digests:
-    """Return what the proofs of the course that comes with the package depend on, here and now."""
+    """Return the digests of the course that comes with the package, in its current state."""
     where = places()
     texts = {}
     for lesson in read_outline().books.values():
@@ -174,7 +174,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=BY_RECORDS,
         type=_asked,
         metavar="PART",
-        help=f"prove part 1 to {PARTS} of the course, or `all` of it; by default, the next part without green records",
+        help=f"prove this part of the course (1 to {PARTS}), or `all`; by default, the next part without green records",
     )
 
 
@@ -190,7 +190,7 @@ _DIGESTS = pytest.StashKey[Digests]()
 
 
 def _plan_of(config: pytest.Config) -> Plan:
-    """Return the plan of this run: made once, by the process that distributes the tests where there is one."""
+    """Return the plan of this run; under pytest-xdist, the controller makes it and sends it to the workers."""
     if _PLAN not in config.stash:
         given = getattr(config, "workerinput", {}).get("proof")
         if given:
@@ -201,7 +201,7 @@ def _plan_of(config: pytest.Config) -> Plan:
 
 
 def _digests_of(config: pytest.Config) -> Digests:
-    """Return the course's digests: computed once, by the process that distributes the tests where there is one."""
+    """Return the course's digests; under pytest-xdist, the controller computes them and sends them to the workers."""
     if _DIGESTS not in config.stash:
         given = getattr(config, "workerinput", {}).get("digests")
         config.stash[_DIGESTS] = Digests(**given) if given else course_digests()
@@ -223,14 +223,14 @@ def _records(config: pytest.Config) -> Records:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker what to prove: the records may change before it collects."""
+    """Send the plan to a worker of pytest-xdist: the records may change before it collects its tests."""
     made = dataclasses.asdict(_plan_of(node.config))
     node.workerinput["proof"] = {name: list(v) if isinstance(v, tuple) else v for name, v in made.items()}
     node.workerinput["digests"] = dataclasses.asdict(_digests_of(node.config))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the proofs that are not due, but for those that the command line names, and spread the others."""
+    """Deselect the proofs that are not due, unless the command line names the test, and spread the others."""
     proofs = [item for item in items if getattr(item, "originalname", "") == TEST]
     if not proofs:
         return
@@ -244,10 +244,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _spread(proofs: list[pytest.Item], others: list[pytest.Item]) -> list[pytest.Item]:
-    """Put the proofs between the modules, evenly.
+    """Spread the proofs evenly between the test modules.
 
-    pytest-xdist hands out neighbouring tests together: side by side, these would keep one process busy for minutes
-    after the others are done.
+    pytest-xdist gives neighbouring tests to one worker: side by side, the proofs would keep it busy for minutes after
+    the others are done.
     """
     spread: list[pytest.Item] = []
     placed = 0
@@ -271,7 +271,7 @@ def pytest_testnodedown(node: Any, error: object) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say how much of the course this run set out to prove."""
+    """Print how much of the course this run was to prove."""
     if config.stash.get(_SEEN, False):
         made = _plan_of(config)
         again = f" (again: --prove={made.part}, all: --prove=all)" if made.part else ""
@@ -280,11 +280,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.fixture(scope="session")
 def proof_records(request: pytest.FixtureRequest) -> Records:
-    """Return where a green proof is recorded."""
+    """Return the records of green proofs."""
     return _records(request.config)
 
 
 @pytest.fixture(scope="session")
 def digests(request: pytest.FixtureRequest) -> Digests:
-    """Return what the proofs depend on now."""
+    """Return the digests of what the proofs depend on."""
     return _digests_of(request.config)

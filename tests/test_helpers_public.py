@@ -1,4 +1,4 @@
-"""The helpers' public names: each is there, documented with an example, and refuses what it cannot use."""
+"""Test that the helpers' public names exist, have documented examples, and reject arguments they cannot use."""
 
 import importlib
 import inspect

@@ -1,4 +1,4 @@
-"""Imports: nothing heavy before it is needed, arrows in one direction, no array at import time."""
+"""Test imports: each room imports lower rooms only, nothing heavy is loaded early, and no array is made."""
 
 import ast
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 from needs import first_of
 
 PACKAGE = Path(__file__).parents[1] / "jaxguide"
-# Rooms from the lowest to the highest: each imports only what is below it.
+# Rooms from the lowest to the highest: each imports only lower ones.
 ROOMS = (
     {"base"},
     {"compat"},
@@ -21,7 +21,7 @@ ROOMS = (
     {"student", "proving", "translation"},
     {"lesson", "fixtures", "cli"},
 )
-# Inside a room that has rooms of its own: the same.
+# The same for the rooms inside a room.
 INSIDE = {
     "course": ({"verdict", "ledger"}, {"exercise"}, {"judging"}, {"author"}, {"books", "progress"}, {"cards"}),
     "explain": (
@@ -71,7 +71,7 @@ def test_no_module_starts_a_backend_when_imported() -> None:
         "print(len([x for x in gc.get_objects() if isinstance(x, jax.Array)]))"
     )
     assert _run(code) == "0"
-    # On a platform that does not exist, whatever starts a backend raises.
+    # On a platform that does not exist, starting a backend raises.
     no_backend = "import os\nos.environ['JAX_PLATFORMS'] = 'none_such'\n"
     assert (
         _run(f"{no_backend}import importlib\nfor name in {modules!r}: importlib.import_module(name)\nprint('ok')")
@@ -128,7 +128,7 @@ def _room(name: str) -> str:
 
 
 def _imports(path: Path) -> list[str]:
-    """Return the modules, and names of packages, that a file imports of the package; for types too."""
+    """Return the modules, and the names in packages, that a file imports from jaxguide, also those for types only."""
     return [name for node in ast.walk(ast.parse(path.read_text())) for name in _imported(node)]
 
 
@@ -142,7 +142,7 @@ def _imported(node: ast.AST) -> list[str]:
 
 
 def _modules_imported(path: Path) -> set[str]:
-    """Return the modules that a file imports when it is imported itself."""
+    """Return the modules of jaxguide that importing a file imports."""
     found = set()
     for node in ast.parse(path.read_text()).body:
         for name in _imported(node):
@@ -155,7 +155,7 @@ def _modules_imported(path: Path) -> set[str]:
 
 def _allowed(importer: str, imported: str) -> bool:
     above, below = importer.split(".")[1:], imported.split(".")[1:]
-    if not above or above[0] == "__main__" or below[0] == "__version__":  # the door
+    if not above or above[0] == "__main__" or below[0] == "__version__":  # an entry point
         return True
     if above[0] != below[0]:
         return _rank(ROOMS, above[0]) > _rank(ROOMS, below[0])

@@ -1,4 +1,4 @@
-"""README and docs: files are written, commands and programs run, output is as shown, and what is named exists."""
+"""Test README and docs: write their files, run their commands and programs, and check output, names and links."""
 
 import doctest
 import os
@@ -23,15 +23,15 @@ from jaxguide.course.books.library import read_outline
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.draw import Draw
 
-# What runs elsewhere, and where.
+# Commands that run elsewhere, and where.
 ELSEWHERE = {
     "make start": ".ci/bare",
     "make test": ".ci/bare",
     "jaxguide watch": "tests/student/test_watch_in_docs.py",
 }
-SLOW = {"jaxguide coverage --json"}  # it judges every exercise, as tests/test_course.py does
+SLOW = {"jaxguide coverage --json"}  # it judges every exercise, as tests/proving/test_course.py does
 STATUS = {"jaxguide check my_answers.py two_samples": 1}
-# What the program of a page prints, among other things.
+# Some of what each page's program prints.
 PRINTS = {
     "docs/students.md": (
         "random_numbers: Python ",
@@ -51,8 +51,8 @@ PRINTS = {
         "b = log x",
     ),
 }
-OUR_OWN_OPTIONS = {"--prove"}  # the tests'
-FILES = {"jaxguide.po"}  # of those in sentences, the ones that read like names
+OUR_OWN_OPTIONS = {"--prove"}  # of the tests
+FILES = {"jaxguide.po"}  # file names that look like names of modules
 IMAGES_LIMIT_BYTES = 300_000
 
 WITH_COMMANDS = [page for page in PAGES if {one.line for one in documents.commands(page)} - {*ELSEWHERE, *SLOW}]
@@ -64,7 +64,7 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=documents.name)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the files that the pages show, and the examples of the clone."""
+    """Return a folder with the files that the pages show and the repository's examples."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     for name, text in documents.files().items():
         path = tmp_path / name
@@ -101,7 +101,7 @@ def test_the_commands_of_a_page_print_what_it_shows(page: Path, folder: Path) ->
     _run([one for one in documents.commands(page) if one.line not in {*ELSEWHERE, *SLOW}], folder)
 
 
-@pytest.mark.hours(reason="all exercises are judged; CI proves them")
+@pytest.mark.hours(reason="it judges all exercises, which CI proves")
 @pytest.mark.parametrize("page", WITH_SLOW_COMMANDS, ids=documents.name)
 def test_the_slow_commands_of_a_page_print_what_it_shows(page: Path, folder: Path) -> None:
     _run([one for one in documents.commands(page) if one.line in SLOW], folder)
@@ -159,7 +159,7 @@ def test_the_index_of_docs_lists_each_page() -> None:
 
 def test_images_are_shown_described_and_small() -> None:
     shown = [(page, link) for page in PAGES for link in documents.links(page) if link.is_image]
-    assert all(len(link.text) > 50 for _page, link in shown), "a description says what is to be seen"
+    assert all(len(link.text) > 50 for _page, link in shown), "an image's description must say what it shows"
     files = {path.resolve() for path in (DOCS / "images").iterdir()}
     assert files == {(page.parent / link.target).resolve() for page, link in shown}
     assert sum(path.stat().st_size for path in files) < IMAGES_LIMIT_BYTES

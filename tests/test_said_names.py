@@ -1,4 +1,4 @@
-"""What a lesson names of JAX and NumPy is there with the lesson's own imports, as a student needs who types it."""
+"""Test that the JAX and NumPy names in lessons exist with the lesson's own imports, so that students can type them."""
 
 import ast
 import json
@@ -16,13 +16,13 @@ from jaxguide.course.verdict import Verdict
 from jaxguide.student.check_file import check_file
 
 _NAME = re.compile(r"(?<![\w./])(?:jax|jnp|np|lax|plt|scipy)(?:\.[A-Za-z_]\w*)+")
-# What lessons say is not there, modules that an exercise looks for, and names in a message of JAX's.
+# Names that do not exist: lessons say so, an exercise looks for the module, or they are in a message from JAX.
 _NOT_THERE = {
     "callbacks": {"jax.experimental.host_callback", "jax.experimental.no_callback", "jax.experimental.pjit"},
     "random_depth": {"jax.fori_loop", "lax.while_loop", "lax.fori_loop"},
     "random_numbers": {"jnp.random"},
 }
-# In one process a lesson's imports would serve the next lesson too: each is looked at in a fork of its own.
+# Each lesson is tested in a separate fork: in one process, its imports would also serve the next lesson.
 _LOOK = """
 import functools, json, os, sys
 import jax
@@ -44,7 +44,7 @@ for topic, (imports, said) in json.load(sys.stdin).items():
 
 
 def _said(topic: str) -> tuple[str, list[str]]:
-    """Return a lesson's imports, of jaxguide none, and the names in its prose, its code and what its checks say."""
+    """Return a lesson's imports, without those of jaxguide, and the names in its prose, code and check messages."""
     book = installed_course().books[topic]
     own = [s.source for s in book.given if s.is_import and "jaxguide" not in s.source]
     names: set[str] = set()
@@ -57,7 +57,7 @@ def _said(topic: str) -> tuple[str, list[str]]:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="each lesson is looked at in a fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each lesson is tested in a fork")
 def test_what_a_lesson_names_is_there_with_its_imports() -> None:
     said = {topic: _said(topic) for topic in installed_course().books}
     assert "jax.test_util.check_grads" in said["autodiff"][1]

@@ -1,4 +1,4 @@
-"""The wheel carries the course: installed outside a clone, everything works and the key stays hidden."""
+"""Test the wheel outside a clone: it contains the course, everything works, and the key stays hidden."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def two_samples(key, n, m):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the package unpacked from its wheel."""
+    """Build the wheel, and return a folder with the unpacked package."""
     out = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(CLONE)]
     subprocess.run(build, check=True, capture_output=True)
@@ -43,7 +43,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _run(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     code = "import sys; sys.path[:] = [p for p in sys.path if p != sys.argv[1]]; del sys.argv[1]; "
     code += "from jaxguide.cli import main; main()"
-    # An editable install puts the clone on the path; the unpacked wheel stands before it.
+    # An editable install puts the clone on the path; the unpacked wheel comes first.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), sysconfig.get_paths()["purelib"]])}
     command = [sys.executable, "-c", code, str(CLONE), *arguments]
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)

@@ -125,7 +125,7 @@ def guess_shape():
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> Path:
-    """A course folder with the book and key above."""
+    """Return a course folder with the book and key above."""
     for folder, text in (("exercises", BOOK), ("solutions", KEY)):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "tiny.py").write_text(text)
@@ -133,7 +133,7 @@ def tiny(tmp_path: Path) -> Path:
 
 
 def edit(course: Path, file: str, old: str, new: str) -> Path:
-    """Replace `old` in a course's file."""
+    """Replace the first `old` in a course's file, and return its path."""
     path = course / file
     text = path.read_text()
     assert old in text, old

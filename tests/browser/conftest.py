@@ -1,4 +1,4 @@
-"""A JupyterLab with a laid workspace, and a headless Chromium to open it with."""
+"""Fixtures for browser tests: JupyterLab on a workspace, and a headless Chromium to open it."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-# Nothing but the page is fetched, and a container's limits are no reason to stop.
+# Fetch only the page, and run despite a container's limits.
 ARGUMENTS = (
     "--no-sandbox --disable-gpu --disable-dev-shm-usage --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"

@@ -1,4 +1,4 @@
-"""A small course to grade with, and a submission maker."""
+"""Fixtures for grading: a small course, short limits, and a function that writes submissions."""
 
 import json
 from collections.abc import Callable
@@ -20,13 +20,13 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
 
 @pytest.fixture
 def quick() -> Limits:
-    """Limits that endless code reaches soon."""
+    """Return limits that endless code soon reaches."""
     return Limits(cpu_s=2.0, idle_s=1.5)
 
 
 @pytest.fixture
 def notebook(tmp_path: Path) -> Callable[..., Path]:
-    """Write a notebook of these cells of code."""
+    """Return a function that writes a notebook of code cells and returns its path."""
 
     def write(*sources: str, name: str = "ada.ipynb") -> Path:
         cells = [{"cell_type": "code", "metadata": {}, "source": source.splitlines(True)} for source in sources]

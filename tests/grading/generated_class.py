@@ -1,4 +1,4 @@
-"""A class made up from a seed: right and wrong answers, and files of every sort that graders meet."""
+"""Generate a class from a seed: right and wrong answers, in scripts, notebooks and truncated files."""
 
 import json
 import random
@@ -26,7 +26,7 @@ def write_class(folder: Path, size: int, seed: int = 0) -> None:
     for number in range(size):
         sort, source = choose.choice(list(_DOUBLES.items()))
         name = f"student{number:04}"
-        # No two files are alike, since what one student's came to says nothing about another's.
+        # All files differ, so that each student has an independent result.
         text = f"# {name}: {sort}\n{source}"
         if choose.random() < 0.5:
             (folder / f"{name}.py").write_text(text)

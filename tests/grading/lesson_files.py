@@ -1,4 +1,4 @@
-"""Submissions made from the real lesson: solved, untouched, and with planted wrong answers."""
+"""Make submissions from a real lesson: solved, untouched, or with planted wrong answers."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from jaxguide.course.books.printer import notebook_text, printed_cells
 
 
 def submission(book: Book, path: Path, answers: Mapping[str, str]) -> Path:
-    """Write the printed lesson as a notebook, with `answers` (name -> source) in place of their stubs."""
+    """Write the printed lesson as a notebook, with `answers` (name -> source) instead of their stubs."""
     notebook = json.loads(notebook_text(book))
     for printed, cell in zip(printed_cells(book), notebook["cells"], strict=True):
         if printed.kind == "exercise":
@@ -26,7 +26,7 @@ def right_answers(book: Book) -> dict[str, str]:
 
 
 def wrong_answers(book: Book, number: int) -> dict[str, tuple[str, str, str]]:
-    """Return one planted wrong answer for each exercise in code: name -> (misconception, check, source)."""
+    """Return one planted wrong answer for each coding exercise: name -> (misconception, check, source)."""
     found = {}
     for exercise in book.exercises:
         if exercise.key and exercise.key.wrong:

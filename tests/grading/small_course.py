@@ -1,4 +1,4 @@
-"""The text of a small course: four exercises that multiply, one that takes a function, one that returns two values."""
+"""A small course: four exercises that multiply, one that takes a function, and one that returns two values."""
 
 from pathlib import Path
 
@@ -130,5 +130,5 @@ def write_course(folder: Path) -> None:
 
 
 def without(*names: str) -> list[str]:
-    """Return the right answers of all exercises but these."""
+    """Return the right answers to all exercises except these."""
     return [source for name, source in ANSWERS.items() if name not in names]

@@ -1,4 +1,4 @@
-"""A command that grades gives way to a clean process, from which workers are forked, and goes on as if it had not."""
+"""Test that a grading command restarts in a clean process, forks workers from it, and otherwise behaves the same."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ from jaxguide.grading.workers.spawning import can_fork
 pytestmark = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux only")
 
 SECRET = "correct-horse-battery-staple"
-# What a worker finds in its own memory and in what the system says of it.
+# What a worker finds in its own memory and in what the system reports about it.
 LOOKS = """
 def stands_in(data, first, second):
     # The two are never put together here: that would stand in memory, too.
@@ -103,7 +103,7 @@ def test_the_process_keeps_its_number_and_has_one_child_from_which_workers_come(
     process = psutil.Process(started.pid)
     forks: list[psutil.Process] = []
     while started.poll() is None and not (forks and forks[0].children()):
-        # Probes of the isolation are other programs. What is forked has this command line, without a new one's start.
+        # Isolation probes run other programs; only a forked process has the same command line.
         forks = [child for child in process.children() if _command_line(child) == process.cmdline()]
         time.sleep(0.05)
     try:

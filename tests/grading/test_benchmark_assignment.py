@@ -1,4 +1,4 @@
-"""The assignment that graders are compared on asks for the same in all three of its versions."""
+"""Test that the three versions of the benchmark's assignment ask for the same."""
 
 import json
 import subprocess

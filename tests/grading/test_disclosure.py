@@ -1,4 +1,4 @@
-"""A submission that has seen a hidden input cannot tell its student of it, whatever it writes it into."""
+"""Test that a submission cannot pass a hidden input on to its student, whatever it writes it into."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from jaxguide.grading.reports import to_plain, write_reports
 Notebook = Callable[..., Path]
 SEED = 20_031
 
-# What runs before each smuggler: `told` gives the digits of a hidden input's first number, or of a visible one's.
+# Runs before each attempt: `told` gives the digits of the first number in a hidden or visible input.
 TOOLS = """
 import jax, numpy as np
 
@@ -33,7 +33,7 @@ def watch(x):
     return bool(seen)
 """
 
-# Each sends what it has seen of the hidden check of `double` out by another way.
+# Each attempt tries a different way to leak what it has seen of the hidden check of `double`.
 IN_THE_CALL = {
     "the text of an exception": "raise ValueError(seen[0])",
     "the class of an exception": "raise type('E' + seen[0], (Exception,), {})('x')",
@@ -67,7 +67,7 @@ def hidden_digits(course: Course) -> str:
 
 
 def texts(result: SubmissionResult, folder: Path, reveal: bool = False) -> str:
-    """Return all that the student can read, one file after the other."""
+    """Return all text that the student can read, one file after the other."""
     write_reports(BatchResult([result]), folder, reveal=reveal)
     return "\n".join(path.read_text() for path in sorted((folder / "feedback").iterdir()))
 
@@ -95,7 +95,7 @@ def test_nothing_of_a_hidden_call_reaches_the_student(
     assert digits[:5] not in said.replace(".", "")
     assert str(int(digits) % 90_000 + 1) not in said
     assert f"exit code {int(digits) % 256}" not in said
-    # What the check is about is said, and what other exercises came to.
+    # The check's subject and the results of other exercises are still shown.
     assert "It multiplies any numbers by 2.0." in said
     assert "One factor for all." in said
     assert [one.verdict.value for one in result.results[1:]] == ["passed"] * 5
@@ -108,7 +108,7 @@ SHOWN = ["the text of an exception", "the class of an exception", "printed lines
 def test_the_instructor_and_with_reveal_the_student_see_it(
     course: Course, notebook: Notebook, tmp_path: Path, way: str
 ) -> None:
-    """What the other test asserts to be missing is there to be missed."""
+    """The text that the other test expects to be hidden does exist."""
     body = f"def double(x):\n    if watch(x):\n        {IN_THE_CALL[way]}\n    return 2 * x\n"
     result = graded(course, notebook(TOOLS, body))
     digits = hidden_digits(course)
@@ -134,8 +134,8 @@ def test_what_one_exercise_has_seen_no_later_check_or_exercise_tells(
     """Visible checks are shown in full, so they must all have run before the first hidden input."""
     told = f"    if watch(x) or seen:\n        {LATER[way]}\n"
     double = f"def double(x):\n{told}    return 2 * x\n"
-    triple = f"def triple(x):\n{told}    return 2 * x\n"  # wrong, so that a visible check of it is shown
-    slope = f"def slope(f, x):\n{told}    return jax.grad(f)(x)\n"  # has visible checks alone
+    triple = f"def triple(x):\n{told}    return 2 * x\n"  # wrong, so that one of its visible checks is shown
+    slope = f"def slope(f, x):\n{told}    return jax.grad(f)(x)\n"  # has only visible checks
     result = graded(course, notebook(TOOLS, double, triple, slope, *without("double", "triple", "slope")))
     verdicts = {one.name: one.verdict for one in result.results}
     said = texts(result, tmp_path)
@@ -150,7 +150,7 @@ def test_what_one_exercise_has_seen_no_later_check_or_exercise_tells(
 def test_a_process_that_ends_in_a_hidden_check_leaves_nothing_for_the_next(
     course: Course, notebook: Notebook, tmp_path: Path
 ) -> None:
-    """After a death the cells run again, in a process that knows nothing."""
+    """After a crash, the cells run again in a process that knows nothing."""
     remember = "open('memory', 'a').write(told(x)); import os; os.environ['SEEN'] = told(x); os._exit(3)"
     recall = (
         "import os\nfound = os.environ.get('SEEN', '')\n"

@@ -1,4 +1,4 @@
-"""Killed at random moments or out of space, a batch goes on to the report that an undisturbed one gives."""
+"""Test that a batch killed at random moments or out of disk space ends with the same report as an undisturbed one."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ from jaxguide.grading.batch.store import NAME
 pytestmark = ON_THE_NEWEST
 
 _KILLS, _SEED = 30, 2026
-# What grading used; it differs between any two runs, and nothing else does.
+# The resources that grading used, which are all that may differ between two runs.
 _USED = re.compile(
     r'"(?:cpu_s|wall_s|memory_bytes)": [0-9.e+-]+|\btime="[0-9.]+"'
     r"|[0-9.]+ s of processor time in all, at most [0-9]+ MB"
@@ -32,7 +32,7 @@ _USED = re.compile(
 
 
 def lay(folder: Path, size: int) -> None:
-    """Write a course and a class of this size."""
+    """Write a course and a class of `size` submissions."""
     (folder / "course").mkdir(parents=True)
     write_course(folder / "course")
     write_class(folder / "class", size, _SEED)
@@ -49,28 +49,28 @@ def run(folder: Path) -> "subprocess.CompletedProcess[str]":
 
 
 def report(folder: Path) -> dict[str, str]:
-    """Return every file of the report but for what grading used: name -> text."""
+    """Return every file of the report, without the resources that grading used: name -> text."""
     files = (path for path in sorted((folder / "results").rglob("*")) if path.is_file())
     texts = {str(path.relative_to(folder)): path for path in files if not path.name.startswith("grading.")}
     return {name: _USED.sub("", path.read_text("utf-8")) for name, path in texts.items()}
 
 
 def recorded(folder: Path) -> dict[str, tuple[int, str]]:
-    """Return what the store holds: file -> row and result. Two rows of one file are an error."""
+    """Return the store's content, file -> row and result, and fail if a file has two rows."""
     path = folder / "results" / NAME
     if not path.exists():
         return {}
     with contextlib.closing(sqlite3.connect(path)) as connection:
         try:
             rows = connection.execute("SELECT file, id, result FROM submissions").fetchall()
-        except sqlite3.OperationalError:  # killed before there were tables
+        except sqlite3.OperationalError:  # killed before the tables were created
             return {}
     assert len({file for file, _id, _result in rows}) == len(rows)
     return {file: (row, result) for file, row, result in rows}
 
 
 def kill_after(process: "subprocess.Popen[bytes]", folder: Path, new_rows: int, delay_s: float) -> bool:
-    """Kill a grader some time after it recorded so many more rows; return False where it ended before."""
+    """Kill a grader `delay_s` after it recorded `new_rows` more rows; return False if it had already ended."""
     wanted = len(recorded_quietly(folder)) + new_rows
     while len(recorded_quietly(folder)) < wanted and process.poll() is None:
         time.sleep(0.02)
@@ -83,7 +83,7 @@ def kill_after(process: "subprocess.Popen[bytes]", folder: Path, new_rows: int, 
 
 
 def recorded_quietly(folder: Path) -> dict[str, tuple[int, str]]:
-    """Return the same as `recorded` while somebody writes, who is not kept from it."""
+    """Return the recorded files without blocking a grader that is writing."""
     path = folder / "results" / NAME
     try:
         with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
@@ -92,11 +92,11 @@ def recorded_quietly(folder: Path) -> dict[str, tuple[int, str]]:
         return {}
 
 
-@pytest.mark.hours(reason="a grader is started thirty times")
+@pytest.mark.hours(reason="it starts a grader thirty times")
 def test_killed_thirty_times_it_reports_what_an_undisturbed_batch_reports(tmp_path: Path) -> None:
     lay(tmp_path, 60)
     undisturbed = run(tmp_path)
-    assert undisturbed.returncode == 1, undisturbed.stderr  # some files cannot be read
+    assert undisturbed.returncode == 1, undisturbed.stderr  # because some files cannot be read
     expected = report(tmp_path)
     shutil.rmtree(tmp_path / "results")
 
@@ -109,7 +109,7 @@ def test_killed_thirty_times_it_reports_what_an_undisturbed_batch_reports(tmp_pa
             cwd=tmp_path,
             start_new_session=True,
         )
-        # Half of the rounds are killed somewhere in the start, the others after one to three more results.
+        # Half of the rounds are killed while starting, the others after one to three more results.
         new_rows = choose.choice([0, 0, 0, 1, 2, 3])
         was_alive = kill_after(process, tmp_path, new_rows, choose.uniform(0, 1 if new_rows else 5))
         after = recorded(tmp_path)
@@ -159,7 +159,7 @@ def test_a_full_disk_is_one_clear_error_and_the_batch_goes_on_after_there_is_spa
     (tmp_path / "results").mkdir()
 
     if not shutil.which("unshare") or _in_a_namespace("mount -t tmpfs none results", tmp_path).returncode:
-        lacks("unshare (of util-linux), and the right to mount a small disk in a namespace")
+        lacks("unshare (from util-linux), and permission to mount a small disk in a namespace")
     done = _in_a_namespace(_FULL_DISK, tmp_path, *command(tmp_path))
     assert done.returncode == 0, done.stderr
 
@@ -171,18 +171,18 @@ def test_a_full_disk_is_one_clear_error_and_the_batch_goes_on_after_there_is_spa
     assert not [other for other in unreadable if "Error" in other or "Traceback" in other]
     assert line.startswith("Error: There is no space left for results in")
     assert line.endswith("Make some and run the same command: it goes on.")
-    # Nothing half-written stays.
+    # No half-written files are left.
     left = {path.name for path in (tmp_path / "full").iterdir()} - {"ballast"}
     assert left <= {NAME, "grading.lock"}
     (tmp_path / "results").rmdir()
     (tmp_path / "kept").rename(tmp_path / "results")
     assert text("freed.out") == undisturbed.stdout
-    # Unreadable files are said as they are met, by several graders at once.
+    # Several graders report unreadable files as they find them, so the order may differ.
     assert sorted(text("freed.err").splitlines()) == sorted(undisturbed.stderr.splitlines())
     assert report(tmp_path) == expected
 
 
-@pytest.mark.hours(reason="a thousand submissions are graded")
+@pytest.mark.hours(reason="it grades a thousand submissions")
 def test_a_class_of_a_thousand_is_graded_in_memory_that_stays_flat(tmp_path: Path) -> None:
     peaks = {}
     for size in (100, 1000):
@@ -198,5 +198,5 @@ def test_a_class_of_a_thousand_is_graded_in_memory_that_stays_flat(tmp_path: Pat
         assert len({one["student"] for one in results["students"]}) == size
         states = {one["state"] for one in results["submissions"]}
         assert states == {"graded", "unreadable"}
-    # Reports of ten times as many students are ten times as long: that, and nothing per submission beyond it.
+    # Only the reports may need memory for each submission: for ten times the students they are ten times as long.
     assert peaks[1000] < 1.5 * peaks[100]

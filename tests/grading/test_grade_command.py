@@ -1,4 +1,4 @@
-"""What `jaxguide grade` says, writes and returns."""
+"""Test what `jaxguide grade` prints, writes and returns."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ RIGHT, WRONG = ANSWERS["double"], "def double(x):\n    return x\n"
 
 @pytest.fixture
 def arguments(course: Course, tmp_path: Path) -> Callable[..., list[str]]:
-    """Return the arguments that grade `class/` with the small course, one exercise of it."""
+    """Return a function that makes the arguments to grade `class/` on one exercise of the small course."""
     (tmp_path / "class").mkdir()
 
     def make(*more: object) -> list[str]:
@@ -60,7 +60,7 @@ def test_a_wrong_answer_is_graded_and_the_status_is_0(command: Command, tmp_path
     write(tmp_path, ada=RIGHT, bob=WRONG)
     done = command()
     assert done.exit_code == 0
-    assert done.stderr.startswith(f"Isolation: {find_tier().name}"), "told before anything is graded"
+    assert done.stderr.startswith(f"Isolation: {find_tier().name}"), "it must be printed before anything is graded"
     assert len(done.stderr.splitlines()) == 1
     assert "2 submissions" in done.stdout
     written = {path.name for path in (tmp_path / "results").iterdir()}
@@ -200,7 +200,7 @@ def test_a_broken_grader_has_a_status_of_its_own(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, ada=RIGHT)
-    # Workers and what forks them are started with the interpreter that runs us: this one ends at once.
+    # Workers and the zygote are started with `sys.executable`, which here is a program that ends at once.
     spawning.close()
     monkeypatch.setattr(sys, "executable", "/bin/false")
     done = command("--isolation", "medium")
@@ -212,7 +212,7 @@ def test_a_broken_grader_has_a_status_of_its_own(
 
 
 def start(arguments: list[str], **options: object) -> "subprocess.Popen[str]":
-    # A shell's background jobs, and what they start, ignore Ctrl-C; a grader in a terminal does not.
+    # Background jobs of a shell and their children ignore Ctrl-C; a grader in a terminal does not.
     code = "import signal, runpy; signal.signal(signal.SIGINT, signal.default_int_handler); "
     code += "runpy.run_module('jaxguide', run_name='__main__', alter_sys=True)"
     return subprocess.Popen([sys.executable, "-c", code, *arguments], text=True, **options)  # type: ignore

@@ -1,4 +1,4 @@
-"""The shipped private course is proven, printed and graded by the commands that an instructor types."""
+"""Test that an instructor's commands prove, print and grade the example of a private course."""
 
 import json
 import shutil
@@ -43,7 +43,7 @@ def jaxguide(*arguments: object, folder: Path) -> subprocess.CompletedProcess[st
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example, printed, and a class that handed in."""
+    """Return a folder with the example course, printed, and a class's submissions."""
     folder = tmp_path_factory.mktemp("private")
     shutil.copytree(EXAMPLE, folder / "course", ignore=shutil.ignore_patterns("__pycache__"))
     done = jaxguide("print", "--course", "course", folder=folder)

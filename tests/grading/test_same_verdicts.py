@@ -1,6 +1,6 @@
-"""A worker judges as the author's own process does, check by check: keys, starters and planted wrong answers.
+"""Test that workers give the same verdict on each check as `verify`, for keys, starters and planted wrong answers.
 
-That starters count as not attempted is tested in `test_the_lesson.py`.
+`test_the_lesson.py` tests that starters count as not attempted.
 """
 
 import ast
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.long, ON_THE_NEWEST]
 
 
 def _sets() -> Iterator[tuple[str, int]]:
-    """Yield each lesson as often as one of its exercises has planted wrong answers; nothing is loaded for that."""
+    """Yield (lesson, number) for each set of planted wrong answers, without loading the lesson."""
     for topic in topics():
         cells = split_cells((places().solutions / f"{topic}.py").read_text("utf-8"))
         yield from ((topic, number) for number in range(max(source.count("@wrong(") for _name, source, _line in cells)))
@@ -37,7 +37,7 @@ Facts = dict[str, tuple[object, ...]]
 
 
 def facts(result: ExerciseResult) -> Facts:
-    """Return what a verdict consists of: the whole's, and each check's."""
+    """Return the verdict on an exercise and on each of its checks."""
     found: Facts = {"": (result.verdict.value, result.score)}
     for check in result.checks:
         named = check.misconceptions if not check.passed else ()
@@ -63,7 +63,7 @@ def in_workers(course: Course, book: Book, answers: dict[str, str], folder: Path
 
 
 def differences(course: Course, book: Book, answers: dict[str, str], graded: SubmissionResult) -> list[str]:
-    """Judge answers in this process, and say where a grader's verdicts are others."""
+    """Judge answers in this process, and return how a grader's verdicts differ."""
     there = {result.name: facts(result) for result in graded.results}
     found = []
     for exercise in book.exercises:
@@ -78,16 +78,16 @@ def differences(course: Course, book: Book, answers: dict[str, str], graded: Sub
 def test_the_keys_answers_get_full_marks(whole_course: Course, topic: str, tmp_path: Path) -> None:
     book = whole_course.books[topic]
     graded = in_workers(whole_course, book, right_answers(book), tmp_path)
-    # That each check passes in this process is proven in `proving/test_course.py`.
+    # `proving/test_course.py` proves that each check passes in this process.
     assert {c.name: c.verdict for e in graded.results for c in e.checks if not c.passed} == {}
     assert graded.score == graded.points == sum(e.points for e in book.exercises)
     assert len(graded.results) == len(book.exercises)
 
 
-@pytest.mark.hours(reason="each exercise is judged twice more; CI does so with the keys' answers")
+@pytest.mark.hours(reason="it judges each exercise twice more; CI does so with the keys' answers")
 @pytest.mark.parametrize("topic", topics())
 def test_starters_that_were_begun(whole_course: Course, topic: str, tmp_path: Path) -> None:
-    """One added statement, and a starter counts as an attempt, and is judged."""
+    """With one statement added, a starter counts as an attempt and is judged."""
     book = whole_course.books[topic]
     begun = {}
     for exercise in book.exercises:
@@ -98,10 +98,10 @@ def test_starters_that_were_begun(whole_course: Course, topic: str, tmp_path: Pa
     assert differences(whole_course, book, begun, in_workers(whole_course, book, begun, tmp_path)) == []
 
 
-@pytest.mark.hours(reason="681 wrong answers are judged twice; CI does so with the keys' answers")
+@pytest.mark.hours(reason="it judges 681 wrong answers twice; CI does so with the keys' answers")
 @pytest.mark.parametrize(("topic", "number"), list(_sets()))
 def test_the_planted_wrong_answers(whole_course: Course, topic: str, number: int, tmp_path: Path) -> None:
-    """Each set has one wrong answer of every exercise that has so many."""
+    """Each set has one wrong answer to every exercise that has enough of them."""
     book = whole_course.books[topic]
     planted = {e.name: e.key.wrong for e in book.exercises if e.key}
     assert max(map(len, planted.values())) == sum(name == topic for name, _number in _sets())

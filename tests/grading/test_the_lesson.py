@@ -1,4 +1,4 @@
-"""Real lessons graded for real: solved, untouched, wrong in every way, and with answers that break their process."""
+"""Test grading of real lessons: solved, untouched, wrong in every way, and with answers that break their process."""
 
 import json
 import subprocess

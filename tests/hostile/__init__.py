@@ -1,1 +1,1 @@
-"""Submissions that mean harm, and what grading makes of them."""
+"""Malicious submissions, and the verdicts that grading must give them."""

@@ -1,4 +1,4 @@
-"""What a hostile submission is: a file of one student's, and what must come of it."""
+"""Define a hostile submission: one student's file, and the verdicts that it must get."""
 
 import dataclasses
 import textwrap
@@ -20,15 +20,15 @@ class Case:
     """One hostile submission.
 
     Args:
-        name: also its student's, after 'h-', unless `file` says otherwise.
-        kind: what it does, in the words of the table.
-        content: the file; `{key}`, `{home}`, `{neighbour}`, `{results}` and `{cache}` in it become places that an
-            attacker who knows everything would try.
-        double: verdicts of the exercise that is attacked, each right; none where nothing of the file can be graded.
-        total: verdicts of the honest answer beside it.
-        suffix: of the file.
-        quick: in the small selection.
-        says: what the exercise's first failure, or why the file was not read, tells.
+        name: the submission's name; the student is called `h-` and this name.
+        kind: what the submission does, such as "steals".
+        content: the file; `{key!r}`, `{home!r}`, `{neighbour!r}`, `{results!r}` and `{cache!r}` in it are replaced by
+            the paths that an attacker who knows them would try.
+        double: the acceptable verdicts for the attacked exercise; empty if the file must be unreadable.
+        total: the acceptable verdicts for the honest answer in the same file.
+        suffix: the file's suffix.
+        quick: whether the case is in the small selection.
+        says: text in the exercise's first failure, or in the reason why the file was not read.
     """
 
     name: str
@@ -46,11 +46,11 @@ class Case:
 
 
 def in_call(body: str, finally_return: str = "2 * x") -> str:
-    """Return a file whose answer to `double` does this when it is called; the other answer is honest."""
+    """Return a file whose answer to `double` runs `body` when it is called; the other answer is honest."""
     lines = textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
     return f"# %%\n{_TOOLS}\n# %%\ndef double(x):\n{lines}\n    return {finally_return}\n\n# %%\n{TOTAL}"
 
 
 def at_start(code: str, double: str = DOUBLE) -> str:
-    """Return a file that does this in a cell of its own, before the answers."""
+    """Return a file that runs `code` in a separate cell before the answers."""
     return f"# %%\n{_TOOLS}\n# %%\n{textwrap.dedent(code).strip()}\n\n# %%\n{double}\n# %%\n{TOTAL}"

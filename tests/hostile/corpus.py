@@ -1,4 +1,4 @@
-"""The table of hostile submissions: name, kind, file, and the verdicts that are right."""
+"""The table of hostile submissions: name, kind, file, and acceptable verdicts."""
 
 from hostile import ends, files, tricks
 from hostile.case import Case

@@ -5,7 +5,7 @@ from hostile.case import DOUBLE, TOTAL, Case, at_start, in_call
 EXITED, DIED, ERROR, LATE, MEMORY = ("exited",), ("died",), ("error",), ("out of time",), ("out of memory",)
 TOO_MUCH, MISSING = ("too much output",), ("no such function",)
 HARMLESS = ("passed",)
-# A refused or failing call raises in the student's code; what was used up meanwhile may decide first.
+# A refused or failing call raises in the student's code, unless a limit is reached first.
 BOUNDED = ("error", "out of memory", "out of time", "too much output", "died")
 
 _CALLBACK = "jax.pure_callback({}, jax.ShapeDtypeStruct((), 'float32')).block_until_ready()"

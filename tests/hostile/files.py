@@ -1,4 +1,4 @@
-"""Submissions that are hostile as files: archives, notebooks, and text that tries to break out of a report."""
+"""Submissions that are hostile as files: archives, notebooks, and text that tries to inject markup into reports."""
 
 import io
 import json
@@ -14,7 +14,7 @@ _CODE = HONEST.encode()
 
 
 def zipped(*members: tuple[str | zipfile.ZipInfo, bytes]) -> bytes:
-    """Return an archive of these."""
+    """Return a zip archive with these members."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members:
@@ -68,7 +68,7 @@ ARCHIVES = [
 
 
 def notebook(*sources: Any, **more: Any) -> bytes:
-    """Return a notebook whose cells of code have these sources."""
+    """Return a notebook with code cells of these sources."""
     cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in sources]
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5, **more}).encode()
 

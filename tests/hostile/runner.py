@@ -1,4 +1,4 @@
-"""Grade hostile submissions with the real command, and watch from outside what it and its workers do."""
+"""Grade hostile submissions with the real command, and watch what it and its workers do from outside."""
 
 import contextlib
 import dataclasses
@@ -21,9 +21,9 @@ from jaxguide.grading.reports import read_results
 from jaxguide.grading.workers.scratch import remove_scratch
 from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 
-# A machine that is busy with other tests must not look too busy to grade.
+# The wall time limit is generous, so that other tests running on the machine do not make grading time out.
 LIMITS = "cpu=2,idle=2,memory=1GB,output=8MB,scratch=64MB,wall-factor=100"
-# Of an archive the file's name, not its members'.
+# The student's name comes from the archive's file name, not from its members.
 STUDENT = r"^(?P<student>h-[^./]+)[./]"
 _CASES_FOR_AN_HONEST = 4
 _GONE_WITHIN_S = 1.0
@@ -33,16 +33,16 @@ _GIVE_UP_S = 3000
 
 @dataclasses.dataclass
 class Run:
-    """What one batch came to, seen from outside.
+    """The outcome of one batch, seen from outside.
 
     Args:
-        results: the folder of results.
+        results: the results folder.
         said: what the command printed.
         status: its exit status.
-        batch: what it recorded.
+        batch: the recorded results.
         strays: processes that outlived their worker by a second.
-        changed: files outside of the results and the compile cache that are new, gone or different.
-        grader_bytes: the most memory that the grader itself held.
+        changed: files outside the results and the compile cache that were created, deleted or changed.
+        grader_bytes: the peak memory of the grader's own process.
     """
 
     results: Path
@@ -62,32 +62,32 @@ class Run:
         return rows[0]
 
     def feedback(self) -> dict[str, str]:
-        """Return what students may read: file name -> text."""
+        """Return the files that students may read: file name -> text."""
         return {path.name: path.read_text("utf-8") for path in sorted((self.results / "feedback").iterdir())}
 
     def all_texts(self) -> dict[str, str]:
-        """Return every text that grading wrote: the instructor's, the students' and the terminal's."""
+        """Return all text that grading wrote, for the instructor, for students and in the terminal: name -> text."""
         reports = [path for path in sorted(self.results.iterdir()) if path.suffix in (".json", ".html", ".xml", ".csv")]
         return {"terminal": self.said, **{p.name: p.read_text("utf-8") for p in reports}, **self.feedback()}
 
 
 def honest_names(cases: Sequence[Case]) -> list[str]:
-    """Return for each case the honest student whose file is graded next to it."""
+    """Return, for each case, the honest student whose file is graded with it."""
     return [f"h-{cases[number - number % _CASES_FOR_AN_HONEST].name}~honest" for number in range(len(cases))]
 
 
 def grade(cases: Sequence[Case], folder: Path, tier: str) -> Run:
-    """Grade cases, honest submissions among them, with a home, a temporary folder and a working folder of their own.
+    """Grade cases and honest submissions, with separate home, temporary and working folders.
 
     Args:
-        cases: any number.
-        folder: an empty one; what submissions left there is removed.
-        tier: which isolation to ask for.
+        cases: the cases to grade.
+        folder: an empty folder; files that submissions leave in its `tmp` and `cwd` are deleted.
+        tier: the isolation tier.
     """
     try:
         return _grade(cases, folder, tier)
     finally:
-        # Folders too deep or locked for whoever removes `folder` later.
+        # Submissions may leave folders too deep or locked for pytest to delete later.
         for place in ("tmp", "cwd"):
             remove_scratch(folder / place)
 
@@ -95,7 +95,7 @@ def grade(cases: Sequence[Case], folder: Path, tier: str) -> Run:
 def _grade(cases: Sequence[Case], folder: Path, tier: str) -> Run:
     course.write_course(folder / "course")
     home, submissions = folder / "home", folder / "class"
-    # Short: a path below becomes a Unix socket's name, which has 107 bytes.
+    # Short names, since a path below them becomes the name of a Unix socket, which has at most 107 bytes.
     places = {name: folder / name for name in ("home", "tmp", "cwd", "class", "results")}
     for place in places.values():
         place.mkdir()
@@ -150,11 +150,11 @@ def _grade(cases: Sequence[Case], folder: Path, tier: str) -> Run:
 
 
 def snapshot(folders: Sequence[Path]) -> dict[str, str]:
-    """Return each file below some folders with a digest of what it holds; of folders, only that they are there."""
+    """Return each path below some folders: a file with the digest of its content, a folder without one."""
     found = {}
     for top in folders:
         for path in sorted(top.rglob("*")):
-            # Trusted code fills the cache of compiled programs; what stands there once, nobody else changes.
+            # Trusted code adds to the cache of compiled programs, and nothing else may change it.
             if ".cache" in path.parts or "__pycache__" in path.parts:
                 continue
             try:
@@ -171,14 +171,14 @@ def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def shared_folders() -> set[str]:
-    """Return what a submission might leave in folders that all programs share, by names that the corpus uses."""
+    """Return the files in system-wide folders that have names that submissions in the corpus would create."""
     names = ("results.json", "grades.csv", "report.html", "grading.sqlite", "evil*", "x.py", "forged*")
     tops = (Path("/tmp"), Path("/"), Path("/dev/shm"), Path("/var/tmp"))
     return {str(path) for top in tops if top.is_dir() for name in names for path in top.glob(name)}
 
 
 class Watcher(threading.Thread):
-    """Looks at a grader from outside while it runs, and notes whoever outlives the worker it was started from."""
+    """Watch a running grader from outside, and record processes that outlive the worker that started them."""
 
     def __init__(self, pid: int):
         super().__init__(daemon=True)

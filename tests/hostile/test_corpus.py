@@ -1,4 +1,4 @@
-"""Whatever a submission does, it gets its own verdict, and nobody and nothing else is touched."""
+"""Test that hostile submissions get the right verdicts and affect nothing and no one else."""
 
 import os
 import re
@@ -15,11 +15,11 @@ from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, find_tier
 
 _SECRETS = (course.KEY_SECRET, course.OTHERS_SECRET, course.HOME_SECRET, course.ENVIRONMENT_SECRET, "STOLEN")
-# C0 and C1 but tab and newline, and what turns the direction of writing.
+# C0 and C1 control characters except tab and newline, and characters that change the text direction.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _MARKUP = re.compile(r"<img src|<script>alert")
 _GRADER_LIMIT_BYTES = 700 * 2**20
-# For each request: the limits of the worker's own, and starting it on a busy machine.
+# A worker's own limits for each request, plus the time to start it on a busy machine.
 _WALL_LIMIT_S, _CPU_LIMIT_S = 300, 40
 _WORKER_LIMIT_BYTES = 2 * 2**30
 
@@ -60,13 +60,13 @@ def test_folders_that_submissions_nest_and_lock_are_removed_when_a_run_fails(tmp
 
 
 def check(cases: list[Case], run: Run, tier: str) -> None:
-    """Collect whatever is wrong, so that one case does not hide the others."""
+    """Fail with all problems at once, so that one case does not hide the others."""
     wrong = [*problems(cases, run), *badly_isolated(run, tier)]
     assert not wrong, "\n".join(wrong)
 
 
 def problems(cases: list[Case], run: Run) -> list[str]:
-    """Return all verdicts that are not right, and all invariants that are broken."""
+    """Return all wrong verdicts and all broken invariants."""
     wrong = [problem for case in cases for problem in wrong_verdicts(case, run)]
     for name in dict.fromkeys(honest_names(cases)):
         honest = run.of(name)
@@ -77,14 +77,14 @@ def problems(cases: list[Case], run: Run) -> list[str]:
     wrong += unbounded(run)
     wrong += leaks(cases, run)
     wrong += [f"{name}: {problem}" for name, text in run.all_texts().items() for problem in unclean(name, text)]
-    # 1: some files have no marks; 3 and others would be the grader's own end.
+    # 1 means that some files have no marks; 3 and other codes mean that the grader itself failed.
     if run.status != int(any(not one.is_complete for one in run.batch.submissions)):
         wrong.append(f"the grader ended with {run.status}: {run.said[-2000:]}")
     return wrong
 
 
 def wrong_verdicts(case: Case, run: Run) -> list[str]:
-    """Return what is not as the table says."""
+    """Return how a case's verdicts differ from the table."""
     try:
         row = run.of(case.student)
     except LookupError as problem:
@@ -106,12 +106,12 @@ def wrong_verdicts(case: Case, run: Run) -> list[str]:
 
 
 def badly_isolated(run: Run, tier: str) -> list[str]:
-    """Return the submissions that did not run in what was asked for."""
+    """Return the submissions that did not run in the requested tier."""
     return [f"{one.student}: ran in {one.tier}" for one in run.batch.submissions if one.tier not in ("", tier)]
 
 
 def unbounded(run: Run) -> list[str]:
-    """Return what took more time or memory than its limits and the start of workers explain."""
+    """Return what used more time or memory than the limits and starting workers account for."""
     wrong = []
     for one in run.batch.submissions:
         if one.wall_s > _WALL_LIMIT_S or one.cpu_s > _CPU_LIMIT_S or one.memory_bytes > _WORKER_LIMIT_BYTES:
@@ -123,7 +123,7 @@ def unbounded(run: Run) -> list[str]:
 
 
 def leaks(cases: list[Case], run: Run) -> list[str]:
-    """Return each secret in a text whose readers must not have it."""
+    """Return each secret found in a text whose readers must not see it."""
     wrong = [f"{name}: holds {s}" for name, text in run.all_texts().items() for s in _SECRETS if s in text]
     students = {case.student for case in cases} | set(honest_names(cases))
     for name, text in run.feedback().items():
@@ -135,9 +135,9 @@ def leaks(cases: list[Case], run: Run) -> list[str]:
 
 
 def unclean(name: str, text: str) -> list[str]:
-    """Return what a browser or a terminal would obey in a text that shows what submissions said."""
+    """Return control characters and markup that reached a text that quotes submissions."""
     if name == "terminal":
-        # The progress bar and the table of the grader's own; what a submission says is never in colour.
+        # The grader's own progress bar and table are in colour; text from submissions never is.
         text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", text)
     found = _CONTROL.search(text)
     wrong = [f"control character {found.group()!r} at {text[max(0, found.start() - 60) :][:100]!r}"] if found else []

@@ -1,12 +1,12 @@
-"""Submissions that steal, tamper, forge or reach for the network."""
+"""Submissions that steal, tamper, forge or use the network."""
 
 from hostile.case import Case, at_start, in_call
 
 PASSED, FAILED, ERROR = ("passed",), ("failed",), ("error",)
-# What is forged may be taken for a wrong answer or for a broken line, never for a right answer.
+# A forged answer may count as wrong or as a broken connection, never as right.
 NOT_RIGHT = ("failed", "error", "died", "exited", "broken reply", "out of time")
 
-# `told` prints what it is given if a secret is in it; the file itself names no secret in one piece.
+# `told` prints its data if a secret is in it; the file itself contains no secret in one piece.
 _THIEF = """
 MARK = 'CAN' + 'ARY-'
 def told(where, data):
@@ -22,7 +22,7 @@ def tried(path, size=2**20):
 
 
 def thief(name: str, code: str, quick: bool = False) -> Case:
-    """Return a case that looks for secrets and answers as it should, so that only what it found tells."""
+    """Return a case that looks for secrets but answers correctly, so that only what it finds gives it away."""
     return Case(name, "steals", at_start(_THIEF + code), PASSED, quick=quick)
 
 
@@ -174,7 +174,7 @@ class Evil:
 
 
 def evil_pytree(name: str, flatten: str, verdicts: tuple[str, ...]) -> Case:
-    """Return a case that returns a node which flattens to something evil."""
+    """Return a case whose answer is a pytree node with a malicious flatten function."""
     answer = "def double(x):\n    return Evil()\n"
     return Case(name, "tampers", at_start(_PYTREE.format(flatten=flatten), answer), verdicts)
 
@@ -226,7 +226,7 @@ print('{"verdict": "passed", "score": 100}')
     ),
     Case("lying-number", "tampers", in_call("return type('I', (int,), {'__eq__': lambda a, b: True})(3)"), NOT_RIGHT),
     evil_pytree("pytree-that-raises", "raise SystemExit(0)", NOT_RIGHT),
-    # JAX's own recursion ends the interpreter, one way or another.
+    # JAX's recursion ends the interpreter in one way or another.
     evil_pytree("pytree-without-end", "return (Evil(),), None", ("exited", "died", "error", "out of memory")),
     evil_pytree("pytree-that-lies", "return ((np.zeros(3), 'x', None, object()), object())", NOT_RIGHT),
     Case(

@@ -1,4 +1,4 @@
-"""The small course of two lessons, and a workspace with its files."""
+"""Fixtures for student sessions: a small course of two lessons, and a workspace with its files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from jaxguide.student.workspace import lay_workspace
 
 @pytest.fixture(scope="session", autouse=True)
 def no_other_workspace() -> Iterator[None]:
-    """No workspace of the tester's is found."""
+    """Hide the workspace of the user who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("JAXGUIDE_WORKSPACE", raising=False)
         yield

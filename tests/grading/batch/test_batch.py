@@ -1,4 +1,4 @@
-"""A batch loses nothing: interrupted, resumed, with broken files, and with a broken grader."""
+"""Test that a batch loses nothing if it is interrupted and resumed, files are broken, or the grader is."""
 
 import concurrent.futures
 import dataclasses
@@ -31,7 +31,7 @@ ONE = GradeSettings(only=frozenset({"double"}))
 
 @pytest.fixture
 def own_course(tmp_path: Path) -> Course:
-    """A course that a test may change."""
+    """Return a course that a test may change."""
     (tmp_path / "course").mkdir()
     write_course(tmp_path / "course")
     return load_course(tmp_path / "course")
@@ -39,7 +39,7 @@ def own_course(tmp_path: Path) -> Course:
 
 @pytest.fixture
 def classroom(tmp_path: Path) -> Callable[..., Path]:
-    """Write a class of `count` right answers."""
+    """Return a function that writes a class of `count` right answers."""
 
     def write(count: int, source: str = ANSWERS["double"]) -> Path:
         folder = tmp_path / "class"
@@ -53,7 +53,7 @@ def classroom(tmp_path: Path) -> Callable[..., Path]:
 
 @dataclasses.dataclass
 class Seen:
-    """Counts what a batch tells."""
+    """Record the results that a batch reports."""
 
     results: list[tuple[SubmissionResult, bool]] = dataclasses.field(default_factory=list)
     stop_after: int | None = None
@@ -147,7 +147,7 @@ def test_files_that_cannot_be_read_get_a_row_and_no_mark(course: Course, classro
     (folder / "other.py").write_text("x = 1\n")
     batch = graded(order(course, folder))
     rows = {one.path.name: one for one in batch.submissions}
-    # A pipe is no file, so that it is not found at all.
+    # A pipe is not a file, so it is not found at all.
     assert set(rows) == {"s0.py", "empty.py", "cut.ipynb", "bytes.py", "link.py", "other.py"}
     assert {one.state for name, one in rows.items() if name != "s0.py"} == {State.UNREADABLE}
     assert rows["s0.py"].state is State.GRADED
@@ -212,7 +212,7 @@ def test_a_grader_that_breaks_on_the_way_blames_nobody(own_course: Course, class
     assert 3 < len(seen.results) < 14
     with Store(folder.parent / "results") as store:
         batch = ClassRun(order(own_course, folder)).result(store)
-    # Whatever came after the last control submission that passed is not to be trusted, right or wrong.
+    # Marks given since the last control submission that passed cannot be trusted, whether right or wrong.
     assert {one.state for one in batch.submissions} == {State.NOT_GRADED}
 
 
@@ -222,7 +222,7 @@ def test_the_control_is_graded_again_after_some_submissions(course: Course, monk
     entry = ReadEntry(Path("ada.py"), ANSWERS["double"].encode())
     controlled = ControlledGrader(Grader(course, ONE))
     assert [controlled.grade(entry)[1] for _time in range(5)] == [0, 0, 1, 1, 2]
-    # Where marks are told at once, it comes before the first of them, too.
+    # If marks are shown at once, the control submission is graded before the first mark, too.
     controlled = ControlledGrader(Grader(course, ONE), before_all=True)
     assert [controlled.grade(entry)[1] for _time in range(5)] == [1, 1, 2, 2, 3]
 
@@ -249,7 +249,7 @@ def test_the_control_submission_is_right_in_everything(course: Course) -> None:
 
 
 class FailsSometimes(Grader):
-    """Grades, but for files of one name."""
+    """Grade all files except `s1.py`, which raises."""
 
     def grade(self, submitted: Path | FileEntry | ReadEntry) -> SubmissionResult:  # type: ignore[override]
         if not isinstance(submitted, Path) and submitted.path.name == "s1.py":
@@ -287,7 +287,7 @@ def test_what_the_disk_does_not_take_ends_the_batch(
 
 
 def test_at_most_a_few_files_are_held_in_memory(course: Course, classroom: Callable[..., Path]) -> None:
-    """The queue is short: a pool that never answers is given no more than two for each job."""
+    """The queue is short: a pool that never answers gets at most two files per job."""
     folder = classroom(20)
     asked = threading.Event()
 

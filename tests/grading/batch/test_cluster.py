@@ -1,4 +1,4 @@
-"""The same batch on a real Dask cluster, some of whose workers die."""
+"""Test that a Dask cluster grades a batch with the same results, even if some of its workers die."""
 
 import contextlib
 import dataclasses
@@ -24,7 +24,7 @@ from jaxguide.grading.workers.remote import GraderError
 distributed = pytest.importorskip("distributed", reason="needs the extra `cluster`")
 pytestmark = [
     ON_THE_NEWEST,
-    # Dask leaves sockets and loops to the collector.
+    # Dask leaves sockets and event loops to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
 ]
 

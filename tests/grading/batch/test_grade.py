@@ -1,4 +1,4 @@
-"""What honest submissions get, in whatever shape their file is."""
+"""Test the marks of honest submissions, whatever the form of their files."""
 
 import json
 import time
@@ -230,7 +230,7 @@ def test_code_that_cannot_be_read_harms_nobody(course: Course, notebook: Noteboo
 
 @pytest.mark.long
 def test_code_nested_as_deep_as_python_reads_stops_no_batch(course: Course, tmp_path: Path) -> None:
-    # Python reads deeper than `ast.dump` and `ast.unparse` can write.
+    # Python parses code nested deeper than `ast.dump` and `ast.unparse` can write.
     for depth in (900, 985, 1000, 2500):
         (tmp_path / f"d{depth}.py").write_text(f"def double(x):\n    return x{' + x' * depth}\n")
     (tmp_path / "good.py").write_text(ANSWERS["double"])

@@ -1,4 +1,4 @@
-"""What a workspace recorded comes along with a submission, as far as it can be believed to be that student's."""
+"""Test the progress in a submission's folder: when it is recorded, and when it counts for the student."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the key's answers gave is kept from batch to batch, where no submission can reach it."""
+"""Test that values of the key's answers are cached between batches, out of reach of submissions."""
 
 import dataclasses
 import os
@@ -23,7 +23,7 @@ NOTHING_COUNTED = {"wall_s": 0.0, "cpu_s": 0.0, "memory_bytes": 0}
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The answers of the key that were run."""
+    """Return the list of the key's answers that were run."""
     found: list[str] = []
     run_answer = references.run_answer
 
@@ -95,7 +95,7 @@ def test_a_second_batch_runs_no_answer_of_the_key_and_comes_to_the_same(
     runs.clear()
     assert graded(course, tmp_path) == first
     assert runs == []
-    # Another seed has other inputs.
+    # A different seed draws different inputs.
     assert graded(course, tmp_path, seed=7).score == first.score
     assert runs
 

@@ -1,4 +1,4 @@
-"""The key's answers are asked once for each input, by however many students."""
+"""Test that the key's answers are called once for each input, however many students there are."""
 
 import dataclasses
 import threading
@@ -22,7 +22,7 @@ def double(x):
 
 @pytest.fixture
 def calls(course: Course) -> Iterator[list[object]]:
-    """The calls of the key's `double`, which says what it is asked."""
+    """Return the list of calls of the key's `double`, which records its arguments."""
     exercise, book = course.exercise("double"), course.book_of(course.exercise("double"))
     assert exercise.key is not None
     before, made = exercise.key.answer, []

@@ -1,4 +1,4 @@
-"""Near-identical answers are listed, what everybody writes is not, and every cell's fate is a fact in the results."""
+"""Test that near-identical answers are listed, that common code is not, and that results say what ran."""
 
 import time
 from collections.abc import Callable
@@ -109,7 +109,7 @@ def test_no_code_stops_the_comparison(course: Course, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_class_of_a_thousand_is_compared_soon(course: Course, tmp_path: Path) -> None:
-    """Five hundred different answers made of the same words, each handed in by two."""
+    """Five hundred different answers made of the same words, each submitted by two students."""
     (book,) = course.books.values()
     rows = []
     for number in range(500):

@@ -1,4 +1,4 @@
-"""What the store keeps, gives back, and refuses."""
+"""Test what the store of results records, returns and refuses."""
 
 import contextlib
 import dataclasses
@@ -59,7 +59,7 @@ def full_result() -> SubmissionResult:
 def test_a_result_comes_back_from_json_as_it_went() -> None:
     result = full_result()
     again = SubmissionResult.from_plain(json.loads(json.dumps(result.to_plain())))
-    # Arrays have no single truth value: the rest is compared first, then they.
+    # Arrays have no single truth value, so they are compared separately.
     (data, *rest), (data_again, *rest_again) = result.results[0].reveal, again.results[0].reveal
     np.testing.assert_array_equal(data.values, data_again.values)
     assert (data.values.dtype, rest) == (data_again.values.dtype, rest_again)
@@ -68,7 +68,7 @@ def test_a_result_comes_back_from_json_as_it_went() -> None:
 
 
 def test_every_field_of_a_result_survives() -> None:
-    # A field that is added and not carried would be lost by a batch that was interrupted.
+    # An interrupted batch would lose a new field that is not stored.
     plain = full_result().to_plain()
     assert set(plain) == {field.name for field in dataclasses.fields(SubmissionResult)}
     assert set(plain["results"][0]) == {field.name for field in dataclasses.fields(ExerciseResult)}
@@ -112,7 +112,7 @@ def test_a_row_recorded_again_stands_once(tmp_path: Path) -> None:
 def test_a_missing_mark_is_no_zero_in_the_database(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.record(KEY, full_result())
-        assert store.find(KEY) is None  # it is graded again
+        assert store.find(KEY) is None  # so that it is graded again
     with contextlib.closing(sqlite3.connect(tmp_path / NAME)) as connection, connection:
         assert connection.execute("SELECT state, score, points FROM submissions").fetchall() == [
             ("not graded", None, None)
@@ -133,7 +133,7 @@ def test_a_second_grader_on_one_folder_is_refused(tmp_path: Path) -> None:
         code = "import pathlib, sys, jaxguide.grading.batch.store as s; s.Store(pathlib.Path(sys.argv[1]))"
         done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
         assert "Another grader works in" in done.stderr.splitlines()[-1]
-    Store(tmp_path).close()  # the lock file is left and harms nobody
+    Store(tmp_path).close()  # the lock file stays, which does no harm
     assert (tmp_path / LOCK_NAME).exists()
 
 
@@ -167,7 +167,7 @@ def test_a_file_that_is_no_store_of_ours_is_named_and_left_alone(
     assert said in str(caught.value)
     if before is not None:
         assert (tmp_path / NAME).read_bytes() == before
-    with pytest.raises(StoreError):  # and the lock was let go
+    with pytest.raises(StoreError):  # the lock was released
         Store(tmp_path)
 
 
@@ -175,7 +175,7 @@ def test_a_full_disk_is_one_clear_error_and_loses_nothing(tmp_path: Path) -> Non
     with Store(tmp_path) as store:
         first = store.record(KEY, full_result())
         pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
-        store._connection.execute(f"PRAGMA max_page_count = {pages}")  # SQLite's own stand-in for a full disk
+        store._connection.execute(f"PRAGMA max_page_count = {pages}")  # makes SQLite behave as on a full disk
         big = dataclasses.replace(full_result(), repairs=["x" * 100_000])
         with pytest.raises(StoreError, match=r"no space left for results in .* run the same command: it goes on"):
             store.record(dataclasses.replace(KEY, student="bob"), big)

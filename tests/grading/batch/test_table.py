@@ -1,4 +1,4 @@
-"""The table in the terminal says verdicts in words, and nothing in colour only."""
+"""Test that the table in the terminal shows verdicts in words and nothing by colour alone."""
 
 import io
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_a_long_path_gives_way_to_the_students_name() -> None:
     rows = [SubmissionResult(Path(f"{'a folder of the export/' * 2}{name}/answers.py"), name) for name in ("Ada", "")]
     text = GradeTable(rows).text(120)
     assert "Ada: answers.py" in text
-    assert "a folder of the export" in text, "the path of who has no name"
+    assert "a folder of the export" in text, "without a student's name, the path is shown"
 
 
 def test_a_terminal_that_knows_ascii_only_gets_ascii(graded: list[SubmissionResult]) -> None:

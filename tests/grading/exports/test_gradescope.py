@@ -1,4 +1,4 @@
-"""Gradescope reads what it asks for, shows hidden checks when it should, and never takes a missing mark for 0."""
+"""Test that Gradescope gets valid results, shows hidden checks at the right time, and no missing mark becomes 0."""
 
 import dataclasses
 import io
@@ -26,7 +26,7 @@ from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
 from jaxguide.grading.workers.compile_cache import VALUES
 from jaxguide.grading.workers.usage import Limits
 
-# What https://gradescope-autograders.readthedocs.io/en/latest/specs/ says of results.json.
+# The format of results.json, from https://gradescope-autograders.readthedocs.io/en/latest/specs/.
 _VISIBILITY = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
 _FORMAT = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
 GRADESCOPE = {
@@ -114,7 +114,7 @@ def test_while_exercises_follow_there_is_no_total() -> None:
 def test_what_visible_checks_tell_does_not_tell_of_hidden_ones() -> None:
     right = exercise("dropout_rows", Verdict.FAILED, hidden_fails=True)
     assert visible_part(right).verdict is Verdict.PASSED
-    right.checks[2].verdict = Verdict.NOT_CHECKED  # as it is below a hidden failure
+    right.checks[2].verdict = Verdict.NOT_CHECKED  # as in checks after a hidden failure
     assert visible_part(right).verdict is Verdict.PASSED
     passed = exercise("dropout_rows", Verdict.PASSED)
     shown = [gradescope_results(Standing([one], done=True))["tests"][0] for one in (right, passed)]
@@ -125,7 +125,7 @@ def test_what_visible_checks_tell_does_not_tell_of_hidden_ones() -> None:
 
 @pytest.fixture(scope="module")
 def autograder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpack an autograder as Gradescope does, with this Python in place of the one that `setup.sh` makes."""
+    """Unpack an autograder as Gradescope does, with this Python instead of the one that `setup.sh` installs."""
     needs_program("bash")
     root = tmp_path_factory.mktemp("gradescope")
     folder = root / "mycourse"
@@ -208,7 +208,7 @@ def test_what_the_course_needs_is_kept_while_the_image_is_built(autograder: Path
     (kept,) = (autograder / "cache" / "jaxguide" / "programs").iterdir()
     before = {path: path.stat().st_mtime_ns for path in (kept / VALUES, *(kept / "small_numbers").iterdir())}
     assert len(before) > 1
-    # A container finds it, and has nothing to add.
+    # A container finds the cache and adds nothing to it.
     status, plain = _run(autograder, {"homework.py": "\n\n\n".join(f"# %%\n{text}" for text in ANSWERS.values())})
     assert (status, plain["score"]) == (0, 7.0)
     assert {path: path.stat().st_mtime_ns for path in before} == before
@@ -217,7 +217,7 @@ def test_what_the_course_needs_is_kept_while_the_image_is_built(autograder: Path
 
 @ON_THE_NEWEST
 def test_exercises_are_written_down_as_they_are_done(autograder: Path) -> None:
-    # Right for the three numbers of the visible check; for the five of the hidden one it never ends.
+    # Right for the three numbers of the visible check; for the five of the hidden check it never ends.
     endless = "def quintuple(x):\n    while len(x) == 5:\n        pass\n    return 5 * x\n"
     answers = {**ANSWERS, "quintuple": endless}
     seen: dict[int, dict[str, Any]] = {}

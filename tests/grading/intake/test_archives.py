@@ -1,4 +1,4 @@
-"""Archives as learning-management systems export them are read, and nothing that an archive can do does harm."""
+"""Test that archives exported by learning platforms are read, and that malicious archives do no harm."""
 
 import contextlib
 import io
@@ -49,7 +49,7 @@ def unpack(folder: Path, members: Members) -> None:
 
 
 def students_of(*paths: Path) -> dict[str | None, bool]:
-    """Return whom files name, and whether these hold something to grade."""
+    """Return the students that files are of, and whether each file contains something to grade."""
     students: dict[str | None, bool] = {}
     for entry in find_entries(paths, paths[0] / "results"):
         student = getattr(entry, "student", None)
@@ -342,7 +342,7 @@ def test_damage_is_said_of_the_file_that_has_it(tmp_path: Path) -> None:
 
 
 def test_no_bytes_of_an_archive_stop_the_grader(tmp_path: Path) -> None:
-    """Each byte changed, and the end cut off at each place: rows, or a sentence, and no other exception."""
+    """Changing any byte, or truncating at any place, gives rows or one error message, and no other exception."""
     content = zip_bytes([("ada_12_345_hw.py", CODE), ("bob.zip", zip_bytes([("hw.py", CODE)]))])
     path = tmp_path / "class.zip"
     for place in range(len(content)):

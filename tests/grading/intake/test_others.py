@@ -1,4 +1,4 @@
-"""Who handed in only files of other kinds has a row that says so, and nobody else gets one."""
+"""Test that students who submitted only files of other kinds get a row that says so, and no one else does."""
 
 import os
 import zipfile
@@ -36,7 +36,7 @@ def lined_up(course: Course, folder: Path, roster: list[str] | None = None, stud
 
 
 def problems(line: LineUp) -> dict[str, str]:
-    """Return why each student's file cannot be read, '' where it can."""
+    """Return why each student's file cannot be read, or '' if it can."""
     found = {}
     for one in line.files:
         assert one.student not in found

@@ -1,4 +1,4 @@
-"""Whose a file is, who is absent, which file counts, and points given by hand."""
+"""Test whose a file is, which students are absent, which file counts, and points given by hand."""
 
 import os
 from pathlib import Path

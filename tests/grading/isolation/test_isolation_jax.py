@@ -1,4 +1,4 @@
-"""Honest JAX code runs inside every tier; what only harms is bounded and leaves nothing behind."""
+"""Test that honest JAX code runs in every tier, and that harmful code is limited and leaves nothing behind."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, find_tier
 from jaxguide.grading.isolation.enter import SCRATCH_BYTES
 from jaxguide.grading.workers.remote import WorkerProcess
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tiers are Linux's")
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tiers need Linux")
 
 
 @pytest.fixture(scope="module", params=[STRONG, pytest.param(MEDIUM, marks=pytest.mark.long)])
@@ -164,7 +164,7 @@ except OSError as error:
 
 
 def is_the_machines_root() -> bool:
-    """Return whether this process's user is called 0 outside of its namespace."""
+    """Return whether this process's user is root (0) outside its user namespace."""
     ranges = (map(int, line.split()) for line in Path("/proc/self/uid_map").read_text().splitlines())
     return any(outside <= 0 < outside + count and first == os.geteuid() for first, outside, count in ranges)
 
@@ -172,9 +172,9 @@ def is_the_machines_root() -> bool:
 @pytest.mark.parametrize("name", [STRONG, pytest.param(MEDIUM, marks=pytest.mark.long)])
 def test_one_that_starts_threads_without_end_takes_none_from_the_others(name: str) -> None:
     if name == MEDIUM and os.geteuid() != 0:
-        pytest.skip("an ordinary user's workers share one count in this tier")
+        pytest.skip("in this tier, all workers of an unprivileged user share one thread count")
     if os.geteuid() != 0 and is_the_machines_root():
-        pytest.skip("root's threads are not counted, whatever this namespace calls root")
+        pytest.skip("the system does not count root's threads, whatever this namespace calls root")
     greedy, other = start(name), start(name)
     source = """
 import threading
@@ -201,7 +201,7 @@ def test_nothing_of_a_worker_outlives_it(name: str) -> None:
     root = psutil.Process(worker._process.pid)
     tree = [root, *root.children(recursive=True)]
     assert len(tree) == (3 if name == STRONG else 2)
-    root.kill()  # as the system would; the others must notice by themselves
+    root.kill()  # as the system might; the other processes must notice and end
     psutil.wait_procs(tree[1:], timeout=10)
     assert [process for process in tree[1:] if process.is_running()] == []
     worker.kill()

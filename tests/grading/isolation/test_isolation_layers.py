@@ -1,4 +1,4 @@
-"""Each layer alone prevents what it must, and the same attempt comes through where no layer is."""
+"""Test that each layer alone prevents the attempts it must, and that these succeed without layers."""
 
 import os
 import sys
@@ -11,10 +11,10 @@ from jaxguide.grading.isolation.attempts import MUST_FAIL
 from jaxguide.grading.isolation.find import alone, find_tier, try_layers
 from jaxguide.grading.isolation.tier import NAMES, NEEDED, STRONG, IsolationError, Tier
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers are Linux's")
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers need Linux")
 
 PAIRS = [(layer, attempt.__name__) for layer, attempts in MUST_FAIL.items() for attempt in attempts]
-# What the system refuses ordinary users anyway, at least on some machines.
+# What some systems refuse to unprivileged users anyway.
 NEEDS_ROOT = {"be_root", "hold_a_capability", "mount_something", "load_bpf", "watch_page_faults", "keep_a_key"}
 NEEDS_ROOT |= {"watch_performance", "set_up_io_uring"}
 
@@ -46,7 +46,7 @@ def test_a_layer_alone_prevents_what_it_must(inside: dict[str, dict], layer: str
 @pytest.mark.parametrize("attempt", dict.fromkeys(attempt for _layer, attempt in PAIRS))
 def test_without_any_layer_the_attempt_comes_through(nowhere: dict, attempt: str) -> None:
     if attempt in NEEDS_ROOT and os.geteuid() != 0:
-        pytest.skip("this system refuses it to ordinary users")
+        pytest.skip("some systems refuse this to unprivileged users")
     assert nowhere["error"] is None
     assert nowhere["fails"][attempt] == ""
 
@@ -56,7 +56,7 @@ def test_a_layer_alone_leaves_honest_code_what_it_needs(inside: dict[str, dict],
     skip_unless_it_holds(layer)
     hindered = {name: how for name, how in inside[layer]["works"].items() if how}
     if layer == "ordinary user" and set(hindered) == {"read_python"}:
-        pytest.skip("Python is in a folder that only root may look into")
+        pytest.skip("Python is in a folder that only root can read")
     assert hindered == {}
 
 
@@ -69,7 +69,7 @@ def test_a_python_in_somebodys_home_keeps_the_mount_namespace(monkeypatch: pytes
     assert {attempt for attempt, how in reply["fails"].items() if not how} == set()
 
 
-# Layers to switch off, and what then comes through all the others.
+# Layers to switch off, and the attempt that then gets through all the others.
 GAPS = [
     (("seccomp",), "fork"),
     (("seccomp",), "open_a_socket"),

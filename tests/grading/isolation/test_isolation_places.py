@@ -1,4 +1,4 @@
-"""What a worker sees of the disk: what it needs, nothing hidden below it, whichever way leads there, and no clone."""
+"""Test that workers see only what they need of the disk: no hidden files, by whichever path, and no clone."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 
 from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, find_tier, places
 
-# In a child, as a worker is one: the namespace of processes begins there.
+# In a child process, like a worker, since the PID namespace begins there.
 LOOKS = """
 import json, os, sys
 from jaxguide.grading.isolation import Tier, enter_inner, enter_outer
@@ -36,13 +36,13 @@ os._exit(0)
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder that every user may look into, which pytest's own are not."""
+    """Return a folder that every user can read, unlike pytest's temporary folders."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tiers are Linux's")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tiers need Linux")
 @pytest.mark.parametrize("name", [STRONG, MEDIUM])
 def test_what_is_hidden_below_what_is_seen_stays_out_of_sight(folder: Path, name: str) -> None:
     try:

@@ -1,4 +1,4 @@
-"""What was found is kept while nothing changes that decides on it; on any doubt everything is tried again."""
+"""Test the record of which isolation works: after a relevant change or in doubt, the grader tries all layers again."""
 
 import errno
 import json
@@ -21,24 +21,24 @@ from jaxguide.grading.workers import diagnosis
 from jaxguide.grading.workers.programs import Programs
 from jaxguide.grading.workers.remote import GraderError, WorkerProcess
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is nothing to try")
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="isolation needs Linux")
 
 as_root = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root can give files away")
 
 
 @pytest.fixture(scope="module")
 def tiers() -> list[Tier]:
-    """What holds on this machine, as a probe finds it."""
+    """Return the tiers that hold on this machine, found by probing."""
     found, _is_sure = find._probed()
     if found[0].name == PROCESS:
-        pytest.skip(f"where no submission is kept from the disk, nothing is kept: {found[0]}")
+        pytest.skip(f"no record is kept if submissions cannot be kept from the disk: {found[0]}")
     return found
 
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """The circumstances of this test, in which nothing is kept yet."""
-    # In a folder that every user may look into, which pytest's own are not.
+    """Yield the circumstances of this test, with no record yet."""
+    # The folder must be one that every user can read, unlike pytest's temporary folders.
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         monkeypatch.setenv("XDG_CACHE_HOME", folder)
@@ -56,7 +56,7 @@ def _now() -> Iterator[dict[str, Any]]:
 
 @pytest.fixture
 def probes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many layers were tried at once, for each time that this happened."""
+    """Return a list that gets the number of layers tried together each time that layers are tried."""
     counts: list[int] = []
     real = find.try_layers
 
@@ -69,7 +69,7 @@ def probes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def find_again(anew: bool = False) -> Tier:
-    """Find the tier as the next process would."""
+    """Find the tier as a new process would."""
     find._found.cache_clear()
     return find_tier(anew=anew)
 
@@ -108,7 +108,7 @@ def test_the_next_process_tries_nothing_and_finds_the_same(now: dict[str, Any], 
 def test_doctor_tries_anew_and_its_finding_is_kept(
     now: dict[str, Any], tiers: list[Tier], probes: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = [tier for tier in tiers if tier.name != STRONG]  # as if namespaces had been refused until now
+    before = [tier for tier in tiers if tier.name != STRONG]  # as if namespaces had been refused so far
     record.write(now, before)
     monkeypatch.setattr(diagnosis, "how_workers_start", lambda: ("", []))
     if tiers[0].name == STRONG:
@@ -138,7 +138,7 @@ SETTING = "sys/user/max_user_namespaces"
 
 @pytest.fixture
 def proc(now: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of what is read in /proc, to change."""
+    """Return a copy of the files that are read in /proc, which tests may change."""
     copy = tmp_path / "proc"
     for name in (*READ, "self/limits", *(f"sys/{setting}" for setting in now["settings"])):
         if (real := Path("/proc", name)).exists():
@@ -155,7 +155,7 @@ def proc(now: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def differing(before: dict[str, Any]) -> set[str] | None:
-    """Return which circumstances are others than before, None where they are not known."""
+    """Return the names of circumstances that changed, or None if the circumstances are unknown."""
     after = find.now()
     return None if after is None else {name for name in before if before[name] != after[name]}
 
@@ -174,7 +174,7 @@ def test_whatever_changes_on_the_machine_changes_the_circumstances(proc: Path) -
         assert differing(before) == {which}, name
         file.unlink()
         if text is not None:
-            # A setting that this kernel does not have is known; whatever else is missing is not.
+            # A kernel may lack a setting; if any other file is missing, the circumstances are unknown.
             assert differing(before) == ({"settings"} if which == "settings" else None), name
             file.write_text(text)
     (proc / "self" / "attr").mkdir(exist_ok=True)
@@ -201,7 +201,7 @@ def test_whatever_this_process_may_changes_the_circumstances(proc: Path) -> None
     for name in before["may"]:
         (line,) = (line for line in text.splitlines() if line.startswith(f"{name}:"))
         status.write_text(text.replace(line, f"{line}1"))
-        # A filter's rules cannot be read: another filter might be there the next time.
+        # A filter's rules cannot be read, so a different filter might be active the next time.
         assert differing(before) == (None if name == "Seccomp" else {"may"}), name
         status.write_text(text.replace(f"{line}\n", ""))
         assert differing(before) is None, name
@@ -250,7 +250,7 @@ def change(path: Path, into: Callable[[str], str]) -> None:
 
 
 def forge(now: dict[str, Any], tiers: Any) -> None:
-    """Keep what is not as it is found, with a digest that fits."""
+    """Write a false record with a valid digest."""
     place().write_text(json.dumps({"tiers": tiers, "digest": record._digest(now, tiers)}))
 
 
@@ -339,7 +339,7 @@ def test_what_no_probe_finds_counts_as_none(now: dict[str, Any], tiers: list[Tie
         {},
         forged() * 2,
         forged()[::-1],
-        forged()[-1:],  # `process`: what there is keeps no submission from this file
+        forged()[-1:],  # `process`: in this tier, submissions can reach this file
         forged(name="stronger"),
         forged(name=["strong"]),
         forged(more=1),
@@ -425,7 +425,7 @@ def test_a_layer_that_is_missing_for_lack_of_something_may_be_there_the_next_tim
 def test_a_probe_that_is_short_of_something_is_in_doubt(tiers: list[Tier], monkeypatch: pytest.MonkeyPatch) -> None:
     real = subprocess.run
     full, short = os.strerror(errno.EMFILE), set()
-    for files in range(5, 10):  # with some of them, attempts fail that nothing prevents, and layers cannot be entered
+    for files in range(5, 10):  # so few that attempts fail that nothing prevents, and layers cannot be entered
         limited = (
             "import os, resource, sys\n"
             f"resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))\n"
@@ -514,7 +514,7 @@ def test_no_submission_reads_or_changes_the_record(name: str, now: dict[str, Any
     except IsolationError as error:
         pytest.skip(str(error))
     record.write(now, tiers)
-    # Neither whose it is nor its mode is to help, nor that its folder is out of sight.
+    # Neither the file's owner or mode nor a hidden folder may be what protects it.
     for path, mode in ((place(), 0o666), (place().parent, 0o777), (place().parents[1], 0o777)):
         path.chmod(mode)
     (place().parent / "beside").write_text("seen")
@@ -530,7 +530,7 @@ def test_no_submission_reads_or_changes_the_record(name: str, now: dict[str, Any
 
         assert attempt(place().parent / "beside", WAYS["read"]) == ("got: seen" if programs else "refused")
         answers = {way: attempt(place(), WAYS[way]) for way in WAYS}
-        # What changes no byte of a file is not refused but ignored, where the file is there at all.
+        # Attempts that change no byte of a file are ignored instead of refused, if the worker sees the file at all.
         refused = {way: said for way, said in answers.items() if said != "got: None"}
         assert set(refused.values()) == {"refused"}
         assert set(answers) - set(refused) <= {"open to all", "lock", "make it older", "give it away"}

@@ -1,4 +1,4 @@
-"""The seccomp filter: the kernel's numbers, and what it decides on both machines, run instruction by instruction."""
+"""Test the seccomp filter: its syscall numbers, and its decisions on both machines, one instruction at a time."""
 
 import errno
 import re
@@ -18,11 +18,11 @@ HEADERS = {
 }
 OWN, OTHER = 4321, 77
 ALLOWED, KILLED = "allowed", "killed"
-THREAD = 0x3D0F00  # what glibc's pthread_create asks of clone
+THREAD = 0x3D0F00  # the flags that glibc's pthread_create passes to clone
 
 
 def decide(here: str, number: int, *arguments: int, architecture: int | None = None) -> str | int:
-    """Run the filter on one call and return `ALLOWED`, `KILLED` or the error that it gives."""
+    """Run the filter on one system call and return `ALLOWED`, `KILLED` or the error number."""
     padded = (*arguments, 0, 0, 0, 0, 0, 0)[:6]
     data = struct.pack("<iIQ6Q", number, architecture or MACHINES[here], 0, *padded)
     instructions = [struct.unpack("<HBBI", one) for one in seccomp.program(OWN, here)]
@@ -52,7 +52,7 @@ def test_the_numbers_are_those_of_the_kernels_headers(here: str) -> None:
     ours = {name: numbers[list(MACHINES).index(here)] for name, numbers in NUMBERS.items()}
     wrong = {name: (n, listed.get(name)) for name, n in ours.items() if name in listed and n != listed[name]}
     assert wrong == {}
-    # Of the generic table clone3 and memfd_secret are asked for by a macro of each machine; fchmodat2 is of Linux 6.6.
+    # In the generic table, each machine enables clone3 and memfd_secret by a macro; fchmodat2 is new in Linux 6.6.
     missing = {name for name, n in ours.items() if n is not None and name not in listed}
     assert missing <= {"memfd_secret", "clone3", "fchmodat2"}
     assert {name for name, n in ours.items() if n is None and name in listed} == set()
@@ -79,7 +79,7 @@ CASES: list[tuple[str, tuple[int, ...], str | int]] = [
     ("clone", (THREAD,), ALLOWED),
     ("clone", (0x11,), errno.EPERM),  # fork
     ("clone", (0x4111,), errno.EPERM),  # posix_spawn
-    ("clone", (0x01200011,), errno.EPERM),  # fork, as glibc asks for it
+    ("clone", (0x01200011,), errno.EPERM),  # fork, as glibc calls it
     *(("clone", (THREAD | flag,), errno.EPERM) for flag in (0x80, 0x20000, 0x02000000, 0x10000000, 0x20000000)),
     *(("clone", (THREAD | flag,), errno.EPERM) for flag in (0x04000000, 0x08000000, 0x40000000)),
     ("clone3", (), errno.ENOSYS),
@@ -93,7 +93,7 @@ CASES: list[tuple[str, tuple[int, ...], str | int]] = [
     ("sched_setaffinity", (OTHER,), errno.EPERM),
     ("setpriority", (0, 0, 5), ALLOWED),
     ("setpriority", (0, OTHER, 5), errno.EPERM),
-    ("setpriority", (2, 0, 5), errno.EPERM),  # all of a user's
+    ("setpriority", (2, 0, 5), errno.EPERM),  # all of a user's processes
     ("socketpair", (1, 1, 0), ALLOWED),
     ("socketpair", (2, 1, 0), errno.EPERM),
     ("sendto", (3, 4096, 1, 0, 0, 0), ALLOWED),
@@ -102,7 +102,7 @@ CASES: list[tuple[str, tuple[int, ...], str | int]] = [
     ("fcntl", (3, 1, 0), ALLOWED),
     ("fcntl", (3, 4, 0x800), ALLOWED),
     *(("fcntl", (3, command, OTHER), errno.EPERM) for command in (8, 10, 15)),
-    ("fcntl", (3, (1 << 32) | 8, OTHER), errno.EPERM),  # the kernel looks at the low word only
+    ("fcntl", (3, (1 << 32) | 8, OTHER), errno.EPERM),  # the kernel reads only the low word
     ("ioctl", (1, 0x5401), ALLOWED),
     *(("ioctl", (1, request), errno.EPERM) for request in (0x5412, 0x541C, 0x8901, 0x8902)),
     ("prctl", (15,), ALLOWED),

@@ -1,4 +1,4 @@
-"""What the system refuses lowers the tier and says why; nothing of it is an accident."""
+"""Test that what the system refuses lowers the tier, with a reason, and never by accident."""
 
 import json
 import os
@@ -17,9 +17,9 @@ from jaxguide.grading.isolation.tier import LANDLOCK, MOUNT_NAMESPACE, NAMESPACE
 from jaxguide.grading.workers import diagnosis
 from jaxguide.grading.workers.remote import GraderError
 
-linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers are Linux's")
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers need Linux")
 
-# A system that refuses some calls, as containers and older kernels do: its filter is ours to choose, and real.
+# A system that refuses some calls, like containers and older kernels, by a real filter of our choice.
 REFUSING = """
 import json, platform, sys
 from jaxguide.grading.isolation import IsolationError, find_tier, seccomp
@@ -50,7 +50,7 @@ def said(code: str, *arguments: str) -> dict | str:
 
 def found_where(refused: str, code: int) -> Tier:
     if platform.machine() not in ("x86_64", "aarch64"):
-        pytest.skip("the calls of this machine are not known")
+        pytest.skip("the syscall numbers of this machine are unknown")
     plain = said(REFUSING, refused, str(code))
     assert isinstance(plain, dict), plain
     return Tier.from_plain(plain)
@@ -96,7 +96,7 @@ def test_a_kernel_without_landlock_gets_process_and_asks_for_trust() -> None:
     assert tier.name == PROCESS
     assert tier.asks_for_trust
     assert "no Landlock" in why(tier, LANDLOCK)
-    assert tier.uses(SECCOMP), "what holds is used all the same"
+    assert tier.uses(SECCOMP), "layers that hold are still used"
 
 
 @linux
@@ -107,7 +107,7 @@ def test_a_kernel_without_seccomp_filters_gets_process() -> None:
     assert not tier.uses(LANDLOCK)
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be refused as root")
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be refused for being root")
 def test_root_that_can_become_nobody_else_is_refused() -> None:
     message = said(ONLY_ROOT)
     assert isinstance(message, str)
@@ -150,7 +150,7 @@ def test_doctor_tells_the_tier(tmp_path: Path) -> None:
     facts = json.loads(done.stdout)["facts"]
     assert facts["isolation"].startswith(find_tier().name)
     assert facts["workers"]
-    assert list(tmp_path.iterdir()) == [], "the probe leaves nothing behind"
+    assert list(tmp_path.iterdir()) == [], "the probe must leave nothing behind"
 
 
 @pytest.mark.long
@@ -162,7 +162,7 @@ def test_doctor_says_that_workers_are_forked() -> None:
 @linux
 @pytest.mark.long
 def test_doctor_says_why_workers_are_not_forked(tmp_path: Path) -> None:
-    # Python imports this in every process that finds it, also in the one that workers would be forked from.
+    # Every Python process that finds this module imports it, including the one that workers would be forked from.
     site = tmp_path / "sitecustomize.py"
     site.write_text("import threading, time\nthreading.Thread(target=time.sleep, args=(300,), daemon=True).start()\n")
     places = [str(tmp_path), *filter(None, sys.path)]
@@ -187,7 +187,7 @@ def test_doctor_says_why_no_worker_starts(monkeypatch: pytest.MonkeyPatch) -> No
     assert "it said nothing (exit code 1)" in trouble.what
 
 
-# The zygote's own command, in a Python where something starts a thread before anything else.
+# The zygote's command, in a Python where something starts a thread first.
 NO_ISOLATED_PYTHON = """
 import json, sys
 from jaxguide.grading.workers import diagnosis, zygote

@@ -1,4 +1,4 @@
-"""A file that cannot be read leaves marks missing, never 0, and every report says whose and which file."""
+"""Test that unreadable files leave marks missing, never 0, and that every report names student and file."""
 
 import csv
 import dataclasses
@@ -51,7 +51,7 @@ def _cut_off(student: str, lesson: str) -> SubmissionResult:
 
 
 def class_of_two_lessons(*overrides: Override) -> BatchResult:
-    """Return a batch of whom Bo sent both files, Ada a good and a cut-off one, Cy a cut-off one, Di one, Eve none."""
+    """Return a batch: Bo sent both files, Ada a good and a truncated one, Cy a truncated one, Di one, Eve none."""
     rows, cols = _answer("two_samples", "rows"), _answer("train_step", "cols")
     submissions = [
         *(_cut_off("Ada", "cols"), _graded("Ada", "rows", rows)),
@@ -75,7 +75,7 @@ def test_a_second_file_that_cannot_be_read_leaves_no_total_and_no_zero() -> None
     assert (ada["state"], ada["score"], ada["two_samples"], ada["train_step"]) == ("unreadable", "", "2", "")
     assert (ada["two_samples: verdict"], ada["train_step: verdict"]) == ("passed", "not readable")
     assert [rows["Bo"][name] for name in ("state", "score")] == ["graded", "4"]
-    # Who sent only one of two files has the points of that one.
+    # Students who sent one of two files get the points of that file.
     assert [rows["Di"][name] for name in ("state", "score", "train_step: verdict")] == ["graded", "2", "not handed in"]
 
 

@@ -1,4 +1,4 @@
-"""The commands write every report of a class, write them again without grading, and hand marks to other programs."""
+"""Test the commands that write a class's reports, write them again without grading, and export marks."""
 
 import csv
 import json
@@ -25,7 +25,7 @@ def run(*arguments: object) -> Result:
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Grade a class of three, of whom one is absent, and return the folder."""
+    """Grade a class of three, one of them absent, and return the folder."""
     root = tmp_path_factory.mktemp("class")
     (root / "course").mkdir()
     write_course(root / "course")
@@ -169,5 +169,5 @@ def test_a_wheel_that_is_not_there_is_named_with_what_to_do(graded: Path, tmp_pa
     assert (done.exit_code, (tmp_path / "a.zip").exists()) == (2, False)
     said = "".join(done.output.split())
     assert f"Thereisnowheelat{tmp_path}/missing.whl.Buildonewith`pipwheel--no-deps`" in said
-    # A wheel at an address is pip's to fetch.
+    # pip fetches a wheel given by URL.
     assert run(*export, "jaxguide @ https://example.org/jaxguide-1-py3-none-any.whl").exit_code == 0

@@ -1,4 +1,4 @@
-"""`results.json` follows its schema, holds everything, and is read back to the same reports."""
+"""Test that `results.json` follows its schema, is complete, and gives the same reports when read back."""
 
 import json
 from pathlib import Path

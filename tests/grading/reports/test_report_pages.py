@@ -1,4 +1,4 @@
-"""Pages say what they should to whom they should, as one file of safe HTML that fetches nothing."""
+"""Test that each page shows its reader the right content, as one safe HTML file that fetches nothing."""
 
 import dataclasses
 import re
@@ -24,7 +24,7 @@ VOID = {"meta", "br"}
 
 
 class _Page(HTMLParser):
-    """A page's elements and text; fails where elements do not nest."""
+    """Parse a page into elements and text, and fail if elements are not properly nested."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -266,7 +266,7 @@ def test_a_student_reads_where_nothing_kept_submissions_from_the_key(tier: str, 
     row = _row(batch, "Ada")
     for page in (_Page(feedback_html(row, batch)).words, feedback_text(row, batch)):
         assert ("Weak isolation. Nothing kept a submission from reading the key" in page) is said
-    # Nobody's code ran.
+    # No code of this student ran.
     assert "Weak isolation" not in feedback_text(_row(batch, "Nobody"), batch)
 
 

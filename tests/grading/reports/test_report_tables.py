@@ -1,4 +1,4 @@
-"""CSV and JUnit files say what was found, and no spreadsheet or parser trips over what students write."""
+"""Test that CSV and JUnit files are correct, and safe for spreadsheets and parsers whatever students write."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What a worker replies is checked all through before a check may look at it."""
+"""Test that a worker's reply is validated completely before a check sees it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Compiled programs are shared read only, made by trusted code, and give no answer away."""
+"""Test that compiled programs are shared read-only, made by trusted code, and reveal no answer."""
 
 import dataclasses
 import os
@@ -55,7 +55,7 @@ def test_programs_of_library_functions_are_kept_and_no_answer(course: Course, ca
     kept = names_in(cache / "small_numbers")
     assert "jit_mul" in kept or "jit_multiply" in kept
     assert not {f"jit_{name}" for name in (*course.exercises, "loss", "_lambda", "scan")} & kept
-    # Without the sieve they would be there: checks ask for the answers under jit.
+    # Unfiltered, the answers would be among them, since checks call them under jit.
     assert "jit_double" in names_in(cache / compile_cache.OWN)
 
 
@@ -123,7 +123,7 @@ def test_programs_of_courses_that_were_not_used_for_long_are_removed(
         (folder / "lesson" / "jit_add-1-cache").write_text("x")
         os.utime(folder, (time.time() - days * day_s - 60,) * 2)
     used = folders[-2]
-    # What is there already is not filled again, and now is the last to be removed.
+    # An existing folder is not filled again, but is now the last to be deleted.
     compile_cache.fill(used / "lesson", tmp_path, course)
     compile_cache.prune(used)
     kept = [*folders[: compile_cache.KEPT - 1], used]

@@ -1,4 +1,4 @@
-"""How code ends that ends itself, writes too much or is not there: by the real command, a verdict and a sentence."""
+"""Test the verdict and message of the real command for code that exits, writes too much or is missing."""
 
 import json
 import os
@@ -18,7 +18,7 @@ TOOLS = "import os, sys\n"
 
 
 def graded(course: Course, folder: Path, limits: str, *cells: str, tier: str | None = None) -> dict[str, Any]:
-    """Grade a file of these cells with `jaxguide grade` and return the exercises of its row by name."""
+    """Grade a file of these cells with `jaxguide grade`, and return its exercises by name."""
     (folder / "class").mkdir()
     (folder / "class" / "ada.py").write_text("".join(f"# %%\n{cell}\n\n" for cell in (TOOLS, *cells)))
     command = [sys.executable, "-m", "jaxguide", "grade", str(folder / "class"), "--out", str(folder / "results")]
@@ -32,7 +32,7 @@ def graded(course: Course, folder: Path, limits: str, *cells: str, tier: str | N
 
 
 def said(exercise: dict[str, Any]) -> tuple[str, str]:
-    """Return an exercise's verdict and what its first failure says."""
+    """Return an exercise's verdict and the message of its first failure."""
     failures = [c["message"] for c in exercise["checks"] if c["verdict"] not in ("passed", "not checked")]
     return exercise["verdict"], failures[0] if failures else ""
 

@@ -1,4 +1,4 @@
-"""What a forked worker holds, draws, sees and is charged for: as much as a fresh one, and nothing of others."""
+"""Test that forked workers hold, draw, see and are charged for the same as fresh ones, and nothing of others."""
 
 import resource
 import time
@@ -65,7 +65,7 @@ def test_a_forked_worker_is_surrounded_by_what_a_fresh_one_is(tier: str) -> None
         seen.append(ask(one, SURROUNDINGS))
         one.kill()
     assert seen[0] == seen[1]
-    # Nothing to read, where it prints twice, its two pipes.
+    # An empty stdin, stdout and stderr, and the worker's two pipes.
     assert [number for number, _kind in seen[0][0]] == ["0", "1", "2", "200", "201"]
 
 
@@ -102,7 +102,7 @@ def test_a_worker_bears_its_own_mark_and_not_the_graders_memory_of_others(worker
 
 
 def test_nothing_of_the_graders_environment_is_in_a_forked_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    close()  # the next zygote is started with the secret around
+    close()  # the next zygote starts with the secret in the environment
     monkeypatch.setenv("ACCESS_TOKEN", "the-graders-own-secret")
     worker = WorkerProcess()
     outside = [Path(f"/proc/{one.pid}/environ").read_bytes() for one in worker.processes]
@@ -118,7 +118,7 @@ def test_nothing_of_the_graders_environment_is_in_a_forked_worker(monkeypatch: p
 def test_what_the_zygote_imported_is_on_no_workers_account(worker: WorkerProcess) -> None:
     fresh = WorkerProcess(spawn=fresh_process)
     assert worker.total_cpu_s < fresh.total_cpu_s
-    # What workers, supervisors and zygote share is nobody's own.
+    # Memory that workers, supervisors and zygote share is charged to none of them.
     assert 2**20 < worker.peak_bytes < fresh.peak_bytes
     fresh.kill()
 
@@ -135,7 +135,7 @@ def test_the_compiler_is_no_students_memory(worker: WorkerProcess) -> None:
     scan = "__import__('jax').lax.scan(lambda c, x: (c + x, c * x), 0.0, __import__('jax').numpy.ones(3))[0].item()"
     assert ask(worker, scan) == 3
     worker._tree.sample()
-    # Its code, which the first program loads, is another 60 MB.
+    # The compiler's code, which the first program loads, takes another 60 MB.
     assert worker.peak_bytes < before + 40 * 2**20
 
 

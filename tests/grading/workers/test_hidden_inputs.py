@@ -1,4 +1,4 @@
-"""Hidden inputs are the same for a whole class, secret with the seed, and drawn again from it at any time."""
+"""Test that hidden inputs are the same for a class, as secret as the seed, and reproducible from it."""
 
 import hashlib
 import hmac
@@ -154,7 +154,7 @@ def test_what_a_key_plants_counts_though_it_binds_no_name() -> None:
 
 
 def test_the_digest_is_the_same_on_every_python(folder: Path) -> None:
-    """A digest that some Python writes otherwise would give hidden inputs that cannot be drawn again there."""
+    """If a Python computed a different digest, the hidden inputs could not be drawn again there."""
     book = folder / BOOK
     more = "def more(*, a: int = 1, **b):\n    return f\"{a!r:>{b['c']}} \" 'x'\n"
     book.write_text(f"{book.read_text()}\n\n# %%\n{more}")

@@ -1,4 +1,4 @@
-"""However a submission asks for the key, for other submissions or for the grader's memory, it gets nothing."""
+"""Test that a submission cannot read the key, other submissions or the grader's memory, whatever it tries."""
 
 import os
 import shutil
@@ -50,7 +50,7 @@ WAYS = {
     "source of a check": "inspect.getsource(load(KEY))",
 }
 
-# Beyond what an audit hook can hold off; the layers of the better tiers do.
+# An audit hook cannot prevent these; the layers of the better tiers do.
 DEEPER = {
     "another submission": "open(OTHER).read()",
     "the book": "open(KEY.replace('solutions', 'exercises')).read()",
@@ -192,7 +192,7 @@ def test_every_layered_tier_keeps_everything_else(
     assert attempt(confined, DEEPER[way], course, other).startswith("refused")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths as POSIX has them")
+@pytest.mark.skipif(sys.platform == "win32", reason="it needs POSIX paths")
 @pytest.mark.parametrize("way", WAYS)
 def test_the_audit_hook_keeps_the_key_from_the_usual_ways(
     hooked: WorkerProcess, course: Course, other: Path, way: str

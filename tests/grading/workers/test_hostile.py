@@ -1,4 +1,4 @@
-"""What code gets that never ends, ends everything, floods, forks or forges: its own verdict, and no one else's."""
+"""Test that code that never ends, exits, floods, forks or forges gets the right verdict and affects no other."""
 
 import os
 import sys
@@ -36,7 +36,7 @@ def write_everywhere(text):
 
 
 def in_calls(course: Course, notebook: Notebook, limits: Limits, bodies: Sequence[str]) -> list[ExerciseResult]:
-    """Grade exercises with these bodies, and see that the answer graded after them keeps its mark."""
+    """Grade exercises with these bodies, and assert that the answer graded after them keeps its mark."""
     cells = [TOOLS]
     for name, body in zip(FACTORS, bodies, strict=False):
         lines = "\n".join(f"    {line}" for line in body.splitlines())
@@ -49,7 +49,7 @@ def in_calls(course: Course, notebook: Notebook, limits: Limits, bodies: Sequenc
 
 
 def no_stray_left() -> bool:
-    """Return whether every worker, and whatever it started, is gone within a second."""
+    """Return whether all workers and the processes they started are gone within a second."""
     for _moment in range(20):
         if not any(_is_workers(process) for process in psutil.process_iter()):
             return True
@@ -59,7 +59,7 @@ def no_stray_left() -> bool:
 
 def _is_workers(process: psutil.Process) -> bool:
     try:
-        # A token begins with the grader's process, so that tests that run side by side do not meet.
+        # Tokens begin with the grader's process ID, so parallel tests do not interfere.
         return (
             process.environ().get(TOKEN_VARIABLE, "").startswith(f"{os.getpid()}-")
             and process.status() != psutil.STATUS_ZOMBIE
@@ -106,7 +106,7 @@ def test_threads_left_running_take_none_from_the_next_exercise(course: Course, n
         "def start_threads():\n    try:\n        for _ in range(5000):\n"
         "            threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\n"
         "    except RuntimeError:\n        pass",
-        # In NumPy, so that JAX has not started its compiler before.
+        # In NumPy, so that JAX has not started its compiler threads yet.
         "def double(x):\n    start_threads()\n    return 2 * np.asarray(x)",
         *without("double"),
     )
@@ -190,7 +190,7 @@ HARMLESS = [
     "for d in range(3, 100):\n    try: os.write(d, b'garbage')\n    except OSError: pass",
     "import threading\nthreading.Thread(target=time.sleep, args=(100,), daemon=True).start()",
     "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nimport atexit\natexit.register(time.sleep, 100)",
-    # From here on in other workers: hidden checks run after the others' visible ones, and could print no more.
+    # The following run in other workers: hidden checks run after all visible ones, and could no longer print.
     "os.closerange(0, 100)",
     "sys.stdout = sys.stderr = sys.stdin = None",
 ]
@@ -244,7 +244,7 @@ def quintuple(x):
     return x
 """
     result = one(course, notebook(patches, ANSWERS["slope"], ANSWERS["pair"]), quick)
-    # From Python 3.13 on the last of these changes frames for good, and calls of the worker's own break.
+    # Since Python 3.13, the last of these really changes frames, which breaks the worker's own calls.
     assert result.results[3].verdict.value in (("failed",) if sys.version_info < (3, 13) else ("failed", "error"))
     assert [r.verdict.value for r in result.results if r.name != "quintuple"] == [*["failed"] * 3, "passed", "passed"]
 
@@ -281,7 +281,7 @@ time.sleep(0.5)
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux gives orphans to a supervisor")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="supervisors adopt orphans on Linux only")
 def test_a_process_that_leaves_session_parent_and_environment_is_ended(
     course: Course, notebook: Notebook, quick: Limits
 ) -> None:

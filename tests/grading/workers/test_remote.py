@@ -1,4 +1,4 @@
-"""A worker starts, keeps to its limits whatever the machine's load, and never outlives its grader."""
+"""Test that workers start, have limits that do not depend on the machine's load, and never outlive their grader."""
 
 import os
 import signal
@@ -22,8 +22,8 @@ from jaxguide.grading.workers.usage import Limits, ProcessTree
 
 @pytest.mark.parametrize("spawn", [default_spawn(), fresh_process])
 def test_a_worker_that_does_not_start_blames_no_student(monkeypatch: pytest.MonkeyPatch, spawn: Spawn) -> None:
-    tier = find_tier()  # whose probes are processes, too
-    spawning.close()  # or none need be started
+    tier = find_tier()  # its probes start processes, too
+    spawning.close()  # otherwise no process needs to be started
     for program in ("/bin/false", "/no/such/program"):
         monkeypatch.setattr(sys, "executable", program)
         with pytest.raises(GraderError, match="did not start"):
@@ -54,7 +54,7 @@ def test_large_arguments_and_values_cross() -> None:
     worker.kill()
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the command line as Linux tells it")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it needs Linux's /proc")
 def test_a_class_of_thousands_is_hidden_and_its_names_are_told_to_no_worker() -> None:
     worker = WorkerProcess([Path(f"/class/{'x' * 60}{number}/name-of-another.py") for number in range(4000)])
     source = """
@@ -84,7 +84,7 @@ worker.request("define", cell=1, source="while True: pass", exercises=[], starte
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+@pytest.mark.skipif(sys.platform == "win32", reason="it needs POSIX signals")
 def test_a_worker_ends_with_its_grader_even_in_an_endless_loop(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}
     with subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, env=environment) as grader:
@@ -116,7 +116,7 @@ def test_computing_time_is_counted_over_all_calls_of_an_exercise() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="states of threads as Linux tells them")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it needs thread states from Linux's /proc")
 def test_who_waits_for_a_processor_is_not_idle() -> None:
     burn = [sys.executable, "-c", "while True: pass"]
     others = [subprocess.Popen(burn) for _process in range(3 * (os.cpu_count() or 1))]
@@ -140,7 +140,7 @@ def test_who_sleeps_is_idle() -> None:
     sleeps = "import time; print(flush=True); time.sleep(600)"
     with subprocess.Popen([sys.executable, "-c", sleeps], stdout=subprocess.PIPE) as measured:
         assert measured.stdout is not None
-        measured.stdout.readline()  # from here on it only sleeps
+        measured.stdout.readline()  # from now on it only sleeps
         tree = ProcessTree(measured.pid, "none")
         for _sample in range(10):
             time.sleep(0.1)

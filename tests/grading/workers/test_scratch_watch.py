@@ -1,4 +1,4 @@
-"""What a submission wrote is counted from outside, wherever it hides it, and nothing else is touched."""
+"""Test that all files of a submission are counted from outside, even hidden ones, and nothing else is touched."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ _NOBODY = 65534
 
 @pytest.fixture
 def scratch() -> Iterator[Path]:
-    """Return a folder whose owner this process is, without root's right to look into everything."""
+    """Yield a folder that this process owns, without root's permission to read everything."""
     top = Path(tempfile.mkdtemp(prefix="jaxguide-test-"))
     was_root = os.geteuid() == 0
     if was_root:

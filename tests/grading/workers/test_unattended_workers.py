@@ -1,4 +1,4 @@
-"""In a worker, too, code goes on at the breakpoints that were left in it."""
+"""Test that code in a worker continues at breakpoints that were left in it."""
 
 from collections.abc import Callable
 from pathlib import Path

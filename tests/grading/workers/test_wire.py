@@ -1,4 +1,4 @@
-"""Data survives the wire, and nothing but a `WireError` comes of bytes that are no message."""
+"""Test that data survives the wire, and that bytes that are not a message raise only `WireError`."""
 
 import contextlib
 import dataclasses

@@ -1,4 +1,4 @@
-"""Whatever becomes of a frame on its way, reading it gives data that can be written again, or a `WireError`."""
+"""Test that reading a damaged frame gives data that can be written again, or raises `WireError`."""
 
 import contextlib
 import copy
@@ -28,7 +28,7 @@ _WORDS = [
 
 @pytest.fixture(scope="module")
 def samples() -> list[bytes]:
-    """Return frames that hold everything that may cross."""
+    """Return frames with every kind of data that may cross the wire."""
     key = to_data(jax.random.key(1))
     arrays = [ArrayData(np.ones((2, 3), dtype), weak_type=False) for dtype in wire.DTYPES.values()]
     request = Request((Step("grad", (("argnums", (0, 1)),)), Step("jit")), "value", (((1, key), {"x": 2.5}),))
@@ -43,7 +43,7 @@ def samples() -> list[bytes]:
 
 
 def check(frame: bytes) -> bool:
-    """Read a frame, and write again what was read; return whether it could be read."""
+    """Read a frame and write its data again; return whether it could be read."""
     try:
         data = decode(frame)
     except WireError:
@@ -64,7 +64,7 @@ def framed(header: bytes, payload: bytes) -> bytes:
 
 
 def with_other_bytes(frame: bytes, chance: random.Random) -> bytes:
-    """Change, drop or add up to four bytes anywhere, or cut the frame off."""
+    """Change, drop or add up to four bytes anywhere, or truncate the frame."""
     changed = bytearray(frame)
     for _change in range(chance.randint(1, 4)):
         place = chance.randrange(len(changed))
@@ -83,14 +83,14 @@ def with_other_bytes(frame: bytes, chance: random.Random) -> bytes:
 
 
 def with_other_text(frame: bytes, chance: random.Random) -> bytes:
-    """Change bytes of the header, and announce its new size, so that reading comes further than to the size."""
+    """Change bytes of the header and correct its announced size, so that reading does not stop at the size."""
     header, payload = parts_of(frame)
     header = with_other_bytes(header, chance)
     return framed(header, payload if chance.random() < 0.9 else payload[: chance.randrange(len(payload) + 1)])
 
 
 def with_other_parts(frame: bytes, chance: random.Random) -> bytes:
-    """Replace, drop, double or exchange parts of the header's tree, which stays JSON."""
+    """Replace, drop, duplicate or swap parts of the header's tree, which stays valid JSON."""
     header, payload = parts_of(frame)
     tree = json.loads(header)
     for _change in range(chance.randint(1, 3)):
@@ -128,7 +128,7 @@ def test_changed_frames_are_data_or_wire_errors(samples: list[bytes], count: int
     for number in range(count):
         way = number % len(WAYS)
         read[way] += check(WAYS[way](chance.choice(samples), chance))
-    # Some of each sort are still messages: what is changed goes through the whole of the reader.
+    # Some damaged frames of each sort can still be read, so the changes reach all of the reader.
     assert min(read) > count / 1000, read
     assert max(read) < count / len(WAYS), read
 

@@ -1,4 +1,4 @@
-"""Forked workers are what fresh ones are, of one zygote, which ends with the grader, and no worker can end."""
+"""Test that forked workers match fresh ones, and that their zygote ends with the grader and survives every worker."""
 
 import concurrent.futures
 import os
@@ -46,7 +46,7 @@ def ask(worker: WorkerProcess, expression: str) -> Any:
 
 
 def is_gone(pid: int) -> bool:
-    """Return whether a process ends, within ten seconds."""
+    """Return whether a process ends within ten seconds."""
     for _moment in range(200):
         if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
             return True
@@ -177,7 +177,7 @@ def test_a_batch_goes_on_when_the_zygote_is_killed(course: Course, notebook: Cal
             os.kill(zygotes[0], signal.SIGKILL)
             assert all(is_gone(one.pid) for one in workers)
 
-    close()  # those of the tests before
+    close()  # the zygote of earlier tests
     grader = Grader(course, GradeSettings(), tell=kill_once)
     answers = [exercise.key.answer.source for exercise in course.exercises.values() if exercise.key is not None]
     first, second = (grader.grade(notebook(*answers, name=f"{name}.ipynb")) for name in ("ada", "bo"))

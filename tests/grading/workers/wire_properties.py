@@ -1,4 +1,4 @@
-"""What Hypothesis tries on the wire; `test_wire.py` runs it, so that no other test waits for Hypothesis."""
+"""Test the wire with Hypothesis; `test_wire.py` runs this module, so that no other test waits for Hypothesis."""
 
 import json
 import math
@@ -68,7 +68,7 @@ def invented_headers_give_wire_errors_only(tree: Any, payload: bytes) -> None:
 @given(st.binary(max_size=200), st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1))
 def any_bytes_after_a_beginning_are_a_wire_error(rest: bytes, header_bytes: int, payload_bytes: int) -> None:
     frame = wire.PREFIX.pack(wire.MAGIC, header_bytes, payload_bytes) + rest
-    # The empty message alone is too short to hold any value.
+    # A frame can be read only if its announced sizes are right.
     assert not check(frame) or len(rest) == header_bytes + payload_bytes
 
 
