@@ -1,4 +1,4 @@
-"""Do in JupyterLab what a student does: open a notebook, find a cell, write into it, run it, look."""
+"""Drive JupyterLab as a student does: open a notebook, find a cell, edit and run it, and read its output."""
 
 import json
 import re
@@ -15,7 +15,7 @@ LIMIT_MS = 120_000
 
 
 class LabPage:
-    """One browser page on one started JupyterLab."""
+    """A browser page that shows a running JupyterLab."""
 
     def __init__(self, page: "Page", lab: StartedLab, screenshots: Path):
         self.page = page
@@ -26,25 +26,25 @@ class LabPage:
     def open(self, notebook: str, theme: str = "JupyterLab Light") -> None:
         """Open a notebook of the workspace in the given theme and wait until its kernel is ready."""
         self._set("apputils-extension/themes", {"theme": theme})
-        # Every cell is in the page, not only those in view.
+        # Put every cell into the page, not only those in view.
         self._set("notebook-extension/tracker", {"windowingMode": "none"})
-        # A busy machine's kernel takes longer than the second after which JupyterLab drops what Tab asked for.
+        # By default, JupyterLab drops completions after one second, which is too short for a kernel on a busy machine.
         self._set("completer-extension/manager", {"providerTimeout": LIMIT_MS})
         self.page.goto(f"{self.lab.address}/lab/tree/{notebook}?token={self.lab.token}&reset")
         self.page.wait_for_selector(".jp-Notebook .jp-Cell")
         self.page.wait_for_selector(f'body[data-jp-theme-name="{theme}"]', state="attached")
-        # A cell that is run before there is a kernel does not run at all.
+        # JupyterLab ignores requests to run a cell before there is a kernel.
         self.page.wait_for_selector('.jp-NotebookPanel .jp-Notebook-ExecutionIndicator[data-status="idle"]')
 
     def cell(self, words: str) -> "Locator":
-        """Return the first code cell whose source has these words."""
+        """Return the first code cell whose source contains these words."""
         return self.page.locator(".jp-CodeCell").filter(has_text=words).first
 
     def run(self, words: str, source: str | None = None) -> "Locator":
-        """Run the cell with these words, with a new source where given; return it once it has run."""
+        """Run the cell that contains these words, with a new source if given; return it once it has run."""
         cell = self.cell(words)
         number = cell.evaluate("cell => [...cell.parentElement.children].indexOf(cell)")
-        # From now on by place: a new source may not have the words.
+        # From now on, locate the cell by position, since a new source may not contain the words.
         cell = self.page.locator(".jp-Notebook .jp-Cell").nth(number)
         prompt = cell.locator(".jp-InputPrompt")
         before = prompt.inner_text()
@@ -58,7 +58,7 @@ class LabPage:
         return cell
 
     def _execute(self, prompt: "Locator", before: str) -> None:
-        """Press Ctrl-Enter, again where JupyterLab dropped it: it does so in the moment in which a kernel connects."""
+        """Press Ctrl-Enter, repeatedly if needed: JupyterLab drops it at the moment when a kernel connects."""
         deadline = time.monotonic() + LIMIT_MS / 1000
         while time.monotonic() < deadline:
             if prompt.inner_text() in (before, "[ ]:"):
@@ -70,13 +70,13 @@ class LabPage:
         raise AssertionError(f"the cell did not run: its prompt is {prompt.inner_text()!r}, and was {before!r}")
 
     def picture(self, cell: "Locator", name: str) -> Path:
-        """Take a picture of a cell with its output."""
+        """Take a screenshot of a cell with its output."""
         path = self.screenshots / f"{name}.png"
         cell.screenshot(path=str(path))
         return path
 
     def save(self) -> None:
-        """Save the notebook, and wait until it is on the disk."""
+        """Save the notebook, and wait until it is on disk."""
         with self.page.expect_response(lambda answer: answer.request.method == "PUT" and "/contents/" in answer.url):
             self.page.keyboard.press("Control+s")
 

@@ -1,4 +1,4 @@
-"""A student's session in JupyterLab: the printed notebook, a wrong answer, a right one, and the card's words."""
+"""Test cards in JupyterLab: after a wrong and a right answer in a printed notebook, trusted or not, in both themes."""
 
 import json
 import re
@@ -53,7 +53,7 @@ def test_a_students_answers_get_cards_that_can_be_read(lab_page: LabPage, key: K
     assert_readable(card)
 
     cell = lab_page.run(check, f"{key.wrong[0].source.strip()}\n\n{check}")
-    assert cell.locator(".jp-OutputArea-output").count() == 1, "one card and nothing beside it"
+    assert cell.locator(".jp-OutputArea-output").count() == 1, "there must be one card and no other output"
     card = cell.locator(CARD)
     assert_failure(card)
     lab_page.picture(cell, f"wrong-{name}")
@@ -72,7 +72,7 @@ def test_a_students_answers_get_cards_that_can_be_read(lab_page: LabPage, key: K
     card = cell.locator(CARD)
     card.wait_for()
     source = card.evaluate("card => card.outerHTML")
-    assert "var(--jp-layout-color1" not in source, "the sanitizer was not at work"
+    assert "var(--jp-layout-color1" not in source, "JupyterLab's sanitizer was not active"
     assert_failure(card)
     lab_page.picture(cell, f"untrusted-{name}")
 
@@ -87,7 +87,7 @@ def assert_failure(card: "Locator") -> None:
 
 
 def assert_readable(card: "Locator") -> None:
-    """Every text of the card stands out from what is behind it, and nothing is wider than the card."""
+    """Assert that all text on the card stands out from its background, and that nothing is wider than the card."""
     seen = card.evaluate(
         """card => [...card.querySelectorAll('*')].filter(e => e.innerText).map(e => {
             let behind = e;
@@ -106,7 +106,7 @@ def assert_readable(card: "Locator") -> None:
 
 
 def distrust(notebook: Path) -> None:
-    """Copy a notebook with its outputs in such a way that JupyterLab has no reason to trust them."""
+    """Copy a notebook so that JupyterLab does not trust the outputs of the copy."""
     content = json.loads(notebook.read_text())
     for cell in content["cells"]:
         cell["metadata"].pop("trusted", None)

@@ -1,4 +1,4 @@
-"""A class's report in headless Chromium: readable in light and dark, wide and narrow, with nothing fetched."""
+"""Test a class's report in headless Chromium: readable in light and dark, wide and narrow, and fetching nothing."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from jaxguide.grading.reports import write_reports
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# Each piece of text with the contrast of its colour on what is behind it.
+# Returns each piece of text with the contrast between its colour and its background.
 CONTRASTS = """() => {
   const parts = colour => colour.match(/[\\d.]+/g).map(Number);
   const light = colour => {
@@ -62,7 +62,7 @@ def test_a_page_reads_well(browser: "Browser", reports: Path, name: str, mode: s
     contrasts = page.evaluate(CONTRASTS)
     assert len(contrasts) > 30
     assert [one for one in contrasts if one[1] < 4.5] == []
-    # What is wide scrolls by itself, and the page never sideways.
+    # Wide content scrolls inside the page; the page itself never scrolls sideways.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert asked == [(reports / name).as_uri()]
     assert complaints == []

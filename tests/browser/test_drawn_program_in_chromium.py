@@ -1,4 +1,4 @@
-"""A drawn program in a browser: every word inside the drawing, and readable in light and dark."""
+"""Test a drawn program in a browser: all text is inside the drawing, and readable in light and dark."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""An error in a lesson in JupyterLab: the traceback, and under it a card that can be read in light and dark."""
+"""Test that an error in JupyterLab shows the traceback and, below it, a card that is readable in light and dark."""
 
 import pytest
 from lab_page import LabPage

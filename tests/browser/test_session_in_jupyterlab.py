@@ -1,4 +1,4 @@
-"""A student's session in JupyterLab around the cards: the first line, hints, the magics, progress after a restart."""
+"""Test a session in JupyterLab apart from cards: the first line, hints, magics, and progress after a restart."""
 
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ OUTPUT = ".jp-OutputArea-output"
 def test_a_session_goes_on_after_the_kernel_was_restarted(lab_page: LabPage, theme: str) -> None:
     name = theme.split()[-1].lower()
     lab_page.open("random_numbers.ipynb", theme)
-    assert lab_page.run("importlib.util.find_spec").locator(OUTPUT).count() == 0, "nothing to install"
+    assert lab_page.run("importlib.util.find_spec").locator(OUTPUT).count() == 0, "nothing is to be installed"
     line = words(lab_page.run(SETUP))
     assert "PRNG threefry2x32" in line
     exercises = installed_course().books["random_numbers"].exercises
@@ -57,7 +57,7 @@ def test_a_session_goes_on_after_the_kernel_was_restarted(lab_page: LabPage, the
 
 
 def assert_magics(lab_page: LabPage, name: str) -> None:
-    """Each magic draws, and Tab completes what it shows and the function's name."""
+    """Assert that each magic draws its picture, and that Tab completes its subcommands and the function's name."""
     cell = lab_page.run("np.random.seed", f"{DEFINED}\n%jaxguide keys twice(jax.random.key(0))\n1 + 1")
     drawing = cell.locator(f"{OUTPUT} svg[role=img]")
     assert "Keys of twice" in drawing.locator("title").first.text_content()
@@ -79,5 +79,5 @@ def assert_magics(lab_page: LabPage, name: str) -> None:
 
 
 def words(cell: "Locator") -> str:
-    """Return everything that a cell has shown."""
+    """Return all text in a cell's output."""
     return "\n".join(cell.locator(OUTPUT).all_inner_texts())

@@ -1,4 +1,4 @@
-"""bessel_jv: SciPy's values, and derivatives to second order and beyond under every transformation."""
+"""Test `bessel_jv`: it matches SciPy, and has derivatives of second order and higher under every transformation."""
 
 import jax
 import jax.numpy as jnp

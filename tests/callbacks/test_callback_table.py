@@ -1,4 +1,4 @@
-"""`callback_table`: what each callback kind does on the JAX that is installed, told apart from what its guide says."""
+"""Test `callback_table`: what each kind of callback does on the installed JAX, as opposed to what JAX's guide says."""
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ def _calls(table: CallbackTable, row: str) -> list[int | None]:
     return [cell.calls for cell in table.rows[row].values()]
 
 
-# Measured on jax 0.10.2, 0.11.2 and 0.12.0.1, CPU: alike. None is a program that JAX refuses.
+# Measured on CPU with jax 0.10.2, 0.11.2 and 0.12.0.1, which agree. None stands for a program that JAX rejects.
 MEASURED = {
     "jit": [1, 1, 1, 1, 1],
     "vmap": [None, 3, None, 3, 3],
@@ -59,11 +59,11 @@ def test_differences_from_the_guide_are_found_and_marked(table):
         ("vmap", "pure_callback"),
         *((row, kind) for row in MEASURED if row.endswith("under_grad") and "scan" in row for kind in KINDS[1:3]),
     }
-    assert str(table).count("≠") == len(table.differences()) + 1, "once in the legend"
+    assert str(table).count("≠") == len(table.differences()) + 1, "one more, in the legend"
 
 
 def test_the_numbers_are_measured_in_this_process():
-    # The same program written out: a callback that nothing uses, in a loop that a gradient goes through.
+    # The same program written out: a callback whose result is unused, in a differentiated loop.
     seen = []
 
     def total(y):

@@ -1,4 +1,4 @@
-"""A timeline lists what ran on the host, in the order in which it ran, and changes nothing of what the program does."""
+"""Test that a timeline lists what ran on the host, in order, and does not change what the program does."""
 
 from collections import Counter
 from typing import Any

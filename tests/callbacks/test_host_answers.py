@@ -1,4 +1,4 @@
-"""What host_function is told and asked: wrong `out` functions, wrong derivatives, booleans, and verify in a trace."""
+"""Test `host_function` with wrong `out` functions, wrong derivatives, booleans, and `verify` in a trace."""
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ def twice(x):
 
 
 def message_of(call, *args, kind=TypeError):
-    """Return the one line that a call raises."""
+    """Return the one-line message of the error that a call raises."""
     with pytest.raises(kind) as caught:
         call(*args)
     assert "\n" not in str(caught.value)
@@ -116,7 +116,7 @@ BYTES = (bool, np.int8, np.uint8, np.int16, np.int32)
 
 
 class TestBooleansAndShortIntegers:
-    """NumPy computes with one byte in float16, SciPy in float32; neither keeps the promise or the digits."""
+    """For one-byte dtypes, NumPy computes in float16 and SciPy in float32: the dtype or precision would be wrong."""
 
     @pytest.mark.parametrize("fn", [np.sin, scipy.special.ndtr], ids=["NumPy", "SciPy"])
     @pytest.mark.parametrize("dtype", BYTES)

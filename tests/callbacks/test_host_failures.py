@@ -1,4 +1,4 @@
-"""A host function that raises: its own error comes back, at every call, in every thread, and nothing is kept."""
+"""Test host functions that raise: each call gets its own error, in every thread, and no reference is kept."""
 
 import gc
 import logging
@@ -17,7 +17,7 @@ X = np.ones(3, np.float32)
 
 
 class Negative(ValueError):
-    """The host's own error; `number` is the argument that it came up with."""
+    """An error that the host function raises; `number` is the function's argument."""
 
     def __init__(self, text, number):
         super().__init__(text)
@@ -100,7 +100,7 @@ def test_a_function_with_side_effects_raises_its_error_also_after_good_calls(ord
 
 @jax.jit
 def slowly(x):
-    """Return ones, when the caller has long gone on."""
+    """Return ones, so slowly that the caller has long continued."""
     return lax.fori_loop(0, 40, lambda _, y: (y @ y) / 500, x)
 
 
@@ -123,13 +123,13 @@ def test_other_errors_come_through_as_they_are():
 
 
 class TestThreads:
-    """All threads fail at one time: the host function of each waits for the others before it raises."""
+    """All threads fail at the same time: each host function waits for the others before it raises."""
 
     COUNT = 8
     ROUNDS = 50
 
     def failures(self, text):
-        """Return (number given, number in the error that came back) of every call that failed, and what else came."""
+        """Return (number passed, number in the error raised) for every call that failed, and all other results."""
         together = threading.Barrier(self.COUNT, timeout=60)
 
         def fail(x):
@@ -176,7 +176,7 @@ def test_nothing_of_a_failure_is_kept(request):
         errors.append(weakref.ref(error))
         raise error
 
-    logging.disable(logging.CRITICAL)  # pytest keeps what JAX logs, and the error with it
+    logging.disable(logging.CRITICAL)  # pytest keeps JAX's log records, and the error in them
     request.addfinalizer(lambda: logging.disable(logging.NOTSET))
     errors = []
     f = host_function(fail, out=lambda x: x)

@@ -1,4 +1,4 @@
-"""host_function: values, transformations, derivatives, promises kept, errors, verify, and no cost in the program."""
+"""Test `host_function`: values, transformations, derivatives, result types, errors, `verify`, and programs."""
 
 import math
 
@@ -116,7 +116,7 @@ class TestVmap:
         rows, column = np.ones((4, 3), np.float32), np.arange(4, dtype=np.float32)
         np.testing.assert_allclose(jax.vmap(f)(rows, rows), 2 * rows)
         np.testing.assert_allclose(jax.jit(jax.vmap(f, (0, None)))(rows, rows[0]), 2 * rows)
-        if method != "legacy_vectorized":  # it hands arguments over as they are, which is why JAX replaced it
+        if method != "legacy_vectorized":  # it passes arguments on unchanged, which is why JAX replaced it
             np.testing.assert_allclose(jax.vmap(f)(rows, column), rows + column[:, None])
 
     @pytest.mark.parametrize("method", [None, "broadcast_all", "sequential"])
@@ -507,7 +507,7 @@ class TestVerify:
 
 
 class TestCompiledProgram:
-    """The wrapper checks on the host: it adds nothing to the program."""
+    """The wrapper does its checks on the host and adds nothing to the program."""
 
     def test_equals_the_raw_call(self):
         def raw(x):

@@ -1,4 +1,4 @@
-"""io_function and watch_value: calls that run, what JAX drops, repeats, reorders and refuses, errors, and no cost."""
+"""Test `io_function` and `watch_value`: calls that JAX runs, drops, repeats, reorders or refuses, errors, and cost."""
 
 import jax
 import jax.numpy as jnp
@@ -42,7 +42,7 @@ class TestIoFunction:
         draw = io_function(lambda like: draws.uniform(size=like.shape), out=lambda like: like, ordered=ordered)
         out = jax.jit(draw)(jnp.zeros(5))
         assert out.dtype == jnp.float32
-        # the numbers of https://docs.jax.dev/en/latest/external-callbacks.html
+        # the numbers in https://docs.jax.dev/en/latest/external-callbacks.html
         np.testing.assert_allclose(out, [0.6369617, 0.26978672, 0.04097353, 0.01652764, 0.8132702], rtol=1e-6)
 
     def test_calls_run_whether_their_result_is_used_or_not(self, log, ordered):
@@ -79,7 +79,7 @@ class TestIoFunction:
         assert calls(log, jax.grad(lambda x: (note(lax.stop_gradient(x)), x)[1]), 1.0) == [1]
 
     def test_a_differentiated_loop_drops_calls_whose_result_is_not_used(self, log, ordered):
-        """As the docstring says; measured alike on 0.10.2, 0.11.2 and 0.12.0.1."""
+        """As the docstring says; JAX 0.10.2, 0.11.2 and 0.12.0.1 behave the same."""
         note = io_function(log.append, out=None, ordered=ordered)
         read = io_function(lambda x: log.append(x) or x, out=lambda x: x, ordered=ordered)
         unused = in_scan(lambda step, c: (note(step), c * c)[1])

@@ -1,4 +1,4 @@
-"""What the commands say and write where something goes wrong on the way."""
+"""Test what the commands print and write if something goes wrong."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`doctor`: what it says of a real installation, and that lessons and workers are cured of what it finds."""
+"""Test `doctor`: what it reports about a real installation, and that lessons and workers fix the problems it finds."""
 
 import dataclasses
 import importlib.metadata
@@ -16,7 +16,7 @@ from jaxguide.grading.workers.remote import WorkerProcess
 
 FLAG = compat.print_flag(importlib.metadata.version("jaxlib"))
 affected = pytest.mark.skipif(FLAG is None, reason="this jaxlib compiles prints")
-# What fails on the affected versions.
+# A program that fails on the affected versions.
 PRINTS_A_MEAN = (
     "import jax, jax.numpy as jnp\n"
     "def f(x):\n    y = jnp.tanh(x)\n    jax.debug.print('mean {}', y.mean())\n    return y\n"
@@ -73,7 +73,7 @@ def test_a_flag_set_too_late_is_told_from_one_not_set() -> None:
     late = f"import os, jax; jax.devices(); os.environ['XLA_FLAGS'] = {FLAG!r}"
     plain = _doctor(late, JAX_PLATFORMS="cpu")
     assert "JAX had started before" in _trouble(plain, "debug_print_fails_to_compile")["remedy"]
-    assert plain["healthy"] is False, "nothing cures this process"
+    assert plain["healthy"] is False, "nothing fixes the problem in this process"
 
 
 @pytest.mark.long
@@ -140,7 +140,7 @@ def test_switched_on_checks_are_listed() -> None:
 
 
 def test_the_command_prints_it_and_its_status_says_whether_something_serious_was_found() -> None:
-    # As after installing: nothing is set.
+    # As on a fresh installation, without any setting.
     env = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS" and not name.startswith("JAX_")}
     env["JAX_PLATFORMS"] = "cpu"
     command = [sys.executable, "-m", "jaxguide", "doctor"]

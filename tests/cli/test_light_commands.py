@@ -1,4 +1,4 @@
-"""Commands that only look at a course start at once: no jax, numpy, scipy, IPython or matplotlib is imported."""
+"""Test that commands that only read a course start fast: they import no JAX, NumPy, SciPy, IPython or matplotlib."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from jaxguide.course.books.places import places
 from jaxguide.student.workspace import lay_workspace
 
 HEAVY = ("jax", "jaxlib", "numpy", "scipy", "IPython", "matplotlib")
-# The program's own entry, with a look at what was loaded once it ends.
+# The program's entry point, which records the loaded modules when it exits.
 RUN = """
 import atexit, json, sys
 
@@ -28,7 +28,7 @@ atexit.register(tell)
 from jaxguide.cli import main
 sys.exit(main(sys.argv[2:], prog_name="jaxguide"))
 """
-# The same for many commands, one after the other: what one of them loads stays loaded.
+# The same for many commands in one process; modules that one command loads stay loaded.
 RUN_ALL = """
 import contextlib, io, json, sys
 from jaxguide.cli import main
@@ -49,14 +49,14 @@ with open(sys.argv[1], "w") as file:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Where nothing is kept yet, and no workspace of the tester's is found."""
+    """Return environment variables with an empty cache, and without the workspace of the user who runs the tests."""
     ours = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "LC_ALL": "C.UTF-8"}
     return {name: value for name, value in os.environ.items() if not name.startswith("JAXGUIDE_")} | ours
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    """A folder with the whole course in it, an answer in a notebook and one in a .py file."""
+    """Return a folder with the whole course, and an answer in a notebook and in a .py file."""
     folder = tmp_path / "workspace"
     lay_workspace(folder, places().notebooks)
     for name in ("random_numbers.ipynb", "random_numbers.py"):
@@ -73,7 +73,7 @@ def heavy(modules: Sequence[str], more: Sequence[str] = ()) -> list[str]:
 def run(
     arguments: Sequence[str], folder: Path, environment: dict[str, str], **more: str
 ) -> tuple[subprocess.CompletedProcess[str], list[str]]:
-    """Run a command in a process of its own; return it, and the modules it had loaded in the end."""
+    """Run a command in a separate process; return its result and the modules that were loaded when it ended."""
     loaded = folder.parent / "loaded.json"
     command = [sys.executable, "-c", RUN, str(loaded), *arguments]
     done = subprocess.run(command, cwd=folder, env={**environment, **more}, capture_output=True, text=True)
@@ -81,7 +81,7 @@ def run(
 
 
 def every_command() -> list[list[str]]:
-    """Return each command and subcommand as it is typed."""
+    """Return each command and subcommand as the words that users type."""
     context = click.Context(main)
     found: list[list[str]] = [[]]
     for name in main.list_commands(context):
@@ -103,7 +103,7 @@ def test_help_of_every_command_loads_nothing_heavy_and_no_course(tmp_path: Path,
 def run_all(
     commands: Sequence[Sequence[str]], folder: Path, environment: dict[str, str]
 ) -> list[tuple[list[str], int, str, list[str]]]:
-    """Run commands in one process; return each one's words, status, output, and all modules loaded by then."""
+    """Run commands in one process; return the words, status and output of each, and all modules loaded by then."""
     loaded = folder / "loaded.json"
     command = [sys.executable, "-c", RUN_ALL, str(loaded), json.dumps(commands)]
     subprocess.run(command, cwd=folder, env=environment, check=True)
@@ -198,7 +198,7 @@ def test_the_completion_script_loads_nothing_heavy(tmp_path: Path, environment: 
 
 def test_start_lays_the_workspace_and_loads_nothing_heavy(tmp_path: Path, environment: dict[str, str]) -> None:
     (tmp_path / "here").mkdir()
-    # A package of this name, so that no server starts.
+    # A fake package with this name, so that no server starts.
     (tmp_path / "lab" / "jupyterlab").mkdir(parents=True)
     (tmp_path / "lab" / "jupyterlab" / "__init__.py").write_text("")
     (tmp_path / "lab" / "jupyterlab" / "__main__.py").write_text("import os; print(os.environ['JUPYTER_TOKEN'])")

@@ -1,4 +1,4 @@
-"""`jaxguide start` lays the workspace, says so, and runs JupyterLab on it until it is stopped."""
+"""Test that `jaxguide start` creates the workspace, says so, and runs JupyterLab on it until it is stopped."""
 
 import importlib.util
 import re
@@ -86,7 +86,7 @@ def test_without_jupyterlab_one_sentence_names_the_command(tmp_path: Path, monke
     assert result.exit_code == 1
     assert '-m pip install "jaxguide[notebook]"' in result.stderr
     assert len(result.stderr.splitlines()) == 1
-    assert (tmp_path / "mine" / "random_numbers.py").is_file(), "the .py file needs no JupyterLab"
+    assert (tmp_path / "mine" / "random_numbers.py").is_file(), "the .py file must be created even without JupyterLab"
 
 
 def test_a_workspace_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The same answer is one try, and the same stub no attempt: in a notebook, a script, a shell, and the terminal."""
+"""Test that the same answer counts as one try, and a stub as none, in notebooks, scripts, shells and the terminal."""
 
 import ast
 import json
@@ -27,7 +27,7 @@ from jaxguide.student.help import why_closed
 
 HEAD = "import functools\nimport jax\nimport jax.numpy as jnp"
 
-# Exercise -> the cells that answer it, wrongly; ONE stands for what a next try changes.
+# Exercise -> the cells of a wrong answer; each try replaces ONE by another number.
 TRIES = {
     "sliding_dot": ["def sliding_dot(x, w):\n    '''Mine.'''\n    return jnp.zeros(3) + ONE  # twice"],
     "loop_over_batch": ["@jax.jit\ndef loop_over_batch(xs, ws):\n    return ONE * xs"],
@@ -57,7 +57,7 @@ TRIES = {
 
 
 def cells(number: int, *, checks: bool) -> list[str]:
-    """Return the cells of a session that answers all, with other comments and layout for each way to hand in."""
+    """Return the cells of a session that answers all exercises in `TRIES`, with `number` in each answer."""
     answers = [cell.replace("ONE", f"{number}.0") for tried in TRIES.values() for cell in tried]
     return [HEAD, *answers, *([f"check({name})" for name in TRIES] if checks else [])]
 
@@ -87,7 +87,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def shell() -> Iterator[Any]:
-    # A shell of the tests writes nothing into anyone's home.
+    # The shell must not write into the home folder.
     shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
     shell.run_cell("from jaxguide.lesson import check", store_history=True)
     yield shell
@@ -189,7 +189,7 @@ def test_tries_noted_before_count_as_they_did(workspace: Path, shell: Any) -> No
     assert Progress(workspace).of("sliding_dot").tries == 3
 
 
-# Stubs: one that does nothing, and one that is to be mended.
+# Stubs: an empty one, and one with code to repair.
 
 EMPTY = "def sliding_dot(x, w):\n    ..."
 STUBS = {
@@ -255,7 +255,7 @@ def test_a_starter_is_one_in_notebook_shell_terminal_and_grader(
     exec(f"{HEAD}\n{source}", names)
     typed = answer_in_session(names[name], exercise, names)
     assert typed.id.startswith(WITHOUT_SOURCE)
-    if source != STUBS["a lambda"][0] and "=None" not in source:  # bytecode does not tell these
+    if source != STUBS["a lambda"][0] and "=None" not in source:  # bytecode does not tell these apart
         assert typed.is_starter == expected
 
 
@@ -286,7 +286,7 @@ def test_every_printed_stub_is_one_without_source(whole: bool) -> None:
         bare = [ast.unparse(_without_docstring(stub)) for stub in stubs]
         for sources in (stubs, bare):
             names: dict[str, Any] = {}
-            # Below imports in the same text, CPython compiles some calls in another way.
+            # CPython compiles some calls differently after imports in the same source.
             for source in ["\n".join([imports, *sources])] if whole else [imports, *sources]:
                 exec(source, names)
             for exercise in book.exercises:

@@ -1,4 +1,4 @@
-"""What a lesson gives to an answer: what the answer names, and what that needs in turn, no more."""
+"""Test which of a lesson's definitions an answer gets: those it names, and those they need, no more."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def kept(*names: str) -> list[str]:
 
 
 def test_a_name_brings_what_it_needs_in_the_lessons_order() -> None:
-    star = "from somewhere import *"  # nobody knows what that binds
+    star = "from somewhere import *"  # the names that it binds are unknown
     assert kept("double") == ["import numpy as np", star, "scale = np.float32(2)", "def double(x):"]
     assert kept("plot") == ["import heavy.part as plt", star, "def plot(x):"]
     assert kept("no_such_name") == [star]

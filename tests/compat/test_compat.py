@@ -1,4 +1,4 @@
-"""What depends on the JAX version: the print flag, the documented draws, jaxprs and tracebacks."""
+"""Test what depends on the JAX version: the print flag, the documented draws, jaxprs and tracebacks."""
 
 import importlib.metadata
 import os
@@ -120,5 +120,5 @@ def test_programs_of_one_thread_and_its_forks_are_lowered_in_one_context():
         run = [sys.executable, "-W", "ignore", "-c", code.replace("KEEP", keep)]
         made[keep] = int(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
     assert made["compat.keep_lowering_context()"] == 1
-    # Where this fails, JAX keeps one by itself: the function can go.
+    # If this fails, JAX keeps a context by itself, and the function can go.
     assert made["pass"] > 1

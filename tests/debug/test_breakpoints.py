@@ -1,4 +1,4 @@
-"""Breakpoints driven from a list, and the one that opens where a value is not finite."""
+"""Test breakpoints that take their commands from a list, and the one that stops at a value that is not finite."""
 
 import builtins
 import cmd
@@ -28,7 +28,7 @@ def product(x):
 
 
 def answers(transcript):
-    """Return what the debugger said, without prompts, commands, greetings and source."""
+    """Return the debugger's answers, without prompts, commands, greetings and source."""
     return [line for line in str(transcript).splitlines() if line.startswith(("Array", "(Array", "***"))]
 
 
@@ -381,7 +381,7 @@ def test_under_vmap_the_row_has_its_number():
 def test_the_documented_code_stops_under_vmap_at_finite_rows_too():
     with scripted_breakpoints([]) as transcript:
         jax.vmap(documented_quotient)(ONES, ONES)
-    assert transcript.stops == 3  # when this fails, the docstring of breakpoint_if_nonfinite is to be changed
+    assert transcript.stops == 3  # if this fails, update the docstring of `breakpoint_if_nonfinite`
 
 
 @pytest.mark.parametrize(
@@ -444,7 +444,7 @@ def test_for_integers_nothing_is_in_the_program():
 
 
 def test_a_large_batch_compiles_in_one_loop_over_rows():
-    # The documented code is unrolled over the rows: a minute for 1000 of them.
+    # JAX's documented recipe unrolls the rows, which takes a minute for 1000 of them.
     def size(n):
         return normalised_hlo(jax.vmap(quotient), np.ones(n, np.float32), np.ones(n, np.float32)).count("custom-call(")
 

@@ -1,4 +1,4 @@
-"""Captured output: the printed lines of a block, from every thread, in a terminal and in a kernel."""
+"""Test captured output: the lines that a block prints, from every thread, in a terminal and in a kernel."""
 
 import contextlib
 import logging
@@ -135,7 +135,7 @@ def test_lines_are_there_while_the_block_runs():
 @pytest.mark.parametrize("block", [capture, recording, lambda: scripted_breakpoints([])])
 @pytest.mark.parametrize("error", [None, ValueError])
 def test_callbacks_are_waited_for_before_and_at_the_end_of_a_block(block, error, monkeypatch):
-    # CPU runs callbacks within the call, so that nothing can be late here: see that the wait is there.
+    # CPU runs callbacks within the call, so none can be late in this test: only check that the block waits.
     waits, wait = [], jax.effects_barrier
     monkeypatch.setattr(jax, "effects_barrier", lambda: (waits.append(sys.stdout), wait()))
 

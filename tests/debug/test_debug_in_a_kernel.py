@@ -1,4 +1,4 @@
-"""Captures, recordings and breakpoints in a real Jupyter kernel."""
+"""Test captures, recordings and breakpoints in a real Jupyter kernel."""
 
 import pytest
 from kernel import run_in_kernel

@@ -1,4 +1,4 @@
-"""`find_nan`: the equation that made the first NaN, its line, its loop, its pass, and what the gradient makes of it."""
+"""Test `find_nan`: the equation that made the first NaN, its line, loop and pass, and what happens to the gradient."""
 
 import inspect
 
@@ -65,7 +65,7 @@ def test_the_equation_and_its_operands_at_the_first_bad_place(wrap):
     assert (bad.primitive, bad.made, bad.index, bad.operands) == ("div", "inf", (1, 0), ("1.0", "0.0"))
     assert (bad.line.number, bad.backward, bad.loops) == (line_of("the ratio"), False, ())
     assert report.result_is_finite is False
-    assert [other.primitive for other in report.found] == ["div"], "what only passes it on is not blamed"
+    assert [other.primitive for other in report.found] == ["div"], "operations that only pass it on must not be blamed"
 
 
 def test_the_iteration_of_a_scan_counted_from_zero():
@@ -83,7 +83,7 @@ def test_the_iteration_of_a_while_also_when_rows_are_batched(fn, x, iteration):
 
 
 def test_a_row_that_is_done_and_computed_on_is_not_blamed():
-    def divides(x):  # the row that is done first holds 1, and 1 / (1 - 1) is thrown away
+    def divides(x):  # the row with x = 1 is done first, and its 1 / (1 - 1) is discarded
         def body(carry):
             i, _, x = carry
             return i + 1.0, 1.0 / (x - i), x
@@ -104,7 +104,7 @@ def test_a_masked_value_is_harmless_forward_and_dangerous_for_the_gradient():
     assert text.startswith("✗ The result is finite, but its gradient holds a NaN or an infinity.")
     assert "harmless forward, dangerous for the gradient" in text
     assert "Make the input safe before the risky operation" in text
-    # It is true: JAX's own gradient is not finite there, and the repaired function's is.
+    # The advice is right: JAX's gradient is not finite there, and that of the repaired function is.
     x = jnp.array([1.0, 0.0, 2.0])
     assert not np.isfinite(jax.grad(lambda x: safe_log(x).sum())(x)).all()
     assert np.isfinite(jax.grad(lambda x: safe_input(x).sum())(x)).all()

@@ -1,4 +1,4 @@
-"""Recorded values and gradients: what is kept, in which order, and what it adds to a program: nothing."""
+"""Test recorded values and gradients: what is kept, in which order, and that nothing is added to programs."""
 
 import os
 import subprocess
@@ -129,7 +129,7 @@ def test_a_block_costs_one_more_trace_and_later_blocks_none():
         return x
 
     with recording():
-        pass  # the first recording of the process may cost every function one trace
+        pass  # a process's first recording may cost every function one trace
     f(1.0)
     with recording():
         f(1.0)

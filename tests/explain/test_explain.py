@@ -1,4 +1,4 @@
-"""What `explain` says of real failures, and that each fix it gives runs when applied."""
+"""Test what `explain` says about real failures, and that each of its fixes works when applied."""
 
 import linecache
 import re
@@ -35,12 +35,12 @@ def settings_restored() -> Iterator[None]:
 
 
 def run(program: str, file: Path) -> dict[str, Any]:
-    """Run a program from a file, as a script would, and return its names."""
+    """Run a program from a file, like a script, and return its names."""
     file.write_text(program)
     linecache.checkcache(str(file))
     names: dict[str, Any] = {"__name__": "student"}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the student's own affair
+        warnings.simplefilter("ignore")  # warnings of the student's code do not matter
         exec(compile(program, str(file), "exec"), names)
     return names
 
@@ -48,17 +48,17 @@ def run(program: str, file: Path) -> dict[str, Any]:
 def failure(program: str, file: Path) -> BaseException:
     """Run a program in a new thread and return what it raises.
 
-    Once `with jax.debug_nans(False)` was entered in a thread, as JAX itself does in `core.jaxpr_as_fun`, a later
-    `jax.config.update("jax_debug_nans", True)` no longer reaches what is compiled there (seen on 0.10.2 to 0.12.0.1).
+    After a thread has entered `with jax.debug_nans(False)`, as JAX itself does in `core.jaxpr_as_fun`, a later
+    `jax.config.update("jax_debug_nans", True)` no longer affects what it compiles (seen on 0.10.2 to 0.12.0.1).
     """
     with ThreadPoolExecutor(1) as thread:
         error = thread.submit(run, program, file).exception()
-    assert isinstance(error, Exception), "the program ran"
+    assert isinstance(error, Exception), "the program did not fail"
     return error
 
 
 def explained(program: str, file: Path) -> Explanation:
-    """Run a program that fails and return the explanation."""
+    """Run a failing program and return the explanation."""
     error = failure(program, file)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(knowledge, "rules_may_raise", True)

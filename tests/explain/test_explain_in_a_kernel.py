@@ -1,4 +1,4 @@
-"""Explanations in a real Jupyter kernel: the traceback as ever, and under it the card."""
+"""Test explanations in a real Jupyter kernel: the usual traceback, and the card below it."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ CELLS = {
 
 @pytest.fixture(scope="module")
 def shown() -> dict[str, list[Any]]:
-    """Every cell's outputs, run one after the other in one kernel that goes on after errors."""
+    """Run the cells in one kernel that continues after errors, and return each cell's outputs."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -49,7 +49,7 @@ def shown() -> dict[str, list[Any]]:
 
 
 def kinds(outputs: list[Any]) -> list[str]:
-    """Return what a cell showed; printed lines may come in any number of pieces."""
+    """Return the types of a cell's outputs; printed text counts once, however many pieces it came in."""
     found = [output["output_type"] for output in outputs]
     return [kind for i, kind in enumerate(found) if kind != "stream" or found[i - 1 : i] != ["stream"]]
 

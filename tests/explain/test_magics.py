@@ -1,4 +1,4 @@
-"""`%jaxguide` in a real IPython shell: pictures of a call, completion, and what is said of bad input."""
+"""Test `%jaxguide` in a real IPython shell: pictures of a call, completion, and messages about bad input."""
 
 import sys
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from traitlets.config import Config
 
 import jaxguide
 
-_QUIET = Config({"HistoryManager": {"enabled": False}})  # a shell of the tests writes nothing into anyone's home
+_QUIET = Config({"HistoryManager": {"enabled": False}})  # the shell must not write into the home folder
 DEFINED = """
 import jax, jax.numpy as jnp
 scale, settings = 3.0, {"n": 2}
@@ -61,8 +61,8 @@ def test_each_helper_shows_its_picture_in_a_kernel() -> None:
     assert "static  n  2" in shown[0]
     assert "The key `key` was drawn from twice" in shown[1]
     assert shown[2].startswith("louder(x, n): 2 equations")
-    assert shown[3].startswith("louder(x, n): 2 equations"), "a function's own names are known"
-    assert all(one.endswith("2") for one in shown), "the cell's own value is shown too"
+    assert shown[3].startswith("louder(x, n): 2 equations"), "the function's own names must be known"
+    assert all(one.endswith("2") for one in shown), "the cell's own value must be shown, too"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""check_keys and no_key_reuse: sentences with both lines and the student's name, errors that stay, one check a call."""
+"""Test `check_keys` and `no_key_reuse`: messages with both lines and the key's name, errors, and one check per call."""
 
 import collections
 import functools
@@ -30,7 +30,7 @@ def helper(k, shape=()):
 jitted_helper = jax.jit(helper)
 
 
-# The sentence: both lines, the file, the student's own name.
+# The message: both lines, the file, the student's name for the key.
 
 
 def test_a_sentence_names_both_lines_the_file_and_the_key():
@@ -319,7 +319,7 @@ def test_in_a_notebook_a_line_is_told_by_its_cell():
     )
 
 
-# What it refuses, and what it does not swallow.
+# Arguments that it rejects, and errors that it does not swallow.
 
 
 def test_bad_arguments_give_one_sentence():

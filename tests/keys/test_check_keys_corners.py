@@ -1,4 +1,4 @@
-"""check_keys at its corners: functions that have not run, JAX's own checker, empty draws, linear solves, any names."""
+"""Test corner cases of `check_keys`: delayed function bodies, JAX's own checker, empty draws, linear solves, names."""
 
 import asyncio
 import functools
@@ -29,7 +29,7 @@ def kinds(fn, *args, **kwargs):
     return [problem.kind for problem in check_keys(fn, *args, **kwargs)]
 
 
-# Functions whose body has not run when they return.
+# Functions that return before their body has run.
 
 
 def draws(key):
@@ -92,7 +92,7 @@ def test_the_decorator_warns_where_a_call_turns_out_not_to_have_run():
         assert len(list(lazy(random.key(0)))) == 2
 
 
-# Within JAX's own checker.
+# Inside JAX's own checker.
 
 
 @pytest.mark.parametrize("make_key", KEYS.values(), ids=KEYS)
@@ -137,7 +137,7 @@ def test_a_jitted_function_that_was_checked_is_not_traced_again():
     assert len(traces) == 1
 
 
-# Draws of nothing, and rows.
+# Empty draws, and rows.
 
 EMPTY = {
     "normal": lambda key: random.normal(key, (0,)),

@@ -1,4 +1,4 @@
-"""Documented draws: the numbers of documents before JAX 0.5 come out inside, and today's outside."""
+"""Test `documented_draws`: numbers are those documented before JAX 0.5 inside the block, and today's outside."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""The battery of key bugs: large enough, sound on plain JAX, every bug found and no correct program reported."""
+"""Test the battery of key bugs: it is large enough and sound on plain JAX, and `check_keys` judges every case right."""
 
 import contextlib
 import io
@@ -30,7 +30,7 @@ KINDS = {
 
 
 def _each(cases: list[Case], *key_kinds: str) -> pytest.MarkDecorator:
-    """Run a test for every case with every key kind that it has."""
+    """Run a test for every case with every key kind that the case supports."""
     parameters = [
         pytest.param(case, kind, id=f"{case.name}-{kind}")
         for case in cases
@@ -41,7 +41,7 @@ def _each(cases: list[Case], *key_kinds: str) -> pytest.MarkDecorator:
 
 
 def _asked(cases: list[Case]) -> pytest.MarkDecorator:
-    """Run a test for every case, key kind and mode; one of them quickly, by turns, the others among the long tests."""
+    """Run a test for every case, key kind and mode; all but one of each case, which varies, are marked `long`."""
     parameters = []
     for number, case in enumerate(cases):
         ways = [(kind, mode) for kind in ("typed", "legacy") if kind in case.key_kinds for mode in MODES]

@@ -1,4 +1,4 @@
-"""KeyStream: every key is fresh, under every transformation, and where one would repeat it raises instead."""
+"""Test `KeyStream`: every key is new, under every transformation; if one would repeat, it raises instead."""
 
 import copy
 import functools
@@ -32,7 +32,7 @@ def stream():
 
 
 def bits(keys):
-    """The words of each key, as a list of tuples."""
+    """Return the words of each key, as a list of tuples."""
     data = np.asarray(random.key_data(keys) if jnp.issubdtype(keys.dtype, jax.dtypes.prng_key) else keys)
     return [tuple(row) for row in data.reshape(-1, data.shape[-1]).tolist()]
 
@@ -69,7 +69,7 @@ def test_no_key_comes_twice_and_none_is_made_elsewhere_from_the_same_key(kind):
     seen = bits(key) + bits(stream.key)
     seen += bits(random.split(key, 50))
     if kind != "unsafe_rbg":
-        seen += [b for i in range(50, 60) for b in bits(random.fold_in(key, i))]  # up to 50 `split` made them already
+        seen += [b for i in range(50, 60) for b in bits(random.fold_in(key, i))]  # below 50, `split` made the same keys
 
     def walk(stream, depth):
         found = bits(stream.next()) + bits(stream.take(5)) + bits(stream.next()) + bits(stream.take(1))
@@ -118,7 +118,7 @@ def test_eager_jit_and_disabled_jit_give_the_same_keys():
         assert bits(one) == bits(two) == bits(three)
 
 
-# Under transformations, passed in and returned.
+# Under transformations, as argument and result.
 
 
 def test_jit_moves_on_the_stream_that_it_returns(stream):
@@ -248,7 +248,7 @@ def test_leak_checking_finds_nothing(stream):
 
 
 class SlowCount(int):
-    """A count that lets the other threads run while it is added to."""
+    """A count that lets other threads run during an addition."""
 
     def __add__(self, other):
         time.sleep(0.002)
@@ -271,7 +271,7 @@ def test_threads_that_share_it_get_no_key_twice(stream):
     assert len(set(found)) == len(found) == 40
 
 
-# Where numbers would repeat.
+# Uses that would repeat numbers.
 
 
 CLOSURES = {
@@ -299,7 +299,7 @@ def test_a_stream_from_an_enclosing_scope_is_refused(way, stream):
     for advice in ("`y, stream = f(x, stream)`", "`stream.fork(n)`", "draw the keys outside"):
         assert advice in str(caught.value)
     assert int(stream.count) == 0
-    stream.next()  # and it is as good as before
+    stream.next()  # the stream still works
 
 
 @pytest.mark.parametrize("use", [lambda s: s.take(1), lambda s: s.fork().next(), lambda s: s.fork(2).key])

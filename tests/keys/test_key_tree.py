@@ -1,4 +1,4 @@
-"""The tree of keys: names, lines and marks are right, large programs stay small, and it can be read in every form."""
+"""Test the tree of keys: right names, lines and marks, short trees of large programs, and readable in every format."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -19,7 +19,7 @@ KEYS = {
 
 
 def rows(fn, *args):
-    """The tree's lines without their line numbers and sources, columns apart by two spaces."""
+    """Return the tree's lines without line numbers and sources, with two spaces between columns."""
     lines = str(key_tree(fn, *args)).split("\n\n")[1].splitlines()
     shown = [re.match(r"([│ ]*)(.*?)\s*(line \d+.*)?$", line) for line in lines]
     return [match[1] + re.sub(r" {2,}", "  ", match[2]) for match in shown]
@@ -58,7 +58,7 @@ def test_each_line_stands_beside_what_it_did():
         assert f"line {start + offset}: {source}" in text
 
 
-# Programs, and a line that their tree must have.
+# Programs, and a line that their tree must contain.
 
 CASES = []
 
@@ -293,7 +293,7 @@ def test_a_program_that_needs_values_is_drawn_too():
     assert rows(branch, random.key(0), jnp.float32(1)) == ["key  normal  ✓ spent"]
 
 
-# The forms of the picture.
+# The formats of the picture.
 
 
 def test_the_svg_has_a_title_a_description_and_the_same_words():

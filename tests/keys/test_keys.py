@@ -1,4 +1,4 @@
-"""Key use: planted mistakes are found with their kind, correct programs raise no alarm, whatever the kind of key."""
+"""Test key use: planted mistakes are found, correct programs raise no false alarm, for every kind of key."""
 
 import functools
 import itertools
@@ -32,7 +32,7 @@ def dropout(key, x, rate=0.5):
     return jnp.where(random.bernoulli(key, 1 - rate, x.shape), x / (1 - rate), 0.0)
 
 
-# Planted mistakes: the kind that must be reported.
+# Planted mistakes, with the kind that must be reported.
 
 BUGS: list[tuple[str, Callable[..., Any]]] = []
 
@@ -332,7 +332,7 @@ def seed_built_in_a_loop(key):
     return sum(random.normal(random.PRNGKey(0)) for _ in range(3))
 
 
-# Correct programs: nothing may be reported.
+# Correct programs, for which nothing may be reported.
 
 CORRECT: list[Callable[..., Any]] = []
 
@@ -595,7 +595,7 @@ def hmc_like_chain(key):
     return jax.vmap(chain)(random.split(key, 3), jnp.zeros((3, 2)))
 
 
-# `poisson` asks for threefry; an rbg loop under `vmap` never ends, as all rows draw from the first key.
+# `poisson` needs threefry; an rbg loop under `vmap` never ends, because all rows draw from the first key.
 NOT_WITH_RBG = (every_sampler_once, rejection_loop_under_vmap)
 
 

@@ -1,4 +1,4 @@
-"""check_keys raises no alarm on correct programs of the neighbours: jax.random, initialisers, flax, haiku, blackjax."""
+"""Test that `check_keys` raises no false alarm on jax.random, initialisers, flax, haiku and blackjax."""
 
 import functools
 
@@ -63,7 +63,7 @@ NO_SAMPLERS = {
     ),
     *("unsafe_rbg_key",),
 }
-# JAX refuses these with other keys than threefry's.
+# JAX supports these with threefry keys only.
 ONLY_THREEFRY = {"poisson"}
 
 
@@ -85,7 +85,7 @@ def test_one_call_of_each_sampler_is_one_use(kind):
             assert [u.kind for u in use.uses] == ["draw"], name
 
 
-# Those that consist of several calls; without tracing each operation is compiled on its own.
+# Samplers of several calls; without tracing, each operation is compiled separately.
 OF_PARTS = ("ball", "choice", "dirichlet", "geometric", "multivariate_normal", "orthogonal", "permutation", "randint")
 
 

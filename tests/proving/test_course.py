@@ -1,4 +1,4 @@
-"""What proves the course: one case per exercise, the printed lessons, the ledger."""
+"""Prove the course: each exercise, the printed lessons, and the ledger."""
 
 import json
 import os
@@ -23,11 +23,11 @@ TOPICS = topics()
 
 @pytest.fixture(scope="module")
 def again() -> Course:
-    """The same course, read a second time."""
+    """Return the same course, loaded a second time."""
     return load_course()
 
 
-# `proof_records.py` deselects those that are not due.
+# `proof_records.py` deselects exercises that are not due.
 @pytest.mark.parametrize("name", NAMES)
 def test_the_exercise_is_proven(name: str, whole_course: Course, proof_records: Records, digests: Digests) -> None:
     ((_exercise, proof),) = verify(whole_course, seeds=1, only=name)
@@ -36,7 +36,7 @@ def test_the_exercise_is_proven(name: str, whole_course: Course, proof_records: 
     proof_records.write(name, digests)
 
 
-@pytest.mark.hours(reason="every exercise, judged with fifty seeds: CI proves them with one")
+@pytest.mark.hours(reason="it judges every exercise with fifty seeds; CI uses one")
 @pytest.mark.parametrize("name", NAMES)
 def test_verdicts_hold_over_fifty_seeds(name: str, whole_course: Course) -> None:
     ((_exercise, proof),) = verify(whole_course, seeds=50, only=name)
@@ -53,7 +53,7 @@ def test_the_ledger_lists_all_documented_examples() -> None:
     assert all(entry["says"] and entry["source"] for entry in entries.values())
 
 
-# The examples that each lesson stands for.
+# The documented examples that each lesson covers.
 SECTIONS = {
     "arrays_and_layers": ("S1", 1, 16),
     "jit_and_tracing": ("S1", 17, 32),
@@ -89,7 +89,7 @@ class TestPrinted:
     def test_printed_files_are_current(self, whole_course: Course, topic: str) -> None:
         stale = stale_files(whole_course.books[topic], whole_course.places.notebooks)
         print_book(whole_course.books[topic], whole_course.places.notebooks)
-        assert stale == [], "these were stale and have been printed again: commit them"
+        assert stale == [], "these were stale and have been printed again; commit them"
 
     @pytest.mark.long
     def test_printing_twice_gives_the_same_bytes_and_unique_ids(
@@ -154,7 +154,7 @@ def _without_header(text: str) -> str:
 
 
 def solved(book: Book) -> Iterator[tuple[str, str]]:
-    """Yield each cell of the printed lesson with the key's answers in place: (kind, source)."""
+    """Yield each cell of the printed lesson, with the key's answers filled in: (kind, source)."""
     answers = {e.name: e.key.answer.source for e in book.exercises if e.key}
     for cell in printed_cells(book):
         if cell.kind == "exercise":
@@ -174,7 +174,7 @@ def test_the_solved_lesson_runs_top_to_bottom_in_a_kernel(
 
     env = {
         **os.environ,
-        "JAX_DISABLE_MOST_OPTIMIZATIONS": "0",  # as students compile them
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "0",  # compile as students do
         "JAX_COMPILATION_CACHE_DIR": str(compiled),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",

@@ -1,4 +1,4 @@
-"""What `jaxguide drift` reports of the documented examples on the installed JAX."""
+"""Test what `jaxguide drift` reports about the documented examples on the installed JAX."""
 
 import dataclasses
 import json
@@ -14,7 +14,7 @@ from jaxguide.proving.drift import AS_DOCUMENTED, NEWLY_CHANGED, NOT_COMPARED, W
 
 @pytest.fixture(scope="module")
 def course(whole_course: Course) -> Course:
-    """One lesson, where two exercises alone carry examples: one as documented, one that needs a setting."""
+    """Return one lesson with two documented examples: one that works as documented, and one that needs a setting."""
     book = whole_course.books["random_numbers"]
     wanted = {"S0-24", "S0-41"}
     exercises = [

@@ -1,4 +1,4 @@
-"""Exercises proven in several processes: the same proof in the same order, and a process that ends is told."""
+"""Test proving in several processes: same proofs in the same order, and a report if a process ends."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""A program in a terminal of its own, as a student's: what it shows is waited for, keys are pressed."""
+"""Run a program in a pseudo terminal: wait for the words that it shows, and press keys."""
 
 import contextlib
 import os
@@ -19,13 +19,13 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
 class PseudoTerminal:
-    """`python -m jaxguide ...` in a terminal; use it with `with`.
+    """Context manager that runs `python -m jaxguide ...` in a terminal.
 
     Args:
-        arguments: the command.
-        folder: where it runs.
+        arguments: the command's words.
+        folder: the working folder.
         columns: the terminal's width.
-        environment: variables to set.
+        environment: environment variables to set.
     """
 
     def __init__(self, *arguments: object, folder: Path, columns: int = 80, environment: Mapping[str, str] = {}):
@@ -58,16 +58,16 @@ class PseudoTerminal:
 
     @property
     def text(self) -> str:
-        """What was shown so far, without colours, with single line feeds."""
+        """The text shown so far, without colours and carriage returns."""
         return _ESCAPES.sub("", self.raw).replace("\r\n", "\n")
 
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 
     def wait_for(self, words: str) -> str:
-        """Return what is shown from where the last wait ended to these words, once they are there.
+        """Wait until these words are shown, and return the text from the end of the last wait up to them.
 
-        Spaces and line ends count as one: where a line breaks depends on the terminal's width.
+        Spaces and line ends are equal, since the places of line breaks depend on the terminal's width.
         """
         pattern = re.compile(r"\s+".join(map(re.escape, words.split())))
         deadline = time.monotonic() + LIMIT_S
@@ -77,13 +77,13 @@ class PseudoTerminal:
             if match:
                 before, self._seen = self._seen, match.end()
                 return text[before : match.end()]
-            assert time.monotonic() < deadline, f"no {words!r} in:\n{text[self._seen :]}"
+            assert time.monotonic() < deadline, f"did not show {words!r}:\n{text[self._seen :]}"
             ended = self.process.poll() is not None
             self._read()
-            assert not ended or pattern.search(self.text, self._seen), f"ended without {words!r}:\n{self.text}"
+            assert not ended or pattern.search(self.text, self._seen), f"it ended without {words!r}:\n{self.text}"
 
     def wait(self) -> int:
-        """Return the exit status, once it has ended."""
+        """Wait until the program ends, and return its exit status."""
         deadline = time.monotonic() + LIMIT_S
         while self.process.poll() is None:
             assert time.monotonic() < deadline, self.text
@@ -92,7 +92,7 @@ class PseudoTerminal:
         return self.process.wait()
 
     def settings(self) -> list[Any]:
-        """Return how the terminal is set."""
+        """Return the terminal's settings."""
         return termios.tcgetattr(self._slave)
 
     def _read(self) -> None:

@@ -1,4 +1,4 @@
-"""Which answers of a file count as changed, where they are, and what belongs to no workspace."""
+"""Test which answers of a file count as changed, where they are, and which files do not belong to a workspace."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def triple(x):
 
 @pytest.fixture
 def prints(tmp_path: Path, course: Course):
-    """Return what tells the answers of a Python file's text from others."""
+    """Return a function that gives the fingerprint of each answer in a Python file's text."""
 
     def of(text: str) -> dict[str, str]:
         path = tmp_path / "mine.py"
@@ -95,7 +95,7 @@ def test_copies_of_editors_and_the_courses_own_files_are_no_answers(course: Cour
     (tmp_path / "mine.py").write_text("def double(x): return x")
     assert [path.name for path in find_files(tmp_path, course)] == ["mine.py"]
     assert find_files(course.places.exercises.parent, course) == []
-    assert len(find_files(course.places.notebooks, course)) == 4  # of a teacher who works in the folder itself
+    assert len(find_files(course.places.notebooks, course)) == 4  # for a teacher who works in the folder of notebooks
 
 
 def test_a_notebook_that_is_cut_off_is_said_and_read_past(course: Course, workspace: Path) -> None:

@@ -1,4 +1,4 @@
-"""`jaxguide check` on a student's file."""
+"""Test `jaxguide check` on a student's file."""
 
 import re
 import subprocess
@@ -56,8 +56,8 @@ def test_lines_are_those_of_the_file_and_no_line_of_the_lesson_is_named(tmp_path
     said = " ".join(done.stdout.split())
     assert done.returncode == 1
     assert "line 5: `if x[0] > 0:`" in said
-    assert re.search("while tracing the function sliding_dot at line [34] for jit", said)  # JAX names decorator or def
-    # `slide` is the lesson's own: the line at fault is the one that calls it.
+    assert re.search("while tracing the function sliding_dot at line [34] for jit", said)  # decorator's or def's
+    # `slide` is part of the lesson, so the line at fault is the one that calls it.
     assert "line 9: `return slide(None, w)`" in said
     assert "Python cannot read your code" in said
     assert "SyntaxError: '(' was never closed" in said

@@ -1,4 +1,4 @@
-"""Checks of `jaxguide watch` come to what a check comes to, also when all was compiled before."""
+"""Test that `jaxguide watch` gives the same results as `jaxguide check`, even if all programs are cached."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A session in Chinese: columns stand below each other where each character takes two cells."""
+"""Test a session in Chinese: columns are aligned although each character takes two cells."""
 
 import unicodedata
 from pathlib import Path
@@ -51,12 +51,12 @@ def screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Screen:
 
 
 def width(text: str) -> int:
-    """Return the cells of a text as Unicode has them, not as the package counts them."""
+    """Return how many terminal cells a text takes according to Unicode, independently of the package."""
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def column(lines: list[str], text: str) -> int:
-    """Return the cell in which a text begins."""
+    """Return the terminal cell in which a text begins."""
     line = next(line for line in lines if text in line)
     return width(line[: line.index(text)])
 

@@ -1,4 +1,4 @@
-"""The commands of a student's terminal: what they say, their examples, their suggestions, what a shell completes."""
+"""Test a student's commands in the terminal: output, examples, suggestions, and shell completion."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ from jaxguide.student.words import Flow
 
 @pytest.fixture
 def run(course: Course, workspace: Path, monkeypatch: pytest.MonkeyPatch):
-    """Run a command on the small course in a workspace, 80 columns wide."""
+    """Return a function that runs a command on the small course in a workspace, 80 columns wide."""
     monkeypatch.chdir(workspace)
     monkeypatch.setenv("COLUMNS", "80")
     folder = str(course.places.exercises.parent)
@@ -35,7 +35,7 @@ def run(course: Course, workspace: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def commands(group: click.Group, names: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield every command of the program, with those below it."""
+    """Yield every command of the program, with its subcommands."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

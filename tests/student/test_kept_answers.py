@@ -1,4 +1,4 @@
-"""What a workspace's files answer is kept by digest, and read anew where a file has changed or what is kept is odd."""
+"""Test the cache of a workspace's answers: files are read again if they changed or the cache is odd."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from jaxguide.student.answers_in_files import FileAnswers, read_all
 
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of what is kept: nothing yet."""
+    """Set an empty cache, and return its folder for answers."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "jaxguide" / "answers"
 

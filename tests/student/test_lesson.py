@@ -1,4 +1,4 @@
-"""What `check`, `hint` and `solution` do in a student's own session."""
+"""Test what `check`, `hint` and `solution` do in a student's session."""
 
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def test_after_a_pass_all_hints_and_all_right_answers_can_be_read(
     lesson.hint(exercise.name)
     said = capsys.readouterr().out
     assert [hint for hint in exercise.hints if hint not in said] == []
-    assert Progress(workspace).of(exercise.name).hints == 1, "these hints helped nobody to pass"
+    assert Progress(workspace).of(exercise.name).hints == 1, "hints shown after passing must not count"
 
 
 def test_the_first_guess_is_locked(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Every text of a session in the terminal can be translated: in a made-up language, only names and code stay."""
+"""Test that all text of a session in the terminal can be translated, except names and code."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from made_up_language import NAME, words_outside, write_course, write_package
 from needs import first_of
 from two_lessons import answer
 
-pytest.importorskip("termios", reason="a terminal as Unix has it")
+pytest.importorskip("termios", reason="it needs a Unix terminal")
 
 from pseudo_terminal import PseudoTerminal
 
@@ -27,7 +27,7 @@ def variables(tmp_path_factory: pytest.TempPathFactory, course: Course) -> dict[
 
 
 def left(terminal: PseudoTerminal, workspace: Path) -> set[str]:
-    """Return the words shown that are not translated, but for the workspace's path and the time."""
+    """Return the untranslated words in a terminal, except the workspace's path and known names."""
     text = "".join(terminal.text.replace("\n", " ").split(str(workspace)))
     return set(words_outside(re.sub(r"\s+", " ", text), NAMES))
 

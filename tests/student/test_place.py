@@ -1,4 +1,4 @@
-"""Where a student is: what comes next, what is kept, and that two programs at once lose nothing."""
+"""Test a student's place in the course: what comes next, what is kept, and that two programs at once lose nothing."""
 
 import subprocess
 import sys

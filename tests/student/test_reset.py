@@ -1,4 +1,4 @@
-"""A reset gives the stub back, keeps what was there, and touches nothing else."""
+"""Test that a reset restores the stub, keeps the old answer, and changes nothing else."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the session's screen does to a text before it shows it."""
+"""Test how the session's screen changes text before showing it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a lesson shows besides cards: its first line, what is wrong, the progress, the cases of the checks."""
+"""Test what a lesson shows apart from cards: its first line, problems, progress, and the cases of checks."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def names_of(source: str) -> dict[str, object]:
 
 
 def python(source: str, folder: Path, *options: str, **env: str) -> str:
-    """Return what a plain Python prints that is given these lines as if someone typed them."""
+    """Run lines in plain Python (from stdin if `options` are given), and return what it prints."""
     kept = {name: value for name, value in os.environ.items() if name not in ("XLA_FLAGS", "JAXGUIDE_WORKSPACE")}
     command = [sys.executable, *(options or ("-c", source))]
     done = subprocess.run(
@@ -140,7 +140,7 @@ def test_the_bar_is_full_only_when_all_is_done_and_empty_only_when_nothing_is() 
     for count in (0, 1, len(names)):
         html = standing(*names[:count]).html()
         assert f"width:{100 * count / len(names):.0f}%" in html
-        assert f"{count} of {len(names)} exercises done" in html, "the bar says nothing that words do not"
+        assert f"{count} of {len(names)} exercises done" in html, "the words must say all that the bar shows"
 
 
 @pytest.mark.long
@@ -172,8 +172,8 @@ def test_verbose_lists_the_cases_of_every_check_that_ran(workspace: Path, capsys
     assert "jax.jit(draw_per_key)(" in said
     assert "the program of draw_per_key(" in said
     assert "]) → [" in said
-    assert "· draw_per_key(keys with bits" in said, "a dot before each case"
-    assert len(Progress(workspace).of("draw_per_key").attempts) == 1, "the same code, however it is shown"
+    assert "· draw_per_key(keys with bits" in said, "there must be a dot before each case"
+    assert len(Progress(workspace).of("draw_per_key").attempts) == 1, "the same code must count as one attempt"
 
 
 def test_verbose_says_what_a_case_raised_and_judges_the_same(
@@ -197,7 +197,7 @@ def test_a_plain_python_shell_shows_text(tmp_path: Path) -> None:
     assert "Hint 1 of" in shown
     assert "A solution of draw_per_key:" in shown
     assert f"1 of {count()} exercises done" in shown
-    assert "<" not in shown.replace("<stdin>", ""), "no HTML"
+    assert "<" not in shown.replace("<stdin>", ""), "there must be no HTML"
 
 
 @pytest.mark.long
@@ -220,13 +220,13 @@ def test_the_install_cell_does_nothing_where_the_package_is(capfd: pytest.Captur
 
 
 def test_the_install_cell_installs_where_the_package_is_missing(tmp_path: Path) -> None:
-    # A pip of the test's own stands for the one that would fetch from the index.
+    # A fake pip replaces the real one, which would download from the index.
     (tmp_path / "pip").mkdir()
     (tmp_path / "pip" / "__init__.py").write_text("")
     pip = "import pathlib, sys\nhere = pathlib.Path(__file__).parents[1]\n"
     pip += "(here / 'jaxguide.py').write_text(f'arguments = {sys.argv[1:]!r}')\n"
     (tmp_path / "pip" / "__main__.py").write_text(pip)
     source = f"{install_cell()}\nimport jaxguide; print(jaxguide.arguments)"
-    # Without `site`, no package is there but the one in this folder.
+    # Without `site`, Python finds only the packages in this folder.
     shown = python(source, tmp_path, "-S", "-c", source, PYTHONPATH=str(tmp_path))
     assert shown == "['install', '--quiet', 'jaxguide']\n"

@@ -1,4 +1,4 @@
-"""In a notebook too every text can be translated: first line, progress, cases, hints, the magic, its pictures."""
+"""Test that all text in a notebook can be translated: first line, progress, cases, hints, the magic, its pictures."""
 
 import dataclasses
 import html
@@ -45,7 +45,7 @@ def progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Progress:
 
 
 def plain(text: str) -> str:
-    """Return what a reader of HTML reads."""
+    """Return the text of HTML."""
     return html.unescape(re.sub(r"<[^>]*>", " ", text))
 
 
@@ -117,7 +117,7 @@ def test_hints_and_what_is_said_of_a_solution_can_be_translated(
 
 @pytest.fixture(scope="module")
 def shell() -> Iterator[Any]:
-    # A shell of the tests writes nothing into anyone's home.
+    # The shell must not write into the home folder.
     shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
     jaxguide.load_ipython_extension(shell)
     assert shell.run_cell("def louder(x, n=1):\n    return x * n\nvalue = 3").success
@@ -158,7 +158,7 @@ def twice(key: Any) -> Any:
     return jax.random.normal(one) + jax.random.uniform(one) + jax.random.normal(two)
 
 
-# What stays: the student's code and names, and what JAX calls things.
+# Words that stay untranslated: the student's code and names, and JAX's own names.
 CODE = {"louder", "twice", "Any", "int", "float", "def", "return", "key", "one", "two", "no"}
 CODE |= {"mul", "add", "jax", "random", "split", "normal", "uniform"}
 

@@ -1,4 +1,4 @@
-"""A student's session in `jaxguide watch`: real processes in a real terminal, saves and keys."""
+"""Test a student's session in `jaxguide watch`, with real processes in a real terminal, saves and keys."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import psutil
 import pytest
 from two_lessons import answer
 
-pytest.importorskip("termios", reason="a terminal as Unix has it")
+pytest.importorskip("termios", reason="it needs a Unix terminal")
 
 from pseudo_terminal import PseudoTerminal
 
@@ -97,7 +97,7 @@ def test_r_gives_the_stub_back_and_only_y_means_yes(course: Course, workspace: P
     answer(file, "double", "return 3 * x")
     mine = file.read_text("utf-8")
     with watch(course, workspace) as terminal:
-        terminal.wait_for("Not right yet")  # what was answered before is checked at once
+        terminal.wait_for("Not right yet")  # existing answers are checked at once
         terminal.press("r")
         terminal.wait_for("Press y for yes")
         terminal.press("s")

@@ -1,4 +1,4 @@
-"""The session of `jaxguide watch` that the docs show begins so in a real terminal."""
+"""Test that the session of `jaxguide watch` in the docs begins like one in a real terminal."""
 
 import doctest
 from pathlib import Path
@@ -7,7 +7,7 @@ import documents
 import pytest
 from needs import ON_THE_NEWEST
 
-pytest.importorskip("termios", reason="a terminal as Unix has it")
+pytest.importorskip("termios", reason="it needs a Unix terminal")
 
 from pseudo_terminal import PseudoTerminal
 

@@ -1,4 +1,4 @@
-"""A student's workspace: lessons appear whole, and nothing of theirs is ever overwritten."""
+"""Test a student's workspace: lessons appear complete, and no work of the student is ever overwritten."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""A course of two small lessons for a terminal: numbers to multiply, a prediction, a Chinese title."""
+"""A course of two small lessons for terminal tests: numbers to multiply, a prediction, and a Chinese title."""
 
 from pathlib import Path
 
@@ -76,7 +76,7 @@ CHINESE = "三倍 把每个数乘以三"
 
 
 def write_course(folder: Path) -> Course:
-    """Write the books, a key and the printed lessons into a folder, and load the books."""
+    """Write the books, a key and the printed lessons into a folder, and return the loaded course."""
     multiply = _EXERCISE.format(name="double", title="Twice", factor=2.0)
     multiply += _EXERCISE.format(name="triple", title=CHINESE, factor=3.0) + _PREDICTION
     books = {
@@ -97,7 +97,7 @@ def write_course(folder: Path) -> Course:
 
 
 def answer(path: Path, name: str, body: str) -> None:
-    """Put a function's body in the place of the one in a printed `.py`, as an editor does: in one step."""
+    """Replace a function's body in a printed .py file, in one step as editors do."""
     before, head, rest = path.read_text("utf-8").partition(f"def {name}(")
     signature, _newline, rest = rest.partition("\n")
     _old, check, after = rest.partition(f"\n\n\ncheck({name})")

@@ -1,4 +1,4 @@
-"""What the tracing helpers take and refuse: shapes without values, arrays of strings, keywords, results."""
+"""Test what the tracing helpers accept and reject: shapes without values, string arrays, keywords, results."""
 
 import jax
 import jax.numpy as jnp

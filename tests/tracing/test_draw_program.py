@@ -1,4 +1,4 @@
-"""Drawn programs: rows in program order, boxes for what is nested, arcs for what flows, folded where long."""
+"""Test drawn programs: rows in program order, boxes for nesting, arcs for data flow, and folding of long ones."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -20,7 +20,7 @@ def line_number(words):
 
 
 def normal(text):
-    """Return the rows without the widths of columns."""
+    """Return the rows with exactly two spaces between columns."""
     return [re.sub(r" {2,}", "  ", line.strip()) for line in text.splitlines()]
 
 

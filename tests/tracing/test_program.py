@@ -1,4 +1,4 @@
-"""Programs as data: primitives, outputs, constants and matrix products of a jaxpr."""
+"""Test programs as data: the primitives, outputs, constants and matrix products of a jaxpr."""
 
 import json
 
@@ -168,7 +168,7 @@ def test_each_line_of_the_user_has_its_primitives():
         (line_number("# after it"), seen.lines[-1].primitives),
     ]
     assert seen.lines_of("select_n", "sin") == [use.line for use in seen.lines[:2]]
-    # The same inner trace, met again on another line, is that line's.
+    # If another line reuses the cached inner trace, its equations belong to that line.
     again = program(lambda y: jnp.where(y > 0, y, 0.0), 1.0)
     assert {use.line.number for use in again.lines} == {line_number("jnp.where(y > 0, y, 0.0), 1.0)")}
 
@@ -298,7 +298,7 @@ def test_an_assertion_on_something_else_is_refused_in_one_sentence():
             assert_max_equations(program(looped, jnp.ones(4)), wrong)
 
 
-# The interpreter that key use and programs share.
+# The interpreter shared by key use and programs.
 
 
 class Lazy(Observer):

@@ -1,4 +1,4 @@
-"""A function line by line: static and traced names, primitives, loops, inner functions, errors."""
+"""Test `show_lines`, a function line by line: static and traced names, primitives, loops, inner functions, errors."""
 
 import contextlib
 import dataclasses
@@ -20,12 +20,12 @@ from jaxguide.tracing import LineByLine, show_lines
 W = np.ones((3, 4), np.float32)
 k = 4  # a name that a pattern below binds
 
-# From Python 3.13 on they are in no frame's `f_locals`.
+# Since Python 3.13, no frame's `f_locals` contains the variables of comprehensions.
 SHOWS_COMPREHENSIONS = sys.version_info < (3, 13)
 
 
 def row(shown: LineByLine, words: str):
-    """Return the row whose source has these words."""
+    """Return the row whose source contains these words."""
     return next(row for row in shown.rows if any(words in line for line in row.source))
 
 
@@ -503,7 +503,7 @@ print(show_lines(f, 1.0))
 """
 
 
-@pytest.mark.skipif(not SHOWS_COMPREHENSIONS, reason="Python 3.13 shows a comprehension's variables to no tracer")
+@pytest.mark.skipif(not SHOWS_COMPREHENSIONS, reason="Python 3.13 hides the variables of comprehensions from tracers")
 def test_the_first_call_of_a_process_sees_a_comprehensions_variables_too(tmp_path):
     (tmp_path / "first.py").write_text(FIRST)
     done = subprocess.run([sys.executable, str(tmp_path / "first.py")], capture_output=True, text=True, check=True)

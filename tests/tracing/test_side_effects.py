@@ -1,4 +1,4 @@
-"""What a function does beside computing its result: leaks, changes, host randomness, output, unequal traces."""
+"""Test the report of a function's side effects: leaks, mutations, host randomness, output, unequal traces."""
 
 import contextlib
 import functools
@@ -29,7 +29,7 @@ space = types.SimpleNamespace(last=None)
 
 
 def line_of(fn, words: str) -> str:
-    """Return the name of the line of a function that has these words."""
+    """Return the file and line number of the line in a function that contains these words."""
     import inspect
 
     lines, first = inspect.getsourcelines(fn)
@@ -101,7 +101,7 @@ def test_a_tracer_of_an_inner_trace_is_found():
 
 def test_a_tracer_kept_where_only_jax_looks_is_found():
     hidden = types.ModuleType("hidden")
-    hidden.box = []  # an object of a library is not looked into
+    hidden.box = []  # objects of libraries are not searched
     box = functools.partial(hidden.box.append)
     keep = itertools.repeat(box)
 
@@ -583,7 +583,7 @@ def test_jax_names_the_users_function_and_argument_where_a_value_is_needed():
 
 
 class OfArrays:
-    """A pytree that can be made of arrays only."""
+    """A pytree class whose leaves must be arrays."""
 
     def __init__(self, w, n):
         self.w, self.n = jnp.asarray(w), jnp.asarray(n)

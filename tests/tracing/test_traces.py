@@ -1,4 +1,4 @@
-"""Trace counts: what each call costs, from cleared caches, however often the function was called before."""
+"""Test trace counts: what each call costs from cleared caches, however often the function was called before."""
 
 import functools
 

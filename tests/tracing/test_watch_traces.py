@@ -1,4 +1,4 @@
-"""Watching and limiting traces: how often, on which line, and why again, in words."""
+"""Test watching and limiting traces: how often, on which line, and why a function was traced again."""
 
 import cProfile
 import functools
@@ -19,7 +19,7 @@ X3, X4 = np.ones(3, np.float32), np.ones(4, np.float32)
 
 
 def fresh_step():
-    """A jitted function that nothing has traced."""
+    """Return a jitted function that has not been traced."""
 
     @functools.partial(jax.jit, static_argnames=("n", "mode"))
     def step(x, n=1, *, mode="sum"):
@@ -29,7 +29,7 @@ def fresh_step():
 
 
 def line_of(words):
-    """Return the number of the line of this file that holds these words."""
+    """Return the number of the line in this file that contains these words."""
     lines = Path(__file__).read_text().splitlines()
     (number,) = [i for i, line in enumerate(lines, 1) if words in line and "line_of" not in line]
     return number
@@ -65,7 +65,7 @@ CASES = {
         ((0,), {}),
         ((-0.1,), {}),
         "argument `x` was a Python int (weakly typed int32[]) and is now a Python float (weakly typed float32[])",
-        "`jnp.asarray(x, dtype=jnp.float32)`",  # the int's dtype would lose the fraction
+        "`jnp.asarray(x, dtype=jnp.float32)`",  # with the int's dtype, the fraction would be lost
     ),
     "axes": (
         ((X3,), {}),
@@ -200,7 +200,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_retrace_is_explained(case):
     first, second, reason, remedy = CASES[case]
-    if "key" in case.split() or "keys" in case.split():  # they are made when the test runs, not when it is collected
+    if "key" in case.split() or "keys" in case.split():  # keys are made when the test runs, not at collection
         first, second = (
             (tuple(make(0) if callable(make) else make for make in args), {}) for args, _ in (first, second)
         )
@@ -314,7 +314,7 @@ def test_a_setting_and_cleared_caches_are_told_apart():
 
 
 def failing_once():
-    """A jitted function that fails at its first trace, and what its first call raises."""
+    """Return a jitted function whose first trace fails."""
     attempts = []
 
     @jax.jit

@@ -1,4 +1,4 @@
-"""Translation: which language is chosen, what falls back, and that all that a student reads can be translated."""
+"""Test translation: which language is chosen, what falls back, and that all text for students can be translated."""
 
 import io
 import re
@@ -35,7 +35,7 @@ HEADER = (
 
 
 def write(folder: Path, language: str, domain: str, **texts: str) -> None:
-    """Write a catalogue by hand and compile it, without looking for mistakes."""
+    """Write a catalogue by hand and compile it, without checking it for mistakes."""
     from babel.messages.mofile import write_mo
     from babel.messages.pofile import read_po
 
@@ -48,7 +48,7 @@ def write(folder: Path, language: str, domain: str, **texts: str) -> None:
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for catalogues of the test's own, and a reader without a language."""
+    """Return an empty folder that is used for catalogues, with no language set."""
     for name in ("JAXGUIDE_LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("JAXGUIDE_CATALOGUES", str(tmp_path))
@@ -190,7 +190,7 @@ def test_a_workspace_gets_the_lessons_printed_in_the_readers_language(own: Path)
 
 @pytest.fixture(scope="module")
 def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The reader's language is made up: each text stands between ⟦ and ⟧."""
+    """Set the made-up language, which puts each text between ⟦ and ⟧."""
     with made_up_language.spoken(tmp_path_factory.mktemp("catalogues"), places()):
         yield
 
@@ -239,7 +239,7 @@ def test_every_text_of_every_card_can_be_translated(course: Course, topic: str) 
 
 
 def _left_on_cards(course: Course, topic: str, exercises: int) -> list[tuple[str, str, str]]:
-    """Return what is not translated on the cards of all planted answers: exercise, answer, text."""
+    """Return untranslated text on the cards of all planted answers: (exercise, answer, text)."""
     book, left = course.books[topic], []
     for exercise in book.exercises[:exercises]:
         assert exercise.key is not None
@@ -256,7 +256,7 @@ def _left_on_cards(course: Course, topic: str, exercises: int) -> list[tuple[str
 
 
 def _words_of(content: Content) -> list[str]:
-    """Return what a card says, without calls and values."""
+    """Return the text of a card, without calls and values."""
     rows = [row.label for row in (content.call, *content.pair, content.error, content.hint, content.printed) if row]
     checks = [text for state, fact, _cases in content.checks for text in (state.word, fact)]
     behind = [content.misconceptions.text] if content.misconceptions else []
@@ -269,12 +269,12 @@ COMMANDS = ["start", "watch", "list", "next", "progress", "check", "hint", "solu
 
 @pytest.mark.parametrize("command", [[], *[[name] for name in COMMANDS]])
 def test_the_help_of_a_command_can_be_translated(made_up: None, command: list[str]) -> None:
-    # In a process of its own: click keeps `--help` in the language in which it was first shown.
+    # In a separate process, since click caches the help of `--help` in the language in which it was first shown.
     shown = subprocess.run(
         [sys.executable, "-m", "jaxguide", *command, "--help"], capture_output=True, text=True, encoding="utf-8"
     )
     assert shown.returncode == 0
-    # What stays: the usage line and, at the start of a line, names of options and commands; capitals are placeholders.
+    # Ignore the usage line, names of options and commands at the start of a line, and placeholders in capitals.
     lines = [
         re.sub(r"^ +(-[\w, /-]+|\w+)(?=  | ⟦|$| [A-Z])", "", line) for line in outside(shown.stdout).splitlines()[1:]
     ]

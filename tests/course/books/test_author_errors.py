@@ -1,4 +1,4 @@
-"""An author's mistake gives one sentence with file and line, and exit status 1."""
+"""Test that an author's mistake is reported in one sentence with file and line, and exit status 1."""
 
 import json
 import subprocess
@@ -186,7 +186,7 @@ def test_json_is_all_that_verify_prints_with_json(tiny: Path) -> None:
     command = [sys.executable, "-m", "jaxguide", "verify", "--course", str(tiny), "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     plain = json.loads(done.stdout)
-    # The tiny course has no printed notebooks, and that is all that is wrong with it.
+    # The only problem with the tiny course is that its notebooks are not printed.
     assert (done.returncode, len(plain["problems"]), plain["exercises"], done.stderr) == (1, 2, 2, "")
     edit(tiny, BOOK, LAST_HINTS, "")
     done = subprocess.run(command, capture_output=True, text=True)
@@ -216,7 +216,7 @@ def _verify(course: Path) -> list[str]:
 @pytest.mark.parametrize("how", ['kind="observed"', "required=False", 'kind="value", stage="shape"'])
 def test_an_exercise_that_returns_a_value_needs_a_required_check_that_decides_on_it(tiny: Path, how: str) -> None:
     edit(tiny, BOOK, '@visible(double, idea="Twice', f'@visible(double, {how}, idea="Twice')
-    assert not [problem for problem in _verify(tiny) if "decides on it" in problem]  # the hidden check does
+    assert not [problem for problem in _verify(tiny) if "decides on it" in problem]  # the hidden check decides on it
     edit(tiny, KEY, '@hidden(idea="Any', f'@hidden({how}, idea="Any')
     (problem,) = (problem for problem in _verify(tiny) if "decides on it" in problem)
     assert "no required check decides on it" in problem

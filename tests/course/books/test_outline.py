@@ -1,4 +1,4 @@
-"""The outline of a course says what the loaded course says, without running a book that is written plainly."""
+"""Test that a course's outline matches the loaded course, without running books that are plain enough to parse."""
 
 import dataclasses
 import importlib
@@ -28,7 +28,7 @@ COMPUTED = '"What is twice x?"', '" ".join(["What is", "twice x?"])'
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nothing is kept yet."""
+    """Set an empty cache, and return its folder for outlines."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "jaxguide" / "outlines"
 
@@ -42,7 +42,7 @@ def no_book_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plain(course: Outline) -> dict[str, Any]:
-    """Return all that an outline says, field by field."""
+    """Return an outline's content, field by field."""
     return {
         topic: {
             **{field.name: getattr(lesson, field.name) for field in dataclasses.fields(Lesson)},
@@ -55,14 +55,14 @@ def plain(course: Outline) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def loaded() -> Course:
-    """The course that comes with the package, with its keys."""
+    """Return the course that comes with the package, with its keys."""
     return load_course()
 
 
 @pytest.mark.long
 def test_the_outline_of_the_course_is_what_the_loaded_course_says(loaded: Course, no_book_runs: None) -> None:
     assert plain(read_outline()) == plain(loaded)
-    assert plain(read_outline()) == plain(loaded), "as it was kept"
+    assert plain(read_outline()) == plain(loaded), "read from the cache"
 
 
 @pytest.mark.long
@@ -110,11 +110,11 @@ def test_the_outline_of_a_small_course_is_what_the_loaded_course_says(
     monkeypatch.setattr(static, "lesson_as_written", unplain := _Counted(static.lesson_as_written))
     outlines = plain(read_outline(folder)), plain(read_outline(folder))
     assert outlines == (plain(load_course(folder, keys=False)),) * 2
-    assert unplain.nones == 0, "nothing had to be run"
+    assert unplain.nones == 0, "no book may be run"
 
 
 class _Counted:
-    """A function that counts how often it returns None."""
+    """Wrap a function to count how often it returns None."""
 
     def __init__(self, function: Callable[..., Any]):
         self.function, self.nones = function, 0
@@ -158,7 +158,7 @@ def _told(read: Callable[[], object]) -> str:
 def test_two_books_with_one_exercise_are_told(tiny: Path) -> None:
     (tiny / "exercises" / "other.py").write_text((tiny / BOOK).read_text())
     assert "unique across the course" in _told(lambda: read_outline(tiny))
-    assert "unique across the course" in _told(lambda: read_outline(tiny)), "as it was kept"
+    assert "unique across the course" in _told(lambda: read_outline(tiny)), "read from the cache"
 
 
 UNPLAIN = {
@@ -233,7 +233,7 @@ def test_what_is_kept_is_not_used_where_it_is_odd(tiny: Path, cache: Path, odd: 
     ODD[odd](kept)
     path.write_text(json.dumps(kept))
     assert plain(read_outline(tiny)) == expected
-    assert path.read_text() == right, "it was written anew"
+    assert path.read_text() == right, "it must be written again"
 
 
 @pytest.mark.parametrize("content", [b"", b"[", b"\xff", b"null", b"[1]", b'{"circumstances": ""}', b"[" * 100_000])

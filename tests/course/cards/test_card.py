@@ -1,4 +1,4 @@
-"""The card says what was seen, in every form that it takes, and hands on nothing that could do harm."""
+"""Test that cards show what was found, in every format, and contain nothing harmful."""
 
 import dataclasses
 import io
@@ -20,7 +20,7 @@ NASTY = "<script>alert(1)</script><b onclick=x>&\x1b[31mred\x1b[0m\x07\u202e\ud8
 
 
 class Elements(HTMLParser):
-    """Collects element names, attribute names, and text."""
+    """Collect element names, attribute names and text."""
 
     def __init__(self, source: str):
         super().__init__()
@@ -161,7 +161,7 @@ def test_no_text_has_a_colour_of_its_own() -> None:
 
 
 def test_each_themed_edge_follows_a_plain_one() -> None:
-    """The sanitizer of untrusted notebooks may drop `var(...)`: the edge must not go with it."""
+    """The sanitizer of untrusted notebooks may drop `var(...)`, which must not remove the edge."""
     edges = re.findall(r"border-left-color:(#[0-9a-f]{6});border-left-color:var\(", Card(FAILED).html())
     assert edges == ["#d32f2f", "#388e3c", "#d32f2f", "#757575", "#757575"]
 
@@ -226,7 +226,7 @@ def test_no_part_of_an_error_in_a_hidden_check_can_carry_its_inputs_to_a_student
     placed = dataclasses.replace(failing, error=dataclasses.replace(error, line=12))
     text = Card(exercise("f", "F", Verdict.ERROR, [placed])).text()
     assert "ValueError" in text
-    # The process that the code ran in says which line it was.
+    # The line number comes from the process in which the code ran.
     assert "line 12" not in text
     named = dataclasses.replace(failing, error=dataclasses.replace(error, type_name="Secret123"))
     assert "Secret123" not in Card(exercise("f", "F", Verdict.ERROR, [named])).text()
@@ -264,7 +264,7 @@ def test_an_ascii_terminal_gets_ascii() -> None:
 def test_one_bundle_holds_text_html_and_json() -> None:
     bundle = Card(FAILED)._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html", JSON_TYPE}
-    assert "application/json" not in bundle, "JupyterLab would show that in place of the HTML"
+    assert "application/json" not in bundle, "JupyterLab would show it instead of the HTML"
     assert bundle["text/plain"] == Card(FAILED).text() == repr(Card(FAILED))
     assert bundle[JSON_TYPE]["checks"][1]["got"] == "(-0.3721109, -0.3721109)"
 
@@ -272,7 +272,7 @@ def test_one_bundle_holds_text_html_and_json() -> None:
 def test_nothing_is_printed_while_a_notebook_asks_for_the_bundle(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a Jupyter kernel rich displays by itself whatever is printed with it."""
+    """In a Jupyter kernel, rich displays everything printed with it."""
     shown: list[object] = []
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     monkeypatch.setattr("rich.jupyter.display", lambda *args: shown.append(args))

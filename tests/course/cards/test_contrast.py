@@ -1,4 +1,4 @@
-"""Text of cards and pictures stands out at least 4.5 to 1 from what is behind it, in light and dark, trusted or not."""
+"""Test that text on cards and pictures has a contrast of at least 4.5 to 1 in light and dark, trusted or not."""
 
 import re
 from collections.abc import Callable
@@ -28,7 +28,7 @@ LEAST = 4.5
 Colour = tuple[float, float, float]
 
 BORDER = {"--jp-border-color1": "#bdbdbd"}
-# What the front ends set, as of JupyterLab 4.5 and VS Code 1.100; without a theme, a browser's own colours.
+# The variables that JupyterLab 4.5 and VS Code 1.100 set; without a theme, the browser's colours apply.
 THEMES: dict[str, dict[str, str]] = {
     "JupyterLab light": {"--jp-content-font-color1": "rgba(0,0,0,.87)", "--jp-layout-color1": "#ffffff", **BORDER},
     "JupyterLab dark": {"--jp-content-font-color1": "#ffffff", "--jp-layout-color1": "#212121", **BORDER},
@@ -75,7 +75,7 @@ def doctor() -> str:
     return Diagnosis({"jax": "0.12"}, bad)._repr_html_() + Diagnosis({"jax": "0.12"})._repr_html_()
 
 
-# Each thing that is shown -> its HTML.
+# Name of each kind of output -> its HTML.
 PICTURES: dict[str, Callable[[], str]] = {
     "card": card,
     "progress": progress,
@@ -90,7 +90,7 @@ PICTURES: dict[str, Callable[[], str]] = {
 
 
 def rgb(words: str, behind: Colour = (1, 1, 1)) -> Colour:
-    """Return a CSS colour, put over what is behind it where it lets that through."""
+    """Return a CSS colour, blended with the colour behind it if it is transparent."""
     if words.startswith("#"):
         digits = words[1:] if len(words) == 7 else "".join(2 * digit for digit in words[1:])
         red, green, blue = (int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4))
@@ -112,14 +112,14 @@ def contrast(one: Colour, other: Colour) -> float:
 
 
 def resolved(value: str, theme: dict[str, str]) -> str:
-    """Return a value with its variables put in, the innermost first."""
+    """Return a CSS value with its variables replaced, the innermost first."""
     while found := re.search(r"var\((--[\w-]+)(?:,\s*([^()]*(?:\([^()]*\))?[^()]*))?\)", value):
         value = value.replace(found[0], theme.get(found[1], (found[2] or "").strip()))
     return theme.get(value, value)
 
 
 class Texts(HTMLParser):
-    """Finds each text with its colour and what is behind it."""
+    """Find each piece of text with its colour and the colour behind it."""
 
     void = ("br", "hr", "img", "meta", "input")
 
@@ -146,7 +146,7 @@ class Texts(HTMLParser):
         if given.get("fill") not in (None, "none", "currentColor") and tag == "text":
             colour = str(given["fill"])
         if tag == "a":
-            return self.open.append(("", ground))  # the front end's own colour for links
+            return self.open.append(("", ground))  # the front end sets the colour of links
         if tag not in self.void:
             self.open.append((colour, ground))
         return None
@@ -185,7 +185,7 @@ def test_a_drawing_in_a_file_of_its_own_stands_out_and_has_a_title_and_a_descrip
         assert title is not None
         assert described is not None
         assert title[1] in picture.text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-        assert len(described[1]) > 2 * len(title[1]), "the description says more than the title"
+        assert len(described[1]) > 2 * len(title[1]), "the description must say more than the title"
 
 
 @pytest.mark.parametrize("tone", EDGES)
@@ -200,7 +200,7 @@ def test_no_text_has_a_colour_but_the_themes() -> None:
     wrong = []
     for path in PACKAGE.rglob("*.py"):
         if "reports" in path.parts:
-            continue  # a page of its own, with its own test
+            continue  # reports are separate pages with a separate test
         values = re.findall(r"(?<![-\w])(?:color:|fill=\")([^;\"'}]+)", path.read_text())
         known = ("{FOREGROUND", "inherit", "currentColor", "none", "#111", "#eee")
         wrong += [(path.name, value) for value in values if value not in known]

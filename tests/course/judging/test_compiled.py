@@ -1,4 +1,4 @@
-"""Programs are compiled once inside the block, and JAX is set as before after it."""
+"""Test that programs are compiled once inside the block, and that JAX's settings are restored after it."""
 
 import secrets
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_settings_and_what_is_kept_are_as_before_after_the_block(compiled: Path)
     def twice(x: jax.Array) -> jax.Array:
         return x * 2
 
-    twice.__name__ = f"twice_{secrets.token_hex(8)}"  # other runs keep programs there, too
+    twice.__name__ = f"twice_{secrets.token_hex(8)}"  # a new name, since the cache holds programs of other runs
     with pytest.raises(ZeroDivisionError), compiled_once() as folder:
         raise ZeroDivisionError
     assert jax.config.jax_compilation_cache_dir == str(compiled)

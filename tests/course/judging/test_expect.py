@@ -1,4 +1,4 @@
-"""Near misses get their own words."""
+"""Test that near misses get specific messages."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Verdicts, order and marks."""
+"""Test verdicts, the order of checks, and marks."""
 
 from collections.abc import Callable
 from pathlib import Path

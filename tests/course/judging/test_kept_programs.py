@@ -1,4 +1,4 @@
-"""Compiled programs pass from one process to the next, whole or not at all."""
+"""Test that compiled programs pass from one process to the next, either complete or not at all."""
 
 import os
 import zlib
@@ -21,7 +21,7 @@ def test_what_one_process_compiles_the_next_one_finds(kept: KeptPrograms) -> Non
         assert list(folder.iterdir()) == []
         (folder / "jit_f-1-cache").write_bytes(PROGRAM)
         with kept.lent() as other:
-            assert list(other.iterdir()) == [], "not before the process has ended"
+            assert list(other.iterdir()) == [], "programs must not be shared before the process has ended"
             (other / "jit_f-1-cache").write_bytes(PROGRAM)
     assert not folder.exists()
     with kept.lent() as folder:

@@ -1,4 +1,4 @@
-"""What `answer.observe` sees of a call, the same each time, whatever was called before."""
+"""Test that `answer.observe` sees the same of a call each time, whatever was called before."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""An answer does the same whoever sits at the keyboard: breakpoints go on, and `input` finds its end."""
+"""Test that answers never wait for the keyboard: breakpoints continue, and `input` raises an error."""
 
 import builtins
 import io
@@ -19,7 +19,7 @@ from jaxguide.debug import scripted_breakpoints
 
 @pytest.fixture(params=["", "c\n", "q\n", "0\n"], ids=["nothing", "go on", "quit", "a number"])
 def typed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """What somebody types, for whom nobody should wait."""
+    """Replace stdin by typed input, which answers must not read."""
     stdin = io.StringIO(request.param)
     monkeypatch.setattr(sys, "stdin", stdin)
     return stdin

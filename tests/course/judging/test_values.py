@@ -1,4 +1,4 @@
-"""Plain data: what crosses to a check and back."""
+"""Test the plain data that crosses between answers and checks."""
 
 import functools
 from typing import Any, NamedTuple

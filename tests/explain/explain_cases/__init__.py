@@ -1,4 +1,4 @@
-"""Failures as students write them, in families; `test_explain.py` runs, explains and mends each."""
+"""Failing programs as students write them, by family; `test_explain.py` runs, explains and fixes each."""
 
 import importlib
 import pkgutil

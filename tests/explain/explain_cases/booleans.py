@@ -1,4 +1,4 @@
-"""Arrays where Python needs True or False."""
+"""Cases of arrays where Python needs True or False."""
 
 from explain_cases.case import Case, no_code, no_edits
 

@@ -1,4 +1,4 @@
-"""Callbacks under transformations."""
+"""Cases of callbacks under transformations."""
 
 from explain_cases.case import Case, no_edits
 

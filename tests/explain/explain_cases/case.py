@@ -1,28 +1,28 @@
-"""One failure of a student's: the program, where it fails and at what, and what comes out once a fix is applied."""
+"""Define a failing program: its source, where and on which value it fails, and its result with each fix applied."""
 
 from dataclasses import dataclass
 from typing import Any
 
-# Before every program; the numbers of lines count it.
+# Precedes every program, and counts in line numbers.
 HEADER = "import jax, jax.numpy as jnp, numpy as np\nfrom jax import lax\nfrom functools import partial\n"
 MARK = "# <--"
 
-# In `after_fix`: this fix says what to decide, and cannot be applied by a program.
+# In `after_fix`: this fix says what to decide, and cannot be applied automatically.
 no_edits = object()
-# And this one is a sentence alone: the right code cannot be derived surely.
+# In `after_fix`: this fix is only a sentence, since the right code cannot be derived with certainty.
 no_code = object()
 
 
 @dataclass(frozen=True)
 class Case:
-    """A program that fails.
+    """A failing program, and what to expect of its explanation.
 
     Args:
-        name: what the test is called.
-        kind, variable: what the explanation should say.
-        source: the program; the line that the explanation should name ends in MARK.
-        result: an expression to look at once the program runs.
-        after_fix: its value with each fix applied, in the order of the fixes.
+        name: the test's name.
+        kind, variable: the kind and variable that the explanation must name.
+        source: the program; the line that the explanation must name ends in `MARK`.
+        result: an expression to evaluate after the fixed program has run.
+        after_fix: the expression's value with each fix applied, in the order of the fixes.
     """
 
     name: str

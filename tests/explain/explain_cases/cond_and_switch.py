@@ -1,4 +1,4 @@
-"""Branches of `jax.lax`."""
+"""Cases of branches in `jax.lax`."""
 
 from explain_cases.case import Case
 

@@ -1,4 +1,4 @@
-"""Gradients that do not exist."""
+"""Cases of gradients that do not exist."""
 
 from explain_cases.case import Case, no_code
 

@@ -1,4 +1,4 @@
-"""Arrays changed in place."""
+"""Cases of arrays updated in place."""
 
 from explain_cases.case import Case, no_edits
 

@@ -1,4 +1,4 @@
-"""Indices that JAX cannot take."""
+"""Cases of indices that JAX does not support."""
 
 from explain_cases.case import Case, no_edits
 

@@ -1,4 +1,4 @@
-"""What `jax.jit` cannot take or hand back."""
+"""Cases of arguments and results that `jax.jit` does not support."""
 
 from explain_cases.case import Case, no_code, no_edits
 

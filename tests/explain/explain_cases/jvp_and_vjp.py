@@ -1,4 +1,4 @@
-"""What `jax.jvp` and `jax.vjp` cannot take, and derivative rules that lack something."""
+"""Cases of arguments that `jax.jvp` and `jax.vjp` do not support, and of incomplete derivative rules."""
 
 from explain_cases.case import Case, no_edits
 

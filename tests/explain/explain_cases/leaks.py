@@ -1,4 +1,4 @@
-"""Traced values that outlive their function."""
+"""Cases of traced values that outlive their function."""
 
 from explain_cases.case import Case
 

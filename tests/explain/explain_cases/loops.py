@@ -1,4 +1,4 @@
-"""Loops of `jax.lax`, and their carries."""
+"""Cases of loops in `jax.lax`, and of their carries."""
 
 from explain_cases.case import Case, no_code
 

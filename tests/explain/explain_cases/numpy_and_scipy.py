@@ -1,4 +1,4 @@
-"""Functions of NumPy and SciPy given a traced value or size."""
+"""Cases of NumPy and SciPy functions that get a traced value or size."""
 
 from explain_cases.case import Case, no_edits
 

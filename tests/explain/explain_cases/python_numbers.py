@@ -1,4 +1,4 @@
-"""Traced values where Python needs a number."""
+"""Cases of traced values where Python needs a number."""
 
 from explain_cases.case import Case, no_code
 

@@ -1,4 +1,4 @@
-"""What is no key."""
+"""Cases of values that are not PRNG keys."""
 
 from explain_cases.case import Case, no_edits
 

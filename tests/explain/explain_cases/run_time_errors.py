@@ -1,4 +1,4 @@
-"""Arrays that are gone, values that are no numbers, and checks that are not carried out."""
+"""Cases of deleted arrays, NaNs, and `checkify` checks that are not functionalized."""
 
 from explain_cases.case import Case, no_edits
 

@@ -1,4 +1,4 @@
-"""Shapes that do not fit, and arrays that cannot be joined."""
+"""Cases of shapes that do not match, and of arrays that cannot be concatenated."""
 
 from explain_cases.case import Case, no_code
 

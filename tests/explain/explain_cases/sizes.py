@@ -1,4 +1,4 @@
-"""Sizes that must be known while JAX traces, and results as long as their values say."""
+"""Cases of sizes that must be known while JAX traces, and of results whose size depends on values."""
 
 from explain_cases.case import Case, no_edits
 

@@ -1,4 +1,4 @@
-"""Texts made of arrays and of traced values."""
+"""Cases of strings made from arrays and traced values."""
 
 from explain_cases.case import Case, no_edits
 

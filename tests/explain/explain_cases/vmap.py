@@ -1,4 +1,4 @@
-"""What `jax.vmap` cannot map."""
+"""Cases of what `jax.vmap` cannot map."""
 
 from explain_cases.case import Case
 

@@ -1,4 +1,4 @@
-"""Values of a type that does not fit."""
+"""Cases of values of the wrong type."""
 
 from explain_cases.case import Case, no_code
 
