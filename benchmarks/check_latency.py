@@ -1,12 +1,12 @@
-"""Measure how much of `check(f)` is ours: the rest is the student's own function and JAX's compile.
+"""Measure which share of `check(f)` is jaxguide's; the rest is the student's own function and JAX's compilation.
 
     python benchmarks/check_latency.py
 
-Each exercise's right answer is checked in this process, card and all, several times over. Counted as the student's own
-is the time inside their function and JAX's compilation while it is called; everything else is ours, the interpreter
-behind the key checks and the running of compiled programs included. "cold" is the first check of a new function,
-"edited" a check of the same source defined again, as after a student's edit, "again" a check of the very same function.
-Shares of one run, side by side: compare these, not the seconds.
+Each exercise's right answer is checked several times in this process, including the card. The student's share is the
+time inside their function and JAX's compilation. Everything else is ours, including the interpreter behind the key
+checks and the running of compiled programs. "cold" is the first check of a new function, "edited" a check of the same
+source defined again, as after a student's edit, and "again" a check of the same function object. Compare shares within
+one run, not seconds.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ REPEATS = 5
 
 @dataclasses.dataclass
 class Clock:
-    """Seconds inside the student's function, and seconds of JAX's compilation outside of it."""
+    """Seconds inside the student's function, and seconds of JAX's compilation outside it."""
 
     inside_s: float = 0.0
     compile_s: float = 0.0
@@ -59,7 +59,7 @@ class Clock:
         return timed
 
     def on_event(self, event: str, seconds: float, **_kwargs: Any) -> None:
-        """Count a compilation that did not happen inside the student's function, where it is counted already."""
+        """Count a compilation, unless it happens inside the student's function, where it is already counted."""
         if self.depth == 0 and event.endswith(("jaxpr_to_mlir_module_duration", "backend_compile_duration")):
             self.compile_s += seconds
 
@@ -69,7 +69,7 @@ CLOCK = Clock()
 
 @contextmanager
 def timing() -> Iterator[dict[str, float]]:
-    """Time a block: all of it, and the student's part."""
+    """Measure the time of a block, and the student's part of it."""
     CLOCK.inside_s = CLOCK.compile_s = 0.0
     found: dict[str, float] = {}
     started = time.perf_counter()
@@ -79,7 +79,7 @@ def timing() -> Iterator[dict[str, float]]:
 
 
 def main() -> None:
-    """Measure every exercise in code and print a table, or JSON with `--json`."""
+    """Measure every coding exercise and print a table, or JSON with `--json`."""
     jax.monitoring.register_event_duration_secs_listener(CLOCK.on_event)
     course = load_course()
     jax.random.normal(jax.random.key(0)).block_until_ready()
@@ -106,7 +106,7 @@ def main() -> None:
 
 
 def measure(define: Callable[[], Callable[[], None]]) -> dict[str, float]:
-    """Return the shares and seconds of one exercise: median over repeats."""
+    """Return the shares and seconds of one exercise, as medians over repeats."""
     result = {}
     with timing() as cold:
         define()()
@@ -145,7 +145,7 @@ def report(rows: list[dict[str, Any]]) -> None:
     for name in ("edited", "again"):
         slowest = max(rows, key=lambda row: row[f"{name}_s"])
         others = [row for row in rows if row is not slowest]
-        print(f"ours of all time, {name}: {_share(rows, name):.0%}; without {slowest['exercise']}, ", end="")
+        print(f"our share of all time, {name}: {_share(rows, name):.0%}; without {slowest['exercise']}, ", end="")
         print(f"the slowest: {_share(others, name):.0%}")
 
 

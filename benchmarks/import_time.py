@@ -1,8 +1,8 @@
-"""Measure what importing jaxguide and each of its helpers costs beyond Python and beyond JAX.
+"""Measure what importing jaxguide and its helpers costs in addition to Python and JAX.
 
-Run it with `python benchmarks/import_time.py`. Each round starts new processes one after the other in an order that
-changes, and takes their processor time; the table shows medians over the rounds, and shares of what `import jax` costs,
-measured in the same rounds. A helper's row imports all public names of its package, and with them all that they need.
+Run it with `python benchmarks/import_time.py`. Each round runs new processes one after the other, in changing order,
+and measures their processor time. The table shows medians over the rounds, also as shares of the cost of `import jax`
+in the same rounds. A helper's row imports all public names of its package, with all that they need.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15)
     rounds = parser.parse_args().rounds
-    for code in PROGRAMS.values():  # once each, so that bytecode and the disk's cache are warm
+    for code in PROGRAMS.values():  # once each, to warm up the bytecode and the disk cache
         cpu_ms(code)
     times: dict[str, list[float]] = {name: [] for name in PROGRAMS}
     for turn in range(rounds):
@@ -49,7 +49,7 @@ def main() -> None:
     print(f"{'import jaxguide':22} {middle['import jaxguide'] - middle['python']:+8.1f} ms beyond Python")
     print(f"{'import jax':22} {jax_alone:+8.1f} ms beyond Python")
     for name in [*(f"jaxguide.{helper}" for helper in HELPERS), "all helpers"]:
-        # Paired within a round, so that a machine that slows down between rounds does not count.
+        # Compare within a round, so that a machine that slows down between rounds has no influence.
         extra = statistics.median(a - b for a, b in zip(times[name], times[JAX], strict=True))
         print(f"{name:22} {extra:+8.1f} ms beyond jax, {100 * extra / jax_alone:+5.1f} % of importing it")
 

@@ -1,7 +1,7 @@
-"""Measure what each isolation layer costs a worker's start: `python benchmarks/isolation_cost.py`.
+"""Measure what each isolation layer adds to a worker's start: `python benchmarks/isolation_cost.py`.
 
-Each line is the median processor time, over several processes, of entering one layer (and those that it stands on),
-less that of entering none, which forks the same two processes.
+Each line is the median processor time of entering one layer and those that it depends on, minus that of entering none,
+which forks the same two processes.
 """
 
 import json
@@ -15,7 +15,7 @@ REPEATS = 25
 
 
 def main() -> None:
-    """Print a table, or with `--json` an object, of milliseconds of processor time."""
+    """Print milliseconds of processor time as a table, or as an object with `--json`."""
     tiers: dict[str, Tier] = {"none": Tier(STRONG, ())}
     tiers |= {name: alone(name) for name in (*LAYERS[STRONG], "audit hook")}
     for name in NAMES:
@@ -23,7 +23,7 @@ def main() -> None:
             tiers[f"tier {name}"] = find_tier(name)
         except IsolationError as error:
             print(error, file=sys.stderr)
-    # Interleaved, so that load on the machine falls on all alike.
+    # Interleave the tiers, so that load on the machine affects all alike.
     replies = try_layers([(tier, []) for _repeat in range(REPEATS) for tier in tiers.values()])
     medians = {}
     for place, name in enumerate(tiers):

@@ -1,12 +1,12 @@
-"""Measure a trivial submission's worker, forked and fresh, side by side: `python benchmarks/worker_start.py`.
+"""Measure a trivial submission's worker, forked and in a fresh process: `python benchmarks/worker_start.py`.
 
-Each run starts a worker, defines one function, asks it once and ends the worker, as grading one exercise does. The
-times are the medians of what the worker's processes computed, and of the clock; the zygote's own start is told apart,
-since a batch pays for it once.
+Each run starts a worker, defines one function, calls it once and ends the worker, as grading one exercise does. Times
+are medians of the worker's processor time and of wall time. The zygote's start is listed separately, since a batch pays
+for it once.
 
-Memory is that of a worker and the small processes around it. `rss_mb` is of the worker alone and counts in full what it
-shares with the zygote and with others; in `pss_mb` each that holds a page bears an equal part of it; `own_mb` is what
-nobody shares, so what the machine has back when the worker ends. The last is what grading records.
+Memory is that of a worker and the small processes around it. `rss_mb` is the worker's resident memory, including all
+pages that it shares with others; `pss_mb` counts shared pages in equal parts for each process that holds them; `own_mb`
+is memory that is not shared, which is free again when the worker ends. Grading records the last.
 """
 
 import json
@@ -28,20 +28,20 @@ SOURCE = "import jax\nimport jax.numpy as jnp\n\n\ndef double(x):\n    return 2 
 
 
 def main() -> None:
-    """Print a table, or with `--json` an object, of seconds and megabytes."""
+    """Print seconds and megabytes as a table, or as an object with `--json`."""
     import numpy as np
 
-    find_tier()  # its probes are run once for a batch
+    find_tier()  # a batch runs its probes once
     ways: dict[str, Spawn] = {"fresh process": fresh_process}
     measured: dict[str, dict[str, float]] = {}
     if can_fork():
         began = time.monotonic()
-        times = psutil.Process(the_zygote().pid).cpu_times()  # which waits until it is ready
+        times = psutil.Process(the_zygote().pid).cpu_times()  # this waits until it is ready
         measured["zygote, once"] = {"cpu_s": times.user + times.system, "wall_s": time.monotonic() - began}
         ways["zygote"] = forked_process
     request = Request((), "value", (((to_data(np.float32(3)),), {}),))
     runs: dict[str, list[tuple[float, ...]]] = {name: [] for name in ways}
-    for _repeat in range(REPEATS):  # interleaved, so that load on the machine falls on both alike
+    for _repeat in range(REPEATS):  # interleaved, so that load on the machine affects both alike
         for name, spawn in ways.items():
             began = time.monotonic()
             worker = WorkerProcess(spawn=spawn)

@@ -1,7 +1,7 @@
-"""Draw the pictures of the front page from the real thing: `python docs/make_stills.py [card] [error] [keys] [watch]`.
+"""Draw the front page's pictures from real output: `python docs/make_stills.py [card] [error] [keys] [watch]`.
 
-Cells run in IPython, and Chromium takes the pictures of what a notebook would show; `jaxguide watch` runs in tmux.
-Needs both programs, and the extra `dev`.
+Cells run in IPython, and Chromium takes screenshots of what a notebook would show; `jaxguide watch` runs in tmux.
+This needs Chromium, tmux and the extra `dev`.
 """
 
 import contextlib
@@ -77,7 +77,7 @@ def shown_by(setup: str, cell: str) -> list[str]:
 
 
 def coloured(code: str) -> str:
-    """Return Python as HTML in colours."""
+    """Return Python code as HTML with syntax colours."""
     import pygments
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer
@@ -87,7 +87,7 @@ def coloured(code: str) -> str:
 
 
 def photograph(name: str, code: str, output: str) -> None:
-    """Write `images/name.png`: a cell and what is below it."""
+    """Write `images/NAME.png`, a screenshot of a cell and its output."""
     from PIL import Image
     from playwright.sync_api import sync_playwright
 
@@ -103,13 +103,13 @@ def photograph(name: str, code: str, output: str) -> None:
 
 
 def card() -> None:
-    """Draw a wrong answer's card."""
+    """Draw the card of a wrong answer."""
     (output,) = shown_by("import jax\nfrom jaxguide.lesson import check", CARD)
     photograph("card", CARD, output)
 
 
 def error() -> None:
-    """Draw an error's explanation, below the last line of its traceback."""
+    """Draw the explanation of an error, below the last line of its traceback."""
     import jax
 
     (output,) = shown_by("%load_ext jaxguide\nimport jax, jax.numpy as jnp", ERROR)
@@ -139,7 +139,7 @@ def keys() -> None:
 
 
 def watch() -> None:
-    """Draw a session in the terminal: the first exercise, and a wrong answer to it."""
+    """Draw a session in the terminal: the first exercise and a wrong answer to it."""
     import time
 
     from record import Terminal
@@ -173,13 +173,13 @@ def watch() -> None:
         finally:
             terminal.close()
     console = Console(record=True, width=TERMINAL_COLUMNS, file=io.StringIO(), force_terminal=True)
-    # The shell's prompt and the program's path are this machine's.
+    # Leave out the shell's prompt and the program's path, which depend on the machine.
     session = "Loading" + screen.rstrip().partition("Loading")[2].replace(name, "~")
     console.print("$ jaxguide watch", markup=False, highlight=False)
     console.print(Text.from_ansi(session))
     svg = console.export_svg(title="jaxguide watch", theme=DEFAULT_TERMINAL_THEME, unique_id="watch")
     svg = svg.replace('fill="#ffffff" stroke="rgba(255,255,255,0.35)"', 'fill="#fafafa" stroke="#cccccc"')
-    # Nothing is fetched: every reader has a monospaced font, and each text has its width.
+    # The picture must fetch nothing: every reader has a monospaced font, and each text sets its width.
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL).replace("Fira Code, ", "")
     (IMAGES / "watch.svg").write_text(svg, encoding="utf-8")
 
@@ -188,11 +188,11 @@ STILLS = {"card": card, "error": error, "keys": keys, "watch": watch}
 
 
 def main() -> None:
-    """Draw what is named, or all."""
+    """Draw the pictures named on the command line, or all."""
     here = Path.cwd()
     IMAGES.mkdir(exist_ok=True)
     for name in sys.argv[1:] or STILLS:
-        with tempfile.TemporaryDirectory() as folder:  # for progress that `check` keeps
+        with tempfile.TemporaryDirectory() as folder:  # for the progress that `check` records
             os.chdir(folder)
             STILLS[name]()
             os.chdir(here)

@@ -1,4 +1,4 @@
-"""The assignment's tests and answers as otter-grader and nbgrader want them, and submissions for all three graders."""
+"""The assignment's tests and answers for otter-grader and nbgrader, and submissions for all three graders."""
 
 import dataclasses
 
@@ -51,7 +51,7 @@ _LOSS = "2 * x.T @ (x @ w - y) / len(y)"
 _DISTANCES = "np.sqrt(((np.asarray(a)[:, None] - np.asarray(b)[None]) ** 2).sum(-1))"
 _SOFTMAX = "np.exp(np.asarray(scores) - scores.max()) / np.exp(np.asarray(scores) - scores.max()).sum()"
 
-# Each exercise's visible and hidden test: the facts that the course's checks of the same place ask for.
+# Each exercise's visible and hidden test, equivalent to the course's visible and hidden check.
 TESTS: dict[str, tuple[str, str]] = {
     "standardize": (
         _test(1, f"x = {_floats(6, 3)}", "standardize(x)", "(x - x.mean(0)) / x.std(0)"),
@@ -93,13 +93,13 @@ TESTS: dict[str, tuple[str, str]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """A sort of submission: its cells, and what an honest mark out of 10 would be.
+    """A kind of submission: its cells, and the fair mark out of 10.
 
     Args:
-        name: what to call it.
-        cells: exercise name and source of each answer's cell, in order; a name may come twice or not at all.
-        fair: the marks of the exercises that it does answer.
-        is_truncated: whether the file ends in its middle.
+        name: the kind's name in tables.
+        cells: (exercise name, source) of each answer's cell, in order; a name may occur twice or not at all.
+        fair: the marks for the exercises that it answers right.
+        is_truncated: whether the file is cut off in the middle.
     """
 
     name: str
@@ -109,20 +109,20 @@ class Kind:
 
 
 def well_behaved(number: int) -> Kind:
-    """Return a right submission that differs from the others in a comment."""
+    """Return a right submission that differs from all others in a comment."""
     cells = [(name, f"# student {number}\n{source}") for name, source in ANSWERS.items()]
     return Kind(f"student{number:04d}", tuple(cells), 10)
 
 
 def _with_body(name: str, body: str, fair: int) -> Kind:
-    """Return a right submission but for one function, which does something else when called."""
+    """Return a submission that is right except that `loss_gradient` runs `body` when called."""
     cells = dict(ANSWERS)
     cells["loss_gradient"] = f"def loss_gradient(w, x, y):\n    {body}\n    return w"
     return Kind(name, tuple(cells.items()), fair)
 
 
 def _wrong_with(name: str, source: str) -> Kind:
-    """Return a submission with no right answer, whose first cell does something else first."""
+    """Return a submission without right answers, whose first cell begins with `source`."""
     cells = {one: answer.partition("\n")[0] + "\n    return None" for one, answer in ANSWERS.items()}
     cells["standardize"] = source + "\n" + cells["standardize"]
     return Kind(name, tuple(cells.items()), 0)
@@ -166,7 +166,7 @@ def _forged() -> Kind:
 
 
 def bad_kinds() -> list[Kind]:
-    """Return the submissions that a class sends too."""
+    """Return the misbehaving and malformed submissions that a class also sends."""
     right = tuple(ANSWERS.items())
     noisy = [(n, s.replace("\n", "\n    import sys; print('a warning', file=sys.stderr)\n", 1)) for n, s in right]
     return [

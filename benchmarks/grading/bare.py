@@ -1,11 +1,12 @@
 """Measure what JAX alone computes for the assignment: `python benchmarks/grading/bare.py`.
 
-For each right submission a process is forked from one that has imported all that workers import. It starts JAX's
-backend, defines the five answers and calls each twice, with the inputs' shapes of the ten tests. Nothing is checked,
-kept apart, limited or written down: what any grader that runs each submission in a process of its own pays at least.
+Each right submission runs in a process forked from one that has imported everything that workers import. It starts
+JAX's backend, defines the five answers and calls each twice, on inputs of the ten tests' shapes. Nothing is checked,
+isolated, limited or recorded, so this is the minimum cost of any grader that runs each submission in a separate
+process.
 
-Twice: with the programs of JAX's own functions from the compile cache, as workers have them, and with all programs, the
-answers' own too, which no grader may take from a submission.
+It is measured twice: with JAX's own programs in the compile cache, as workers have it, and with all programs, including
+those of the answers, which no grader may take from a submission.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from typing import Any
 
 from assignment import ANSWERS, IMPORTS
 
-# Of the visible and of the hidden check of each exercise.
+# The shapes of the arguments in each exercise's visible and hidden check.
 SHAPES: dict[str, tuple[tuple[tuple[int, ...], ...], ...]] = {
     "standardize": (((6, 3),), ((5, 3),)),
     "stable_softmax": (((5,),), ((6,),)),
@@ -37,7 +38,7 @@ _OWN_PROGRAMS = "jit_scan-"
 
 
 def bare_cpu_s(times: int) -> dict[str, float]:
-    """Return the median processor seconds of a fork, by which programs it found in the compile cache."""
+    """Return the median processor seconds of a fork, by the programs that it finds in the compile cache."""
     sys.path.insert(0, str(Path(__file__).parents[2]))
     from jaxguide.grading.workers.processes import environment
 
@@ -78,7 +79,7 @@ def _forks(times: int) -> dict[str, float]:
 
 
 def _fork(use_programs: Callable[[], None]) -> float:
-    """Run the answers in a fork, and return the processor seconds of it from its beginning to its end."""
+    """Run the answers in a fork, and return its processor seconds from beginning to end."""
     before_s = _children_cpu_s()
     pid = os.fork()
     if pid == 0:
@@ -112,11 +113,11 @@ def _run_answers() -> None:
         for shapes in calls:
             arguments = [jax.device_put(np.asarray(generator.normal(size=shape), np.float32)) for shape in shapes]
             if not np.isfinite(np.asarray(names[exercise](*arguments))).all():
-                raise SystemExit(f"{exercise} gave a number that is none")
+                raise SystemExit(f"{exercise} gave a number that is not finite")
 
 
 def main() -> None:
-    """Print the two medians; with `--forks` be the process that forks."""
+    """Print the two medians; with `--forks`, run as the process that forks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--forks", action="store_true")

@@ -1,4 +1,4 @@
-"""Grade generated classes of growing size: is the grader's own memory flat, is the time linear? See the README.
+"""Grade generated classes of growing size, to see if memory stays flat and time is linear; see the README.
 
 `python benchmarks/grading/class_of.py 10 100 1000`
 """
@@ -21,10 +21,10 @@ _POLL_S = 0.1
 
 
 def grade_class(size: int, folder: Path, jobs: int) -> dict[str, float]:
-    """Grade a class of `size` right submissions; return seconds, and the memory of the grader's process alone in MB.
+    """Grade a class of `size` right submissions; return seconds, and the peak memory in MB of the grader's own process.
 
     Raises:
-        SystemExit: not everybody got full marks.
+        SystemExit: not all submissions got full marks.
     """
     submissions = folder / "submissions"
     submissions.mkdir(parents=True)
@@ -57,7 +57,7 @@ def grade_class(size: int, folder: Path, jobs: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print a line for each size."""
+    """Print a table with a row for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", type=int, nargs="+")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""Compare graders on one assignment: `python benchmarks/grading/compare.py FOLDER`, see the README beside this file."""
+"""Compare graders on one assignment: `python benchmarks/grading/compare.py FOLDER`; see the README in this folder."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ from measure import Used, adopt_orphans
 
 
 def _costs(graders: list[Any], work: Path, rounds: int, size: int, limit_s: float) -> dict[str, Any]:
-    """Grade one right submission, and a class of them, by each grader in turn; and run the answers alone."""
+    """Grade one right submission and a class of them with each grader in turn, and run the answers without a grader."""
     runs: dict[tuple[str, str], list[Used]] = {}
     lost: dict[tuple[str, str], int] = {}
     bare: dict[str, list[float]] = {}
@@ -29,7 +29,7 @@ def _costs(graders: list[Any], work: Path, rounds: int, size: int, limit_s: floa
                 print(f"{grader.name}, first: {used.cpu_s:.2f} CPU s", flush=True)
                 runs.setdefault((grader.name, "first"), []).append(used)
                 lost[grader.name, "first"] = 0
-        # Back and forth, so that load on the machine falls on all alike.
+        # Reverse the order every other round, so that load on the machine affects all graders alike.
         for grader in graders if number % 2 == 0 else graders[::-1]:
             for what, count in (("one", 1), ("class", size)):
                 kinds = [well_behaved(place) for place in range(count)]
@@ -61,7 +61,7 @@ def _costs(graders: list[Any], work: Path, rounds: int, size: int, limit_s: floa
 
 
 def _print_ratios(runs: dict[tuple[str, str], list[Used]], bare: dict[str, list[float]], size: int) -> None:
-    """Print what is wanted of jaxguide as ratios of one round each: the machine's speed is in none of them."""
+    """Print jaxguide's target ratios; each is taken within one round, so the machine's speed does not matter."""
     spent = {key: [used.cpu_s for used in all_used] for key, all_used in runs.items()}
     otter, first, one = spent["otter", "one"], spent["jaxguide", "first"], spent["jaxguide", "one"]
     more = [(whole - alone) / (size - 1) for whole, alone in zip(spent["jaxguide", "class"], one, strict=True)]
@@ -75,7 +75,7 @@ def _print_ratios(runs: dict[tuple[str, str], list[Used]], bare: dict[str, list[
 
 
 def _behaviour(graders: list[Any], work: Path, limit_s: float) -> dict[str, dict[str, str]]:
-    """Let each grader grade each bad submission alone; say in a few words what came of it."""
+    """Grade each bad submission alone with each grader, and describe each outcome in a few words."""
     table: dict[str, dict[str, str]] = {}
     for place, kind in enumerate(bad_kinds()):
         row = table[f"{kind.name} ({kind.fair})"] = {}
@@ -107,13 +107,13 @@ def _print_table(title: str, table: dict[str, dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Print the tables, and keep them in FOLDER/compare.json."""
+    """Print the tables, and write them to FOLDER/compare.json."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="where the peers' virtual environments are kept")
+    parser.add_argument("folder", type=Path, help="the folder for the peers' virtual environments")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--size", type=int, default=8, help="how many submissions a class has")
-    parser.add_argument("--limit", type=float, default=120, help="seconds on the clock for one submission")
-    parser.add_argument("--without", choices=["nbgrader"], action="append", default=[], help="a peer not to measure")
+    parser.add_argument("--size", type=int, default=8, help="the number of submissions in a class")
+    parser.add_argument("--limit", type=float, default=120, help="the wall time limit per submission, in seconds")
+    parser.add_argument("--without", choices=["nbgrader"], action="append", default=[], help="do not measure this peer")
     parser.add_argument("--skip", choices=["costs", "behaviour"], action="append", default=[])
     asked = parser.parse_args()
     cache = asked.folder.resolve()

@@ -1,4 +1,4 @@
-"""The three graders: how each is installed, what it is given, how it is run, where it leaves its marks."""
+"""Install and run the three graders: their files, their commands, and where they write marks."""
 
 import importlib.metadata
 import json
@@ -28,7 +28,7 @@ json.dump(scores, open('scores.json', 'w'))
 
 
 def make_environment(cache: Path, grader: str) -> Path:
-    """Return the Python of a virtual environment with a peer and the jax of this one; make it where it is not yet."""
+    """Return the Python of a virtual environment with a peer and this Python's jax; create it if needed."""
     folder = cache / grader
     python = folder / "bin" / "python"
     if not (folder / ".made").exists():
@@ -41,7 +41,7 @@ def make_environment(cache: Path, grader: str) -> Path:
 
 
 class Jaxguide:
-    """The grader of this repository, in the Python that runs the benchmark."""
+    """jaxguide from this repository, in the Python that runs the benchmark."""
 
     name = "jaxguide"
 
@@ -52,7 +52,7 @@ class Jaxguide:
         shutil.rmtree(self._caches, ignore_errors=True)
 
     def first(self, kind: Kind, folder: Path, limit_s: float) -> tuple[Used, dict[str, float | None]]:
-        """Grade one submission as `grade` does, where nothing was graded before."""
+        """Grade one submission as `grade` does, but with an empty cache."""
         shutil.rmtree(self._caches, ignore_errors=True)
         return self.grade([kind], folder, limit_s)
 

@@ -1,4 +1,4 @@
-"""Write a submission as the notebook that each grader hands out and takes back."""
+"""Write a submission as a notebook in the layout of each grader."""
 
 import hashlib
 import json
@@ -30,12 +30,12 @@ def _nbgrader_cell(source: str, place: int, grade_id: str, points: int | None) -
 
 
 def notebook(kind: Kind, grader: str, is_source: bool = False) -> str:
-    """Return a notebook's text.
+    """Return the text of a submission's notebook.
 
     Args:
-        kind: what it answers.
+        kind: the submission.
         grader: "jaxguide", "otter" or "nbgrader".
-        is_source: whether nbgrader's hidden tests are in it, as in the instructor's own.
+        is_source: whether to add nbgrader's solution and hidden test marks, as in the instructor's notebook.
     """
     cells = [_cell(IMPORTS, 0)]
     if grader == "otter":
@@ -66,7 +66,7 @@ def notebook(kind: Kind, grader: str, is_source: bool = False) -> str:
 
 
 def write_otter_tests(folder: Path) -> None:
-    """Write a test file for each exercise, in otter-grader's format of functions."""
+    """Write a test file for each exercise, in otter-grader's function format."""
     folder.mkdir(parents=True)
     for name, tests in TESTS.items():
         lines = ["from otter.test_files import test_case", "OK_FORMAT = False", f'name = "{name}"', "points = 2", ""]
@@ -77,5 +77,5 @@ def write_otter_tests(folder: Path) -> None:
 
 
 def source_kind() -> Kind:
-    """Return what an instructor writes: the key's answers in order."""
+    """Return the instructor's version: the key's answers in order."""
     return Kind("source", tuple(ANSWERS.items()), 10)

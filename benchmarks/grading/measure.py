@@ -1,4 +1,4 @@
-"""Run a command and measure what it and all its descendants use: processor time, clock, memory, orphans."""
+"""Run a command and measure it with all its descendants: processor time, wall time, memory, orphans."""
 
 import contextlib
 import ctypes
@@ -19,17 +19,17 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 @dataclasses.dataclass
 class Used:
-    """What a command used.
+    """The resources that a command used.
 
     Args:
-        cpu_s: user and system seconds, of its descendants too.
-        wall_s: seconds on the clock.
-        peak_bytes: the most resident memory of all its processes together.
-        process_bytes: the most resident memory of one of its processes other than the first, 0 where it had no other.
-        orphans: processes that still ran when it ended; they were ended then.
-        timed_out: whether it was ended at the time limit.
+        cpu_s: user and system seconds, including descendants.
+        wall_s: seconds of wall time.
+        peak_bytes: the peak resident memory of all its processes together.
+        process_bytes: the peak resident memory of one of its descendants, 0 if it had none.
+        orphans: the number of processes still running when it ended, which were then killed.
+        timed_out: whether it was killed at the time limit.
         status: its exit status.
-        said: the end of what it printed.
+        said: the end of its output.
     """
 
     cpu_s: float = 0.0
@@ -43,7 +43,7 @@ class Used:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every orphan below this process, so that none is lost to the count. Linux alone can."""
+    """Adopt all orphans below this process, so that they are counted; this works on Linux only."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
@@ -54,9 +54,9 @@ def _children_cpu_s() -> float:
 
 
 def measured(command: Sequence[str], folder: Path, environment: Mapping[str, str], limit_s: float) -> Used:
-    """Run a command to its end or its limit, and return what it used.
+    """Run a command until it ends or reaches its limit, and return the resources that it used.
 
-    Call `adopt_orphans` before. One command at a time: processor time is that of all children waited for.
+    Call `adopt_orphans` first. Run one command at a time, since processor time is that of all children waited for.
     """
     used, before, started = Used(), _children_cpu_s(), time.monotonic()
     log = folder / "said.txt"
@@ -110,7 +110,7 @@ def _watch_memory(pid: int, used: Used, ended: threading.Event) -> None:
 
 
 def _reap() -> None:
-    """Wait for orphans that were ended."""
+    """Wait for orphans that were killed."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         try:

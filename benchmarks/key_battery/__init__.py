@@ -1,1 +1,1 @@
-"""Planted PRNG key bugs, correct programs that look like bugs, and the scoreboard of the checkers that judge them."""
+"""Planted PRNG key bugs, correct programs that look like bugs, and a scoreboard of checkers that judge both."""

@@ -1,10 +1,10 @@
-"""Planted key reuse bugs, written as students write them; each returns the two values that ought to be independent.
+"""Planted key reuse bugs, written as students write them; each returns two values that should be independent.
 
-A line that ends in `# first` is where the first use may be placed, `# second` the second: the draw itself, and calls of
-the student's helpers that led to it. A bug without marks leaves the lines open.
+A checker may place the first use at lines that end in `# first`, and the second at lines that end in `# second`: the
+draw itself, or calls of the student's helpers that lead to it. A bug without marks leaves the lines open.
 """
 
-# Students loop, and unpack what they do not use.
+# Students write loops, and unpack values that they do not use.
 # ruff: noqa: PERF401, RUF059
 
 from functools import partial
@@ -40,7 +40,7 @@ SEED_TWICE = ("seed_built_twice", "drawn_twice")
 
 @bug("drawn_twice", evidence=equal)
 def weights_and_noise(key):
-    """The noise is the weights."""
+    """The noise equals the weights."""
     weights = jax.random.normal(key, (3,))  # first
     inputs = jnp.ones(3)
     noise = jax.random.normal(key, (3,))  # second
@@ -49,7 +49,7 @@ def weights_and_noise(key):
 
 @bug("drawn_twice", evidence=same_order)
 def weight_and_bias(key):
-    """One layer's weight and bias from one key, by different samplers."""
+    """One layer's weight and bias are drawn from one key by different samplers."""
     w = jax.random.normal(key, (12,))  # first
     b = jax.random.uniform(key, (12,), minval=-0.1, maxval=0.1)  # second
     return w, b
@@ -57,7 +57,7 @@ def weight_and_bias(key):
 
 @bug("drawn_twice", evidence=one_starts_the_other)
 def long_and_short_sample(key):
-    """Other shapes do not make other numbers."""
+    """Different shapes do not give different numbers."""
     short = jax.random.normal(key, (4,))  # first
     long = jax.random.normal(key, (7,))  # second
     return short, long
@@ -73,7 +73,7 @@ def layers_in_a_comprehension(key):
 
 @bug("drawn_twice", evidence=one_starts_the_other)
 def init_network(key):
-    """A helper for one layer is given the network's key each time."""
+    """A helper for one layer gets the network's key each time."""
 
     def layer(rng, n_in, n_out):
         w = jax.random.normal(rng, (n_out,)) / jnp.sqrt(n_in)  # first and second
@@ -111,7 +111,7 @@ def diffusion_time_and_noise(key):
 
 @bug("drawn_twice", evidence=same_order)
 def metropolis_proposal_and_acceptance(key):
-    """Each step has a key of its own, and spends it on the proposal and on the acceptance."""
+    """Each step has a separate key, but uses it for both the proposal and the acceptance."""
 
     def step(x, step_key):
         move = jax.random.normal(step_key)  # first
@@ -130,7 +130,7 @@ def metropolis_proposal_and_acceptance(key):
     evidence=drawn_by(lambda key: (jax.random.uniform(key, (5,)), jax.random.randint(key, (5,), 0, 100))),
 )
 def epsilon_greedy(key):
-    """The coin and the random action come from one key."""
+    """The coin and the random action are drawn from one key."""
     coin = jax.random.uniform(key, (5,))  # first
     action = jax.random.randint(key, (5,), 0, 100)  # second
     return coin, action
@@ -142,7 +142,7 @@ def epsilon_greedy(key):
     evidence=drawn_by(lambda key: (jax.random.categorical(key, jnp.zeros(50)), jax.random.normal(key, (3,)))),
 )
 def mixture_component_and_noise(key):
-    """A Gaussian mixture picks the component with the key of the noise."""
+    """A Gaussian mixture draws the component from the key of the noise."""
     component = jax.random.categorical(key, jnp.zeros(50))  # first
     noise = jax.random.normal(key, (3,))  # second
     return component, noise
@@ -150,7 +150,7 @@ def mixture_component_and_noise(key):
 
 @bug("drawn_twice", "split_twice", evidence=one_starts_the_other)
 def permutation_and_choice(key):
-    """The minibatch is the head of the shuffled data."""
+    """The minibatch is the beginning of the shuffled data."""
     shuffled = jax.random.permutation(key, jnp.arange(30))  # first
     batch = jax.random.choice(key, jnp.arange(30), (10,), replace=False)  # second
     return shuffled, batch
@@ -158,7 +158,7 @@ def permutation_and_choice(key):
 
 @bug("drawn_twice", "split_twice", evidence=equal)
 def same_shuffle_every_epoch(key):
-    """The data are shuffled alike in each epoch."""
+    """The data are shuffled the same way in each epoch."""
     orders = []
     for _ in range(2):
         orders.append(jax.random.permutation(key, 20))  # first and second
@@ -167,7 +167,7 @@ def same_shuffle_every_epoch(key):
 
 @bug("drawn_twice", evidence=equal)
 def layer_that_keeps_its_key(key):
-    """A dropout layer in the manner of PyTorch keeps one key for all its calls."""
+    """A PyTorch-style dropout layer keeps one key for all its calls."""
 
     class Dropout:
         def __init__(self, rng):
@@ -209,7 +209,7 @@ def noise_from_a_closure(key):
 
 @bug("drawn_twice", evidence=one_starts_the_other)
 def init_by_tree_map(key):
-    """One key for all leaves of the parameters."""
+    """All leaves of the parameters are drawn from one key."""
     shapes = {"w1": (5,), "w2": (8,)}
     params = jax.tree.map(
         lambda shape: jax.random.normal(key, shape),  # first and second
@@ -221,7 +221,7 @@ def init_by_tree_map(key):
 
 @bug("drawn_twice", evidence=same_order)
 def augmentation_brightness_and_shift(key):
-    """Brightness and shift of an image go together."""
+    """An image's brightness and shift are drawn from one key."""
 
     def augment(rng, images):
         brightness = jax.random.uniform(rng, (12,))  # first
@@ -234,7 +234,7 @@ def augmentation_brightness_and_shift(key):
 
 @bug("drawn_twice", "split_twice", evidence=equal)
 def bootstrap_with_one_key(key):
-    """All resamples are the same resample."""
+    """All bootstrap resamples are the same."""
     data = jnp.linspace(0.0, 1.0, 20)
     means = [jax.random.choice(key, data, data.shape).mean() for _ in range(3)]  # first and second
     return means[0], means[1]
@@ -271,7 +271,7 @@ def key_under_another_name(key):
 
 @bug("drawn_twice", evidence=equal)
 def key_in_a_dict(key):
-    """A training state carries a key that nobody advances."""
+    """A training state carries a key that is never advanced."""
 
     def step(state):
         noise = jax.random.normal(state["key"], (3,))  # first and second
@@ -328,7 +328,7 @@ def key_in_a_registered_class(key):
 
 @bug("drawn_twice", evidence=equal)
 def same_key_twice_in_a_tuple(key):
-    """Two names of a tuple hold one key."""
+    """Both elements of a tuple are the same key."""
     keys = (key, key)
     first, second = (jax.random.normal(k, (3,)) for k in keys)  # first and second
     return first, second
@@ -336,7 +336,7 @@ def same_key_twice_in_a_tuple(key):
 
 @bug("drawn_twice", evidence=equal, takes="closure")
 def global_key(key):
-    """The program draws from a key of the enclosing module; it has no key argument at all."""
+    """The program draws from a key of the enclosing function; it has no key argument."""
 
     def program():
         first = jax.random.normal(key, (3,))  # first
@@ -351,7 +351,7 @@ def global_key(key):
 
 @bug("drawn_twice", evidence=equal)
 def jitted_helper_called_twice(key):
-    """The helper is jitted, and called twice with one key."""
+    """A jitted helper is called twice with one key."""
 
     @jax.jit
     def noisy(rng, x):
@@ -364,7 +364,7 @@ def jitted_helper_called_twice(key):
 
 @bug("drawn_twice", evidence=equal)
 def inside_and_outside_of_jit(key):
-    """One draw in a jitted helper, one outside of it."""
+    """One draw is inside a jitted helper, the other outside it."""
     inside = jax.jit(lambda k: jax.random.normal(k, (4,)))(key)  # first
     outside = jax.random.normal(key, (4,))  # second
     return inside, outside
@@ -372,7 +372,7 @@ def inside_and_outside_of_jit(key):
 
 @bug("drawn_twice", evidence=same_order)
 def two_draws_in_a_jitted_helper(key):
-    """Both draws in one jitted helper."""
+    """Both draws are in one jitted helper."""
 
     @jax.jit
     def blobs(rng):
@@ -388,7 +388,7 @@ def two_draws_in_a_jitted_helper(key):
 
 @bug("drawn_twice", evidence=equal)
 def monte_carlo_in_scan(key):
-    """A Monte Carlo estimate whose 8 samples are one sample: the key is closed over."""
+    """A Monte Carlo estimate repeats one sample 8 times, because the loop closes over the key."""
 
     def add_sample(total, _):
         x = jax.random.uniform(key)  # first and second
@@ -413,7 +413,7 @@ def scan_carries_a_spent_key(key):
 
 @bug("drawn_twice", evidence=equal)
 def hutchinson_probes(key):
-    """A trace estimate in fori_loop with the same probe in each round."""
+    """A trace estimate in `fori_loop` uses the same probe in each round."""
     matrix = jnp.diag(jnp.arange(1.0, 4.0))
 
     def probe(i, found):
@@ -443,7 +443,7 @@ def rejection_sampling_forgets_to_split(key):
 
 @bug("drawn_twice", *DRAWN_AND_SPLIT, evidence=equal)
 def loop_condition_draws_too(key):
-    """The loop's condition and its body draw from one key: whoever moves, moves to the left."""
+    """The loop's condition and body draw from one key, so every walker that moves goes left."""
 
     def walk(_, walker_key):
         def restless(state):
@@ -487,7 +487,7 @@ def generated_text(key):
 
 @bug("drawn_twice", evidence=equal)
 def dropout_in_scanned_layers(key):
-    """A stack of layers is scanned; all of them drop the same units."""
+    """All layers in a scanned stack drop the same units."""
     weights = jnp.ones((3, 16))
 
     def layer(x, w):
@@ -535,7 +535,7 @@ def epochs_over_the_same_keys(key):
 
 @bug("drawn_twice", evidence=equal)
 def before_and_in_a_branch(key):
-    """The branch that is taken draws from the key of the draw before."""
+    """The taken branch draws from the key of an earlier draw."""
     x = jax.random.normal(key, (4,))  # first
     y = jax.lax.cond(
         x.sum() < 1000,
@@ -547,7 +547,7 @@ def before_and_in_a_branch(key):
 
 @bug("drawn_twice", evidence=equal)
 def twice_in_a_branch(key):
-    """One branch draws twice, and is taken."""
+    """The taken branch draws twice."""
 
     def explore(rng):
         step = jax.random.normal(rng, (3,))  # first
@@ -575,7 +575,7 @@ def after_a_switch(key):
 
 @bug("drawn_twice", evidence=equal)
 def branch_under_vmap(key):
-    """Each row draws before the branch and, where it is taken, in it, from its one key."""
+    """Each row draws from its key before the branch and, if the branch is taken, again inside it."""
 
     def row(rng, flag):
         x = jax.random.normal(rng)  # first
@@ -658,7 +658,7 @@ def checkpointed_blocks(key):
 
 @bug("drawn_twice", evidence=equal)
 def in_and_after_a_checkpoint(key):
-    """One draw in a checkpointed function, one after it."""
+    """One draw is in a checkpointed function, the other after it."""
 
     @jax.checkpoint
     def features(rng):
@@ -671,7 +671,7 @@ def in_and_after_a_checkpoint(key):
 
 @bug("drawn_twice", evidence=equal)
 def custom_jvp_sampler_twice(key):
-    """A sampler with a derivative rule of its own is called twice with one key, under grad."""
+    """A sampler with a custom derivative rule is called twice with one key, under grad."""
 
     @jax.custom_jvp
     def sample(mu, rng):
@@ -718,7 +718,7 @@ def custom_vjp_forward_draws_twice(key):
 
 @bug("drawn_twice", evidence=equal)
 def custom_vjp_called_without_grad(key):
-    """The same, called twice as a plain function."""
+    """A function with a custom VJP is called twice with one key, without grad."""
 
     @jax.custom_vjp
     def noisy(x, rng):
@@ -730,12 +730,12 @@ def custom_vjp_called_without_grad(key):
     return a, b
 
 
-# The same bits by another road.
+# The same bits in another way.
 
 
 @bug("drawn_twice", evidence=equal)
 def saved_and_restored_key(key):
-    """A key is saved and restored, and both it and its copy are drawn from."""
+    """Both a key and its saved and restored copy are drawn from."""
     saved = jax.random.key_data(key)
     before = jax.random.normal(key, (3,))  # first
     impl = jax.random.key_impl(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else None
@@ -765,7 +765,7 @@ def gather_with_a_repeated_index(key):
 
 @bug("same_key_for_all_rows", "drawn_twice", evidence=equal, key_kinds=THREEFRY)
 def stacked_copies(key):
-    """A list of copies is no list of keys."""
+    """A batch of copies of one key is not a batch of different keys."""
     keys = jnp.stack([key] * 4)
     noise = jax.vmap(lambda k: jax.random.normal(k, (3,)))(keys)
     return noise[0], noise[3]
@@ -786,7 +786,7 @@ def broadcast_key_in_scan(key):
 
 @bug("drawn_twice", evidence=equal)
 def last_key_by_two_names(key):
-    """`keys[2]` and `keys[-1]` are one key."""
+    """`keys[2]` and `keys[-1]` are the same key."""
     keys = jax.random.split(key, 3)
     layers = [jax.random.normal(keys[i], (4,)) for i in range(3)]  # first
     noise = jax.random.normal(keys[-1], (4,))  # second
@@ -795,7 +795,7 @@ def last_key_by_two_names(key):
 
 @bug("drawn_twice", evidence=equal, key_kinds=THREEFRY)
 def overlapping_slices(key):
-    """The slices for the two halves overlap by one."""
+    """The slices for the two halves overlap by one key."""
     keys = jax.random.split(key, 5)
     draw = jax.vmap(lambda k: jax.random.normal(k))
     train = draw(keys[:3])
@@ -805,7 +805,7 @@ def overlapping_slices(key):
 
 @bug("drawn_twice", evidence=equal)
 def index_out_of_range(key):
-    """Five rounds with four keys: JAX clamps the index, so the last key serves twice."""
+    """Five rounds with four keys: JAX clamps the index, so the last key is used twice."""
     keys = jax.random.split(key, 4)
 
     def round_(i, xs):
@@ -818,7 +818,7 @@ def index_out_of_range(key):
 
 @bug("drawn_twice", evidence=equal)
 def keys_taken_in_turn(key):
-    """Two keys for four steps, by `step % 2`."""
+    """Four steps share two keys, chosen by `step % 2`."""
     keys = jax.random.split(key)
 
     def step(total, i):
@@ -831,7 +831,7 @@ def keys_taken_in_turn(key):
 
 @bug("drawn_twice", evidence=equal, key_kinds=THREEFRY)
 def one_row_again(key):
-    """A batch of keys is drawn from, and then one of its rows."""
+    """One key of a batch is drawn from again after the whole batch."""
     keys = jax.random.split(key, 4)
     batch = jax.vmap(lambda k: jax.random.uniform(k, (2,)))(keys)
     extra = jax.random.uniform(keys[1], (2,))
@@ -861,7 +861,7 @@ def vmap_over_a_closure(key):
 
 @bug(*SHARED, evidence=equal)
 def inner_vmap_shares(key):
-    """One key for each sentence, but all words of a sentence share it."""
+    """Each sentence has a separate key, but all its words share it."""
 
     def word(rng, x):
         return x * jax.random.bernoulli(rng, 0.5, x.shape)
@@ -875,7 +875,7 @@ def inner_vmap_shares(key):
 
 @bug(*SHARED, evidence=equal)
 def per_example_gradients(key):
-    """Gradients by example, all with the same dropout mask."""
+    """Per-example gradients all use the same dropout mask."""
 
     def loss(w, x, rng):
         keep = jax.random.bernoulli(rng, 0.5, w.shape)
@@ -887,7 +887,7 @@ def per_example_gradients(key):
 
 @bug(*SHARED, evidence=equal)
 def ensemble_with_one_key(key):
-    """All members of an ensemble start alike; the initialiser is jitted and the key is split once, before the vmap."""
+    """All members of an ensemble start the same: their jitted initialiser uses a key that was split before the vmap."""
     init_key, _ = jax.random.split(key)
 
     @jax.jit
@@ -913,7 +913,7 @@ def split_in_the_mapped_function(key):
 
 @bug("drawn_twice", "same_key_for_all_rows", evidence=equal)
 def mapped_loop_without_split(key):
-    """Each row has its key, and spends it in every round of its loop."""
+    """Each row has a separate key, but uses it in every round of its loop."""
 
     def row(rng):
         def body(i, xs):
@@ -930,7 +930,7 @@ def mapped_loop_without_split(key):
 
 @bug(*DRAWN_AND_SPLIT, evidence=second_is_made_of_children, key_kinds=THREEFRY)
 def split_then_parent(key):
-    """The children are used, and then their parent."""
+    """The children are drawn from, and then their parent."""
     keys = jax.random.split(key, 12)  # first
     layers = [jax.random.normal(k, (2,)) for k in keys]
     noise = jax.random.normal(key, (12,))  # second
@@ -948,7 +948,7 @@ def draw_then_split(key):
 
 @bug(*DRAWN_AND_SPLIT, evidence=drawn_by(lambda key: (jax.random.normal(key, (3,)), _drawn_from_child(key))))
 def drew_from_the_carry(key):
-    """`key` and `subkey` are mixed up: the draw is from the one that is split in the next round."""
+    """`key` and `subkey` are mixed up: the draw uses the key that is split next."""
     draws = []
     for _ in range(2):
         draws.append(jax.random.normal(key, (3,)))  # first
@@ -962,7 +962,7 @@ def _drawn_from_child(key):
 
 @bug(*DRAWN_AND_SPLIT, evidence=second_is_made_of_children, key_kinds=THREEFRY)
 def helper_splits_its_copy(key):
-    """A helper splits the key it was given; the caller's is still the parent."""
+    """A helper splits its argument, and the caller still draws from the parent."""
 
     def init(rng, n):
         keys = jax.random.split(rng, n)  # first
@@ -985,7 +985,7 @@ def split_never_stored(key):
 
 @bug(*SPLIT_TWICE, evidence=one_starts_the_other)
 def split_for_layers_and_for_data(key):
-    """The same key is split by two functions."""
+    """Two functions split the same key."""
 
     def layer_weights(rng):
         keys = jax.random.split(rng, 3)  # first
@@ -1002,7 +1002,7 @@ def split_for_layers_and_for_data(key):
 
 @bug(*DRAWN_AND_SPLIT, evidence=drawn_by(lambda key: tuple(_draws_from_the_chain(key))))
 def scan_carries_the_drawn_subkey(key):
-    """The loop carries on the subkey that it has drawn from."""
+    """The loop passes on the subkey that it drew from."""
 
     def step(rng, _):
         _, subkey = jax.random.split(rng)  # second
@@ -1021,7 +1021,7 @@ def _draws_from_the_chain(key):
 
 @bug(*SPLIT_TWICE, evidence=equal)
 def scan_returns_the_old_key(key):
-    """The loop splits, and carries on the parent."""
+    """The loop splits the key, but passes on the parent."""
 
     def step(rng, _):
         new_rng, subkey = jax.random.split(rng)  # first and second
@@ -1033,7 +1033,7 @@ def scan_returns_the_old_key(key):
 
 @bug(*SPLIT_TWICE, evidence=equal)
 def while_loop_returns_the_old_key(key):
-    """The same in a while loop, with a key in a dict."""
+    """The same in a while loop, with the key in a dict."""
 
     def body(state):
         i, rngs, xs = state
@@ -1046,7 +1046,7 @@ def while_loop_returns_the_old_key(key):
 
 @bug(*SPLIT_TWICE, evidence=equal)
 def jitted_step_splits_its_argument(key):
-    """A jitted training step splits inside, and does not hand the new key back."""
+    """A jitted training step splits its key, but does not return the new one."""
 
     @jax.jit
     def train_step(w, rng):
@@ -1073,7 +1073,7 @@ def fold_in_with_one_number(key):
 
 @bug(*FOLD_TWICE, evidence=one_starts_the_other)
 def fold_in_the_width(key):
-    """The width of a layer is no name for it: two layers have the same."""
+    """Each layer folds in its width, but two layers have the same width."""
     layers = []
     for width, depth in [(4, 8), (6, 8), (4, 5)]:
         layer_key = jax.random.fold_in(key, width)  # first and second
@@ -1114,7 +1114,7 @@ def two_users_fold_the_step(key):
 
 @bug(*FOLD_TWICE, evidence=equal)
 def encoder_and_decoder_count_from_zero(key):
-    """Two stacks of layers each number theirs from 0."""
+    """Two stacks of layers both count from 0."""
 
     def stack(rng, n):
         layer_keys = [jax.random.fold_in(rng, i) for i in range(n)]  # first and second
@@ -1127,7 +1127,7 @@ def encoder_and_decoder_count_from_zero(key):
 
 @bug(*FOLD_TWICE, *SHARED, evidence=equal, key_kinds=THREEFRY)
 def fold_in_the_label(key):
-    """Rows are told apart by their label, and two rows have the same."""
+    """Each row folds in its label, but two rows have the same label."""
     labels = jnp.array([3, 1, 3])
     noise = jax.vmap(lambda label: jax.random.normal(jax.random.fold_in(key, label), (3,)))(labels)
     return noise[0], noise[2]
@@ -1135,7 +1135,7 @@ def fold_in_the_label(key):
 
 @bug(*DRAWN_AND_FOLDED, evidence=drawn_by(lambda key: (_folded(key, 1), jax.random.normal(key, (3,)))))
 def fold_in_then_parent(key):
-    """A child is folded off, and the parent is drawn from too."""
+    """A child is made with fold_in, and the parent is drawn from, too."""
     step_key = jax.random.fold_in(key, 1)  # first
     noise = jax.random.normal(step_key, (3,))
     w = jax.random.normal(key, (3,))  # second
@@ -1148,7 +1148,7 @@ def _folded(key, data):
 
 @bug(*DRAWN_AND_FOLDED, evidence=second_is_made_of_children, key_kinds=THREEFRY)
 def final_draw_after_a_folding_loop(key):
-    """Each step folds its number in, and at the end the key itself is drawn from."""
+    """Each step folds in its number, and at the end the key itself is drawn from."""
 
     def step(total, i):
         x = jax.random.normal(jax.random.fold_in(key, i))  # first
@@ -1161,7 +1161,7 @@ def final_draw_after_a_folding_loop(key):
 
 @bug(*DRAWN_AND_FOLDED, evidence=first_is_made_of_children, key_kinds=THREEFRY)
 def init_then_fold_the_step(key):
-    """The key of the initial weights is the base of the steps' keys."""
+    """The steps' keys are folded from the key of the initial weights."""
     w = jax.random.normal(key, (12,))  # first
     noise = [jax.random.normal(jax.random.fold_in(key, step)) for step in range(12)]  # second
     return w, noise
@@ -1182,7 +1182,7 @@ def split_and_fold_in(key):
 
 @bug("split_and_fold_mixed", *FOLD_TWICE, evidence=equal, key_kinds=THREEFRY)
 def layers_by_split_steps_by_fold_in(key):
-    """Layers get keys by split, steps by fold_in, both of the experiment's one key."""
+    """Layers get keys by split and steps by fold_in, both from the experiment's only key."""
     layers = jax.vmap(lambda k: jax.random.normal(k))(jax.random.split(key, 4))  # first
 
     def step(carry, i):
@@ -1194,7 +1194,7 @@ def layers_by_split_steps_by_fold_in(key):
 
 @bug("split_and_fold_mixed", "drawn_twice", evidence=equal, key_kinds=THREEFRY)
 def fold_in_first_then_split(key):
-    """The same the other way round, across an inner jit."""
+    """The same in reverse order, across an inner jit."""
 
     @jax.jit
     def dropout_mask(rng, layer):
@@ -1210,7 +1210,7 @@ def fold_in_first_then_split(key):
 
 @bug(*SEED_TWICE, evidence=equal, takes="nothing", key_kinds=("typed",))
 def key_zero_twice():
-    """Model and data each make `key(0)`."""
+    """Model and data both make `key(0)`."""
 
     def init():
         return jax.random.normal(jax.random.key(0), (4,))  # first
@@ -1225,7 +1225,7 @@ def key_zero_twice():
 
 @bug(*SEED_TWICE, evidence=equal, takes="nothing", key_kinds=("legacy",))
 def prngkey_zero_twice():
-    """Model and data each make `PRNGKey(0)`."""
+    """Model and data both make `PRNGKey(0)`."""
     rng = jax.random.PRNGKey(0)  # first
     w = jax.random.normal(rng, (4,))
     rng2 = jax.random.PRNGKey(0)  # second
@@ -1257,7 +1257,7 @@ def legacy_seed_argument_used_twice(seed):
 
 @bug(*SEED_TWICE, evidence=equal, takes="seed", key_kinds=("typed",))
 def seed_in_the_step(seed):
-    """The step of a scan makes its key itself."""
+    """The step of a scan makes the same key each time."""
 
     def step(w, _):
         rng = jax.random.key(seed)  # first and second
@@ -1270,7 +1270,7 @@ def seed_in_the_step(seed):
 
 @bug(*SEED_TWICE, evidence=equal, takes="nothing", key_kinds=("legacy",))
 def legacy_seed_in_a_helper():
-    """A noise helper with a fixed seed, called in a loop."""
+    """A noise helper with a fixed seed is called twice."""
 
     def add_noise(x):
         return x + jax.random.normal(jax.random.PRNGKey(42), x.shape)  # first and second
@@ -1296,7 +1296,7 @@ def legacy_seed_in_the_mapped_function(seed):
 
 @bug(*SEED_TWICE, evidence=equal, takes="seed", key_kinds=("typed",))
 def typed_and_legacy_key_of_one_seed(seed):
-    """`key(n)` and `PRNGKey(n)` have the same bits; the typed kind stands for both."""
+    """`key(n)` and `PRNGKey(n)` have the same bits; the case counts as one with typed keys."""
     new = jax.random.key(seed)  # first
     w = jax.random.normal(new, (4,))
     old = jax.random.PRNGKey(seed)  # second
@@ -1309,7 +1309,7 @@ def typed_and_legacy_key_of_one_seed(seed):
 
 @bug("drawn_twice", evidence=equal)
 def clone_drawn_twice(key):
-    """A clone is good for one more use, not for two."""
+    """A clone allows one more use, not two."""
     twin = jax.random.clone(key)
     x = jax.random.normal(key, (3,))  # first
     y = jax.random.normal(twin, (3,))  # first and second

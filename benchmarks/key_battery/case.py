@@ -1,4 +1,4 @@
-"""What a case of the battery is: a small program, what is wrong with it, and how that is proved."""
+"""Define a case of the battery: a small program, what is wrong with it, and the evidence for that."""
 
 import functools
 import importlib.util
@@ -21,8 +21,8 @@ MAKE_KEY: dict[str, Callable[[int], Any]] = {
     "rbg": functools.partial(jax.random.key, impl="rbg"),
 }
 
-# For what rbg keys cannot show: their split is no hash of the draw's kind, a batched draw takes all rows from the first
-# key (a mapped loop that waits for luck need not end), and there is no poisson.
+# For cases that do not work with rbg keys: their `split` does not use the hash of draws, a batched draw takes all rows
+# from the first key (so a mapped rejection loop may never end), and `poisson` does not support them.
 THREEFRY = ("typed", "legacy")
 
 _MARK = re.compile(r"\s*#\s*(first and second|first|second)\s*$")
@@ -30,12 +30,12 @@ _MARK = re.compile(r"\s*#\s*(first and second|first|second)\s*$")
 
 @dataclass(frozen=True)
 class Case:
-    """One program of the battery.
+    """A program of the battery.
 
-    `takes` says what the program is given: a key, the number a key is built from, nothing, or its key from an enclosing
-    function (then the function of the case is that enclosing function). `kinds` are the names a checker may give the
-    bug, the fittest first; none means that the program is correct. A bug returns two values, first and second, and
-    `evidence(first, second, key)` holds because their bits are related.
+    `takes` is the program's input: a key, the seed of a key, nothing, or a key from an enclosing function (`function`
+    is then the enclosing function). `kinds` are the names that a checker may give the bug, the most fitting first; a
+    correct program has none. A buggy program returns two values, first and second, and `evidence(first, second, key)`
+    holds because their bits are related.
     """
 
     function: Program
@@ -56,11 +56,11 @@ class Case:
         return inspect.getdoc(self.function) or ""
 
     def installed(self) -> bool:
-        """Return whether the library that the program is about is installed."""
+        """Return whether the library that the program needs is installed."""
         return self.needs is None or importlib.util.find_spec(self.needs) is not None
 
     def build(self, key_kind: str, seed: int = 0) -> tuple[Program, tuple[Any, ...]]:
-        """Return the program as a function object that JAX has not seen, and its arguments."""
+        """Return the program, as a new function object that JAX has not seen, and its arguments."""
         f = self.function
         fresh = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
         match self.takes:
@@ -74,18 +74,18 @@ class Case:
                 return fresh(MAKE_KEY[key_kind](seed)), ()
 
     def marked(self, mark: Literal["first", "second"]) -> set[str]:
-        """Return the source lines that the use may be placed at, empty where the case leaves them open."""
+        """Return the source lines where a checker may place this use; empty if the case leaves them open."""
         lines = inspect.getsource(self.function).splitlines()
         return {bare(line) for line in lines if (found := _MARK.search(line)) and mark in found[1]}
 
 
 def bare(line: str | None) -> str:
-    """Return a source line without indentation and without the mark of the battery."""
+    """Return a source line without its indentation and the battery's mark."""
     return _MARK.sub("", line or "").strip()
 
 
 def bug(*kinds: str, evidence: Evidence, **how: Any) -> Callable[[Program], Program]:
-    """Make the function a planted bug of its module's list `BUGS`."""
+    """Add the function to its module's list `BUGS` as a planted bug."""
 
     def register(function: Program) -> Program:
         function.__globals__["BUGS"].append(Case(function, kinds=kinds, evidence=evidence, **how))
@@ -95,7 +95,7 @@ def bug(*kinds: str, evidence: Evidence, **how: Any) -> Callable[[Program], Prog
 
 
 def correct(**how: Any) -> Callable[[Program], Program]:
-    """Make the function a correct program of its module's list `CORRECT`."""
+    """Add the function to its module's list `CORRECT` as a correct program."""
 
     def register(function: Program) -> Program:
         function.__globals__["CORRECT"].append(Case(function, **how))
@@ -104,29 +104,29 @@ def correct(**how: Any) -> Callable[[Program], Program]:
     return register
 
 
-# Evidence. Each is true of a bug for every key and would be false, but for luck below 1e-6, of independent draws.
+# Evidence. Each holds for a bug with every key, and holds for independent draws with a probability below 1e-6.
 
 
 def equal(first: Any, second: Any, key: Any) -> bool:
-    """Both are the same numbers."""
+    """Both values are the same numbers."""
     return np.array_equal(_flat(first), _flat(second))
 
 
 def one_starts_the_other(first: Any, second: Any, key: Any) -> bool:
-    """The shorter one begins the longer one."""
+    """The longer value begins with the shorter one."""
     a, b = _flat(first), _flat(second)
     n = min(a.size, b.size)
     return n > 0 and np.array_equal(a[:n], b[:n])
 
 
 def same_order(first: Any, second: Any, key: Any) -> bool:
-    """Both are increasing functions of the same bits, so that they sort alike."""
+    """Both values are increasing functions of the same bits, so they have the same order."""
     a, b = _flat(first), _flat(second)
     return a.size >= 12 and np.array_equal(np.argsort(a), np.argsort(b))
 
 
 def drawn_by(replay: Callable[[Any], tuple[Any, Any]]) -> Evidence:
-    """Both come out again when each is drawn from the key itself."""
+    """Both values are reproduced by drawing each from the key itself."""
 
     def evidence(first: Any, second: Any, key: Any) -> bool:
         a, b = replay(key)
@@ -136,9 +136,9 @@ def drawn_by(replay: Callable[[Any], tuple[Any, Any]]) -> Evidence:
 
 
 def first_is_made_of_children(first: Any, second: Any, key: Any) -> bool:
-    """The first, drawn from the key itself, sorts like the bits of the key's children: their two words combined by xor.
+    """The first value, drawn from the key itself, has the order of the key's children, whose words are combined by xor.
 
-    With the default PRNG word i of a draw, `split(key, n)[i]` and `fold_in(key, i)` are one and the same hash.
+    With the default PRNG, word i of a draw, `split(key, n)[i]` and `fold_in(key, i)` are the same hash.
     """
     drawn = _flat(first)
     children = np.asarray(jax.random.key_data(jax.random.split(key, drawn.size)))
@@ -147,7 +147,7 @@ def first_is_made_of_children(first: Any, second: Any, key: Any) -> bool:
 
 
 def second_is_made_of_children(first: Any, second: Any, key: Any) -> bool:
-    """The same, where the draw from the key itself came second."""
+    """The same, if the second value was drawn from the key itself."""
     return first_is_made_of_children(second, first, key)
 
 

@@ -1,6 +1,6 @@
 """Correct programs, most of them close to a bug: a checker that reports any of them raises a false alarm."""
 
-# Students loop, print, and unpack what they do not use.
+# Students write loops, print, and unpack values that they do not use.
 # ruff: noqa: PERF401, RUF059
 
 from functools import partial
@@ -19,7 +19,7 @@ CORRECT: list[Case] = []
 
 @correct()
 def one_draw(key):
-    """One draw from one key; that a second call repeats it is no reuse inside the program."""
+    """One draw from one key; a second call of the program repeats it, but does not count as reuse."""
     return jax.random.normal(key, (3,))
 
 
@@ -34,7 +34,7 @@ def split_and_draw_from_the_children(key):
 
 @correct()
 def split_before_each_draw(key):
-    """`key, subkey = split(key)` before each draw, and a last draw from the key that is left."""
+    """`key, subkey = split(key)` before each draw, and a last draw from the remaining key."""
     draws = []
     for _ in range(3):
         key, subkey = jax.random.split(key)
@@ -44,7 +44,7 @@ def split_before_each_draw(key):
 
 @correct()
 def split_in_the_carry(key):
-    """The loop splits in its carry, and the key that comes out is drawn from after it."""
+    """The loop splits the key in its carry, and the final key is drawn from after the loop."""
 
     def step(carry, x):
         rng, w = carry
@@ -57,7 +57,7 @@ def split_in_the_carry(key):
 
 @correct()
 def keys_as_scanned_input(key):
-    """One key for each step, scanned over backwards and unrolled."""
+    """Each step gets a separate key, in a scan that runs backwards and is unrolled."""
 
     def step(total, rng):
         x = jax.random.normal(rng)
@@ -68,7 +68,7 @@ def keys_as_scanned_input(key):
 
 @correct()
 def epochs_with_keys_of_their_own(key):
-    """The keys of the steps are made anew in each epoch."""
+    """Each epoch makes new keys for its steps."""
 
     def train_step(w, step_key):
         return w + jax.random.normal(step_key), None
@@ -84,7 +84,7 @@ def epochs_with_keys_of_their_own(key):
 
 @correct()
 def distinct_dynamic_indices(key):
-    """Two keys of one array by traced indices that never meet."""
+    """Each step takes two keys from an array by traced indices that never repeat."""
     keys = jax.random.split(key, 8)
 
     def body(i, total):
@@ -106,14 +106,14 @@ def disjoint_slices_and_a_permutation(key):
 
 @correct()
 def grid_of_keys(key):
-    """Nested vmaps over a grid of keys."""
+    """Nested vmaps draw from a grid of keys."""
     keys = jax.random.split(key, (2, 3))
     return jax.vmap(jax.vmap(lambda k: jax.random.normal(k, (2,))))(keys)
 
 
 @correct()
 def keys_for_the_leaves_of_a_tree(key):
-    """One key for each leaf of the parameters."""
+    """Each leaf of the parameters has a separate key."""
     shapes = {"w": (3, 4), "b": (4,), "scale": ()}
     leaves, treedef = jax.tree.flatten(shapes, is_leaf=lambda node: isinstance(node, tuple))
     keys = jax.tree.unflatten(treedef, list(jax.random.split(key, len(leaves))))
@@ -131,7 +131,7 @@ def iterator_of_keys(key):
 
 @correct()
 def sequence_object(key):
-    """A stream in the manner of haiku's PRNGSequence splits at each call."""
+    """A stream like haiku's `PRNGSequence` splits at each call."""
 
     class Stream:
         def __init__(self, rng):
@@ -165,7 +165,7 @@ def one_draw_used_twice(key):
 
 @correct()
 def fold_in_the_step(key):
-    """The base key is never drawn from; each step folds its number in."""
+    """The base key is never drawn from; each step folds in its number."""
 
     def step(w, i):
         return w + jax.random.normal(jax.random.fold_in(key, i)), None
@@ -175,13 +175,13 @@ def fold_in_the_step(key):
 
 @correct()
 def fold_in_distinct_numbers(key):
-    """Layers have numbers that differ."""
+    """Each layer folds in a different number."""
     return [jax.random.normal(jax.random.fold_in(key, i), (3,)) for i in range(4)]
 
 
 @correct()
 def fold_in_epoch_then_step(key):
-    """The epoch is folded in once, and the step into what came out."""
+    """The epoch is folded in first, and the step is folded into the result."""
 
     def epoch(_, e):
         epoch_key = jax.random.fold_in(key, e)
@@ -206,7 +206,7 @@ def fold_in_a_global_step(key):
 
 @correct()
 def fold_in_the_row(key):
-    """The key is shared by all rows, but each row folds its number in before it draws."""
+    """All rows share the key, but each row folds in its number before it draws."""
 
     def row(i, x):
         return x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
@@ -216,7 +216,7 @@ def fold_in_the_row(key):
 
 @correct()
 def same_number_into_different_keys(key):
-    """Two children fold in the same number."""
+    """Two different children fold in the same number."""
     dropout_key, augment_key = jax.random.split(key)
 
     def step(_, i):
@@ -235,7 +235,7 @@ def fold_into_one_child_split_the_other(key):
     return layers, [jax.random.normal(jax.random.fold_in(step_key, i)) for i in range(3)]
 
 
-# Second uses that are declared, and looks at a key that are no use.
+# Declared second uses, and operations that look at a key without using it.
 
 
 @correct()
@@ -248,7 +248,7 @@ def clone_for_a_second_draw(key):
 
 @correct()
 def paired_shuffle(key):
-    """Images and labels are shuffled alike, by a clone made beforehand."""
+    """Images and labels are shuffled the same way, with a clone made beforehand."""
     label_key = jax.random.clone(key)
     images = jax.random.permutation(key, jnp.arange(12.0).reshape(6, 2))
     labels = jax.random.permutation(label_key, jnp.arange(6))
@@ -265,7 +265,7 @@ def clone_of_a_key_that_is_split(key):
 
 @correct()
 def printed_key(key):
-    """Printing is no use, by Python nor by JAX."""
+    """Printing a key, by Python or by JAX, does not use it."""
     print("key:", key)
     jax.debug.print("key: {}", key)
     first = jax.random.normal(key, (2,))
@@ -275,7 +275,7 @@ def printed_key(key):
 
 @correct()
 def saved_key(key):
-    """The bits of every key are saved beside what was drawn from it."""
+    """The bits of every key are saved in addition to the draws from it."""
     saved = [jax.random.key_data(key)]
     key, sub = jax.random.split(key)
     saved.append(jax.random.key_data(sub))
@@ -293,7 +293,7 @@ def key_bits_sent_to_the_host(key):
 
 @correct()
 def restored_key_alone(key):
-    """After the round trip through its bits only the restored key is drawn from."""
+    """A key is saved and restored, and only the restored key is drawn from."""
     impl = jax.random.key_impl(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else None
     restored = jax.random.wrap_key_data(jax.random.key_data(key), impl=impl)
     a, b = jax.random.split(restored)
@@ -302,7 +302,7 @@ def restored_key_alone(key):
 
 @correct()
 def compared_keys(key):
-    """Comparing keys is no use."""
+    """Comparing keys does not use them."""
     a, b = jax.random.split(key)
     same = jnp.all(a == b)
     return same, jax.random.normal(a), jax.random.normal(b)
@@ -322,7 +322,7 @@ def shapes_asked_before_the_draw(key):
 
 @correct()
 def key_passed_through(key):
-    """The key goes through an identity, a device_put and a jitted function that hands it on unspent."""
+    """The key passes unused through `device_put`, a jitted identity and a `cond`."""
     rng = jax.jit(lambda k: k)(jax.device_put(key))
     rng = jax.lax.cond(jnp.ones(()) > 0, lambda k: k, lambda k: k, rng)
     return jax.random.normal(rng, (3,))
@@ -351,7 +351,7 @@ class State(NamedTuple):
 
 @correct()
 def advanced_key_in_a_namedtuple(key):
-    """The step hands on the new key."""
+    """The step returns the new key."""
 
     @jax.jit
     def train_step(state):
@@ -382,7 +382,7 @@ def streams_in_a_dict(key):
 
 @correct()
 def jitted_helper_with_two_keys(key):
-    """One jitted helper, called with one child and with the other."""
+    """One jitted helper is called with different children."""
 
     @partial(jax.jit, static_argnames="n")
     def noise(rng, n):
@@ -408,7 +408,7 @@ def both_branches_draw(key):
 
 @correct()
 def all_cases_of_a_switch_draw(key):
-    """One of three proposals is drawn, with the step's key."""
+    """Each step draws one of three proposals, with its own key."""
     proposals = [jax.random.normal, jax.random.cauchy, jax.random.laplace]
 
     def step(x, rng):
@@ -421,7 +421,7 @@ def all_cases_of_a_switch_draw(key):
 
 @correct()
 def both_branches_draw_under_vmap(key):
-    """Under vmap both branches are computed and one is kept for each row."""
+    """Under vmap, both branches are computed, but each row keeps only one."""
 
     def row(rng, flag):
         return jax.lax.cond(flag, jax.random.normal, jax.random.uniform, rng)
@@ -431,7 +431,7 @@ def both_branches_draw_under_vmap(key):
 
 @correct()
 def one_branch_splits_under_vmap(key):
-    """Some rows split and draw from the child, the others draw from the key that they have not split."""
+    """Some rows split and draw from the child, the others draw from their unsplit key."""
 
     def row(rng, flag):
         rng = jax.lax.cond(flag, lambda k: jax.random.split(k)[0], lambda k: k, rng)
@@ -442,7 +442,7 @@ def one_branch_splits_under_vmap(key):
 
 @correct()
 def draw_in_the_branch_or_after_it(key):
-    """A key is spent in the branch, and another one after it."""
+    """One key is used in the branch, and another after it."""
     first, second = jax.random.split(key)
     x = jax.lax.cond(jnp.ones(()) > 2, lambda: jax.random.normal(first), lambda: 0.0)
     return x + jax.random.normal(second)
@@ -450,7 +450,7 @@ def draw_in_the_branch_or_after_it(key):
 
 @correct()
 def rejection_sampling(key):
-    """The loop splits each time it proposes."""
+    """The loop splits the key for each proposal."""
 
     def body(state):
         rng, x = state
@@ -463,7 +463,7 @@ def rejection_sampling(key):
 
 @correct(key_kinds=THREEFRY)
 def mapped_rejection_sampling(key):
-    """Rows stop at different times; those that are done stand still while the others go on."""
+    """Rows stop at different times; finished rows keep their values while the others continue."""
 
     def row(rng):
         def body(state):
@@ -479,7 +479,7 @@ def mapped_rejection_sampling(key):
 
 @correct()
 def mapped_loop_of_unequal_length(key):
-    """Each row has a number of rounds of its own."""
+    """Each row runs a different number of rounds."""
 
     def row(rng, n):
         def body(_, state):
@@ -511,7 +511,7 @@ def condition_and_body_with_keys_of_their_own(key):
 
 @correct()
 def one_key_for_each_row(key):
-    """Each row has a key."""
+    """Each row has a separate key."""
     return jax.vmap(lambda k, x: x + jax.random.normal(k, x.shape))(jax.random.split(key, 4), jnp.zeros((4, 3)))
 
 
@@ -531,7 +531,7 @@ def one_mask_for_all_steps(key):
 
 @correct()
 def map_over_keys(key):
-    """`lax.map` over keys, one by one and in batches."""
+    """`lax.map` runs over keys, one by one and in batches."""
     a, b = jax.random.split(key)
     one_by_one = jax.lax.map(lambda k: jax.random.normal(k, (2,)), jax.random.split(a, 3))
     batched = jax.lax.map(lambda k: jax.random.normal(k, (2,)), jax.random.split(b, 5), batch_size=2)
@@ -540,7 +540,7 @@ def map_over_keys(key):
 
 @correct(key_kinds=THREEFRY)
 def mapped_samplers(key):
-    """Samplers that loop inside, with a key for each row."""
+    """Samplers with internal loops get a separate key for each row."""
     keys = jax.random.split(key, (5, 3))
     rates = jnp.array([0.5, 4.0, 20.0])
     return (
@@ -554,7 +554,7 @@ def mapped_samplers(key):
 
 @correct(takes="seed", key_kinds=("typed",))
 def mapped_seeds(seed):
-    """A run for each of several seeds."""
+    """Each row is a run with a different seed."""
     return jax.vmap(lambda number: jax.random.normal(jax.random.key(number), (2,)))(seed + jnp.arange(4))
 
 
@@ -566,7 +566,7 @@ def mapped_legacy_seeds(seed):
 
 @correct(takes="nothing", key_kinds=("typed",))
 def two_seeds():
-    """Keys of different numbers, and one key object used for its two children."""
+    """Two keys have different seeds, and one of them is split into two children."""
     model, data = jax.random.key(0), jax.random.key(1)
     k1, k2 = jax.random.split(data)
     return jax.random.normal(model), jax.random.normal(k1), jax.random.normal(k2)
@@ -590,7 +590,7 @@ def _noisy_loss(w, x, rng):
 
 @correct()
 def training_loop(key):
-    """A training loop with a new key for each step."""
+    """A training loop uses a new key for each step."""
     w, x = jnp.ones(4), jnp.arange(4.0)
     for _ in range(3):
         key, sub = jax.random.split(key)
@@ -601,14 +601,14 @@ def training_loop(key):
 
 @correct()
 def per_example_gradients_with_keys(key):
-    """Gradients by example, each with its own dropout."""
+    """Per-example gradients have separate dropout keys."""
     keys = jax.random.split(key, 3)
     return jax.vmap(jax.grad(_noisy_loss), in_axes=(None, 0, 0))(jnp.ones(4), jnp.ones((3, 4)), keys)
 
 
 @correct()
 def jacobian_by_forward_mode(key):
-    """`jacfwd` maps over directions; the function itself is run once."""
+    """`jacfwd` maps over tangent directions, but runs the function once."""
     return jax.jacfwd(lambda w: jnp.sin(w) * jax.random.normal(key, (3,)))(jnp.ones(3))
 
 
@@ -645,7 +645,7 @@ def gradient_through_a_scan(key):
 
 @correct()
 def checkpointed_draw(key):
-    """The backward pass of a checkpointed block draws its mask again, which is the point of it."""
+    """The backward pass of a checkpointed block draws the same mask again, as intended."""
 
     @jax.checkpoint
     def block(w, rng):
@@ -676,7 +676,7 @@ def checkpointed_scan(key):
 
 @correct()
 def checkpoint_with_a_policy(key):
-    """Only products are saved, so the draw is made again."""
+    """The policy saves only matrix products, so the draw is repeated."""
 
     @partial(jax.checkpoint, policy=jax.checkpoint_policies.dots_saveable)
     def layer(w, rng):
@@ -726,7 +726,7 @@ def custom_jvp_with_one_draw(key):
 
 @correct()
 def custom_vjp_that_keeps_its_noise(key):
-    """The forward rule hands its noise to the backward rule."""
+    """The forward rule passes its noise to the backward rule."""
 
     @jax.custom_vjp
     def stochastic_round(x, rng):
@@ -751,12 +751,12 @@ def gradient_of_samplers(key):
     return jax.value_and_grad(loss)(jnp.array([1.5, 2.5, 0.7]))
 
 
-# Samplers of jax.random, and initialisers: each is one use, whatever it does inside.
+# Samplers of jax.random, and initialisers: each call is one use of its key, whatever it does internally.
 
 
 @correct(key_kinds=THREEFRY)
 def count_samplers(key):
-    """Samplers of counts, which loop and reuse keys inside."""
+    """Samplers of counts, which loop and reuse keys internally."""
     k = jax.random.split(key, 6)
     return (
         jax.random.binomial(k[0], 10, 0.3, (4,)),
@@ -840,7 +840,7 @@ def choosing_samplers(key):
 
 @correct()
 def initialisers(key):
-    """The initialisers of `jax.nn`, one key each."""
+    """The initialisers of `jax.nn`, with a separate key each."""
     make = jax.nn.initializers
     matrices = [
         make.glorot_normal(),
@@ -889,7 +889,7 @@ def flax_dropout(key):
 
 @correct(needs="flax")
 def flax_dropout_by_step(key):
-    """flax's own advice: fold the step into the dropout key."""
+    """As flax recommends, the step is folded into the dropout key."""
     from flax import linen as nn
 
     model = nn.Dropout(0.5, deterministic=False)
@@ -902,7 +902,7 @@ def flax_dropout_by_step(key):
 
 @correct(needs="flax")
 def flax_nnx_layers(key):
-    """flax's nnx layers draw from streams that count; made and used inside the program."""
+    """flax's nnx layers, made and used inside the program, draw from counting streams."""
     from flax import nnx
 
     params_key, dropout_key = jax.random.split(key)
@@ -914,7 +914,7 @@ def flax_nnx_layers(key):
 
 @correct(needs="haiku")
 def haiku_init_and_apply(key):
-    """A haiku network with dropout, initialised and applied with keys of their own."""
+    """A haiku network with dropout, initialised and applied with separate keys."""
     import haiku as hk
 
     def net(x):

@@ -1,4 +1,4 @@
-"""Prove on plain JAX that the planted bugs are bugs: what they return is related, and not with another key's values."""
+"""Prove on plain JAX that planted bugs are bugs: their two values are related, but not to another key's values."""
 
 import contextlib
 import io
@@ -10,7 +10,7 @@ from key_battery.case import MAKE_KEY, Case
 
 
 def run(case: Case, key_kind: str, seeds: tuple[int, ...] = (0,)) -> list[Any]:
-    """Return what the program, compiled, returns for each seed."""
+    """Compile and run the program, and return its result for each seed."""
     results = []
     with contextlib.redirect_stdout(io.StringIO()):
         for seed in seeds:
@@ -21,10 +21,10 @@ def run(case: Case, key_kind: str, seeds: tuple[int, ...] = (0,)) -> list[Any]:
 
 
 def prove(case: Case, key_kind: str) -> str | None:
-    """Run the case with two keys; return what is wrong with its evidence, None where it stands.
+    """Run the case with two keys; return what is wrong with its evidence, or None if it holds.
 
-    The evidence of a bug must hold for either key, and must not hold when its first value is of one run and its second
-    of the other. A correct program need only run.
+    The evidence of a bug must hold for both keys, and must not hold if its first value is from one run and its second
+    from the other. A correct program only needs to run.
     """
     zero, one = run(case, key_kind, (0, 1))
     if case.evidence is None:

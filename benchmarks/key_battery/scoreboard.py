@@ -1,14 +1,14 @@
-"""Run the key checkers over the battery and print what each finds, misses and reports without cause.
+"""Run the key checkers on the battery and print what each finds, misses and reports by mistake.
 
     python benchmarks/key_battery/scoreboard.py            # jaxguide's checker and JAX's own, side by side
     python benchmarks/key_battery/scoreboard.py --json
     python benchmarks/key_battery/scoreboard.py --prove    # run every case on plain JAX: the bugs are bugs
 
-"eager" hands a checker the plain function, "jit" the jitted one. A bug is found when `check_keys` reports one of the
-kinds that fit it; its lines are right when both uses are placed where the source marks them. JAX's checker finds a bug
-by raising `KeyReuseError`, which names no kind. Any report on a correct program is a false alarm; a checker that breaks
-down (an error of its own) has missed the bug or, on a correct program, raised a false alarm. The exit status is 1 when
-`check_keys` misses a bug or raises a false alarm.
+"eager" gives a checker the plain function, "jit" the jitted one. `check_keys` finds a bug if it reports one of the
+kinds that fit it; its lines are right if both uses are placed where the source marks them. JAX's checker finds a bug by
+raising `KeyReuseError`, which names no kind. Any report on a correct program is a false alarm. A checker that fails
+with an error has missed the bug or, on a correct program, raised a false alarm. The exit status is 1 if `check_keys`
+misses a bug or raises a false alarm.
 """
 
 import argparse
@@ -37,7 +37,7 @@ MODES = ("eager", "jit")
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What a checker said of one case: `right_lines` is None where nothing is to be compared."""
+    """A checker's result on one case; `right_lines` is None if there are no lines to compare."""
 
     case: str
     planted: bool
@@ -47,12 +47,12 @@ class Verdict:
 
     @property
     def right(self) -> bool:
-        """The bug was found, or the correct program left in peace."""
+        """Whether the bug was found, or the correct program not reported."""
         return self.planted == self.reported
 
 
 def ask_check_keys(case: Case, key_kind: str, mode: str) -> Verdict:
-    """Ask `jaxguide.keys.check_keys`."""
+    """Run `jaxguide.keys.check_keys` on the program."""
     from jaxguide.keys import check_keys
 
     program, arguments = case.build(key_kind)
@@ -85,7 +85,7 @@ CHECKERS: dict[str, Callable[[Case, str, str], Verdict]] = {OURS: ask_check_keys
 
 
 def ask(checker: str, case: Case, key_kind: str, mode: str) -> Verdict:
-    """Return a checker's verdict; an error of its own is the wrong verdict."""
+    """Return a checker's verdict; if the checker raises an error, the verdict is wrong."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             verdict = CHECKERS[checker](case, key_kind, mode)
@@ -122,7 +122,7 @@ def score(checkers: list[str], key_kinds: list[str], cases: list[Case]) -> Itera
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:
-    """Print the table, and below it what went wrong in each row."""
+    """Print the table and, below it, what went wrong in each row."""
     print(f"{'checker':21}{'keys':8}{'mode':7}{'found':>12}{'false alarms':>15}{'lines right':>14}")
     for row in rows:
         found = f"{row['found']} of {row['planted']}"
@@ -145,7 +145,7 @@ def print_table(rows: list[dict[str, Any]]) -> None:
 
 
 def print_proofs(key_kinds: list[str], cases: list[Case]) -> bool:
-    """Run every case on plain JAX; print what does not stand and return whether all does."""
+    """Run every case on plain JAX, print those whose proof fails, and return whether all hold."""
     runs, failures = 0, []
     for case in cases:
         for key_kind in case.key_kinds:
@@ -157,12 +157,12 @@ def print_proofs(key_kinds: list[str], cases: list[Case]) -> bool:
                     wrong = f"{type(error).__name__}: {error}".splitlines()[0]
                 if wrong:
                     failures.append(f"{case.name}, {key_kind}: {wrong}")
-    print(*failures, f"{runs - len(failures)} of {runs} runs stand.", sep="\n")
+    print(*failures, f"{runs - len(failures)} of {runs} proofs hold.", sep="\n")
     return not failures
 
 
 def main() -> int:
-    """Read the command line, run what it asks for, and return the exit status."""
+    """Run the checkers or, with `--prove`, the proofs, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     parser.add_argument("--prove", action="store_true", help="run every case on plain JAX instead")
@@ -171,7 +171,7 @@ def main() -> int:
     parser.add_argument("--case", nargs="+", metavar="NAME", help="only these cases")
     options = parser.parse_args()
 
-    jax.config.update("jax_disable_most_optimizations", True)  # XLA's, so that compiling takes less of the time
+    jax.config.update("jax_disable_most_optimizations", True)  # so that XLA compiles faster
     cases = [case for case in BUGS + CORRECT if not options.case or case.name in options.case]
     if unknown := set(options.case or ()) - {case.name for case in cases}:
         parser.error(f"no case is named {', '.join(sorted(unknown))}")
@@ -188,7 +188,7 @@ def main() -> int:
     else:
         print(", ".join(f"{name} {version}" for name, version in versions.items()))
         if left_out:
-            print("left out, their library is not installed:", ", ".join(left_out))
+            print("left out, because their library is not installed:", ", ".join(left_out))
         print_table(rows)
     return int(any(row["missed"] or row["alarmed"] for row in rows if row["checker"] == OURS))
 

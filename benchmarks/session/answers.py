@@ -1,17 +1,17 @@
-"""What a student saves in the benchmark: two exercises, a new right answer each time, and pytest tests of the same."""
+"""The answers that the benchmark saves: two exercises, a new right answer for each save, and pytest tests."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """One exercise: its lesson, an answer with a place for a number that makes it new, and tests as a course has them.
+    """An exercise with an answer that can be varied, and with plain pytest tests.
 
     Args:
         lesson: the lesson's name.
         name: the exercise.
-        source: the answer; `{number}` is another at each save, so that what uses it compiles anew.
-        tests: a pytest file that checks what the visible checks do, as far as plain NumPy can.
+        source: the answer; `{number}` differs for each save, so that code that uses it is compiled again.
+        tests: a pytest file that tests the same as the visible checks, as far as plain NumPy can.
     """
 
     lesson: str
@@ -20,7 +20,7 @@ class Subject:
     tests: str
 
     def answer(self, number: int) -> str:
-        """Return an answer that no save had before."""
+        """Return the answer with this number."""
         return self.source.replace("{number}", str(number))
 
 

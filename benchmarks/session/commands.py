@@ -1,10 +1,11 @@
-"""Measure what the commands cost that only look at a course, beside `python -c 'import click, rich.console'`.
+"""Measure the cost of commands that only read a course, compared with `python -c 'import click, rich.console'`.
 
     python benchmarks/session/commands.py [--rounds 11]
 
-Each round runs every command once as a process of its own, in an order that changes, and takes its processor time (user
-and system): cold, with nothing kept, and warm, with what an earlier command has kept. The workspace has all lessons as
-notebooks and as .py files, with every exercise answered in both. The table shows medians and their ratios to Python's.
+Each round runs every command once in a separate process, in changing order, and measures its processor time (user and
+system): cold, with an empty cache, and warm, with the cache of earlier commands. The workspace has all lessons as
+notebooks and as .py files, with every exercise answered in both. The table shows medians and their ratios to the time
+of Python.
 """
 
 import argparse
@@ -31,12 +32,12 @@ LOOKING = (
     *("list", "list --all", "next", "progress", "hint two_samples", "solution two_samples --sure"),
     "reset two_samples --file random_numbers.ipynb",
 )
-# Words -> how often Python's time the command may take.
+# Command -> the highest acceptable ratio to Python's time.
 COMMANDS = {**dict.fromkeys((*HELP, *WRONG, *TAB), 2), **dict.fromkeys(LOOKING, 5)}
 
 
 def answer_everything(folder: Path) -> None:
-    """Lay the lessons into a folder and put the key's answers into each file."""
+    """Create a workspace with all lessons, and fill in the key's answers."""
     outline = read_outline()
     lay_workspace(folder, outline.places.notebooks)
     for topic, lesson in outline.books.items():
@@ -53,7 +54,7 @@ def answer_everything(folder: Path) -> None:
 
 
 class Measuring:
-    """The commands, in a folder of their own."""
+    """Run and measure commands in a separate folder."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -102,7 +103,7 @@ def main() -> None:
             first = 7 * turn % len(ways)
             for number, way in enumerate(ways[first:] + ways[:first]):
                 cpu_s = measuring.command(*way)
-                if turn:  # the first one keeps, and warms the disk's cache
+                if turn:  # the first round fills the cache and warms up the disk cache
                     times[way].append(cpu_s)
                     if number % 4 == 0:
                         base.append(measuring.base())

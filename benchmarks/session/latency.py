@@ -2,10 +2,10 @@
 
     python benchmarks/session/latency.py [--repeats 7] [--peers ~/peers]
 
-With `--peers`, otter-grader is measured too, in a virtual environment that is made in that folder and kept.
+With `--peers`, otter-grader is measured, too, in a virtual environment that is created in that folder and reused.
 
-Each turn, one exercise after the other, saves an answer that was never checked before and takes the time on the clock
-until the verdict is there, in each way. Ways take turns, so that load meets all of them.
+Each turn saves an answer that was never checked before, for each exercise and in each way, and measures the wall time
+until the verdict appears. The ways take turns, so that load affects all of them.
 """
 
 import argparse
@@ -56,7 +56,7 @@ SAID = {
 
 @dataclasses.dataclass(frozen=True)
 class Turn:
-    """One verdict: seconds until it was there, of them the student's own, and processor time of all processes."""
+    """One verdict: seconds until it appeared, the student's share of them, and processor time of all processes."""
 
     seconds: float
     own_s: float | None
@@ -64,7 +64,7 @@ class Turn:
 
 
 class Watch:
-    """A `jaxguide watch` that runs; `wait_for` returns when words are shown."""
+    """A running `jaxguide watch`; `wait_for` returns once words are shown."""
 
     def __init__(self, folder: Path, clock: Path):
         command = [sys.executable, "-u", str(HERE / "measured.py"), str(clock), "watch", str(folder)]
@@ -73,7 +73,7 @@ class Watch:
         self.output, self.shown = self.process.stdout.fileno(), b""
 
     def cpu_s(self) -> float:
-        """Return the processor time of it, its zygote and all workers so far, once no worker runs."""
+        """Wait until no worker runs, and return the processor time of `watch`, its zygote and all workers so far."""
         root = psutil.Process(self.process.pid)
         while any(zygote.children() for zygote in root.children()):
             time.sleep(0.01)
@@ -91,7 +91,7 @@ class Watch:
 
 
 def otter_tests(subject: Subject) -> str:
-    """Return the exercise's pytest file as otter-grader takes it: each test is given the student's function."""
+    """Return the exercise's tests in otter-grader's format, where each test gets the student's function."""
     head = f"from otter.test_files import test_case\n\nOK_FORMAT = False\nname = {subject.name!r}\npoints = 1\n\n"
     tests = subject.tests.replace(f"from mine import {subject.name}\n", "")
     return head + re.sub(r"^def (test_\w+)\(\):", rf"@test_case()\ndef \1({subject.name}):", tests, flags=re.M)
@@ -109,7 +109,7 @@ def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--peers", type=Path, help="a folder for otter's virtual environment")
+    parser.add_argument("--peers", type=Path, help="the folder for otter-grader's virtual environment")
     given = parser.parse_args()
     repeats = given.repeats
     otter = make_environment(given.peers.expanduser().resolve(), "otter") if given.peers else None
@@ -132,12 +132,12 @@ def main() -> None:
         pairs = zip(found[name, "check"], found[name, "pytest"], strict=True)
         ratio = statistics.median(check.cpu_s / pytest.cpu_s for check, pytest in pairs)
         print(
-            f"`{name}`: `jaxguide check` takes {ratio:.2f} of pytest's CPU time (median of turns; at most 1 is wanted)"
+            f"`{name}`: `jaxguide check` takes {ratio:.2f} of pytest's CPU time (median of turns; target: at most 1.0)"
         )
 
 
 class Measuring:
-    """The ways, in a folder of their own; `otter` is a Python that has otter-grader."""
+    """Measure verdicts in each way, in a separate folder; `otter` is a Python with otter-grader."""
 
     def __init__(self, folder: Path, otter: Path | None):
         self.folder, self.python, self.number = folder, otter, 0
@@ -148,7 +148,7 @@ class Measuring:
         self.found: dict[tuple[str, str], list[Turn]] = defaultdict(list)
 
     def run(self, repeats: int) -> dict[tuple[str, str], list[Turn]]:
-        """Return every turn, by exercise and way."""
+        """Run all turns, and return them by exercise and way."""
         path = self.folder / "watch" / "mine.py"
         save(path, self.text(SUBJECTS[0]))
         self.watching = Watch(path.parent, self.folder / "watch_clock.txt")

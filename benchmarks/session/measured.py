@@ -1,9 +1,9 @@
-"""Run `jaxguide` with a clock around what workers are asked, each answer's own part of the time.
+"""Run `jaxguide` and measure the time of workers' requests, which is the answer's own share.
 
     python measured.py CLOCK_FILE watch FOLDER
 
-After each check a line goes to CLOCK_FILE: the seconds in which a worker defined the student's cells, and ran and
-compiled their function. Wire and waiting are in it, so that it is rather too much than too little.
+After each check, it appends a line to CLOCK_FILE: the seconds in which a worker defined the student's cells, and
+compiled and ran their function. This includes the connection and waiting, so it is an upper bound.
 """
 
 import sys
@@ -17,7 +17,7 @@ from jaxguide.grading.workers.remote import WorkerProcess
 
 
 def measure(clock: Path) -> None:
-    """Put the clock around `WorkerProcess.request` and `Grader.grade`."""
+    """Patch `WorkerProcess.request` and `Grader.grade` to measure their time."""
     request, grade = WorkerProcess.request, Grader.grade
     spent_s = 0.0
 

@@ -1,9 +1,9 @@
-"""Record a session of `jaxguide watch` in tmux: a wrong answer, a crash, an endless loop, a right answer, what follows.
+"""Record a session of `jaxguide watch` in tmux: wrong answers, a crash, an endless loop, a right answer, and keys.
 
     python benchmarks/session/record.py [--columns 80] [--no-color] [--out watch.txt] [--picture watch.svg [--light]]
 
-tmux is a real terminal without a window: what is written is what stands on its screen. `--picture` draws it in colour,
-on a dark ground or on a light one. `--language` asks for messages in another language.
+tmux is a real terminal without a window, so the record is what its screen shows. `--picture` draws it in colour, on a
+dark background or, with `--light`, on a light one. `--language` sets the language of messages.
 """
 
 import argparse
@@ -25,7 +25,7 @@ HEAD = "import os\n\nimport jax\n\n\ndef two_samples(key, n, m):\n"
 RIGHT = (
     "    first, second = jax.random.split(key)\n    return jax.random.normal({}, (n,)), jax.random.normal({}, (m,))\n"
 )
-# What is done, and the words that the screen shows once it has been taken in.
+# (title, file content, words that the screen shows when the save has been processed)
 SAVES = (
     ("The same key twice", HEAD + RIGHT.format("first", "first"), "✗"),
     ("A crash", HEAD + "    os.abort()\n", "SIGABRT"),
@@ -38,7 +38,7 @@ LIMIT_S = 120.0
 
 
 class Terminal:
-    """A tmux server of its own with one window."""
+    """A separate tmux server with one window."""
 
     def __init__(self, folder: Path, columns: int, command: list[str], environment: dict[str, str]):
         self._socket = folder / "tmux"
@@ -52,20 +52,20 @@ class Terminal:
         return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
 
     def type(self, keys: str) -> None:
-        """Press keys."""
+        """Type keys."""
         self._run("send-keys", "-l", keys)
 
     def screen(self) -> str:
-        """Return what was shown so far, with its colours."""
+        """Return everything shown so far, with colours."""
         return self._run("capture-pane", "-p", "-e", "-S", "-")
 
     def close(self) -> None:
-        """End it and what runs in it."""
+        """End the server and the programs in it."""
         self._run("kill-server")
 
 
 def steps(terminal: Terminal, file: Path) -> Iterator[tuple[str, str]]:
-    """Do everything in turn; yield what was done and what the terminal then showed anew."""
+    """Do each step, and yield its title and the new lines on the terminal."""
     seen = 0
 
     def shown(words: str) -> str:
@@ -95,7 +95,7 @@ def steps(terminal: Terminal, file: Path) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Record, and write what was asked for."""
+    """Record the session, and write it as text and, if asked, as a picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--columns", type=int, default=80)
     parser.add_argument("--language", default="en")
