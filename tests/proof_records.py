@@ -53,8 +53,8 @@ class Plan:
         part: the number of the part, from 1 to 8; None if the run proves the whole course or no part is due.
         chosen: the exercises to prove.
         changed: those whose book or key differs from the recorded one.
-        recorded: how many exercises have a valid record.
-        total: how many exercises there are.
+        recorded: the number of exercises with a valid record.
+        total: the number of exercises.
     """
 
     part: int | None

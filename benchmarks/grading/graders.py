@@ -160,7 +160,7 @@ def _stem(kind: Kind) -> str:
 
 
 def mark_of(scores: dict[str, float | None], kind: Kind) -> float | None:
-    """Return the marks of one submission, None where it got none."""
+    """Return the marks of one submission, or None if it got none."""
     return scores.get(_stem(kind))
 
 

@@ -159,7 +159,7 @@ class Measuring:
                     for way in self.ways:
                         self.number += 1
                         run = getattr(self, way)(subject)
-                        if turn:  # the first one warms up
+                        if turn:  # the first turn warms up
                             self.found[subject.name, way].append(run)
         finally:
             self.watching.process.terminate()

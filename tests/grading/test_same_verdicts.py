@@ -70,7 +70,7 @@ def differences(course: Course, book: Book, answers: dict[str, str], graded: Sub
         if exercise.name in answers and not exercise.is_prediction:
             here = in_process(course, book, exercise, answers[exercise.name])
             if here != there[exercise.name]:
-                found.append(f"{exercise.name}: {here} here, {there[exercise.name]} in a worker")
+                found.append(f"{exercise.name}: {here} in this process, {there[exercise.name]} in a worker")
     return found
 
 
