@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jaxguide.tracing.traces import TraceCount, trace_counts
     from jaxguide.tracing.watch import FunctionTraces, Retrace, Traces, watch_traces
 
-# Public name -> module that defines it: each helper costs what it needs itself.
+# Public name -> module that defines it: using one helper imports only what it needs.
 _HOMES = {
     "Constant": "programs",
     "FunctionTraces": "watch",

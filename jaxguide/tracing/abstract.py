@@ -1,4 +1,4 @@
-"""Trace a function for a description of its program, from arrays or from their shapes and dtypes alone."""
+"""Trace a function to describe its program, given arrays or only their shapes and dtypes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,13 +13,13 @@ from jaxguide.jaxpr.stage import Staged, is_traced_argument, stage
 
 
 def is_traced(leaf: Any) -> bool:
-    """Tell whether an argument is traced: what `is_traced_argument` says, and `jax.ShapeDtypeStruct`.
+    """Tell whether an argument is traced: like `is_traced_argument`, but including `jax.ShapeDtypeStruct`.
 
     >>> is_traced(1.0), is_traced(jax.ShapeDtypeStruct((3,), "float32")), is_traced(3)
     (True, True, False)
     """
     if isinstance(leaf, np.ndarray | np.generic):
-        return _is_jax_type(leaf)  # not an array of strings, for instance
+        return _is_jax_type(leaf)  # false for an array of strings, for instance
     return isinstance(leaf, jax.ShapeDtypeStruct) or is_traced_argument(leaf)
 
 
@@ -32,7 +32,7 @@ def _is_jax_type(value: Any) -> bool:
 
 
 def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Staged:
-    """Trace a function with its arrays traced, or with every argument as a value where it needs their values.
+    """Trace a function, with concrete arguments if Python needs their values.
 
     >>> staged("program", lambda x: x if x > 0 else -x, (2.0,), {}).arguments
     ()
@@ -55,8 +55,8 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
         if wrong is not None:
             raise TypeError(
                 _(
-                    "`{helper}` needs a function that returns arrays, numbers, or a pytree of them, and `{name}` "
-                    "returned {got}: return only what JAX can compute."
+                    "`{helper}` needs a function that returns arrays, numbers or a pytree of them, but `{name}` "
+                    "returned {got}: return only values that JAX can compute."
                 ).format(helper=helper, name=function_name(fn), got=describe(wrong))
             )
         return result
@@ -69,11 +69,11 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
         if abstract:
             raise TypeError(
                 _(
-                    "`{helper}` was given a `jax.ShapeDtypeStruct`, which has no values, and Python needs the value of "
+                    "`{helper}` got a `jax.ShapeDtypeStruct`, which has no values, but Python needs the value of "
                     "an argument of `{name}` ({error}): pass arrays, such as `jnp.ones`."
                 ).format(helper=helper, name=function_name(fn), error=type(error).__name__)
             ) from error
-        # A function that needs an argument's value has a program for that value.
+        # Python needs an argument's value: describe the program for the given values.
         try:
             return stage(checked, args, kwargs, concrete=True)
         except Exception as second:

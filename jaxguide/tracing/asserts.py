@@ -1,4 +1,4 @@
-"""Assert what a program uses, avoids, and how long it is."""
+"""Assert which primitives a program uses or avoids, and how many equations it has."""
 
 import functools
 from collections.abc import Iterable
@@ -12,8 +12,7 @@ from jaxguide.compat.primitives import CALLS, UNLISTED
 from jaxguide.jaxpr.arguments import describe
 from jaxguide.tracing.programs import Program, counted
 
-# Calls are written out, so a program never has these.
-# What people call a primitive by the name of the function that uses it.
+# Function names that people use for primitives.
 _MADE_BY = {
     **dict.fromkeys(("matmul", "dot", "einsum", "tensordot", "vdot", "inner"), ("dot_general",)),
     **dict.fromkeys(("convolve", "conv"), ("conv_general_dilated",)),
@@ -28,7 +27,7 @@ _MADE_BY = {
 
 
 def assert_uses(seen: Program, *primitives: Any) -> None:
-    """Assert that a program has each of these primitives, inside of loops and calls too.
+    """Assert that a program has each of these primitives, including inside loops and calls.
 
     >>> import jax
     >>> import jax.numpy as jnp
@@ -38,26 +37,26 @@ def assert_uses(seen: Program, *primitives: Any) -> None:
     >>> assert_uses(program(total, jnp.ones(5)), "scan")
     >>> assert_uses(program(total, jnp.ones(5)), "while")
     Traceback (most recent call last):
-    AssertionError: `total` should use `while` and does not. Its program has: scan (..., line 2); add (..., line 2).
+    AssertionError: `total` should use `while` but does not. Its program has: scan (..., line 2); add (..., line 2).
     What to do: write the loop with `jax.lax.while_loop`.
 
     Args:
-        seen: what `program(fn, *args)` returns.
-        primitives: their names, as `print(program(fn, *args))` shows them, or `jax.extend.core.Primitive` objects.
+        seen: the result of `program(fn, *args)`.
+        primitives: their names, as shown by `print(program(fn, *args))`, or `jax.extend.core.Primitive` objects.
 
     Raises:
-        AssertionError: if one is missing; the message says what is there, and on which lines.
-        ValueError: if there is no primitive of this name.
+        AssertionError: if one is missing; the message lists the program's primitives and their lines.
+        ValueError: if a name is not that of a primitive.
     """
     for name in _names("assert_uses", seen, primitives):
         if name not in seen.primitives:
-            head = _("`{fn}` should use `{name}` and does not.").format(fn=seen.name, name=name)
+            head = _("`{fn}` should use `{name}` but does not.").format(fn=seen.name, name=name)
             rest = _("Its program has: {seen}.").format(seen=_found(seen)) if seen.primitives else _("It is empty.")
             raise AssertionError(_joined(head, rest, _how_to_use(name)))
 
 
 def assert_avoids(seen: Program, *primitives: Any) -> None:
-    """Assert that a program has none of these primitives, not inside of loops and calls either.
+    """Assert that a program has none of these primitives, including inside loops and calls.
 
     >>> import jax
     >>> from jaxguide.tracing import program
@@ -66,28 +65,28 @@ def assert_avoids(seen: Program, *primitives: Any) -> None:
     ...     return x + 1
     >>> assert_avoids(program(noisy, 1.0), "debug_callback")
     Traceback (most recent call last):
-    AssertionError: `noisy` should not use `debug_callback` and does: once, at ..., line 2. What to do: take the ...
+    AssertionError: `noisy` should not use `debug_callback` but does: once (..., line 2). What to do: remove the ...
 
     Args:
-        seen: what `program(fn, *args)` returns.
-        primitives: their names, as `print(program(fn, *args))` shows them, or `jax.extend.core.Primitive` objects.
+        seen: the result of `program(fn, *args)`.
+        primitives: their names, as shown by `print(program(fn, *args))`, or `jax.extend.core.Primitive` objects.
 
     Raises:
-        AssertionError: if one is there; the message says how often, and on which lines.
-        ValueError: if there is no primitive of this name.
+        AssertionError: if one is present; the message says how often, and on which lines.
+        ValueError: if a name is not that of a primitive.
     """
     for name in _names("assert_avoids", seen, primitives):
         times = seen.primitives.get(name)
         if times:
-            places = ", ".join(map(str, seen.lines_of(name))) or _("library code on its own")
+            places = ", ".join(map(str, seen.lines_of(name))) or _("library code")
             often = _("once") if times == 1 else plural("{count} time", "{count} times", times)
-            words = _("`{fn}` should not use `{name}` and does: {often}, at {places}.")
+            words = _("`{fn}` should not use `{name}` but does: {often} ({places}).")
             head = words.format(fn=seen.name, name=name, often=often, places=places)
             raise AssertionError(_joined(head, _how_to_avoid(name)))
 
 
 def assert_max_equations(seen: Program, most: int) -> None:
-    """Assert that a program has at most so many equations, loops counted once.
+    """Assert that a program has at most `most` equations; the body of a loop counts once.
 
     >>> import jax.numpy as jnp
     >>> from jaxguide.tracing import program
@@ -95,35 +94,32 @@ def assert_max_equations(seen: Program, most: int) -> None:
     ...     return sum(jnp.sin(x) for x in xs)
     >>> assert_max_equations(program(total, jnp.ones(8)), 10)
     Traceback (most recent call last):
-    AssertionError: `total` has ... equations and may have 10. Most come from ..., line 2: ... What to do: a Python loop
-    is written out step by step in the program; use an operation on whole arrays, `jax.vmap` or `jax.lax.scan`.
+    AssertionError: `total` has ... equations, more than the 10 allowed. Most come from ..., line 2: ... What to do: JAX
+    unrolls Python loops; use an operation on whole arrays, `jax.vmap` or `jax.lax.scan`.
 
     Args:
-        seen: what `program(fn, *args)` returns.
-        most: how many are allowed.
+        seen: the result of `program(fn, *args)`.
+        most: the number of equations allowed.
 
     Raises:
-        AssertionError: if there are more; the message names the line that has most of them.
+        AssertionError: if there are more; the message names the line with the most equations.
     """
     _require_program("assert_max_equations", seen)
     if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
         raise TypeError(
             _(
-                "`assert_max_equations` needs the number of equations that you allow, 0 or more, and got {got}: write "
+                "`assert_max_equations` needs the number of equations to allow, 0 or more, but got {got}: write "
                 "`assert_max_equations(program(f, x), 10)`."
             ).format(got=describe(most))
         )
     if seen.equations <= most:
         return
     count = plural("{count} equation", "{count} equations", seen.equations)
-    head = _("`{fn}` has {count} and may have {most}.").format(fn=seen.name, count=count, most=most)
+    head = _("`{fn}` has {count}, more than the {most} allowed.").format(fn=seen.name, count=count, most=most)
     use = max(seen.lines, key=lambda use: sum(use.primitives.values()))
-    place = use.line or _("library code on its own")
+    place = use.line or _("library code")
     main = _("Most come from {place}: {counted}.").format(place=place, counted=_most(use.primitives))
-    advice = _(
-        "a Python loop is written out step by step in the program; use an operation on whole arrays, `jax.vmap` or "
-        "`jax.lax.scan`"
-    )
+    advice = _("JAX unrolls Python loops; use an operation on whole arrays, `jax.vmap` or `jax.lax.scan`")
     raise AssertionError(_joined(head, main, advice))
 
 
@@ -131,24 +127,24 @@ def _how_to_use(name: str) -> str | None:
     return {
         "scan": _("write the loop with `jax.lax.scan`, or `jax.lax.fori_loop` with a fixed number of steps"),
         "while": _("write the loop with `jax.lax.while_loop`"),
-        "cond": _("make the choice with `jax.lax.cond` or `jax.lax.switch`"),
+        "cond": _("choose with `jax.lax.cond` or `jax.lax.switch`"),
         "select_n": _("choose elementwise with `jnp.where`"),
         "dot_general": _("multiply with `@`, `jnp.dot` or `jnp.einsum` on whole arrays"),
         "conv_general_dilated": _("convolve with `jax.lax.conv_general_dilated`"),
         "pure_callback": _("call the host function with `jax.pure_callback`"),
         "io_callback": _("call the host function with `jax.experimental.io_callback`"),
-        "stop_gradient": _("hold the value back from the gradient with `jax.lax.stop_gradient`"),
+        "stop_gradient": _("exclude the value from the gradient with `jax.lax.stop_gradient`"),
     }.get(name)
 
 
 def _how_to_avoid(name: str) -> str | None:
     host = _("compute it with `jax.numpy` instead of on the host")
-    look = _("take the callback out; to look at values, use it while you search and not in the finished function")
-    loop = _("replace the loop by an operation on whole arrays, or by `jax.vmap`")
+    look = _("remove the callback; use it to inspect values while you debug, not in the finished function")
+    loop = _("replace the loop with an operation on whole arrays or `jax.vmap`")
     return {
         **{"pure_callback": host, "io_callback": host, "debug_callback": look, "debug_print": look, "scan": loop},
         "while": _("give the loop a fixed number of steps with `jax.lax.scan`"),
-        "convert_element_type": _("give the arrays one dtype from the start"),
+        "convert_element_type": _("use one dtype from the start"),
     }.get(name)
 
 
@@ -165,8 +161,8 @@ def _names(helper: str, seen: Any, primitives: Iterable[Any]) -> list[str]:
         if not isinstance(name, str):
             raise TypeError(
                 _(
-                    "`{helper}` needs the name of a primitive, such as 'scan', and got {got}: give each name as a str "
-                    "of its own."
+                    "`{helper}` needs the name of a primitive, such as 'scan', but got {got}: pass each name as a "
+                    "separate str."
                 ).format(helper=helper, got=describe(given))
             )
         if given is name:
@@ -177,7 +173,7 @@ def _names(helper: str, seen: Any, primitives: Iterable[Any]) -> list[str]:
 def _require_program(helper: str, seen: Any) -> None:
     if not isinstance(seen, Program):
         raise TypeError(
-            _("`{helper}` needs a program and got {got}: write `{helper}(program(f, x), ...)`.").format(
+            _("`{helper}` needs a program, but got {got}: write `{helper}(program(f, x), ...)`.").format(
                 helper=helper, got=describe(seen)
             )
         )
@@ -189,8 +185,8 @@ def _require_known(name: str, seen: Program) -> None:
     if name in CALLS:
         raise ValueError(
             _(
-                "`{name}` is never in a program as data: calls are written out where they are made. Look for the "
-                "primitives inside."
+                "`{name}` never appears in a program, because calls are inlined. Look for the primitives that the "
+                "call contains."
             ).format(name=name)
         )
     made_by, known = _MADE_BY.get(name), sorted(_known() | seen.primitives.keys())
@@ -209,7 +205,7 @@ def _known() -> frozenset[str]:
 
 
 def _found(seen: Program) -> str:
-    """Return the primitives with their lines, those of most equations first."""
+    """Return the primitives with their lines, the most frequent first."""
     places: dict[str, list[str]] = {}
     for use in seen.lines:
         for name in use.primitives:

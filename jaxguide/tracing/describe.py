@@ -1,4 +1,4 @@
-"""Describe a Python value while JAX traces: traced, with its type, or static, with its value."""
+"""Describe a Python value during tracing: a traced value by its type, a static one by its value."""
 
 import dataclasses
 import enum
@@ -20,12 +20,12 @@ _FEW = 8
 
 @dataclass(frozen=True)
 class Seen:
-    """What a value was: plain data only, so that no tracer outlives its trace.
+    """A value's description, as plain data so that it keeps no tracer alive.
 
     Args:
         kind: 'traced', 'static', or 'mixed' for a container that holds both.
-        text: the type of what is traced, the value of what is static, in at most 60 characters.
-        shape, dtype, weak_type: of an array, traced or not; None elsewhere.
+        text: the type of a traced value or the value of a static one, in at most 60 characters.
+        shape, dtype, weak_type: of an array, traced or not; None for other values.
     """
 
     kind: str
@@ -54,7 +54,7 @@ def describe_value(value: Any) -> Seen:
 def _leaves(value: Any) -> list[Any]:
     try:
         return jax.tree.leaves(value)
-    except Exception:  # a pytree of the user's that cannot be flattened
+    except Exception:  # a user's pytree that cannot be flattened
         return [value]
 
 
@@ -62,7 +62,7 @@ def _array(value: Any) -> Seen:
     kind = "traced" if isinstance(value, jax.core.Tracer) else "static"
     try:
         shape, dtype = tuple(value.shape), str(value.dtype)
-    except Exception:  # a `jax.Ref` and whatever else has no such type
+    except Exception:  # a `jax.Ref`, or anything else without a shape and dtype
         return Seen(kind, _cut(str(jax.typeof(value))))
     weak = isinstance(value, jax.Array) and bool(getattr(jax.typeof(value), "weak_type", False))
     text = _type(value)
@@ -80,11 +80,11 @@ def _type(value: Any) -> str:
 
 
 def _numbers(value: Any) -> str:
-    """Return the values of a concrete array, or the first and last of many; nothing where they cannot be read."""
+    """Return a concrete array's values, or the first and last of many; empty if they cannot be read."""
     try:
         numbers = np.asarray(value)
         text = np.array2string(numbers, threshold=_FEW, edgeitems=1, precision=3, separator=" ")
-    except Exception:  # keys, and arrays on several hosts or given away
+    except Exception:  # keys, arrays across several hosts, donated arrays
         return ""
     return re.sub(r"\[ +", "[", " ".join(text.split()))
 
@@ -128,7 +128,7 @@ def _sequence(value: Any, depth: int) -> str:
 
 
 def _fields(value: Any) -> Mapping[str, Any] | None:
-    """Return the fields of a dataclass's instance as they are stored."""
+    """Return the stored fields of a dataclass instance; None for any other value."""
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return None
     stored = getattr(value, "__dict__", {})

@@ -1,4 +1,4 @@
-"""Lay a jaxpr out as rows in program order, each with the rows that its values come from."""
+"""Turn a jaxpr into rows in program order, each linked to the rows that produce its inputs."""
 
 import itertools
 import keyword
@@ -26,12 +26,12 @@ class Row:
 
     Args:
         kind: 'input', 'equation', 'box' (its body follows, one level deeper), 'section', 'result' or 'fold'.
-        depth: how many boxes it is in.
-        words: what it says, as `b = tanh a`.
-        types: the types of what it makes.
+        depth: how many boxes enclose it.
+        words: its text, such as `b = tanh a`.
+        types: the types of its outputs.
         line: the user's line that it comes from.
-        sources: the rows whose values it takes.
-        primitives: how often each primitive is in it: one for an equation, more for a call that is not written out.
+        sources: the indices of the rows that produce its inputs.
+        primitives: how often each primitive occurs in it: one for an equation, more for a call that is not inlined.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class Row:
 
 
 def rows_of(jaxpr: Any, inputs: Sequence[str], outputs: Sequence[str]) -> list[Row]:
-    """Lay out a jaxpr.
+    """Return the rows of a jaxpr.
 
     >>> import jax
     >>> closed = jax.make_jaxpr(lambda x: jax.numpy.sin(x) * 2)(1.0)
@@ -54,7 +54,7 @@ def rows_of(jaxpr: Any, inputs: Sequence[str], outputs: Sequence[str]) -> list[R
     Args:
         jaxpr: what `jax.make_jaxpr` returns.
         inputs: the names of its inputs.
-        outputs: the places of its outputs in what the function returns.
+        outputs: the paths of its outputs in the function's result.
     """
     layout = _Layout({re.split(r"\W", name)[0] for name in inputs})
     plain, _consts = compat.jaxpr_parts(jaxpr)
@@ -73,7 +73,7 @@ def rows_of(jaxpr: Any, inputs: Sequence[str], outputs: Sequence[str]) -> list[R
 
 @dataclass(frozen=True)
 class _Value:
-    """What a row shows for a variable or literal: its name, and the rows that it comes from, several after a cond."""
+    """How a variable or literal is shown: its name, and the rows that produce it, several after a cond."""
 
     name: str
     rows: tuple[int, ...] = ()
@@ -111,7 +111,7 @@ class _Layout:
         elif called is not None and _has_users_lines(called):
             self.add(self._row("box", depth, eqn, line, _call_words(eqn), Counter()))
             self._pass_through(eqn, called, depth + 1, line)
-            end = self._leave(_("gives"), compat.jaxpr_parts(called)[0].outvars, depth + 1, len(self.rows) - 1)
+            end = self._leave(_("returns"), compat.jaxpr_parts(called)[0].outvars, depth + 1, len(self.rows) - 1)
             self._know(eqn.outvars, [self.value(variable).name for variable in eqn.outvars], end)
         elif eqn.primitive.name == "scan":
             self._scan(eqn, depth, line)
@@ -135,7 +135,7 @@ class _Layout:
         self._know(eqn.outvars, names, self.add(row))
 
     def _pass_through(self, eqn: Any, called: Any, depth: int, line: Line | None) -> None:
-        """Write a call's body out: what it takes and gives is its caller's."""
+        """Inline a call's body, using the caller's names for its inputs and outputs."""
         plain, _consts = compat.jaxpr_parts(called)
         for inner, outer in zip(plain.invars, eqn.invars, strict=True):
             self.known[inner] = self.value(outer)
@@ -144,7 +144,7 @@ class _Layout:
             self.known[outer] = self.value(inner)
 
     def _box(self, eqn: Any, depth: int, line: Line | None, words: str) -> tuple[int, list[str]]:
-        """Add the head of a box, and return its row with the names of what it makes."""
+        """Add the first row of a box, and return its index and the names of its outputs."""
         names = self._take_names(eqn.outvars)
         return self.add(self._row("box", depth, eqn, line, f"{_assigned(names)}{words}")), names
 
@@ -153,7 +153,7 @@ class _Layout:
         length = plural("{count} step", "{count} steps", eqn.params["length"])
         words = _("scan, {length}").format(length=length)
         if eqn.params.get("reverse"):
-            words += _(", backward")
+            words += _(", in reverse")
         head, names = self._box(eqn, depth, line, words)
         body, _consts = compat.jaxpr_parts(eqn.params["jaxpr"])
         self._share(body.invars[:consts], eqn.invars[:consts])
@@ -175,7 +175,7 @@ class _Layout:
         self._enter(_("carry"), body.invars[inside:], depth + 1, head)
         self._share(test.invars[ahead:], body.invars[inside:])
         self.body(params["cond_jaxpr"], depth + 1, line)
-        self._leave(_("goes on if"), test.outvars, depth + 1, head)
+        self._leave(_("continues if"), test.outvars, depth + 1, head)
         self.body(params["body_jaxpr"], depth + 1, line)
         last = self._leave(_("next carry"), body.outvars, depth + 1, head)
         self._know(eqn.outvars, names, last)
@@ -191,7 +191,7 @@ class _Layout:
             plain, _consts = compat.jaxpr_parts(branch)
             self._share(plain.invars, eqn.invars[1:])
             self.body(branch, depth + 1, line)
-            ends.append(self._leave(_("gives"), plain.outvars, depth + 1, head))
+            ends.append(self._leave(_("returns"), plain.outvars, depth + 1, head))
         self._know(eqn.outvars, names, *ends)
 
     def _share(self, inner: Sequence[Any], outer: Sequence[Any]) -> None:
@@ -219,7 +219,7 @@ class _Layout:
             self.known[variable] = _Value(name, rows)
 
     def _define(self, variables: Sequence[Any]) -> list[str]:
-        """Name what the next row makes."""
+        """Name the values that the next row produces."""
         names = self._take_names(variables)
         self._know(variables, names, len(self.rows))
         return names
@@ -236,7 +236,7 @@ class _Layout:
 
 
 def folded(rows: list[Row], most: int) -> list[Row]:
-    """Fold rows until at most about `most` are left: bodies of boxes, the longest first, then the middle."""
+    """Fold rows until about `most` are left: bodies of boxes, deepest and then longest first, then the middle."""
     while len(rows) > most:
         bodies = [body for body in _bodies(rows) if body[1] - body[0] > 3]
         if not bodies:
@@ -247,7 +247,7 @@ def folded(rows: list[Row], most: int) -> list[Row]:
     if len(rows) > most and last - first > 8:
         kept = max(most - (len(rows) - (last - first)), 6)
         start, stop = first + kept * 2 // 3, last + 1 - kept // 3
-        while start < stop and rows[start].depth:  # no box is cut in two
+        while start < stop and rows[start].depth:  # never split a box
             start += 1
         while stop > start and stop < len(rows) and rows[stop].depth:
             stop -= 1
@@ -256,7 +256,7 @@ def folded(rows: list[Row], most: int) -> list[Row]:
 
 
 def _bodies(rows: list[Row]) -> Iterator[tuple[int, int]]:
-    """Yield where the inside of each box starts and stops, its first and last rows of values left out."""
+    """Yield where the body of each box starts and stops, without its leading inputs and trailing results."""
     for i, row in enumerate(rows):
         if row.kind != "box":
             continue
@@ -288,7 +288,7 @@ def _fold(rows: list[Row], start: int, stop: int) -> list[Row]:
 
 
 def _inlined(called: Any) -> bool:
-    """Tell whether a library's call is short enough to stand for its one equation, or for none."""
+    """Tell whether to inline a call: it is empty, or a library call that comes down to one equation."""
     eqns = compat.jaxpr_parts(called)[0].eqns
     if not eqns:
         return True
@@ -312,7 +312,7 @@ def _primitives(eqn: Any) -> Iterator[str]:
 
 
 def _call_words(eqn: Any) -> str:
-    """Return a call's kind and the name of the function, as 'jit relu'."""
+    """Return a call's kind and the name of its function, such as 'jit relu'."""
     kind = call_kind(eqn.primitive.name)
     name = str(eqn.params.get("name") or "").strip("_")
     return f"{kind} {name}".rstrip()
@@ -339,7 +339,7 @@ def _type(atom: Any) -> str:
 
 def _literal(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
-        value = int(value)  # JAX 0.12 keeps a `TypedInt`
+        value = int(value)  # JAX 0.12 stores a `TypedInt`
     return str(value) if np.ndim(value) == 0 else array_type(value)
 
 

@@ -1,4 +1,4 @@
-"""Say in words how two calls of a jitted function differ, and what to do about each difference."""
+"""Explain how two calls of a jitted function differ, and what to do about each difference."""
 
 import functools
 import re
@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 from jaxguide.base.text import _, plural
 from jaxguide.tracing.signatures import Argument, Leaf, Signature, function_key, name_of, same, short
 
-# The implementation of a typed key by how JAX prints it, and of a legacy key by its number of words.
+# Key implementations: of typed keys by their printed name, of legacy keys by their number of uint32 words.
 _TYPED = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
 _LEGACY = {2: "threefry2x32", 4: "rbg"}
 
 
 def difference_of_keys(place: str, old: Leaf, new: Leaf) -> tuple[str, str] | None:
-    """Return how two arguments differ of which one is a typed key, or both are legacy keys, and what to do.
+    """Return how two arguments differ and what to do, if they are known to be keys; otherwise None.
 
-    None where neither can be told to be a key. A legacy key is an array uint32[2] or uint32[4]; where both may be one,
-    only the name tells that they are.
+    One typed key is enough. A legacy key is `uint32[2]` or `uint32[4]`, as other arrays may be too: without a typed
+    key, both must have such a shape, and the argument's name must contain "key" or "rng".
 
     >>> difference_of_keys("key", Leaf("key<fry>[]", False, ""), Leaf("uint32[2]", False, ""))[0]
     'argument `key` was a typed key key<fry>[] and is now a legacy key uint32[2]'
@@ -33,17 +33,15 @@ def difference_of_keys(place: str, old: Leaf, new: Leaf) -> tuple[str, str] | No
         place=place, old=_words(old, typed), new=_words(new, typed)
     )
     if None in typed and not any(legacy):
-        remedy = _("give `{place}` a key in every call, such as `jax.random.key(seed)`")
+        remedy = _("pass a key as `{place}` in every call, such as `jax.random.key(seed)`")
     elif (typed[0] is None) != (typed[1] is None):
-        remedy = _(
-            "use one kind of key in every call: make them all with `jax.random.key`, none with `jax.random.PRNGKey`"
-        )
+        remedy = _("use one kind of key in every call: create them all with `jax.random.key`, not `jax.random.PRNGKey`")
     elif typed[0] != typed[1] or legacy[0] != legacy[1]:
-        remedy = _("use keys of one implementation in every call: make them all with the same `impl`")
+        remedy = _("use keys of one implementation in every call: create them all with the same `impl`")
     elif old.type.count(",") == new.type.count(",") and "[]" not in (old.type[-2:], new.type[-2:]):
-        remedy = _("give `{place}` the same number of keys in every call: `jax.random.split(key, n)` with one `n`")
+        remedy = _("pass the same number of keys as `{place}` in every call: `jax.random.split(key, n)` with one `n`")
     else:
-        remedy = _("give `{place}` either one key in every call, or an array of keys with the same axes")
+        remedy = _("pass `{place}` as one key in every call, or as an array of keys with the same axes")
     return text, remedy.format(place=place)
 
 
@@ -66,26 +64,26 @@ def _legacy(leaf: Leaf) -> str | None:
 
 
 class Difference(NamedTuple):
-    """One thing in which a call differs from an earlier one: what it is, and what to do about it."""
+    """One difference between a call and an earlier one: what it is, and what to do about it."""
 
     text: str
     remedy: str
 
 
 def closest_differences(new: Signature, earlier: list[Signature]) -> list[Difference]:
-    """Return in what a call differs from that of the earlier ones that is most like it, the latest if several are.
+    """Return how a call differs from the earlier call most like it, the latest if there are several.
 
-    Of an equal call whose trace failed that is what is said.
+    If that call was equal but its trace failed, report the failure.
     """
     found, old = min(((differences(old, new), old) for old in reversed(earlier)), key=lambda pair: len(pair[0]))
     if found or old.progress.finished:
         return found
-    failed = _("the earlier trace of the same call failed, and JAX keeps a trace only when it is made to the end")
-    return [Difference(failed, _("correct what raised the error in the earlier call"))]
+    failed = _("an earlier trace of the same call failed, and JAX only keeps traces that finish")
+    return [Difference(failed, _("fix the error in the earlier call"))]
 
 
 def differences(old: Signature, new: Signature) -> list[Difference]:
-    """Return in what a call differs from an earlier call, in the order of the arguments.
+    """Return how a call differs from an earlier one, in the order of the arguments.
 
     >>> import jax
     >>> from jaxguide.tracing.hook import JitTrace
@@ -115,55 +113,55 @@ def _of_functions(old: Signature, new: Signature) -> Iterator[Difference]:
     if same(old.function, function):
         if not _same_options(old.options, new.options):
             yield Difference(
-                _("`jax.jit` was applied again, with other options"),
-                _("apply `jax.jit` once, outside of the loop, and call what it returns"),
+                _("`jax.jit` was applied again, with different options"),
+                _("apply `jax.jit` once, outside the loop, and call the result"),
             )
     elif function_key(old.function) != function_key(function):
         yield Difference(
-            _("the traced function is now {new} and was {old}").format(
+            _("the traced function was {old} and is now {new}").format(
                 new=name_of(function), old=name_of(old.function)
             ),
-            _("allow a trace for each jitted function that it is part of, or limit those functions instead"),
+            _("allow one trace for each jitted function that calls it, or limit those functions instead"),
         )
     elif isinstance(function, MethodType):
         yield Difference(
-            _("the `{type}` object that it belongs to is another one").format(type=type(function.__self__).__name__),
-            _("jit a function that takes the object's arrays as arguments, or make the object once"),
+            _("the method belongs to a different `{type}` object").format(type=type(function.__self__).__name__),
+            _("jit a function that takes the object's arrays as arguments, or create the object once"),
         )
     elif isinstance(function, functools.partial):
         yield Difference(
             _("the `functools.partial` object is new"),
             _(
-                "make the partial once, outside of the loop, or give what changes as an argument (with "
-                "`static_argnames` where it must stay a Python value)"
+                "create the partial once, outside the loop, or pass whatever changes as an argument (in "
+                "`static_argnames` if it must stay a Python value)"
             ),
         )
     else:
         yield Difference(
-            _("the function object is new, made by running its definition again"),
+            _("the function object is new, because its definition ran again"),
             _(
-                "define it and apply `jax.jit` once, outside of the loop, and give what changes as an argument (with "
-                "`static_argnames` where it must stay a Python value)"
+                "define it and apply `jax.jit` once, outside the loop, and pass whatever changes as an argument (in "
+                "`static_argnames` if it must stay a Python value)"
             ),
         )
 
 
 def _same_options(old: Any, new: Any) -> bool:
-    # JAX compares these by identity, and keeps one object for equal options of one function.
+    # JAX compares options by identity, and keeps one object for equal options of a function.
     return old is new or (isinstance(old, tuple) and isinstance(new, tuple) and same(tuple(old), tuple(new)))
 
 
 def _of_arguments(name: str, old: Argument | None, new: Argument | None) -> Iterator[Difference]:
-    same_way = _("pass `{name}` in the same way in every call").format(name=name)
+    same_way = _("pass `{name}` the same way in every call").format(name=name)
     if old is None or new is None:
         words = _("argument `{name}` was {old} and is now left out") if new is None else ""
         words = words or _("argument `{name}` was left out and is now {new}")
         yield Difference(words.format(name=name, old=old, new=new), same_way)
     else:
         if old.named != new.named:
-            words = _("argument `{name}` was given by position and is now given by name")
+            words = _("argument `{name}` was passed by position and is now passed by name")
             if old.named:
-                words = _("argument `{name}` was given by name and is now given by position")
+                words = _("argument `{name}` was passed by name and is now passed by position")
             yield Difference(words.format(name=name), same_way)
         yield from _of_static(name, old, new) if old.is_static or new.is_static else _of_trees(name, old, new)
 
@@ -175,13 +173,13 @@ def _of_static(name: str, old: Argument, new: Argument) -> Iterator[Difference]:
         words = _("static argument `{name}` was {old} and is now {new}")
         if function_key(old.static) == function_key(new.static):
             words = _("static argument `{name}` is again {new}, but a new function object")
-        remedy = _("make the function for `{name}` once, outside of the loop")
+        remedy = _("create the function for `{name}` once, outside the loop")
         yield Difference(words.format(name=name, old=old, new=new), remedy.format(name=name))
         return
     if str(old) == str(new):
         yield Difference(
-            _("static argument `{name}` is again {new}, but not equal to the one before").format(name=name, new=new),
-            _("pass the same object, or give `{type}` the methods `__eq__` and `__hash__`").format(
+            _("static argument `{name}` is again {new}, but not equal to the previous one").format(name=name, new=new),
+            _("pass the same object, or define `__eq__` and `__hash__` in `{type}`").format(
                 type=type(new.static).__name__
             ),
         )
@@ -189,7 +187,7 @@ def _of_static(name: str, old: Argument, new: Argument) -> Iterator[Difference]:
     yield Difference(
         _("static argument `{name}` was {old} and is now {new}").format(name=name, old=old, new=new),
         _(
-            "each value of a static argument needs a trace of its own: take `{name}` out of `static_argnums` or "
+            "each value of a static argument needs a separate trace: remove `{name}` from `static_argnums` or "
             "`static_argnames` if the function can work with a traced array"
         ).format(name=name),
     )
@@ -219,7 +217,7 @@ def _of_structures(name: str, old: Argument, new: Argument) -> Difference:
     else:
         text = _("argument `{name}` was {old} and is now {new}")
         text = text.format(name=name, old=_layout(old), new=_layout(new))
-    remedy = _("give `{name}` the same containers and keys in every call, with zeros for what is missing")
+    remedy = _("pass `{name}` with the same containers and keys in every call, and zeros for missing entries")
     return Difference(text, remedy.format(name=name))
 
 
@@ -234,13 +232,11 @@ def _of_leaves(place: str, old: Leaf, new: Leaf) -> Difference:
     old_shape, new_shape = (leaf.type.partition("[")[2].removesuffix("]") for leaf in (old, new))
     dtype = _common_dtype(old, new)
     if old_shape.count(",") != new_shape.count(",") or bool(old_shape) != bool(new_shape):
-        remedy = _("call it with arrays of one number of axes: give `{place}` the same axes in every call")
+        remedy = _("call it with arrays of one rank: pass `{place}` with the same axes in every call")
     elif old_shape != new_shape:
-        remedy = _(
-            "call it with arrays of one shape: pad `{place}` with `jnp.pad` to the largest and mask what was added"
-        )
+        remedy = _("call it with arrays of one shape: pad `{place}` to the largest with `jnp.pad` and mask the padding")
     elif dtype is None:
-        remedy = _("make `{place}` of one kind in every call")
+        remedy = _("pass the same kind of value as `{place}` in every call")
     else:
         remedy = _("convert `{place}` before each call: `jnp.asarray({place}, dtype=jnp.{dtype})`")
     text = _("argument `{place}` was {old} and is now {new}").format(place=place, old=old, new=new)
@@ -248,7 +244,7 @@ def _of_leaves(place: str, old: Leaf, new: Leaf) -> Difference:
 
 
 def _common_dtype(old: Leaf, new: Leaf) -> str | None:
-    """Return the dtype that can hold both without loss, as JAX promotes them; None of what is no number."""
+    """Return the dtype to which JAX promotes both; None if either is not a number."""
     import jax.numpy as jnp
 
     try:

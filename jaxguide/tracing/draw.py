@@ -1,4 +1,4 @@
-"""Draw a function's program: one row for each equation, in order, with arcs for what flows where."""
+"""Draw a function's program: one row per equation, in order, with arcs that show the data flow."""
 
 import inspect
 import math
@@ -22,12 +22,12 @@ _ROW, _INDENT, _GAP, _WIDEST = 22, 18, 24, 46  # the last in characters
 def draw_program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Picture:
     """Draw the jaxpr of `fn` for the given arguments as text and SVG.
 
-    Each row is one equation: what it makes, its primitive, what it takes, the type, and the line of yours that it
-    comes from. Inputs have the names of the function's arguments. Loops, branches and calls of your own functions are
-    boxes; a library's function is one row. In the SVG an arc goes from the row that makes a value to each row that
-    takes it. Of a program with more than 40 rows the longest parts are folded.
+    Each row is one equation: its outputs, primitive, inputs and types, and the line of your code that it comes from.
+    Inputs are named after the function's arguments. Loops, branches and calls of your own functions are boxes; a call
+    of a library function is one row. In the SVG, arcs lead from the row that produces a value to each row that uses
+    it. If a program has more than 40 rows, its longest parts are folded.
 
-    Rests on `jax.make_jaxpr`.
+    Based on `jax.make_jaxpr`.
 
     >>> import jax.numpy as jnp
     >>> def layer(w, x):
@@ -43,14 +43,14 @@ def draw_program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Pictur
     Args:
         fn: any function that can be traced.
         args, kwargs: its arguments, as for `program`: arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, the
-            rest stay static. Where Python needs the value of one that is traced, the program is that for the values
-            given, and says so.
+            rest stay static. If Python needs the value of a traced argument, the drawing shows the program for the
+            given values, and says so.
 
     Returns:
-        A picture: `print` gives the text, a notebook shows the drawing, `.svg` is the drawing as a file's text.
+        A picture: `print` shows text, a notebook shows the drawing, and `.svg` is the source of the drawing.
 
     Raises:
-        TypeError: if `fn` is no function, does not take these arguments, or needs a value of a `ShapeDtypeStruct`.
+        TypeError: if `fn` is not a function, rejects these arguments, or needs the value of a `ShapeDtypeStruct`.
         Exception: whatever `fn` raises while it is traced.
     """
     require_call("draw_program", fn, args, kwargs)
@@ -64,7 +64,7 @@ def draw_program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Pictur
     rows = folded(rows, _MOST_ROWS)
     title = _title(fn, equations, statics)
     if found.needs_values:
-        title = _("{title} (Python needs their values: jax.jit fails)").format(title=title)
+        title = _("{title} (Python needs these values: jax.jit fails)").format(title=title)
     places = list(_places(rows))
     text = _as_text(title, rows, places)
     drawing = _as_drawing(title, text, rows, places)
@@ -72,7 +72,7 @@ def draw_program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Pictur
 
 
 def _named_arguments(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of the arguments in JAX's order, each with the argument's name and its place in it."""
+    """Yield the leaves of the arguments in JAX's order, each with its path, such as `params['w']`."""
     try:
         parameters = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):
@@ -104,7 +104,7 @@ def _title(fn: Callable[..., Any], equations: int, statics: Sequence[str]) -> st
 
 
 def _places(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield what each row says of its line: the file where it changes, the source where the line does."""
+    """Yield the place shown for each row: its line, with the file if that is new, and the source if the line is new."""
     before: Line | None = None
     for row in rows:
         line = row.line
@@ -165,5 +165,5 @@ def _as_drawing(title: str, text: str, rows: Sequence[Row], places: Sequence[str
 
 
 def _bulge(span: int) -> float:
-    """Return how far an arc over so many rows leans out; longer arcs further, so that they do not lie on shorter."""
+    """Return how far an arc over `span` rows bulges: longer arcs more, so that they do not cover shorter ones."""
     return min(14 + 9 * math.sqrt(max(span - 1, 0)), 90)

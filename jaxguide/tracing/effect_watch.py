@@ -1,4 +1,4 @@
-"""Watch the user's lines while JAX traces them: which one changed state, printed, or asked the clock."""
+"""Watch the user's lines while JAX traces them: which lines change state, print, or read the clock."""
 
 import datetime
 import io
@@ -21,19 +21,19 @@ _CLOCKS = {
     for name in ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time")
 }
 _DATES = frozenset({"now", "utcnow", "today"})
-# Beyond so many lines only the end is compared: advice must not make a long Python loop endless.
+# After this many lines, compare state only at the end, so that a long Python loop still finishes.
 _MOST_LINES = 3000
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change that was seen: what changed, at which line, and its content before and after, as text.
+    """An observed change: what changed, on which line, and its content before and after, as text.
 
     Args:
         kind: 'change', 'leak', 'random' or 'argument'.
         words: what changed, such as "the global `log`".
-        line: the line that did it; None where it is not known.
-        before, after: the content in a few words; for a leak `before` is the place and `after` the tracer's type.
+        line: the line that changed it, or None if unknown.
+        before, after: the content in a few words; for a leak, where the tracer is stored, and its type.
     """
 
     kind: str
@@ -44,13 +44,14 @@ class Change:
 
 
 class EffectWatch:
-    """Note, while it is entered, what the user's lines on this thread do beside computing.
+    """Record the side effects of the user's lines on this thread, as a context manager.
 
-    It takes the place of the functions of `sys.settrace` and `sys.setprofile`, and of `sys.stdout`, and puts them back.
+    In the block it replaces `sys.stdout` and the functions set by `sys.settrace` and `sys.setprofile`; it restores them
+    on exit.
     """
 
     def __init__(self, holders: list[Holder], code: CodeType | None) -> None:
-        self.changes: dict[tuple[int, str], Change] = {}  # of each holder its leak, and what else changed
+        self.changes: dict[tuple[int, str], Change] = {}  # by holder, and 'leak' or 'change'
         self.argument_changes: list[Change] = []
         self.calls: dict[tuple[str, Line], str] = {}
         self.printed: dict[Line | None, str] = {}
@@ -59,7 +60,7 @@ class EffectWatch:
         self._line: Line | None = None
         self._lines = 0
         self._arguments: list[Holder] | None = None
-        self._call = 0  # the id of the frame whose arguments they are; the frame itself would keep its tracers
+        self._call = 0  # the id of their frame; keeping the frame would keep its tracers alive
 
     def __enter__(self) -> "EffectWatch":
         self._before = sys.gettrace(), sys.getprofile(), sys.stdout
@@ -93,7 +94,7 @@ class EffectWatch:
         elif event == "return":
             self._line = _line_of(frame.f_back)
             if id(frame) == self._call:
-                self._arguments, self._call = [], 0  # its copies may hold tracers
+                self._arguments, self._call = [], 0  # the copies may hold tracers
         return self._moved
 
     def _compare(self, all_of_them: bool = False) -> None:
@@ -110,7 +111,7 @@ class EffectWatch:
                 self.changes[i, "leak"] = _leak(holder, tracer, self._line)
                 leaked = True
             if leaked and not holder.changed_beside_tracers():
-                self.changes.pop((i, "change"), None)  # it was what became the leak
+                self.changes.pop((i, "change"), None)  # the change was the leak itself
             elif not noted or all_of_them:
                 line = self.changes[i, "change"].line if noted else self._line
                 self.changes[i, "change"] = _change(holder, line, leaked)
@@ -161,7 +162,7 @@ def _line_of(frame: FrameType | None) -> Line | None:
 
 
 class _Printed(io.TextIOBase):
-    """Take what is printed, by the line that printed it."""
+    """Collect printed text by the line that printed it."""
 
     def __init__(self, watch: EffectWatch) -> None:
         self._watch = watch

@@ -1,4 +1,4 @@
-"""Report what a function does beside computing its result, which under `jax.jit` happens once a trace."""
+"""Report a function's side effects, which under `jax.jit` happen once per trace."""
 
 import contextlib
 import inspect
@@ -23,7 +23,7 @@ _PLAIN = (bool, int, float, complex, str, np.ndarray, np.generic, np.dtype, tupl
 
 
 def first_difference(one: Any, two: Any) -> tuple[Line | None, str, str] | None:
-    """Return the first line whose equations differ between two jaxprs, with what each has; None where none does.
+    """Return the first line whose equations differ between two jaxprs, and what each has; None if they are equal.
 
     >>> import itertools, jax
     >>> numbers = itertools.count()
@@ -68,7 +68,7 @@ def _differences(one: Any, two: Any) -> Iterator[tuple[Line | None, str, str]]:
 
 
 def _constant(atom: Any, values: dict[Any, Any]) -> Any:
-    # JAX 0.12 keeps a Python number as a `TypedFloat` or `TypedInt`, which no reader has heard of.
+    # JAX 0.12 stores a Python number as a `TypedFloat` or `TypedInt`, names that users do not know.
     return np.asarray(atom.val, atom.aval.dtype) if is_literal(atom) else values.get(atom)
 
 
@@ -86,22 +86,22 @@ def _equal(one: Any, two: Any) -> bool:
         if left.dtype.kind not in "biufc" or right.dtype.kind not in "biufc":
             return left.dtype.kind == "O" or bool(np.array_equal(left, right))
         return left.dtype == right.dtype and bool(np.array_equal(left, right, equal_nan=True))
-    except Exception:  # keys and whatever else is no plain array
+    except Exception:  # keys, and anything else that is not a plain array
         return True
 
 
 @dataclass(frozen=True)
 class SideEffect:
-    """One thing that a function does beside computing its result.
+    """One side effect of a function.
 
     Args:
-        kind: 'leak' (a tracer is kept), 'change' (a global, closure or object), 'argument' (a container that was
-            passed in), 'random' (the host's random numbers), 'time', 'file', 'print', 'constant' (two traces gave
-            different programs).
+        kind: 'leak' (a tracer outlives the trace), 'change' (of a global, closure or object), 'argument' (a change of a
+            container that was passed in), 'random' (the host's random numbers), 'time', 'file', 'print', 'constant'
+            (two traces gave different programs).
         message: one sentence, with the line and what to do.
-        line: the line, such as 'lesson.py, line 3'; None where it is not known.
-        name: what it concerns, such as 'the global `log`'; empty where there is nothing to name.
-        before, after: in a few words what changed; empty elsewhere.
+        line: the line, such as 'lesson.py, line 3', or None if unknown.
+        name: what it concerns, such as 'the global `log`'; may be empty.
+        before, after: what changed, in a few words; may be empty.
     """
 
     kind: str
@@ -114,14 +114,14 @@ class SideEffect:
 
 @dataclass(frozen=True, repr=False)
 class SideEffects:
-    """What `side_effects` saw: prints as one sentence each; empty, and false, where nothing was seen."""
+    """The side effects that `side_effects` found; prints one sentence each; empty and false if there are none."""
 
     function: str
     effects: tuple[SideEffect, ...] = ()
 
     def __str__(self) -> str:
         if not self.effects:
-            return _("Nothing was seen: two traces of `{name}` left nothing behind and gave the same program.").format(
+            return _("No side effects seen: two traces of `{name}` left nothing behind and agreed.").format(
                 name=self.function
             )
         return "\n".join(effect.message for effect in self.effects)
@@ -136,11 +136,11 @@ class SideEffects:
 
 
 def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEffects:
-    """Trace a function twice and report what it does beside computing its result: advice, never a mark.
+    """Trace a function twice and report its side effects, as advice that never affects a mark.
 
-    Reports tracers that outlive the trace (also by `jax.checking_leaks`); globals, closures, objects and containers
-    that change; the host's random numbers and clock; what is printed; and constants that differ between the two
-    traces. Under `jax.jit` all of this happens when JAX traces, not when the function is called.
+    Reports tracers that outlive the trace (including those that `jax.checking_leaks` finds); changes to globals,
+    closures, objects and containers; use of the host's random numbers, clock and files; printing; and constants that
+    differ between the two traces. Under `jax.jit`, all of this happens when JAX traces, not in every call.
 
     >>> import jax.numpy as jnp
     >>> log, calls = [], 0
@@ -153,30 +153,30 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
     >>> [(effect.kind, effect.name, effect.before, effect.after) for effect in seen]
     [('change', 'the global `calls`', '0', '1'), ('leak', 'the list `log`', 'log[0]', 'float32[3]')]
     >>> print(seen.effects[0].message.partition(": ")[2])
-    the global `calls` changes from 0 to 1 while JAX traces, so under `jax.jit` once a trace and not once a call. Pass
+    the global `calls` changes from 0 to 1 while JAX traces, so under `jax.jit` once per trace, not once per call. Pass
     the value as an argument and return the new one.
     >>> log, calls
     ([], 0)
     >>> side_effects(jnp.sin, 1.0)
-    Nothing was seen: two traces of `sin` left nothing behind and gave the same program.
+    No side effects seen: two traces of `sin` left nothing behind and agreed.
 
-    What was watched is put back as it was: rebound globals and closures, lists, dictionaries, sets, NumPy arrays, the
-    attributes of the user's objects, and the random states. What cannot be put back is not: files, iterators, the
-    state of other libraries, host callbacks' own effects. Printed text is reported rather than shown. A debugger's or
-    coverage's trace function is put aside for that time and then put back.
+    The watched state is then restored: rebound globals and closures, lists, dictionaries, sets, NumPy arrays,
+    attributes of the user's objects, and random states. Files, iterators, the state of other libraries and the effects
+    of host callbacks cannot be restored. Printed text is reported instead of shown. The trace function of a debugger
+    or of coverage is suspended meanwhile.
 
     Args:
         fn: any function that can be traced.
-        args, kwargs: its arguments. If `fn` came from `jax.jit`, its static arguments are static and all others
+        args, kwargs: its arguments. If `fn` comes from `jax.jit`, its static arguments stay static and all others are
             traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings,
             booleans and None stay static.
 
     Returns:
-        The side effects; printed, one sentence each.
+        The side effects, which print as one sentence each.
 
     Raises:
-        TypeError: `fn` is no function or does not take these arguments.
-        Exception: what `fn` raises while it is traced the first time.
+        TypeError: if `fn` is not a function or rejects these arguments.
+        Exception: whatever `fn` raises while it is traced the first time.
     """
     require_call("side_effects", fn, args, kwargs)
     holders = reachable_state(fn, _bound(fn, args, kwargs))
@@ -189,7 +189,7 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
         second = EffectWatch(holders, code)
         leaks = any(change.kind == "leak" for change in first.changes.values())
         with second:
-            # Looking for what holds a tracer takes JAX a second; where it is known already, it is not asked.
+            # `jax.checking_leaks` takes a second to find what holds a tracer: skip it if a leak is already known.
             two, again = _trace_again(fn, args, kwargs, contextlib.nullcontext() if leaks else jax.checking_leaks())
     finally:
         for holder in holders:
@@ -216,7 +216,7 @@ def _bound(fn: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Mapp
 def _trace_again(
     fn: Any, args: Any, kwargs: Any, checking: contextlib.AbstractContextManager[Any]
 ) -> tuple[Any, SideEffect | None]:
-    """Trace a second time; return the jaxpr, if there is one, and what went wrong, if anything did."""
+    """Trace a second time; return the jaxpr, or None if that fails, and the problem, or None."""
     try:
         with checking:
             return trace_anew(fn, args, kwargs), None
@@ -228,19 +228,19 @@ def _trace_again(
         return None, SideEffect(
             "constant",
             _(
-                "The second trace raised {type} though the first did not: `{name}` depends on what its first call left "
-                "behind. Pass such state in as an argument and return it."
+                "The second trace raised {type}, but the first did not: `{name}` depends on state that its first call "
+                "left behind. Pass that state as an argument and return it."
             ).format(type=type(error).__name__, name=function_name(fn)),
         )
 
 
 def _leak_elsewhere(held: list[str]) -> SideEffect:
-    holder = held[-1] if held else _("something that JAX could not name")
+    holder = held[-1] if held else _("an object that JAX could not name")
     return SideEffect(
         "leak",
         _(
-            "A tracer outlives the trace: it is referred to by {holder} (`jax.checking_leaks`). Once the trace has "
-            "ended, using it raises UnexpectedTracerError. Return the value instead."
+            "A tracer outlives the trace: {holder} refers to it (`jax.checking_leaks`). Using it after the "
+            "trace raises UnexpectedTracerError. Return the value instead."
         ).format(holder=holder),
         name=holder,
     )
@@ -250,23 +250,23 @@ def _of_change(change: Change) -> SideEffect:
     line = None if change.line is None else str(change.line)
     if change.kind == "leak":
         text = _(
-            "{words} keeps a tracer, `{place}` ({type}), which is dead once JAX has traced: using it raises "
+            "{words} still holds a tracer, `{place}` ({type}), after the trace: using it raises "
             "UnexpectedTracerError. Return the value instead of storing it."
         ).format(words=change.words, place=change.before, type=change.after)
     elif change.kind == "random":
         text = _(
-            "{words} is drawn from while JAX traces, so every later call repeats the numbers of the trace. Pass a "
-            "`jax.random` key as an argument and draw with it."
+            "{words} draws numbers while JAX traces, so every later call repeats them. Pass a "
+            "`jax.random` key as an argument and use it instead."
         ).format(words=change.words)
     elif change.kind == "argument":
         text = _(
-            "{words}, an argument, changes in place; under a JAX transformation this changes a copy, and the caller's "
-            "stays as it is. Make a new one and return it."
+            "{words}, an argument, is changed in place; under a JAX transformation, this changes only a copy and the "
+            "caller's stays the same. Create a new one and return it."
         ).format(words=change.words)
     else:
         text = _(
-            "{words} changes from {before} to {after} while JAX traces, so under `jax.jit` once a trace and not once a "
-            "call. Pass the value as an argument and return the new one."
+            "{words} changes from {before} to {after} while JAX traces, so under `jax.jit` once per trace, not once "
+            "per call. Pass the value as an argument and return the new one."
         ).format(words=change.words, before=change.before, after=change.after)
     return SideEffect(change.kind, _placed(change.line, text), line, change.words, change.before, change.after)
 
@@ -274,18 +274,18 @@ def _of_change(change: Change) -> SideEffect:
 def _of_call(kind: str, line: Line, name: str) -> SideEffect:
     if kind == "time":
         text = _(
-            "`{name}` reads the clock while JAX traces, so its value stays in the program. Read the clock outside, "
+            "`{name}` reads the clock while JAX traces, so the program keeps that value. Read the clock outside, "
             "around `f(x).block_until_ready()`, or pass the time as an argument."
         )
     elif kind == "entropy":
         text = _(
-            "the system is asked for random bits while JAX traces, so every later call repeats them. Pass a "
-            "`jax.random` key as an argument and draw with it."
+            "random bits are read from the system while JAX traces, so every later call repeats them. Pass a "
+            "`jax.random` key as an argument and use it instead."
         )
     else:
         text = _(
-            "`{name}` runs while JAX traces, so once a trace and not once a call. Read before and write after, outside "
-            "of the function, or use `jax.experimental.io_callback`."
+            "`{name}` runs while JAX traces, so once per trace, not once per call. Read before the call and write "
+            "after it, or use `jax.experimental.io_callback`."
         )
     kind = "random" if kind == "entropy" else kind
     return SideEffect(kind, _placed(line, text.format(name=name)), str(line), f"`{name}`")
@@ -294,7 +294,7 @@ def _of_call(kind: str, line: Line, name: str) -> SideEffect:
 def _of_print(line: Line | None, printed: str) -> SideEffect:
     first = next(text for text in printed.splitlines() if text.strip())
     text = _(
-        "`{printed}` is printed while JAX traces, so once a trace and not once a call. To print the values of each "
+        "`{printed}` is printed while JAX traces, so once per trace, not once per call. To print the values of each "
         "call, use `jax.debug.print`."
     ).format(printed=first if len(first) <= 60 else f"{first[:57]}...")
     return SideEffect("print", _placed(line, text), None if line is None else str(line), after=printed)
@@ -302,8 +302,8 @@ def _of_print(line: Line | None, printed: str) -> SideEffect:
 
 def _of_difference(line: Line | None, before: str, after: str) -> SideEffect:
     text = _(
-        "two traces gave different programs, with {before} in one and {after} in the other, so what a call computes "
-        "depends on when it was traced. Pass in as an argument whatever is not the same each time."
+        "two traces gave different programs, with {before} in one and {after} in the other, so the result of a call "
+        "depends on when it was traced. Pass whatever changes as an argument."
     ).format(before=before, after=after)
     return SideEffect("constant", _placed(line, text), None if line is None else str(line), "", before, after)
 

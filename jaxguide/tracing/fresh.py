@@ -1,4 +1,4 @@
-"""Trace a function anew, whatever JAX remembers of it, with the arguments traced that its own `jax.jit` traces."""
+"""Trace a function again, ignoring JAX's caches, with the same arguments traced as under its own `jax.jit`."""
 
 import contextlib
 import functools
@@ -13,10 +13,10 @@ from jaxguide.tracing.abstract import is_traced
 
 
 def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Return the jaxpr of a call, from a trace that runs the Python code of everything that the call reaches.
+    """Return the jaxpr of a call from a new trace, which runs all Python code that the call reaches.
 
-    A jitted function is traced by its own `trace`, so its static arguments stay static and all others are traced. For
-    any other function see `is_traced`. Nothing is compiled, and no cache is cleared.
+    A jitted function is traced with its `trace` method, so its static arguments stay static and all others are traced.
+    For any other function, see `is_traced`. Nothing is compiled, and no cache is cleared.
 
     >>> trace_anew(jax.jit(lambda x, n: x * n, static_argnums=1), (2.0, 3), {}).jaxpr.invars
     [Var(id=...):float32[]]
@@ -38,9 +38,9 @@ def trace_until_error(
     traced: Callable[[int, Any], bool],
     keep: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> tuple[Any, Exception | None]:
-    """Return the jaxpr of a call up to the error that `fn` raised, and that error (of a kind in `keep`).
+    """Return the jaxpr of a call and None, or the jaxpr up to the error that `fn` raised and that error.
 
-    What `fn` returns need not be arrays.
+    `fn` need not return arrays.
 
     >>> fn = lambda x: float(jax.numpy.sin(x))
     >>> jaxpr, error = trace_until_error(fn, (1.0,), {}, lambda number, leaf: True, Exception)
@@ -49,8 +49,8 @@ def trace_until_error(
 
     Args:
         fn, args, kwargs: the call.
-        traced: tells of a leaf of the arguments, by its number and value, whether to trace it.
-        keep: the kinds of error to return; every other error is raised.
+        traced: tells whether to trace a leaf of the arguments, given its number and value.
+        keep: the types of error to return; any other error is raised.
     """
     leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
     places = [i for i, leaf in enumerate(leaves) if traced(i, leaf)]
@@ -68,7 +68,7 @@ def trace_until_error(
             return ()
         return [leaf for leaf in jax.tree.leaves(out) if isinstance(leaf, jax.Array)]
 
-    vars(call)["__wrapped__"] = fn  # JAX's messages name it and its arguments
+    vars(call)["__wrapped__"] = fn  # so that JAX's messages name `fn` and its arguments
     positional, keywords = _only(leaves, structure, places)
     with nothing_remembered():
         jaxpr = jax.make_jaxpr(call)(*positional, **keywords)
@@ -76,9 +76,9 @@ def trace_until_error(
 
 
 def _only(leaves: list[Any], structure: Any, places: list[int]) -> Any:
-    """Return a call's arguments with None, which has no leaves, in place of all leaves but those at `places`."""
+    """Return a call's arguments with every leaf except those at `places` replaced by None, which has no leaves."""
     kept = set(places)
-    with contextlib.suppress(Exception):  # a pytree of the user's that is made of arrays only
+    with contextlib.suppress(Exception):  # a user's pytree that accepts only arrays
         positional, keywords = jax.tree.unflatten(
             structure, [leaf if i in kept else None for i, leaf in enumerate(leaves)]
         )
@@ -92,7 +92,7 @@ _NUMBERS = itertools.count()
 
 @contextlib.contextmanager
 def nothing_remembered() -> Iterator[None]:
-    """Let JAX use no trace from before, without clearing its caches, and let it use none from here afterwards.
+    """Keep JAX from reusing earlier traces in this block, and this block's traces later, without clearing caches.
 
     >>> double = jax.jit(lambda x: print("traced") or 2 * x)
     >>> _ = double(1.0)
@@ -104,8 +104,8 @@ def nothing_remembered() -> Iterator[None]:
     """
     from jax.experimental.xla_metadata import set_xla_metadata
 
-    # Metadata is part of what JAX remembers traces by. (`jax.make_user_context` would do as well, but each new one
-    # makes everything that was traced before be traced again: JAX 0.10 to 0.12.)
+    # Metadata is part of the key of JAX's trace caches. (`jax.make_user_context` would work too, but each new context
+    # makes JAX trace again everything that was traced before: JAX 0.10 to 0.12.)
     with set_xla_metadata(jaxguide=str(next(_NUMBERS))):
         yield
 
@@ -116,12 +116,12 @@ def _jitted_type() -> type:
 
 
 def is_jitted(fn: Any) -> bool:
-    """Tell whether `fn` came straight from `jax.jit`."""
+    """Tell whether `jax.jit` returned `fn`."""
     return isinstance(fn, _jitted_type())
 
 
 def written_function(fn: Callable[..., Any]) -> FunctionType | None:
-    """Return the function in Python source behind wrappers that keep `__wrapped__`, partials, methods and objects.
+    """Return the Python function behind wrappers with `__wrapped__`, partials, methods and callable objects, or None.
 
     >>> written_function(jax.jit(jax.vmap(is_jitted))) is is_jitted, written_function(max)
     (True, None)
@@ -145,7 +145,7 @@ def _is_slot(value: Any) -> bool:
 
 
 def codes_within(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and those of the functions, lambdas and comprehensions that are written inside it."""
+    """Yield a code object and those of the functions, lambdas and comprehensions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -1,4 +1,4 @@
-"""Hear of each function that `jax.jit` traces, and of each program that XLA compiles, on this thread."""
+"""Listen to every `jax.jit` trace and every XLA compilation on the current thread."""
 
 import functools
 import sys
@@ -19,7 +19,7 @@ _COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 
 @dataclass(eq=False)
 class Progress:
-    """How far a trace is: `finished` is false from its beginning to its end, and stays so when it fails."""
+    """The progress of a trace: `finished` is false while it runs, and stays false if it fails."""
 
     finished: bool = True
 
@@ -28,12 +28,12 @@ class JitTrace(NamedTuple):
     """A trace that `jax.jit` is about to make.
 
     Args:
-        function: the function that is traced.
-        args, kwargs: its arguments as the jitted function got them; None where this JAX does not show them.
-        options: an object that is the same one for calls of one jitted function.
+        function: the traced function.
+        args, kwargs: its arguments as passed to the jitted function; None if this version of JAX does not show them.
+        options: an object that is identical in all calls of one jitted function.
         static_argnums, static_argnames: which arguments are static.
-        direct: whether the jitted function was called by other code than JAX's own.
-        progress: tells later on whether it was made to its end.
+        direct: whether code outside JAX called the jitted function.
+        progress: tells later whether the trace finished.
     """
 
     function: Callable[..., Any]
@@ -47,13 +47,13 @@ class JitTrace(NamedTuple):
 
 
 class Listener(Protocol):
-    """What `hearing` tells."""
+    """An object that `hearing` notifies."""
 
     def traced(self, trace: JitTrace) -> None:
-        """Hear of a trace, of JAX's own functions too, before it is made."""
+        """Handle a trace that is about to start, possibly of a function of JAX's own."""
 
     def compiled(self, name: str) -> None:
-        """Hear of a compiled program by its name, as `jit(step)`."""
+        """Handle a compiled program, given its name, such as `jit(step)`."""
 
 
 _thread = threading.local()
@@ -61,11 +61,11 @@ _thread = threading.local()
 
 @contextmanager
 def hearing(listener: Listener) -> Iterator[None]:
-    """Tell the listener of what this thread traces and compiles in the `with` block; blocks may be nested.
+    """Notify the listener of what this thread traces and compiles in the `with` block; blocks may be nested.
 
-    Rests on `sys.monitoring`, before Python 3.12 on `sys.setprofile`, and on `jax.monitoring`.
+    Based on `jax.monitoring` and `sys.monitoring`, or `sys.setprofile` before Python 3.12.
     """
-    _place()  # measured before, so that nobody hears of it
+    _place()  # it traces, which no listener should hear
     _listen_to_compiles()
     profiles = not _monitor_traces()
     listeners = _listeners()
@@ -82,7 +82,7 @@ def hearing(listener: Listener) -> Iterator[None]:
 
 
 def traced_frame(frame: FrameType | None) -> JitTrace | None:
-    """Return the trace whose making this frame of JAX begins; None for every other frame."""
+    """Return the trace that this JAX frame starts, or None."""
     place = _place()
     if frame is None or frame.f_code is not place.code:
         return None
@@ -102,14 +102,14 @@ def _is_direct(frame: FrameType, place: "_Place") -> bool:
 
 
 def frame_of_trace(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame, from `frame` outward, in which `jax.jit` makes a trace; None where there is none."""
+    """Return the innermost frame, from `frame` outward, in which `jax.jit` makes a trace, or None."""
     while frame is not None and frame.f_code is not _place().code:
         frame = frame.f_back
     return frame
 
 
 def is_tracing_code(code: CodeType) -> bool:
-    """Tell whether this is JAX's code that makes the traces of `jax.jit`."""
+    """Tell whether this is the code of the JAX function that makes `jax.jit` traces."""
     return code is _place().code
 
 
@@ -122,7 +122,7 @@ def _listeners() -> list[Listener]:
 
 @functools.cache
 def _monitor_traces() -> bool:
-    """Have Python tell of each trace, on every thread and at no cost elsewhere; tell whether it can."""
+    """Have `sys.monitoring` report each trace, on every thread, at no cost to other code; tell whether it can."""
     if sys.version_info < (3, 12):
         return False
     monitoring = sys.monitoring
@@ -133,18 +133,18 @@ def _monitor_traces() -> bool:
     monitoring.use_tool_id(tool, "jaxguide")
     events = monitoring.events
     monitoring.register_callback(tool, events.PY_START, lambda code, _: _tell(sys._getframe(1)))
-    # It comes at the end of what was traced, and not when an exception leaves it.
+    # PY_RETURN occurs when the trace finishes, not when it raises.
     monitoring.register_callback(tool, events.PY_RETURN, lambda code, *_: _end(sys._getframe(1)))
     monitoring.set_local_events(tool, code, events.PY_START | events.PY_RETURN)
     return True
 
 
 def _called(frame: FrameType, event: str, returned: Any) -> None:
-    """Hear, as a profiler, of each call of a Python function."""
+    """Handle each call of a Python function, as a profiler."""
     if frame.f_code is _place().code:
         if event == "call":
             _tell(frame)
-        elif event == "return" and returned is not None:  # None when an exception leaves it
+        elif event == "return" and returned is not None:  # None if it raised
             _end(frame)
 
 
@@ -167,7 +167,7 @@ def _end(frame: FrameType) -> None:
 
 
 def _running() -> dict[int, Progress]:
-    """Return what this thread traces, by the ids of JAX's frames: a failed one is left until its id comes again."""
+    """Return this thread's running traces by the id of JAX's frame; a failed one stays until its id is reused."""
     if not hasattr(_thread, "running"):
         _thread.running = {}
     running: dict[int, Progress] = _thread.running
@@ -175,7 +175,7 @@ def _running() -> dict[int, Progress]:
 
 
 def _set_profiler(previous: Any) -> None:
-    # Until Python 3.11 `cProfile` is a profiler that only its own `enable` can set.
+    # Up to Python 3.11, `cProfile` can only be set as the profiler by its `enable` method.
     if previous is None or callable(previous):
         sys.setprofile(previous)
     else:
@@ -185,7 +185,7 @@ def _set_profiler(previous: Any) -> None:
 
 @functools.cache
 def _listen_to_compiles() -> None:
-    """Start to hear JAX's compile events; there is no public way to stop, so it happens once."""
+    """Start listening to JAX's compile events, only once, because there is no public way to stop."""
 
     def on_event(event: str, duration_secs: float, **kwargs: str | int) -> None:
         if event == _COMPILE_EVENT:
@@ -196,7 +196,7 @@ def _listen_to_compiles() -> None:
 
 
 class _Place(NamedTuple):
-    """JAX's code that makes a trace for `jax.jit`, it and its callers in JAX, and its parameters' names."""
+    """The JAX function that makes `jax.jit` traces: its code, it and its callers in JAX, and its parameters' names."""
 
     code: CodeType
     chain: frozenset[CodeType]
@@ -208,10 +208,10 @@ class _Place(NamedTuple):
 
 @functools.cache
 def _place() -> _Place:
-    """Find the JAX function that `jax.jit` calls, with the function to trace, whenever it traces one.
+    """Find the JAX function that `jax.jit` calls for each trace, with the function to trace.
 
-    Measured rather than named, as JAX's internals move: of the functions between a traced body and its caller, the
-    innermost that no other transformation has; and of its parameters, those that hold the arguments.
+    Found by experiment rather than by name, because JAX's internals move: of the functions between a traced body and
+    its caller, the innermost that no other transformation uses; and of its parameters, those that hold the arguments.
     """
     loops = (
         lambda probe, x: jax.lax.scan(lambda c, y: (probe(c), y), 0.0, x),
@@ -227,7 +227,7 @@ def _place() -> _Place:
 
 
 def _between(use: Callable[..., Any]) -> list[CodeType]:
-    """Return JAX's functions, innermost first, between a probe and the code in this file that uses it."""
+    """Return JAX's functions, innermost first, between a probe and the code in this file that calls it."""
     chain: list[CodeType] = []
 
     def probe(value: Any) -> Any:
@@ -244,7 +244,7 @@ def _between(use: Callable[..., Any]) -> list[CodeType]:
 def _parameters(code: CodeType) -> tuple[str, str, str, str]:
     """Return the names of the parameters that hold the function, its args, its kwargs and the options of `jax.jit`.
 
-    A name that is not found is empty.
+    Names that are not found are empty.
     """
     found: dict[str, str] = {}
 

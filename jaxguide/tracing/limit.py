@@ -1,4 +1,4 @@
-"""Allow a function a number of traces, and say at the first one too many why it was made."""
+"""Limit how often a function is traced, and explain the first trace beyond the limit."""
 
 import functools
 import sys
@@ -20,11 +20,11 @@ from jaxguide.tracing.watch import Retrace
 
 
 class TooManyTracesError(RuntimeError):
-    """Tell that a function was traced more often than `max_traces` allows.
+    """Raised when a function is traced more often than `max_traces` allows.
 
     Args:
-        message: how often, why again, and what to do.
-        retrace: the trace that was one too many; None where not a single one was allowed.
+        message: how often it was traced, why it was traced again, and what to do.
+        retrace: the trace that exceeded the limit; None if the limit is 0.
     """
 
     def __init__(self, message: str, retrace: Retrace | None = None) -> None:
@@ -33,7 +33,7 @@ class TooManyTracesError(RuntimeError):
 
 
 def max_traces(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Allow a jitted function `n` traces; at the next one raise an error with the reason and the remedy.
+    """Limit a jitted function to `n` traces; the next one raises an error with its reason and remedy.
 
     >>> import jax
     >>> import jax.numpy as jnp
@@ -45,33 +45,33 @@ def max_traces(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     (Array([2., 2., 2.], dtype=float32), Array([0., 0., 0.], dtype=float32))
     >>> step(jnp.ones(4))
     Traceback (most recent call last):
-    jaxguide.tracing.limit.TooManyTracesError: `step` was traced 2 times, and 1 is allowed. `step` was traced again at
+    jaxguide.tracing.limit.TooManyTracesError: `step` was traced 2 times; 1 is allowed. `step` was traced again at
     ...: argument `x` was float32[3] and is now float32[4]. What to do: call it with arrays of one shape: ...
 
-    It stands above or below `jax.jit`, as you like:
+    Write it above or below `jax.jit`:
 
-    - Above it, the traces of that jitted function are counted, from a cleared cache. `step.lower` and the rest work as
-      before. The error comes when the call with the trace too many is done.
-    - Below it, each time is counted that the function's Python body runs while `jax.jit` traces, also under `jax.vmap`
-      and `jax.grad` and as a part of other jitted functions. The error comes before that trace.
+    - Above, it clears that jitted function's cache and counts its traces. `step.lower` and the like still work. The
+      error is raised once the call that exceeds the limit is done.
+    - Below, it counts how often the function's Python body runs while `jax.jit` traces, also under `jax.vmap` and
+      `jax.grad` and inside other jitted functions. The error is raised before the trace that exceeds the limit.
 
-    Calls that trace nothing take some microseconds more above `jax.jit` and no longer below it. The compiled program
-    is the same. The fixture `max_traces` gives this decorator to a pytest test.
+    Calls that trace nothing take a few microseconds longer above `jax.jit`, and no longer below it. The compiled
+    program is the same. In pytest, the fixture `max_traces` is this decorator.
 
     Args:
-        n: how many traces are allowed, counted from the decoration.
+        n: the number of traces allowed, counted from the decoration.
 
     Returns:
         The decorator.
 
     Raises:
         TooManyTracesError: when the function is traced more than `n` times.
-        TypeError: if `n` is no number, or what is decorated is no function.
+        TypeError: if `n` is not a number, or the decorated object is not a function.
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
         raise TypeError(
             _(
-                "`max_traces` needs the number of traces that you allow, 0 or more, and got {got}: write "
+                "`max_traces` needs the number of traces to allow, 0 or more, but got {got}: write "
                 "`@max_traces(1)` above the function."
             ).format(got=describe(n))
         )
@@ -94,14 +94,14 @@ def _require_one_function(n: int, given: tuple[Any, ...]) -> None:
         got = plural("{count} argument", "{count} arguments", len(given))
     raise TypeError(
         _(
-            "`@max_traces({n})` stands above one function or method and got {got}: write it above the `def`, or "
-            "`limited = max_traces({n})(f)`, and call what it returns as you would `f`."
+            "`@max_traces({n})` decorates one function or method, but got {got}: write it above the `def`, or "
+            "`limited = max_traces({n})(f)`, and call the result like `f`."
         ).format(n=n, got=got)
     )
 
 
 class _Limit:
-    """Count the traces of one function against what is allowed."""
+    """Count the traces of one function against its limit."""
 
     def __init__(self, fn: Callable[..., Any], allowed: int) -> None:
         self._name = name_of(fn)
@@ -109,11 +109,11 @@ class _Limit:
         self._earlier: list[tuple[Signature, Signature | None]] = []
 
     def add(self, call: JitTrace, whole: JitTrace | None = None) -> TooManyTracesError | None:
-        """Count a trace and return the error if it is one too many.
+        """Count a trace, and return the error if it exceeds the limit.
 
         Args:
             call: the call of the function.
-            whole: the call of the jitted function that it is part of.
+            whole: the call of the jitted function that contains it, if any.
         """
         new = (signature(call), signature(whole) if whole else None)
         self._earlier.append(new)
@@ -122,7 +122,7 @@ class _Limit:
             return None
         counted = plural("{count} time", "{count} times", count)
         allowed = plural("{count} is allowed", "{count} are allowed", self._allowed)
-        message = _("{name} was traced {counted}, and {allowed}.")
+        message = _("{name} was traced {counted}; {allowed}.")
         message = message.format(name=self._name, counted=counted, allowed=allowed)
         if count == 1:
             return TooManyTracesError(message)
@@ -141,11 +141,11 @@ class _Limit:
         found = closest_differences(whole, [one for _call, one in earlier if one is not None])
         if not found:
             twice = _(
-                "its call has nothing new: its body runs more than once in one trace, the trace before failed, or "
+                "its call is the same: its body runs more than once in one trace, the previous trace failed, or "
                 "JAX's caches were cleared"
             )
-            return [Difference(twice, _("allow more traces, or limit the jitted function that it is part of"))]
-        part = _("it is part of {whole}, and there {reason}")
+            return [Difference(twice, _("allow more traces, or limit the jitted function that calls it"))]
+        part = _("it is part of {whole}, where {reason}")
         return [Difference(part.format(whole=name_of(whole.function), reason=text), remedy) for text, remedy in found]
 
 
@@ -156,12 +156,12 @@ def _in_another_place(old: Signature | None, new: Signature | None) -> Differenc
         words = _("it was part of {whole} and is now jitted by itself")
     whole = old or new
     assert whole is not None
-    remedy = _("allow a trace for each jitted function that it is part of, or limit those functions instead")
+    remedy = _("allow one trace for each jitted function that calls it, or limit those functions instead")
     return Difference(words.format(whole=name_of(whole.function)), remedy)
 
 
 class _LimitedJit:
-    """A jitted function whose traces are counted; it has the attributes of the one it holds."""
+    """A jitted function whose traces are counted, with the attributes of the function that it wraps."""
 
     def __init__(self, fn: Callable[..., Any], jitted: Any, n: int) -> None:
         functools.update_wrapper(self, fn)
@@ -200,7 +200,7 @@ def _below_jit(fn: Callable[..., Any], limit: _Limit) -> Callable[..., Any]:
         whole = traced_frame(frame)
         if whole is not None:
             key = function_key(limited)
-            if function_key(whole.function)[-len(key) :] == key:  # `limited` itself, or made of it as by `jax.vmap`
+            if function_key(whole.function)[-len(key) :] == key:  # `limited` itself, or a transformation of it
                 call, error = whole, limit.add(whole)
             else:
                 call = _call(limited, args, kwargs)
@@ -217,7 +217,7 @@ def _below_jit(fn: Callable[..., Any], limit: _Limit) -> Callable[..., Any]:
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> JitTrace:
-    """Describe a call that is part of a trace as if it were one of a jitted function."""
+    """Describe a call inside a trace as if it were the call of a jitted function."""
     static_argnums = tuple(i for i, value in enumerate(args) if _is_static(value))
     static_argnames = tuple(name for name, value in kwargs.items() if _is_static(value))
     return JitTrace(function, args, kwargs, None, static_argnums, static_argnames, progress=Progress())
@@ -228,7 +228,7 @@ def _is_static(value: Any) -> bool:
 
 
 def _jitted_part(fn: Any) -> Any:
-    """Return the jitted function that this one is or wraps, as `jax.vmap` of it does; None where there is none."""
+    """Return the jitted function that `fn` is or wraps, as `jax.vmap` does, or None."""
     while fn is not None and not is_jitted(fn):
         fn = getattr(fn, "func" if isinstance(fn, functools.partial) else "__wrapped__", None)
     return fn

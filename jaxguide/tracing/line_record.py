@@ -1,4 +1,4 @@
-"""Watch one function run, line by line, and note what each name was; it keeps descriptions, never a tracer."""
+"""Record what each name is while a function runs, line by line, as descriptions that keep no tracer alive."""
 
 import inspect
 import sys
@@ -17,29 +17,30 @@ from jaxguide.tracing.source import Source, Statement
 
 _OF_ARRAYS = frozenset({"shape", "dtype", "ndim", "size"})
 _MISSING = object()
-_Sight = tuple[str, str]  # the inner function that has the name ("" for the function itself), and the name
+_Sight = tuple[str, str]  # the scope, "lambda", "comprehension" or "" for the function itself, and the name
 
 
 @dataclass(eq=False)
 class Visits:
-    """What happened on one statement: how often it ran, and what each name was, first to last."""
+    """How often a statement ran, and what each of its names was, first to last."""
 
     times: int = 0
     seen: dict[_Sight, list[Seen]] = field(default_factory=dict)
 
     def note(self, sight: _Sight, value: Any) -> None:
-        """Note a value, of which equal ones in a row count once."""
+        """Note a value, unless it equals the previous one."""
         found = self.seen.setdefault(sight, [])
         described = describe_value(value)
         if not found or found[-1] != described:
-            # The first, the second and the last are told; a long loop need not keep more.
+            # Only the first and the last are shown, and whether there were more: three are enough.
             found[2:] = [described] if len(found) > 2 else [*found[2:], described]
 
 
 class Recorder:
-    """Record the lines of one function, and of the functions written inside it, while it is entered.
+    """Record the lines of one function, and of the functions defined inside it, as a context manager.
 
-    It takes the place of `sys.settrace`'s function, such as a debugger's or coverage's, and puts it back.
+    In the block it replaces the trace function of `sys.settrace`, such as a debugger's or coverage's; it restores it on
+    exit.
     """
 
     def __init__(self, source: Source, code: CodeType) -> None:
@@ -49,12 +50,12 @@ class Recorder:
         self._code = code
         self._codes = {id(inner): inner for inner in codes_within(code)}
         self._at: dict[int, Statement | None] = {}
-        self._outer: dict[int, dict[str, Any]] = {}  # what a comprehension's variables are outside of it
+        self._outer: dict[int, dict[str, Any]] = {}  # the values of a comprehension's variables outside it
         self._raising: set[int] = set()
 
     def __enter__(self) -> "Recorder":
         self._before = sys.gettrace()
-        # Python 3.12 sends opcode events only if some frame asked for them before `settrace` was called.
+        # Python 3.12 sends opcode events only if some frame requested them before `settrace` was called.
         here = inspect.currentframe()
         if here is not None:
             here.f_trace_opcodes = True
@@ -80,7 +81,7 @@ class Recorder:
                 self._visited(statement).note((self._scope(code), name), value)
         self._at[id(frame)] = None
         if not self._is_inner(code) and sys.version_info >= (3, 12):
-            frame.f_trace_opcodes = True  # from 3.12 on a comprehension has no frame of its own
+            frame.f_trace_opcodes = True  # since Python 3.12 comprehensions have no frame
         return self._moved
 
     def _moved(self, frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
@@ -111,10 +112,10 @@ class Recorder:
         self._leave(frame, here)
         self._at[id(frame)] = now
         if here is not None and now.block_end is not None and now.end < here.start <= now.block_end:
-            return  # the `with` is left
+            return  # Python leaves the `with` block
         if now.inner_binds:
             self._outer[id(frame)] = {name: frame.f_locals.get(name) for name in now.inner_binds}
-        # A function on one line was counted by its call or its `def`, a lambda by the line that it is part of.
+        # A one-line function was counted by its call or its `def`, a lambda by the line that contains it.
         if now is not self._source.head(frame.f_code.co_firstlineno) and not self._is_inner(frame.f_code):
             self._visited(now).times += 1
         self._note(now, frame, now.uses)
@@ -129,7 +130,7 @@ class Recorder:
         code = frame.f_code
         scope = self._scope(code) if own else COMPREHENSION
         if own and self._is_inner(code):
-            # What it takes from around it is noted there.
+            # Names from the scope around it are noted in that scope.
             names = [name for name in [*names, *code.co_varnames] if name.split(".")[0] in code.co_varnames]
         values = frame.f_locals
         for name in names:
@@ -137,7 +138,7 @@ class Recorder:
                 self._visited(statement).note((scope, shown), value)
 
     def _is_inner(self, code: CodeType) -> bool:
-        """Tell whether it is a lambda or comprehension, which is part of a statement."""
+        """Tell whether the code is of a lambda or comprehension, which is part of a statement."""
         return code is not self._code and code.co_name in _SCOPES
 
     def _visited(self, statement: Statement) -> Visits:
@@ -156,7 +157,7 @@ def _extra(code: CodeType) -> int:
 
 
 def _values(name: str, code: CodeType, values: dict[str, Any], globals_: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the name with its value where it says something: no modules, and no functions but local ones."""
+    """Yield the name and its value if worth showing: no modules, and functions only as variables with another name."""
     base, _, attribute = name.partition(".")
     local = base in code.co_varnames or base in code.co_cellvars or base in code.co_freevars
     value = values.get(base, _MISSING if local else globals_.get(base, _MISSING))
@@ -170,7 +171,7 @@ def _values(name: str, code: CodeType, values: dict[str, Any], globals_: dict[st
         if attribute in _OF_ARRAYS:
             yield name, getattr(value, attribute)
         return
-    # Read as it is stored, so that no property of the user's runs.
+    # Read the stored value, so that no property of the user's runs.
     stored = value.__dict__ if hasattr(value, "__dict__") and not isinstance(value, type) else {}
     if attribute in getattr(value, "_fields", ()):
         yield name, getattr(value, attribute)

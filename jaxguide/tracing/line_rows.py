@@ -1,4 +1,4 @@
-"""Put together what was seen of each line: its names, the primitives that came from it, how often it ran."""
+"""Combine what was recorded for each line: its names, the primitives that came from it, how often it ran."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from jaxguide.tracing.source import Source, Statement
 
 @dataclass(frozen=True)
 class Name:
-    """One name of a line, or an attribute such as `x.shape`.
+    """One name on a line, or an attribute such as `x.shape`.
 
     Args:
-        name: as written; the variable of a lambda or comprehension says so, as in `x (lambda)`.
-        kind: 'traced', 'static', or 'mixed' for a container that holds both; the last where it changed.
-        text: its type or value; where it changed, the first and the last.
-        shape, dtype, weak_type: of an array, as it was last; None elsewhere.
+        name: as written; variables of a lambda or comprehension are marked, as in `x (lambda)`.
+        kind: 'traced', 'static', or 'mixed' for a container that holds both; the last one if it changed.
+        text: its type or value; if it changed, the first and the last.
+        shape, dtype, weak_type: of an array, at the end; None for other values.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Row:
-    """One statement, or the lines between two.
+    """One statement, or one line outside of statements.
 
     Args:
         number: its first line in the file.
@@ -42,8 +42,8 @@ class Row:
         state: 'ran', 'not run', 'raised', or 'no code' (blank lines, comments, docstrings, declarations).
         times: how often Python ran it while JAX traced.
         names: what each name on it was.
-        primitives: what it put into the program, by name and count.
-        error: what it raised, in one line; None elsewhere.
+        primitives: the primitives that it added to the program, by name and count.
+        error: the error that it raised, in one line, or None.
     """
 
     number: int
@@ -61,13 +61,13 @@ def make_rows(
     primitives: Mapping[Statement, Mapping[str, int]],
     raised: tuple[int, str] | None,
 ) -> tuple[Row, ...]:
-    """Return one row for each statement, and one for each run of lines between statements.
+    """Return one row for each statement, and one for each line between statements.
 
     Args:
-        source: the function.
-        visits: what was seen of each statement.
-        primitives: what each statement put into the program.
-        raised: the line at which the function stopped, and the error.
+        source: the function's source.
+        visits: what was recorded of each statement.
+        primitives: the primitives that each statement added to the program.
+        raised: the line that stopped the function, and the error; None if it returned.
     """
     rows: list[Row] = []
     number, last = source.start, source.start + len(source.lines) - 1
@@ -99,10 +99,10 @@ def _row(
     seen = visits.get(statement, Visits())
     names = tuple(_name(scope, name, seen.seen[scope, name]) for scope, name in seen.seen)
     dotted = {name.name.split(".")[0] for name in names if "." in name.name}
-    # Of an object whose attributes are told, its type alone says nothing.
+    # If attributes of an object are shown, its type alone adds nothing.
     names = tuple(name for name in names if name.shape is not None or name.name not in dotted)
     state = "raised" if error else "ran" if seen.times or primitives else "not run" if statement.runs else "no code"
-    # A loop's head also runs once more, to end.
+    # A loop's head runs once more than its body, to end the loop.
     times = seen.times if body is None or not seen.times else visits.get(body, Visits()).times or 1
     return Row(number, lines, state, times, names, dict(primitives), error)
 
@@ -126,15 +126,15 @@ def _marked(seen: Seen, other: Seen) -> str:
 def primitives_by_statement(
     jaxpr: Any, source: Source, codes: set[int]
 ) -> tuple[dict[Statement, dict[str, int]], dict[str, int]]:
-    """Return the primitives that each statement put into the program, and those that belong to no line.
+    """Return the primitives that each statement added to the program, and those that come from no line.
 
-    Calls are written out, as `jaxguide.program` does; the body of a loop counts once. What an inner function does
-    belongs to its own lines where it is written inside the function, otherwise to the line that called it.
+    Calls are inlined, as in `jaxguide.program`; the body of a loop counts once. Primitives from an inner function
+    belong to its own lines if it is defined inside the function, otherwise to the line that called it.
 
     Args:
         jaxpr: the traced program.
         source: the function's source.
-        codes: the ids of the code objects written in it.
+        codes: the ids of the code objects in it.
     """
     found: dict[Statement, Counter[str]] = {}
     elsewhere: Counter[str] = Counter()

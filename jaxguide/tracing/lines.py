@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class LineByLine(Picture):
-    """A function's lines with what JAX sees on each: printed in a terminal, shown as HTML in a notebook.
+    """A function's lines with what JAX sees on each: printed as text, shown as HTML in a notebook.
 
     Args:
         text, html, svg: the forms in which it is shown; see `jaxguide.base.render.Picture`.
         rows: the statements in order, as plain data.
         elsewhere: the primitives of the program that come from no line of the function, by name and count.
-        error: what stopped the function, in one line; None where it returned.
+        error: what stopped the function, in one line; None if it returned.
     """
 
     rows: tuple[Row, ...] = ()
@@ -44,12 +44,12 @@ class LineByLine(Picture):
 
 
 def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLine:
-    """Show a function line by line: what is static, what is traced, and what went into the program.
+    """Show a function line by line: what is static, what is traced, and what goes into the program.
 
-    Calls `fn` once with tracers, as `jax.jit` would, and watches it with `sys.settrace`: a debugger's or coverage's own
-    trace function is put aside for that time and then put back. The primitives of a line come from the equations of
-    the jaxpr (`jax.make_jaxpr`, or `jax.jit(f).trace` for a jitted `f`) and their source lines. Shows what "How to
-    think in JAX" tells with `print`: `x` is traced, `x.shape` is not.
+    Calls `fn` once with tracers, as `jax.jit` would, and watches it with `sys.settrace`; the trace function of a
+    debugger or of coverage is suspended meanwhile. A line's primitives come from the equations of the jaxpr
+    (`jax.make_jaxpr`, or `jax.jit(f).trace` for a jitted `f`) and their source lines. Shows what "How to think in JAX"
+    shows with `print`: `x` is traced, `x.shape` is not.
 
     >>> import jax, jax.numpy as jnp
     >>> def norm(x, n):
@@ -72,24 +72,24 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
                                       | static  size  3
                                       | makes   div
 
-    A line that ran several times (a Python loop is written out in the program) shows how often, and the first and the
-    last value. A line that raised is marked, and what came before it is shown.
+    A line that ran several times (JAX unrolls Python loops) shows how often, and the first and the last value. A line
+    that raised is marked, after the lines that ran before it.
 
     Args:
-        fn: a function written in a file or a notebook cell: plain, a method, jitted, decorated, or transformed (under
-            `jax.vmap` and `jax.grad` its own code is shown, with the types it has there).
-        args, kwargs: its arguments. If `fn` came from `jax.jit`, its static arguments are static and all others
+        fn: a function written in a file or a notebook cell. It may be a method, jitted, decorated or transformed: for
+            `jax.vmap(f)` and `jax.grad(f)`, the lines of `f` are shown with the types that they see.
+        args, kwargs: its arguments. If `fn` comes from `jax.jit`, its static arguments stay static and all others are
             traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings,
             booleans and None stay static.
 
     Returns:
-        What to print or display; `.rows` holds the same as plain data.
+        The lines, to print or display; `.rows` has them as plain data.
 
     Raises:
-        TypeError: `fn` is no function, does not take these arguments, or is not written in Python.
-        ValueError: the source of `fn` cannot be read, as after `exec`.
-        Exception: what `fn` raises before its own first line. (A jitted `fn` that raises is traced a second time
-            without `jax.jit`, to get the program up to there; what it prints then is dropped.)
+        TypeError: if `fn` is not a function, rejects these arguments, or is not written in Python.
+        ValueError: if the source of `fn` cannot be read, as after `exec`.
+        Exception: whatever is raised before the first line of `fn` runs. (A jitted `fn` that raises later is traced
+            again without `jax.jit`, to get the program up to the error; what it prints then is discarded.)
     """
     require_call("show_lines", fn, args, kwargs)
     function, source = _written(fn)
@@ -111,7 +111,7 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
     primitives, elsewhere = primitives_by_statement(jaxpr, source, codes)
     message, line = None, None
     if recorder.traced_arguments is None:
-        message = _("This call did not run the function's own code.")
+        message = _("This call did not run the function's code.")
     elif error is not None:
         message = _one_line(error)
         reached = [line.number for frame, line in frames_of_traceback(error.__traceback__) if id(frame.f_code) in codes]
@@ -124,14 +124,14 @@ def _written(fn: Callable[..., Any]) -> tuple[FunctionType, Source]:
     if isinstance(fn, type):
         raise TypeError(
             _(
-                "`show_lines` needs a function, and `{name}` is a class: pass one of its methods, or a function that "
-                "makes the object and uses it."
+                "`show_lines` needs a function, but `{name}` is a class: pass one of its methods, or a function that "
+                "creates the object and uses it."
             ).format(name=fn.__name__)
         )
     function = written_function(fn)
     if function is None:
         raise TypeError(
-            _("`show_lines` needs a function written in Python, and `{name}` is not: it has no lines to show.").format(
+            _("`show_lines` needs a function written in Python, but `{name}` is not: it has no lines to show.").format(
                 name=function_name(fn)
             )
         )
@@ -139,7 +139,7 @@ def _written(fn: Callable[..., Any]) -> tuple[FunctionType, Source]:
     if source is None and function.__name__ == "<lambda>":
         raise ValueError(
             _(
-                "`show_lines` cannot tell where the source of this lambda is: give it a line of its own in a file or "
+                "`show_lines` cannot find the source of this lambda: write it on a separate line of a file or "
                 "notebook cell, or write it with `def`."
             )
         )
@@ -147,7 +147,7 @@ def _written(fn: Callable[..., Any]) -> tuple[FunctionType, Source]:
         raise ValueError(
             _(
                 "`show_lines` cannot read the source of `{name}`: write the function in a file or a notebook cell "
-                "rather than with `exec` or `eval`, and import or run it again if it changed since."
+                "rather than with `exec` or `eval`, and import or run it again if it has changed since."
             ).format(name=function_name(function))
         )
     return function, source
@@ -158,7 +158,7 @@ def _is_traced(_number: int, leaf: Any) -> bool:
 
 
 def _again(fn: Any, args: Any, kwargs: Any, traced: dict[str, bool]) -> Any:
-    """Return the jaxpr, up to the error, of a jitted function, with those arguments traced that were so under jit."""
+    """Return a jitted function's jaxpr up to the error, tracing the same arguments as `jax.jit`."""
     leaves, structure = jax.tree.flatten((args, kwargs))
     positional, keywords = jax.tree.unflatten(structure, range(len(leaves)))
     bound = inspect.signature(fn).bind(*positional, **keywords).arguments
@@ -169,7 +169,7 @@ def _again(fn: Any, args: Any, kwargs: Any, traced: dict[str, bool]) -> Any:
 
 def _one_line(error: Exception) -> str:
     words = " ".join(str(error).split("\n\n")[0].split())
-    # JAX's messages go on with where the function was defined; the lines shown here tell that.
+    # JAX's messages continue with where the function was defined, which the lines already show.
     words = words.split(" The error occurred while tracing")[0]
     text = f"{type(error).__name__}: {words}"
     return text if len(text) <= 300 else f"{text[:297]}..."
@@ -204,7 +204,7 @@ _WORD_WIDTH = 8
 
 
 def view_text(title: str, rows: "Sequence[Row]", elsewhere: dict[str, int], error: str | None) -> str:
-    """Return the picture as text of at most 110 columns (longer only where a line of the source is)."""
+    """Return the picture as text of at most 110 columns, or more if a source line is longer."""
     code_width = max(len(line) for row in rows for line in row.source)
     code_width = min(code_width, _CODE_WIDTH)
     digits = len(str(rows[-1].number + len(rows[-1].source) - 1))
@@ -217,7 +217,7 @@ def view_text(title: str, rows: "Sequence[Row]", elsewhere: dict[str, int], erro
             lines.append(f"{numbered:<{digits + 2 + code_width}}  | {beside}" if beside else numbered.rstrip())
         lines += [f"{'':<{digits + 2 + code_width}}  | {note}" for note in notes]
     if elsewhere:
-        lines += ["", *textwrap.wrap(_("On no line of its own: {names}.").format(names=counted(elsewhere)), WIDTH)]
+        lines += ["", *textwrap.wrap(_("Outside these lines: {names}.").format(names=counted(elsewhere)), WIDTH)]
     if error:
         lines += ["", *textwrap.wrap(f"✗ {error}", WIDTH)]
     return "\n".join(lines)
@@ -251,16 +251,16 @@ def _hanging(word: str, text: str, indent: int, width: int) -> list[str]:
 
 
 def view_html(title: str, rows: "Sequence[Row]", elsewhere: dict[str, int], error: str | None) -> str:
-    """Return the picture as HTML with inline style only, which JupyterLab's sanitizer keeps."""
+    """Return the picture as HTML with inline styles only, which JupyterLab's sanitizer keeps."""
     items = "".join(_item(row) for row in rows)
     foot = ""
     if elsewhere:
-        foot += f"<p>{_code(_('On no line of its own: {names}.').format(names=counted(elsewhere)))}</p>"
+        foot += f"<p>{_code(_('Outside these lines: {names}.').format(names=counted(elsewhere)))}</p>"
     if error:
         foot += f'<p style="{edge("bad", 3)};padding-left:0.5em">✗ {escape(error)}</p>'
     legend = _(
-        "~ traced: while JAX traces, only its type is known. = static: a Python value, fixed in the program. "
-        "+ makes: what the line put into the program."
+        "~ traced: only its type is known while JAX traces. = static: a Python value, fixed in the program. "
+        "+ makes: primitives that the line adds to the program."
     )
     return (
         f'<section style="{frame("quiet")};max-width:72em">'
@@ -313,7 +313,7 @@ def _times(times: int) -> str:
 
 
 def counted(primitives: dict[str, int]) -> str:
-    """Return primitives with their counts in words.
+    """Return primitives and their counts as text.
 
     >>> counted({"sin": 1, "add": 3})
     'sin, add ×3'

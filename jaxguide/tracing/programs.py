@@ -1,4 +1,4 @@
-"""Describe the program that JAX sees of a function, its jaxpr, as plain data."""
+"""Describe a function's jaxpr as plain data."""
 
 import math
 from collections import Counter
@@ -26,7 +26,7 @@ class Output(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """An array that the program holds: its shape, its dtype as JAX prints it, and its size."""
+    """An array constant of the program: its shape, its dtype as JAX prints it, and its size."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -34,7 +34,7 @@ class Constant(NamedTuple):
 
 
 class LineUse(NamedTuple):
-    """What one line of the user's became: how often each primitive; the line is None for library code on its own."""
+    """How often each primitive comes from one of the user's lines; the line is None for code of libraries alone."""
 
     line: Line | None
     primitives: dict[str, int]
@@ -42,23 +42,23 @@ class LineUse(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Program:
-    """A jaxpr as data. `print` shows it.
+    """A jaxpr as plain data, which `print` shows in readable form.
 
     Args:
-        primitives: how often each primitive occurs. Calls (jit, custom rules, checkpoint) are written out at the place
-            of the call; the body of a scan or while and each branch of a cond is counted once, and so is the loop.
-        equations: their sum.
+        primitives: how often each primitive occurs. Calls (jit, custom rules, checkpoint) are inlined; the body of a
+            scan or while and each branch of a cond count once, and so does the loop itself.
+        equations: the number of equations, the sum of `primitives`.
         outputs: the flat outputs, in order.
-        largest_constant_bytes: the size of the largest array that the program holds as a constant, 0 without any.
-        matmul_flops: floating-point operations of matrix products (`dot_general`), two for each multiply and add; a
-            scan counts its body `length` times, a while once, a cond its most expensive branch.
-        conv_flops: the same for convolutions (`conv_general_dilated`), those with the padding's zeros included.
-        open_loops: how many while loops have a product or convolution in them. How often one runs is known only when
-            it runs, so that with any of them the flops are those of one pass.
-        constants: the arrays that the program holds.
-        lines: the user's lines, in the order of the program, each with the primitives that it became.
-        needs_values: whether the function could not be traced, because Python needs the value of an argument: the
-            program is that for the values given, and `jax.jit` of the function fails.
+        largest_constant_bytes: the size of the program's largest array constant, 0 without any.
+        matmul_flops: floating-point operations in matrix products (`dot_general`), two per multiply-add; a scan counts
+            its body `length` times, a while once, a cond its most expensive branch.
+        conv_flops: the same for convolutions (`conv_general_dilated`), including operations on padding.
+        open_loops: how many while loops contain a matrix product or convolution. How often they run is not known in
+            advance, so the flops count one iteration of each.
+        constants: the program's array constants.
+        lines: the user's lines, in program order, each with the primitives that come from it.
+        needs_values: whether Python needs the value of an argument, so that the function cannot be traced: the program
+            is the one for the given values, and `jax.jit` of the function fails.
         name: the function's name.
     """
 
@@ -70,13 +70,13 @@ class Program:
     conv_flops: int = 0
     open_loops: int = 0
     constants: list[Constant] = field(default_factory=list)
-    # Two functions with one program are equal wherever they stand.
+    # Not compared: functions with the same program are equal, wherever they are defined.
     lines: list[LineUse] = field(default_factory=list, compare=False)
     needs_values: bool = field(default=False, compare=False)
     name: str = field(default="", compare=False)
 
     def to_plain(self) -> dict[str, Any]:
-        """Return this as dict, list, str, int and bool only, to cross a process boundary."""
+        """Return the program as dicts, lists, strings, ints and bools, to send to another process."""
         lines = [[[use.line.file, use.line.number] if use.line else None, dict(use.primitives)] for use in self.lines]
         return {
             **vars(self),
@@ -88,24 +88,24 @@ class Program:
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "Program":
-        """Rebuild what `to_plain` returned."""
+        """Rebuild a program from the result of `to_plain`."""
         outputs = [Output(tuple(shape), dtype, weak) for shape, dtype, weak in plain["outputs"]]
         constants = [Constant(tuple(shape), dtype, size) for shape, dtype, size in plain["constants"]]
         lines = [LineUse(Line(*line) if line else None, uses) for line, uses in plain["lines"]]
         return cls(**{**plain, "outputs": outputs, "constants": constants, "lines": lines})
 
     def lines_of(self, *primitives: str) -> list[Line]:
-        """Return the user's lines that became one of these primitives, in the order of the program."""
+        """Return the user's lines that any of these primitives come from, in program order."""
         return [use.line for use in self.lines if use.line and use.primitives.keys() & set(primitives)]
 
     def __str__(self) -> str:
         equations = plural("{count} equation", "{count} equations", self.equations)
         rows = [_("`{name}`: {equations}").format(name=self.name, equations=equations)]
         if self.needs_values:
-            words = _("Python needs an argument's value: this is the program for the values given, and `jax.jit` fails")
+            words = _("Python needs an argument's value: this is the program for the given values, and `jax.jit` fails")
             rows.append(f"  {words}")
         for use in self.lines:
-            place = use.line or _("library code on its own")
+            place = use.line or _("library code")
             rows.append(f"  {place}: {counted(use.primitives)}")
         types = [f"{_type(one)}{_(' (weak)') if one.weak_type else ''}" for one in self.outputs]
         rows.append(_("outputs: {types}").format(types=", ".join(types) or _("none")))
@@ -125,8 +125,8 @@ class Program:
         if flops:
             rows.append(_("floating-point operations: {flops}").format(flops=", ".join(flops)))
         if self.open_loops:
-            one = "counted is one pass of a `while`, which may run any number of times"
-            many = "counted is one pass of each `while`, which may run any number of times"
+            one = "counting one iteration of a `while`, which may run any number of times"
+            many = "counting one iteration of each `while`, which may run any number of times"
             rows.append("  " + plural(one, many, self.open_loops))
         return "\n".join(rows)
 
@@ -134,7 +134,7 @@ class Program:
 
 
 def counted(primitives: dict[str, int]) -> str:
-    """Return primitives as words.
+    """Return primitives and their counts as text.
 
     >>> counted({"sin": 1, "add": 2})
     'sin, 2 add'
@@ -145,8 +145,8 @@ def counted(primitives: dict[str, int]) -> str:
 def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
     """Describe the jaxpr of `fn` for the given arguments.
 
-    Rests on `jax.make_jaxpr`. `Compiled.cost_analysis` is no substitute for `matmul_flops`: it counts the body of a
-    scan once.
+    Based on `jax.make_jaxpr`. `Compiled.cost_analysis` cannot replace `matmul_flops`: it counts the body of a scan
+    once.
 
     >>> import jax.numpy as jnp
     >>> seen = program(lambda w, x: jnp.tanh(w @ x), jnp.ones((3, 4)), jnp.ones(4))
@@ -163,11 +163,11 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
     Args:
         fn: any function that can be traced.
         args, kwargs: its arguments. Arrays, keys, floats and `jax.ShapeDtypeStruct` are traced; Python integers,
-            strings, booleans and None stay as they are. Where Python needs the value of one that is traced, as
-            `if x > 0` does, the program is that for the values given, and says so.
+            strings, booleans and None stay static. If Python needs the value of a traced argument, as in `if x > 0`,
+            the program is the one for the given values, and says so.
 
     Raises:
-        TypeError: if `fn` is no function, does not take these arguments, or needs a value of a `ShapeDtypeStruct`.
+        TypeError: if `fn` is not a function, rejects these arguments, or needs the value of a `ShapeDtypeStruct`.
         Exception: whatever `fn` raises while it is traced.
     """
     require_call("program", fn, args, kwargs)
@@ -196,7 +196,7 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
 
 
 def _equations(jaxpr: Any, outer: Line | None = None) -> Iterator[tuple[Any, Line | None]]:
-    """Yield each equation, calls written out, with the user's line that it comes from."""
+    """Yield each equation, with calls inlined, and the user's line that it comes from."""
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
         line = line_of(eqn, outer)
         called = called_jaxpr(eqn)
@@ -209,7 +209,7 @@ def _equations(jaxpr: Any, outer: Line | None = None) -> Iterator[tuple[Any, Lin
 
 
 def line_of(eqn: Any, outer: Line | None) -> Line | None:
-    """Return the innermost line of the user behind an equation; `outer`, its call's, where it is library code."""
+    """Return the innermost user line behind an equation, or `outer`, the line of the call around it."""
     return next(iter(lines_of_equation(eqn.source_info)), outer)
 
 

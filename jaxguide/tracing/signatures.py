@@ -1,4 +1,4 @@
-"""Describe the call of a jitted function as `jax.jit` sees it."""
+"""Describe a call of a jitted function as `jax.jit` sees it."""
 
 import functools
 import inspect
@@ -16,7 +16,7 @@ from jaxguide.tracing.hook import JitTrace, Progress
 
 
 class Leaf(NamedTuple):
-    """The type of one array of an argument: as JAX prints it, whether it is weak, and the Python number's type."""
+    """The type of one array in an argument: as JAX prints it, whether it is weak, and the type of a Python number."""
 
     type: str
     weak: bool
@@ -30,15 +30,15 @@ class Leaf(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Argument:
-    """One argument of a call: a static value, or the types of its arrays by their place in it.
+    """One argument of a call: a static value, or the types of its arrays by their path.
 
     Args:
-        static: the value of a static argument; None for one that is traced.
+        static: the value of a static argument; None for a traced one.
         is_static: whether it is static.
         structure: the pytree structure of a traced argument.
-        leaves: its arrays' types by path, as `['w']`; the path of an argument that is one array is empty.
-        container: what holds the arrays, as 'a dict of 2'.
-        named: whether the call gave it by name.
+        leaves: its arrays' types by path, such as `['w']`; the path is empty for an argument that is a single array.
+        container: what holds the arrays, such as 'a dict of 2'.
+        named: whether it was passed by name.
     """
 
     static: Any
@@ -58,14 +58,14 @@ class Argument:
 
 @dataclass(frozen=True, eq=False)
 class Signature:
-    """What `jax.jit` compares to find a trace that it has already made.
+    """What `jax.jit` compares to find an existing trace.
 
     Args:
         function: the function object.
-        options: stands for the options of `jax.jit`.
-        arguments: by the names of the function's parameters.
+        options: identifies the options of `jax.jit`.
+        arguments: by parameter name.
         settings: the values of JAX's configuration.
-        progress: whether the trace was made to its end.
+        progress: whether the trace has finished.
     """
 
     function: Callable[..., Any]
@@ -76,7 +76,7 @@ class Signature:
 
 
 def signature(trace: JitTrace) -> Signature:
-    """Return the signature of the call that leads to a trace."""
+    """Return the signature of the call that causes a trace."""
     function = trace.function
     args, kwargs = trace.args or (), trace.kwargs or {}
     static_argnums = {number + len(args) if number < 0 else number for number in trace.static_argnums}
@@ -89,7 +89,7 @@ def signature(trace: JitTrace) -> Signature:
 
 
 def function_key(function: Any) -> tuple[Any, ...]:
-    """Return what function objects that were made of the same code have in common."""
+    """Return a key that is equal for all function objects created from the same code."""
     key: list[Any] = []
     while function is not None and len(key) < 50:
         if isinstance(function, MethodType):
@@ -101,7 +101,7 @@ def function_key(function: Any) -> tuple[Any, ...]:
 
 
 def name_of(function: Any) -> str:
-    """Return the function's name as the user wrote it, in backticks; a lambda is told apart by its line.
+    """Return the function's name as the user wrote it, in backticks; a lambda is identified by its line.
 
     >>> name_of(max), name_of(functools.partial(max, 1))
     ('`max`', 'the partial of `max`')
@@ -111,7 +111,7 @@ def name_of(function: Any) -> str:
     name = function_name(function)
     code = getattr(_innermost(function), "__code__", None)
     if name == "<lambda>" and code is not None:
-        return _("the lambda of {line}").format(line=Line(code.co_filename, code.co_firstlineno))
+        return _("the lambda at {line}").format(line=Line(code.co_filename, code.co_firstlineno))
     return f"`{name}`"
 
 
@@ -126,7 +126,7 @@ def _innermost(function: Any) -> Any:
 def _bound(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, int | None]]:
-    """Yield name, value and position (None if given by name) of each argument of a call."""
+    """Yield the name, value and position (None if passed by name) of each argument of a call."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -150,17 +150,17 @@ def _argument(value: Any, static: bool, *, named: bool) -> Argument:
 def _leaf(value: Any) -> Leaf:
     try:
         aval = jax.typeof(value)
-    except TypeError:  # `jax.jit` will refuse it
+    except TypeError:  # `jax.jit` will reject it
         return Leaf(describe(value), False, "")
     python = type(value).__name__ if isinstance(value, bool | int | float | complex) else ""
     weak = bool(getattr(aval, "weak_type", False))
     plain = array_type(aval) if hasattr(aval, "dtype") else str(aval)
-    # With a mesh the type has more to say, as in float32[8@x].
+    # With a mesh, the type also shows the sharding, as in float32[8@x].
     return Leaf(str(aval).lstrip("~") if "@" in str(aval) else plain, weak, python if weak else "")
 
 
 def same(old: Any, new: Any) -> bool:
-    """Tell whether two values are equal, whatever their `__eq__` does."""
+    """Tell whether two values are equal, whatever their `__eq__` raises."""
     if old is new:
         return True
     try:
@@ -179,5 +179,5 @@ def _value(value: Any) -> str:
 
 
 def short(text: str) -> str:
-    """Cut a text that is too long for a sentence."""
+    """Shorten a text that is too long for a sentence."""
     return text if len(text) <= 60 else f"{text[:57]}..."

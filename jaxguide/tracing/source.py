@@ -1,4 +1,4 @@
-"""Read a function's source as rows: the lines of each statement, with the names it uses and binds."""
+"""Read a function's source: the lines of each statement, and the names that it uses and binds."""
 
 import ast
 import linecache
@@ -12,16 +12,16 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 @dataclass(eq=False)
 class Statement:
-    """One statement (of a compound one only its head), or several that share a line.
+    """One statement (only the head of a compound one), or several on the same line.
 
     Args:
         start, end: its first and last line in the file.
-        uses, binds: the names, and attributes of a name such as `x.shape`, in the order of the source.
+        uses, binds: its names, and attributes such as `x.shape`, in source order.
         inner_binds: the variables of the comprehensions in it.
-        repeats: it is a loop whose body stands on the same line.
-        body: the first line of a loop's body, None elsewhere.
-        block_end: the last line of a `with` block, None elsewhere: Python comes back to the head to leave it.
-        runs: Python runs something for it (not for a docstring or a declaration).
+        repeats: whether it is a loop with its body on the same line.
+        body: the first line of a loop's body, or None.
+        block_end: the last line of a `with` block, or None; Python returns to the head to leave the block.
+        runs: whether Python runs anything for it (not for a docstring or a declaration).
     """
 
     start: int
@@ -40,10 +40,10 @@ class Source:
     """The source of one function.
 
     Args:
-        file: the file, or the kernel's name of a cell.
+        file: the file, or the kernel's name for a cell.
         start: the number of its first line.
-        lines: its lines, without the indentation that all have.
-        statements: by line number; a line without a statement (blank, comment) is missing.
+        lines: its lines, without their common indentation.
+        statements: by line number; lines without a statement (blank, comment) are missing.
     """
 
     file: str
@@ -52,15 +52,15 @@ class Source:
     statements: dict[int, Statement]
 
     def head(self, first_line: int) -> Statement | None:
-        """Return the statement that defines the function or lambda whose code begins on a line."""
+        """Return the statement that defines the function or lambda whose code starts on a line."""
         number = first_line
         while number not in self.statements and number < self.start + len(self.lines):
-            number += 1  # the function's own decorators are no statements of it
+            number += 1  # decorators of the function itself are not statements
         return self.statements.get(number)
 
 
 def read_source(function: FunctionType) -> Source | None:
-    """Return a function's source; None where it cannot be found.
+    """Return a function's source, or None if it cannot be found.
 
     >>> read_source(read_source).lines[0]
     'def read_source(function: FunctionType) -> Source | None:'
@@ -84,7 +84,7 @@ def read_source(function: FunctionType) -> Source | None:
         reader.names(statement, node.body)
     else:
         reader.read(node)
-        for number in range(start, node.lineno):  # its decorators ran when it was defined
+        for number in range(start, node.lineno):  # its decorators ran at its definition
             reader.statements.pop(number, None)
         reader.statements[node.lineno].start = node.lineno
     return Source(code.co_filename, start, _dedented(lines[start - 1 : end]), reader.statements)
@@ -98,7 +98,7 @@ def _node(module: ast.AST, code: CodeType) -> _Function | ast.Lambda | None:
         if isinstance(node, ast.Lambda) and code.co_name == "<lambda>" and node.lineno == code.co_firstlineno:
             lambdas.append(node)
     fitting = [node for node in lambdas if _holds(node.body, code)]
-    # Walked from the outside in: of a lambda inside a lambda the inner one comes last.
+    # `ast.walk` goes from the outside in, so the innermost of nested lambdas comes last.
     return fitting[-1] if fitting else None
 
 
@@ -160,7 +160,7 @@ class _Reader:
             self.names(statement, inner)
 
     def names(self, statement: Statement, node: ast.AST, hidden: frozenset[str] = frozenset()) -> None:
-        """Note the names of an expression; `hidden` are those that a lambda or comprehension around it binds."""
+        """Note the names of an expression, except `hidden` ones, which a lambda or comprehension around it binds."""
         if isinstance(node, ast.Lambda):
             inner = hidden | {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
             for default in [*node.args.defaults, *node.args.kw_defaults]:
@@ -193,7 +193,7 @@ def _is_declaration(node: ast.AST) -> bool:
 
 
 def _head(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the parts of a statement that are no statements themselves, without annotations."""
+    """Yield the parts of a statement that are neither statements nor annotations."""
     for name, value in ast.iter_fields(node):
         if name in (*_BLOCKS, "returns", "annotation", "type_params"):
             continue

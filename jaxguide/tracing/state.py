@@ -1,4 +1,4 @@
-"""Hold one piece of a program's state: see that it changed, find a tracer in it, put it back."""
+"""Watch one piece of a program's state: detect changes, find tracers in it, restore it."""
 
 import collections
 import types
@@ -19,16 +19,16 @@ DEPTH = 4
 
 @dataclass(eq=False)
 class Holder:
-    """One piece of state: how to read it, whether it is still what it was, and how to put it back.
+    """One piece of state: how to read it, tell whether it changed, and restore it.
 
     Args:
-        kind: 'value' for what can hold anything, 'random' for the state of a random number generator.
-        words: what it is, in words with its name, such as "the global `log`".
-        name: how the user's code writes it, such as `log` or `model.cache`.
-        read: returns its content, in a form in which nothing changes afterwards.
-        write: puts such a content back.
-        large: too large to be compared at every line.
-        is_object: its content are attributes, written with a dot.
+        kind: 'random' for the state of a random number generator, 'value' for anything else.
+        words: what it is, such as "the global `log`".
+        name: how the user's code refers to it, such as `log` or `model.cache`.
+        read: returns a snapshot of its content.
+        write: restores a snapshot.
+        large: whether it is too large to compare at every line.
+        is_object: whether its content is attributes, written with a dot.
     """
 
     kind: str
@@ -44,16 +44,16 @@ class Holder:
         self.before = self.read()
 
     def changed(self) -> bool:
-        """Tell whether its content is another than at the start."""
+        """Tell whether its content differs from that at the start."""
         return not _same(self.before, self.read())
 
     def restore(self) -> None:
-        """Put the content from the start back."""
+        """Restore the content from the start."""
         if self.changed():
             self.write(self.before)
 
     def tracer(self) -> tuple[str, Any] | None:
-        """Return a tracer that is new in it, with how to write its place; None where there is none."""
+        """Return how code refers to a new tracer in it, and the tracer; None if there is none."""
         now = self.read()
         if now is ABSENT:
             return None
@@ -61,7 +61,7 @@ class Holder:
         before = self.before.values() if isinstance(self.before, dict) else self.before
         old = {id(value) for value in before} if isinstance(self.before, dict | tuple) else set()
         for key, value in items:
-            if id(value) in old:  # what changed inside that is told of it
+            if id(value) in old:  # another holder reports changes inside it
                 continue
             place = self.name if key == "" else member(self.name, key, self.is_object)
             found = _find_tracer(place, value, 0)
@@ -70,7 +70,7 @@ class Holder:
         return None
 
     def changed_beside_tracers(self) -> bool:
-        """Tell of a container or object with a new tracer in it whether something else changed too."""
+        """Tell whether a container or object with a new tracer also changed in another way."""
         before, now = self.before, self.read()
         if isinstance(before, dict) and isinstance(now, dict):
             return bool(before.keys() - now.keys()) or any(
@@ -89,10 +89,10 @@ class Holder:
         )
 
     def before_and_after(self, beside_tracers: bool = False) -> tuple[str, str]:
-        """Describe its content at the start and now in a few words; of a dictionary only what differs.
+        """Describe its content at the start and now in a few words; for a dictionary, only what differs.
 
         Args:
-            beside_tracers: leave out what a dictionary's new tracers are stored as.
+            beside_tracers: leave out a dictionary's items that hold tracers.
         """
         before, after = self.before, self.read()
         if isinstance(before, dict) and isinstance(after, dict):
@@ -111,7 +111,7 @@ class Holder:
 
 
 def member(name: str, key: Any, is_object: bool) -> str:
-    """Return how code writes an item or an attribute.
+    """Return how code refers to an item or attribute.
 
     >>> member("log", 0, False), member("model", "w", True)
     ('log[0]', 'model.w')
@@ -120,7 +120,7 @@ def member(name: str, key: Any, is_object: bool) -> str:
 
 
 def cell_content(cell: CellType) -> Any:
-    """Return what a closure's variable is, `ABSENT` where it is not bound yet."""
+    """Return the value of a closure's variable, or `ABSENT` if it is not bound yet."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -128,7 +128,7 @@ def cell_content(cell: CellType) -> Any:
 
 
 def _same(one: Any, two: Any) -> bool:
-    """Compare contents: by identity, plain values by value, one level of dictionaries and tuples item by item."""
+    """Compare plain values and NumPy arrays by value, dictionaries and tuples item by item, all else by identity."""
     if one is two:
         return True
     if type(one) is not type(two):

@@ -1,4 +1,4 @@
-"""Find the state that a function can reach: globals, closures, objects and containers, random states."""
+"""Find the state that a function can reach: globals, closures, objects, containers and random states."""
 
 import collections
 import dis
@@ -33,7 +33,7 @@ def reachable_state(fn: Callable[..., Any], arguments: Mapping[str, Any]) -> lis
 
     Args:
         fn: the function.
-        arguments: the arguments of the call by parameter.
+        arguments: the arguments of the call by parameter name.
     """
     finder = _Finder()
     finder.random_states()
@@ -59,14 +59,14 @@ def containers(name: str, value: Any) -> list[Holder]:
 class _Finder:
     def __init__(self) -> None:
         self.holders: list[Holder] = []
-        self._seen: dict[Any, Any] = {}  # with the values, as an id stays unique only while its object lives
+        self._seen: dict[Any, Any] = {}  # with the values: an id is unique only while its object is alive
 
     def random_states(self) -> None:
         self._add("random", _("Python's `random`"), "random", random.getstate, random.setstate)
         self._add("random", _("NumPy's global random state"), "numpy.random", _numpy_state, np.random.set_state)
 
     def function_or_object(self, fn: Any, name: str) -> None:
-        """Look into a function: what its code can reach."""
+        """Search the state that a function's code can reach."""
         if not self._new(fn, "its code"):
             return
         wrapped = getattr(fn, "__wrapped__", None)
@@ -87,7 +87,7 @@ class _Finder:
 
     def _function(self, fn: FunctionType) -> None:
         if is_library(fn.__code__.co_filename):
-            for cell in fn.__closure__ or ():  # what wraps a function of the user's
+            for cell in fn.__closure__ or ():  # the user's function in a library's wrapper
                 if callable(content := cell_content(cell)):
                     self.function_or_object(content, "")
             return
@@ -95,7 +95,7 @@ class _Finder:
         for name, value in _defaults(fn):
             self.content(name, value, 0)
         for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
-            words = _("the variable `{name}` outside of `{function}`").format(name=name, function=fn.__name__)
+            words = _("the closure variable `{name}` of `{function}`").format(name=name, function=fn.__name__)
             self._add("value", words, name, functools.partial(cell_content, cell), functools.partial(_set_cell, cell))
             self.value(name, cell_content(cell), 0)
         for code in codes_within(fn.__code__):
@@ -127,7 +127,7 @@ class _Finder:
             self.value(f"{name}.{attribute}", value, 0)
 
     def value(self, name: str, value: Any, depth: int) -> None:
-        """Look into a value: at what it holds, and at its code where it has some."""
+        """Search a value: its content, and its code if it has any."""
         if isinstance(value, FunctionType | functools.partial | types.MethodType) or hasattr(value, "__wrapped__"):
             self.function_or_object(value, name)
         else:
@@ -136,7 +136,7 @@ class _Finder:
                 self.function_or_object(_call_of(value), name)
 
     def content(self, name: str, value: Any, depth: int, objects: bool = True) -> None:
-        """Look at what a container or object holds, and into that."""
+        """Search a container or object: its content, and what that holds."""
         if depth > DEPTH or len(self._seen) > _MOST or value is ABSENT or isinstance(value, jax.Array):
             return
         if value is None or isinstance(value, str | bytes | int | float | complex) or not self._new(value):
@@ -276,7 +276,7 @@ def _is_descriptor(value: Any) -> bool:
 
 
 def _is_users_type(cls: type) -> bool:
-    """Tell whether a class is written in the user's code (or is the empty namespace that anyone may fill)."""
+    """Tell whether a class is the user's, or `types.SimpleNamespace`, which holds the user's data."""
     module = sys.modules.get(cls.__module__)
     if cls is types.SimpleNamespace or cls.__module__ == "__main__" or module is None:
         return True
@@ -286,5 +286,5 @@ def _is_users_type(cls: type) -> bool:
 def _leaves(value: Any) -> list[Any]:
     try:
         return jax.tree.leaves(value)
-    except Exception:  # a pytree of the user's that cannot be flattened
+    except Exception:  # a user's pytree that cannot be flattened
         return [value]

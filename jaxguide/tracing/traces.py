@@ -1,4 +1,4 @@
-"""Count how often a function's jitted parts are traced and compiled, whatever was called before."""
+"""Count how often a function's jitted parts are traced and compiled, regardless of earlier calls."""
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,19 +14,19 @@ from jaxguide.tracing.hook import JitTrace, hearing
 
 
 class TraceCount(NamedTuple):
-    """What one call cost: how often jitted Python bodies were traced, and how many XLA programs were compiled."""
+    """The cost of one call: how many jitted Python functions were traced, and how many XLA programs were compiled."""
 
     traces: int
     compiles: int
 
 
 def trace_counts(fn: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], Mapping[str, Any]]]) -> list[TraceCount]:
-    """Make the calls in order, from cleared caches, and count traces and compiles of each.
+    """Clear caches, make the calls in order, and count the traces and compiles of each.
 
-    The caches of every jitted function that `fn` reaches are cleared first (`clear_cache` of `jax.jit` functions, and
-    `cache_clear` of the user's own `functools.cache`), so that the counts do not depend on earlier calls. Counted are
-    the traces that `jax.jit` makes of the user's functions, also of one inside another; what JAX traces of its own does
-    not count. Programs are told apart by the names of their functions.
+    Clears the caches of every jitted function that `fn` reaches (`clear_cache` of `jax.jit` functions, and
+    `cache_clear` of the user's own `functools.cache`), so that the counts do not depend on earlier calls. Counts the
+    traces that `jax.jit` makes of the user's functions, including one inside another, but not of JAX's own functions.
+    Programs are identified by the names of their functions.
 
     >>> import jax.numpy as jnp
     >>> double = jax.jit(lambda x: 2 * x)
@@ -34,14 +34,14 @@ def trace_counts(fn: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], Ma
     [TraceCount(traces=1, compiles=1), TraceCount(traces=0, compiles=0), TraceCount(traces=1, compiles=1)]
 
     Args:
-        fn: the function, jitted or calling jitted ones.
-        calls: for each call its positional and its keyword arguments.
+        fn: the function, which is jitted or calls jitted functions.
+        calls: the positional and keyword arguments of each call.
 
     Returns:
-        One count for each call.
+        One count per call.
 
     Raises:
-        TypeError: `fn` is no function, or `calls` are no pairs of arguments.
+        TypeError: if `fn` is not a function, or `calls` are not pairs of arguments.
         Exception: whatever a call raises.
     """
     require_function("trace_counts", fn, "trace_counts(f, [((x,), {})])")
@@ -63,8 +63,8 @@ def _require_calls(calls: Any) -> None:
     if wrong:
         raise TypeError(
             _(
-                "`trace_counts` needs for each call its positional arguments in a tuple and its keyword arguments in a "
-                "dict, and got {got}: write `trace_counts(f, [((x,), {{}}), ((y,), {{}})])`."
+                "`trace_counts` needs a tuple of positional arguments and a dict of keyword arguments for each call, "
+                "but got {got}: write `trace_counts(f, [((x,), {{}}), ((y,), {{}})])`."
             ).format(got=describe(wrong[0]))
         )
 
@@ -79,7 +79,7 @@ def _is_call(value: Any) -> bool:
 
 
 def clear_caches(fn: Callable[..., Any]) -> None:
-    """Clear what `jax.jit` and `functools.cache` remember of every function that `fn` reaches.
+    """Clear the `jax.jit` and `functools.cache` caches of every function that `fn` reaches.
 
     >>> double = jax.jit(lambda x: 2 * x)
     >>> clear_caches(double)
@@ -90,7 +90,7 @@ def clear_caches(fn: Callable[..., Any]) -> None:
         elif isinstance(found, functools._lru_cache_wrapper):
             found.cache_clear()
         elif isinstance(found, FunctionType) and not is_library(found.__code__.co_filename):
-            # JAX remembers by function: a `jax.jit(f)` made in each call finds what an earlier one has left.
+            # JAX caches by function: a `jax.jit(f)` made in each call finds what an earlier one left.
             again: Any = jax.jit(found)
             again.clear_cache()
 
@@ -98,8 +98,8 @@ def clear_caches(fn: Callable[..., Any]) -> None:
 def jitted_functions(fn: Callable[..., Any]) -> Iterator[Any]:
     """Yield the jitted functions that `fn` is or reaches.
 
-    Looks through closures, the globals that the code names, `__wrapped__`, partials, defaults, methods' objects and
-    containers, in the user's code.
+    Searches the user's code: closures, globals that the code names, `__wrapped__`, partials, defaults, the objects of
+    methods, and containers.
 
     >>> square = jax.jit(lambda x: x * x)
     >>> [f is square for f in jitted_functions(jax.vmap(square))]
@@ -114,14 +114,14 @@ def _jitted_type() -> type:
 
 
 def is_jitted(value: Any) -> bool:
-    """Tell whether this is what `jax.jit` returns."""
+    """Tell whether `jax.jit` returned this value."""
     return isinstance(value, _jitted_type())
 
 
 def _reach(start: Any) -> Iterator[Any]:
-    """Yield each function, partial and cache that can be reached from `start`, once."""
+    """Yield each callable that can be reached from `start`, once."""
     waiting, seen = [start], set()
-    kept = []  # an id stays unique only while its object lives
+    kept = []  # an id is unique only while its object is alive
     while waiting:
         value = waiting.pop()
         if id(value) in seen or value is None or isinstance(value, str | bytes | int | float | complex | type):
@@ -157,7 +157,7 @@ def _of_function(function: FunctionType) -> list[Any]:
     for cell in function.__closure__ or ():
         try:
             found.append(cell.cell_contents)
-        except ValueError:  # a name not bound yet
+        except ValueError:  # a variable that is not bound yet
             continue
     if is_library(function.__code__.co_filename):
         return found
@@ -179,7 +179,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 class _Watch:
-    """Count the traces and compiles of the user's functions that it hears of."""
+    """Listen to hooks and count the traces and compiles of the user's functions."""
 
     def __init__(self, reached: Sequence[Any]) -> None:
         self.traces = 0
@@ -197,12 +197,12 @@ class _Watch:
         self._compiled.append(name)
 
     def compiles(self) -> int:
-        """Return how many of the compiled programs are the user's: JAX's own have other names."""
+        """Return how many of the compiled programs are the user's; JAX's own have other names."""
         return sum(name in self._names for name in self._compiled)
 
 
 def is_users(function: Any) -> bool:
-    """Tell whether a function is the user's, or made of one, as `jax.vmap(f)` and `functools.partial(f)` are."""
+    """Tell whether a function is the user's, or made from one, as `jax.vmap(f)` and `functools.partial(f)` are."""
     codes = (getattr(part, "__code__", None) for part in _reach(function))
     return any(isinstance(code, CodeType) and not is_library(code.co_filename) for code in codes)
 

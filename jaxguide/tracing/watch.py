@@ -1,4 +1,4 @@
-"""Watch a block of code: what is traced and compiled in it, how often, and why again."""
+"""Watch what a block of code traces and compiles, how often, and why it does so again."""
 
 import sys
 from collections import Counter
@@ -15,18 +15,18 @@ from jaxguide.tracing.hook import JitTrace, Progress, hearing
 from jaxguide.tracing.signatures import Signature, function_key, name_of, signature
 from jaxguide.tracing.traces import is_jitted, is_users
 
-_SHOWN = 8  # of the retraces of one function that are printed
+_SHOWN = 8  # retraces printed of each function
 
 
 @dataclass(frozen=True)
 class Retrace:
-    """One trace more of a function that had been traced before.
+    """Another trace of a function that had been traced before.
 
     Args:
-        function: the function's name as it is printed, with its backticks.
-        line: the user's line whose call led to it; None where there is none.
-        differences: in what the call differs from the earlier one that is most like it, and the remedy for each;
-            empty where the call is the same and JAX had forgotten the trace (of one that failed, that is said).
+        function: the function's name as printed, in backticks.
+        line: the user's line whose call caused it, or None.
+        differences: how the call differs from the most similar earlier one, with remedies; empty if the call is the
+            same and JAX no longer had the trace (an earlier trace that failed counts as a difference).
     """
 
     function: str
@@ -35,16 +35,16 @@ class Retrace:
 
     @property
     def reason(self) -> str:
-        """Say why, without a full stop."""
+        """Return why it was traced again, without a full stop."""
         if self.differences:
             return "; ".join(difference.text for difference in self.differences)
-        return _("its call has nothing new, so JAX's caches were cleared, or a context such as the mesh has changed")
+        return _("its call is the same, so JAX's caches were cleared, or a context such as the mesh has changed")
 
     @property
     def remedy(self) -> str:
-        """Say what to do about it, without a full stop."""
+        """Return what to do about it, without a full stop."""
         found = dict.fromkeys(difference.remedy for difference in self.differences)
-        return "; ".join(found) or _("do not clear the caches, and keep to one context")
+        return "; ".join(found) or _("do not clear the caches, and stay in one context")
 
     def __str__(self) -> str:
         sentence = _("{function} was traced again at {line}: {reason}.")
@@ -58,11 +58,11 @@ class FunctionTraces:
     """What happened to one function while it was watched.
 
     Args:
-        name: its name as the user wrote it; a lambda has its line.
+        name: its name as the user wrote it; a lambda is identified by its line.
         traces: how often `jax.jit` traced it.
-        compiles: how many programs were compiled from it; one that is part of another jitted function has none.
+        compiles: how many programs were compiled from it; 0 if it only runs inside other jitted functions.
         retraces: each trace after the first, with its reason.
-        recompiles: the lines that led to a program more without a new trace.
+        recompiles: the lines that caused another compile without a new trace.
     """
 
     name: str
@@ -84,28 +84,28 @@ class FunctionTraces:
             lines.append("  " + plural("... and {count} more retrace", "... and {count} more retraces", more))
         if self.recompiles:
             where = ", ".join(dict.fromkeys(str(line) for line in self.recompiles[:_SHOWN] if line is not None))
-            words = _("compiled without a new trace, so under `vmap` or `grad`, or for another device or sharding")
+            words = _("compiled without a new trace, because of `vmap`, `grad`, or another device or sharding")
             lines.append(f"  {words}: {where}" if where else f"  {words}")
         return "\n".join(lines)
 
 
 @dataclass(repr=False)
 class Traces:
-    """What `watch_traces` found: for each of the user's functions that was traced or compiled, in order.
+    """The report of `watch_traces`: each of the user's functions that was traced or compiled, in order.
 
-    `str` gives the whole as text. Look up one function by the name that is printed, without backticks.
+    `str` gives the report as text. Index it by a function's name, as printed but without backticks.
     """
 
     functions: list[FunctionTraces] = field(default_factory=list)
 
     @property
     def traces(self) -> int:
-        """Return how many traces were made in all."""
+        """Return the total number of traces."""
         return sum(one.traces for one in self.functions)
 
     @property
     def compiles(self) -> int:
-        """Return how many programs were compiled in all."""
+        """Return the total number of compiled programs."""
         return sum(one.compiles for one in self.functions)
 
     @property
@@ -118,9 +118,9 @@ class Traces:
             if one.name.strip("`") == name:
                 return one
         if not self.functions:
-            raise KeyError(_("`{name}` was not traced: nothing was, in this block.").format(name=name))
+            raise KeyError(_("`{name}` was not traced: this block traced nothing.").format(name=name))
         seen = ", ".join(one.name for one in self.functions)
-        raise KeyError(_("`{name}` was not traced; traced were: {seen}.").format(name=name, seen=seen))
+        raise KeyError(_("`{name}` was not traced; this block traced {seen}.").format(name=name, seen=seen))
 
     def __iter__(self) -> Iterator[FunctionTraces]:
         return iter(self.functions)
@@ -136,11 +136,11 @@ class Traces:
 
 @contextmanager
 def watch_traces() -> Iterator[Traces]:
-    """Watch what `jax.jit` traces and compiles of your functions in a `with` block, and why it does so again.
+    """Report which of your functions `jax.jit` traces and compiles in a `with` block, and why it does so again.
 
-    JAX traces a jitted function again when its call has something new: a shape, dtype or weak type, another value of
-    a static argument, another pytree structure, or another function object, as a lambda made in a loop is. The calls
-    are compared here, argument by argument, so that the reason is known where `jax_explain_cache_misses` has none.
+    JAX traces a jitted function again if its call has something new: a shape, dtype or weak type, another value of a
+    static argument, another pytree structure, or another function object, such as a lambda created in a loop. This
+    helper compares calls argument by argument, so it finds reasons that `jax_explain_cache_misses` does not.
 
     >>> import jax
     >>> import jax.numpy as jnp
@@ -149,22 +149,21 @@ def watch_traces() -> Iterator[Traces]:
     ...     for n in (3, 4, 3):
     ...         _ = step(jnp.ones(n), 0.1)
     >>> print(traces)
-    The lambda of ..., line 1: 2 traces, 2 compiles
-      The lambda of ..., line 1 was traced again at ..., line 3: argument `x` was float32[3] and is now float32[4].
-        What to do: call it with arrays of one shape: pad `x` with `jnp.pad` to the largest and mask what was added.
+    The lambda at ..., line 1: 2 traces, 2 compiles
+      The lambda at ..., line 1 was traced again at ..., line 3: argument `x` was float32[3] and is now float32[4].
+        What to do: call it with arrays of one shape: pad `x` to the largest with `jnp.pad` and mask the padding.
     >>> traces.traces
     2
 
-    Counted is what this thread does in the block, also of jitted functions inside others, and under `vmap` and
-    `grad`, which share one trace. A function that was traced before the block is not traced again for a call that
-    JAX knows; the first trace in the block counts as its first. What JAX and other libraries jit of their own is left
-    out.
+    Counts what this thread does in the block, including jitted functions inside others, and under `vmap` and `grad`,
+    which share one trace. A function traced before the block is not traced again for a call that JAX knows; the first
+    trace in the block counts as its first. Functions that JAX and other libraries jit themselves are left out.
 
-    Rests on `sys.monitoring`, which hears JAX begin each trace, and on the events of `jax.monitoring`. On Python 3.11
-    it is `sys.setprofile`: Python is slower in the block, and a profiler hears nothing meanwhile.
+    Based on `sys.monitoring`, which reports when JAX starts a trace, and on the events of `jax.monitoring`. Python 3.11
+    uses `sys.setprofile` instead: Python is slower in the block, and other profilers are suspended.
 
     Yields:
-        The report, which fills while the block runs.
+        The report, which is filled in while the block runs.
     """
     watch = _Watch()
     try:
@@ -175,7 +174,7 @@ def watch_traces() -> Iterator[Traces]:
 
 
 class _Watch:
-    """Collect what is heard into a report."""
+    """Listen to hooks and write the report."""
 
     def __init__(self) -> None:
         self.report = Traces()
@@ -211,11 +210,11 @@ class _Watch:
             waiting.remove(traced)
 
     def forget(self) -> None:
-        """Let go of the functions and static values that were compared."""
+        """Drop the functions and static values that were compared."""
         self._seen.clear()
 
     def _function_in_compile(self, name: str) -> Any:
-        """Return the user's function of which a program of this name is being compiled: JAX's frames hold it."""
+        """Return the user's function whose program of this name is being compiled; JAX's frames hold it."""
         frame = sys._getframe(2)
         while frame is not None and (outer := frame.f_back) is not None:
             if is_library(frame.f_code.co_filename):
@@ -237,7 +236,8 @@ class _Watch:
 
 
 def _is_users_trace(trace: JitTrace) -> bool:
-    """Tell whether the user jitted this function: it is theirs, or a library's that they gave to `jax.jit`."""
+    """Tell whether the user jitted this function: it is theirs, or a library's that they passed to `jax.jit`."""
+
     function = trace.function
     if is_users(function):
         return True

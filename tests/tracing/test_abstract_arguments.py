@@ -42,7 +42,7 @@ def test_a_value_that_is_needed_of_a_shape_is_refused_in_one_sentence(helper, wr
     with pytest.raises(TypeError) as caught:
         helper(wrap(absolute), X)
     assert str(caught.value) == (
-        f"`{helper.__name__}` was given a `jax.ShapeDtypeStruct`, which has no values, and Python needs the value of "
+        f"`{helper.__name__}` got a `jax.ShapeDtypeStruct`, which has no values, but Python needs the value of "
         "an argument of `absolute` (TracerBoolConversionError): pass arrays, such as `jnp.ones`."
     )
 
@@ -75,8 +75,8 @@ def test_a_result_that_is_no_array_is_refused_in_one_sentence(helper, fn):
     with pytest.raises(TypeError) as caught:
         helper(fn, 1.0)
     assert str(caught.value) == (
-        f"`{helper.__name__}` needs a function that returns arrays, numbers, or a pytree of them, and `{fn.__name__}` "
-        "returned the str 'y': return only what JAX can compute."
+        f"`{helper.__name__}` needs a function that returns arrays, numbers or a pytree of them, but `{fn.__name__}` "
+        "returned the str 'y': return only values that JAX can compute."
     )
 
 

@@ -94,7 +94,7 @@ def test_a_while_shows_its_condition_and_body():
         "a = while, any number of steps: step x",
         "| carry b",
         "| c = lt b 10.0",
-        "| goes on if c",
+        "| continues if c",
         "| d = add b step",
         "| next carry d",
         "return a",
@@ -117,7 +117,7 @@ def test_each_row_flows_from_the_rows_that_make_what_it_takes():
 
     assert sources("b, c = scan") == ["xs", "w", "a = broadcast_in_dim 0.0"]
     assert sources("k = dot_general") == ["w", "carry d"]
-    assert sources("l = add") == ["in each step e", "gives j", "gives k"]
+    assert sources("l = add") == ["in each step e", "returns j", "returns k"]
     assert sources("return [1]") == ["stacked m"]
     assert all(source < i for i, row in enumerate(rows) for source in row.sources)
 

@@ -303,7 +303,7 @@ def test_a_decorated_functions_own_lines_are_shown():
     assert [line for r in shown.rows for line in r.source][1] == "def behind_a_decorator(x):"
     assert row(shown, "return").primitives == {"mul": 1}
     assert shown.elsewhere == {"add": 1}
-    assert "On no line of its own: add." in shown.text
+    assert "Outside these lines: add." in shown.text
 
 
 def branches(x):
@@ -400,11 +400,11 @@ def test_functions_without_lines_are_refused_in_one_sentence():
     exec("def made(x): return x", scope)
     with pytest.raises(ValueError, match=r"`show_lines` cannot read the source of `made`: write the function in"):
         show_lines(scope["made"], 1.0)
-    with pytest.raises(TypeError, match=r"`show_lines` needs a function written in Python, and `max` is not"):
+    with pytest.raises(TypeError, match=r"`show_lines` needs a function written in Python, but `max` is not"):
         show_lines(max, 1, 2)
-    with pytest.raises(TypeError, match=r"`show_lines` needs a function, and `LineByLine` is a class: pass one of its"):
+    with pytest.raises(TypeError, match=r"`show_lines` needs a function, but `LineByLine` is a class: pass one of its"):
         show_lines(LineByLine, 1.0)
-    with pytest.raises(ValueError, match=r"cannot tell where the source of this lambda is: give it a line of its own"):
+    with pytest.raises(ValueError, match=r"cannot find the source of this lambda: write it on a separate line"):
         show_lines(eval("lambda x: x"), 1.0)
     with pytest.raises(TypeError, match=r"`show_lines` needs a function and got the int 3"):
         show_lines(3)

@@ -89,7 +89,7 @@ def test_a_tracer_that_is_kept_is_named_with_its_place_and_line(fn, words, place
     effect = only(side_effects(transform(fn), jnp.ones(3)))
     assert (effect.kind, effect.line, effect.before) == ("leak", line_of(fn, words), place)
     assert effect.after.startswith(type_)
-    assert f"keeps a tracer, `{place}`" in effect.message
+    assert f"still holds a tracer, `{place}`" in effect.message
     assert "Return the value instead of storing it." in effect.message
 
 
@@ -228,7 +228,7 @@ def test_a_closures_variable_is_named():
         return x
 
     effect = only(side_effects(fn, 1.0))
-    assert (effect.kind, effect.name) == ("change", "the variable `calls` outside of `fn`")
+    assert (effect.kind, effect.name) == ("change", "the closure variable `calls` of `fn`")
     assert calls == 0
 
 
@@ -316,7 +316,7 @@ def test_a_change_to_an_argument_is_told():
     for fn in (changes_argument, jax.jit(changes_argument)):
         effect = only(side_effects(fn, params, 1.0))
         assert (effect.kind, effect.line) == ("argument", line_of(changes_argument, 'params["w"]'))
-        assert "the caller's stays as it is" in effect.message
+        assert "the caller's stays the same" in effect.message
     assert params == {"w": 1.0, "b": 2.0}
 
 
@@ -418,7 +418,7 @@ def test_a_second_trace_that_fails_is_told():
 
     effect = only(side_effects(lambda x: x + next(numbers), 1.0))
     assert effect.kind == "constant"
-    assert "The second trace raised StopIteration though the first did not" in effect.message
+    assert "The second trace raised StopIteration, but the first did not" in effect.message
 
 
 W = jnp.ones((3, 3))
@@ -495,7 +495,7 @@ def test_a_program_without_side_effects_raises_no_alarm(fn, args):
     seen = side_effects(fn, *args())
     assert len(seen) == 0
     assert not seen
-    assert str(seen).startswith("Nothing was seen: two traces of ")
+    assert str(seen).startswith("No side effects seen: two traces of ")
 
 
 @pytest.mark.long
@@ -568,7 +568,7 @@ def test_cells_of_a_notebook_are_named_by_number():
     (output,) = notebook.cells[2].outputs
     printed, leak = output.data["text/plain"].splitlines()
     assert printed.startswith("cell In[2], line 2: `tracing` is printed while JAX traces")
-    assert leak.startswith("cell In[2], line 3: the list `log` keeps a tracer, `log[0]` (float32[3])")
+    assert leak.startswith("cell In[2], line 3: the list `log` still holds a tracer, `log[0]` (float32[3])")
     assert notebook.cells[3].outputs[0].data["text/plain"] == "[]"
 
 

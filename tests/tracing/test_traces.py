@@ -158,9 +158,9 @@ def test_self_referring_objects_are_walked_once():
     ("fn", "calls", "message"),
     [
         (3, [], r"`trace_counts` needs a function and got the int 3"),
-        (inner, 3, r"keyword arguments in a dict, and got the int 3: write `trace_counts\(f, \[\(\(x,\), \{\}\)"),
-        (inner, [1.0], r"keyword arguments in a dict, and got the float 1\.0"),
-        (inner, [((1.0,), {}), (1.0, {})], r"keyword arguments in a dict, and got a tuple of 2"),
+        (inner, 3, r"keyword arguments for each call, but got the int 3: write `trace_counts\(f, \[\(\(x,\), \{\}\)"),
+        (inner, [1.0], r"keyword arguments for each call, but got the float 1\.0"),
+        (inner, [((1.0,), {}), (1.0, {})], r"keyword arguments for each call, but got a tuple of 2"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_sentence(fn, calls, message):

@@ -71,7 +71,7 @@ CASES = {
         ((X3,), {}),
         ((X3[None],), {}),
         "argument `x` was float32[3] and is now float32[1,3]",
-        "one number of axes",
+        "arrays of one rank",
     ),
     "static value": (((X3, 1), {}), ((X3, 2), {}), "static argument `n` was 1 and is now 2", "static_argnames"),
     "static string": (
@@ -83,19 +83,19 @@ CASES = {
     "static object": (
         ((X3, 1), {"mode": Config()}),
         ((X3, 1), {"mode": Config()}),
-        "static argument `mode` is again an object of type `Config`, but not equal to the one before",
+        "static argument `mode` is again an object of type `Config`, but not equal to the previous one",
         "`__eq__` and `__hash__`",
     ),
     "static lambda": (
         *(((X3,), {"mode": function}) for function in [each() for each in [lambda: lambda: None] * 2]),
-        "static argument `mode` is again the lambda of test_watch_traces.py",
-        "make the function for `mode` once",
+        "static argument `mode` is again the lambda at test_watch_traces.py",
+        "create the function for `mode` once",
     ),
     "static function": (
         ((X3,), {"mode": double}),
         ((X3,), {"mode": triple}),
         "static argument `mode` was `double` and is now `triple`",
-        "make the function",
+        "create the function",
     ),
     "new entry": (
         (({"w": X3},), {}),
@@ -125,7 +125,7 @@ CASES = {
         ((None,), {}),
         ((X3,), {}),
         "argument `x` was None and is now float32[3]",
-        "with zeros for what is missing",
+        "zeros for missing entries",
     ),
     "leaf": (
         (({"w": X3, "b": X3},), {}),
@@ -136,13 +136,13 @@ CASES = {
     "by name": (
         ((X3,), {}),
         ((), {"x": X3}),
-        "argument `x` was given by position and is now given by name",
+        "argument `x` was passed by position and is now passed by name",
         "same way",
     ),
     "static by name": (
         ((X3, 2), {}),
         ((X3,), {"n": 2}),
-        "argument `n` was given by position and is now given by name",
+        "argument `n` was passed by position and is now passed by name",
         "same way",
     ),
     "left out": (((X3,), {}), ((X3, 1), {}), "argument `n` was left out and is now 1", "same way"),
@@ -156,7 +156,7 @@ CASES = {
         ((jax.random.key,), {}),
         ((jax.random.PRNGKey,), {}),
         "argument `x` was a typed key key<fry>[] and is now a legacy key uint32[2]",
-        "use one kind of key in every call: make them all with `jax.random.key`, none with `jax.random.PRNGKey`",
+        "use one kind of key in every call: create them all with `jax.random.key`, not `jax.random.PRNGKey`",
     ),
     "legacy and typed keys of rbg": (
         ((lambda seed: {"rng": jax.random.PRNGKey(seed, impl="rbg")},), {}),
@@ -180,13 +180,13 @@ CASES = {
         ((lambda seed: jax.random.split(jax.random.key(seed), 2),), {}),
         ((lambda seed: jax.random.split(jax.random.key(seed), 3),), {}),
         "argument `x` was key<fry>[2] and is now key<fry>[3]",
-        "same number of keys in every call: `jax.random.split(key, n)` with one `n`",
+        "same number of keys as `x` in every call: `jax.random.split(key, n)` with one `n`",
     ),
     "a key and keys": (
         ((jax.random.key,), {}),
         ((lambda seed: jax.random.split(jax.random.key(seed), 3),), {}),
         "argument `x` was key<fry>[] and is now key<fry>[3]",
-        "either one key in every call",
+        "as one key in every call",
     ),
     "a seed and a key": (
         ((7,), {}),
@@ -225,14 +225,14 @@ def test_the_report_names_function_line_and_reason():
         "`step`: 2 traces, 2 compiles\n"
         f"  `step` was traced again at test_watch_traces.py, line {line}: "
         "argument `x` was float32[3] and is now float32[4].\n"
-        "    What to do: call it with arrays of one shape: pad `x` with `jnp.pad` to the largest and mask "
-        "what was added."
+        "    What to do: call it with arrays of one shape: pad `x` to the largest with `jnp.pad` and "
+        "mask the padding."
     )
     with watch_traces() as quiet:
         step(X3)
         jnp.tanh(X3)
     assert str(quiet) == "Nothing was traced."
-    with pytest.raises(KeyError, match=r"`walk` was not traced; traced were: `step`"):
+    with pytest.raises(KeyError, match=r"`walk` was not traced; this block traced `step`"):
         traces["walk"]
 
 
@@ -270,11 +270,11 @@ def each_time_a(kind, i):
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        ("lambda", "the function object is new, made by running its definition again"),
-        ("def", "the function object is new, made by running its definition again"),
-        ("vmap", "the function object is new, made by running its definition again"),
+        ("lambda", "the function object is new, because its definition ran again"),
+        ("def", "the function object is new, because its definition ran again"),
+        ("vmap", "the function object is new, because its definition ran again"),
         ("partial", "the `functools.partial` object is new"),
-        ("method", "the `Model` object that it belongs to is another one"),
+        ("method", "the method belongs to a different `Model` object"),
     ],
 )
 def test_a_new_function_object_each_time_is_the_reason(kind, reason):
@@ -297,7 +297,7 @@ def test_jit_in_a_loop_of_one_function_is_no_retrace_but_other_options_are():
     with watch_traces() as traces:
         for donated in ((), (0,)):
             jax.jit(double, donate_argnums=donated, keep_unused=True)(jnp.ones(7))
-    assert [retrace.reason for retrace in traces.retraces] == ["`jax.jit` was applied again, with other options"]
+    assert [retrace.reason for retrace in traces.retraces] == ["`jax.jit` was applied again, with different options"]
 
 
 def test_a_setting_and_cleared_caches_are_told_apart():
@@ -310,7 +310,7 @@ def test_a_setting_and_cleared_caches_are_told_apart():
         step(X3)
     first, second = (retrace.reason for retrace in traces.retraces)
     assert first == "JAX's setting `jax_default_matmul_precision` was None and is now highest"
-    assert second.startswith("its call has nothing new, so JAX's caches were cleared")
+    assert second.startswith("its call is the same, so JAX's caches were cleared")
 
 
 def failing_once():
@@ -341,14 +341,12 @@ def test_a_trace_after_one_that_failed_is_told_from_cleared_caches(inside):
         step(X3)
     assert traces["step"].traces == 3
     assert (
-        traces["step" if not inside else f"the lambda of test_watch_traces.py, line {line_of('2 * inner')}"].compiles
+        traces["step" if not inside else f"the lambda at test_watch_traces.py, line {line_of('2 * inner')}"].compiles
         == 2
     )
     failed, cleared = traces["step"].retraces
-    assert failed.reason == (
-        "the earlier trace of the same call failed, and JAX keeps a trace only when it is made to the end"
-    )
-    assert failed.remedy == "correct what raised the error in the earlier call"
+    assert failed.reason == "an earlier trace of the same call failed, and JAX only keeps traces that finish"
+    assert failed.remedy == "fix the error in the earlier call"
     assert "caches were cleared" in cleared.reason
     assert not any(function.recompiles for function in traces)
 
@@ -359,7 +357,7 @@ def test_a_limit_tells_that_the_trace_before_failed(order):
     limited = max_traces(1)(step) if order == "above jit" else jax.jit(max_traces(1)(step.__wrapped__))
     with pytest.raises(OverflowError):
         limited(X3)
-    with pytest.raises(TooManyTracesError, match="the earlier trace of the same call failed"):
+    with pytest.raises(TooManyTracesError, match="an earlier trace of the same call failed"):
         limited(X3)
 
 
@@ -382,7 +380,7 @@ def test_inner_jits_count_and_transformations_share_one_trace():
     found = traces["inner"]
     assert found.traces == 0
     assert found.compiles >= 2
-    assert "compiled without a new trace, so under `vmap` or `grad`" in str(traces)
+    assert "compiled without a new trace, because of `vmap`, `grad`" in str(traces)
     assert str(line_of("# compiles inner")) in str(traces)
 
 
@@ -449,9 +447,9 @@ def test_one_trace_too_many_raises_with_reason_and_remedy(order):
     with pytest.raises(TooManyTracesError) as caught:
         limited(X3, 2)  # one too many
     assert str(caught.value) == (
-        "`step` was traced 3 times, and 2 are allowed. `step` was traced again at test_watch_traces.py, "
+        "`step` was traced 3 times; 2 are allowed. `step` was traced again at test_watch_traces.py, "
         f"line {line_of('# one too many')}: static argument `n` was 1 and is now 2. What to do: each value of a static "
-        "argument needs a trace of its own: take `n` out of `static_argnums` or `static_argnames` if the function can "
+        "argument needs a separate trace: remove `n` from `static_argnums` or `static_argnames` if the function can "
         "work with a traced array."
     )
     assert caught.value.retrace.line.number == line_of("# one too many")
@@ -495,7 +493,7 @@ def test_below_jit_the_whole_is_named_that_made_the_trace():
         lambda: [jax.jit(functools.partial(loss, i))(X3) for i in (1.0, 2.0)]
     )
     loss = limited()
-    assert "it is part of the lambda of test_watch_traces.py" in message(
+    assert "it is part of the lambda at test_watch_traces.py" in message(
         lambda: [jax.jit(lambda x: loss(x, x))(X3) for _ in range(2)]
     )
     loss = limited()
@@ -567,8 +565,8 @@ def test_a_limit_on_no_function_says_how_a_decorator_is_used(given, got):
     with pytest.raises(TypeError) as caught:
         max_traces(2)(*given)
     assert str(caught.value) == (
-        f"`@max_traces(2)` stands above one function or method and got {got}: write it above the `def`, or "
-        "`limited = max_traces(2)(f)`, and call what it returns as you would `f`."
+        f"`@max_traces(2)` decorates one function or method, but got {got}: write it above the `def`, or "
+        "`limited = max_traces(2)(f)`, and call the result like `f`."
     )
 
 
@@ -579,7 +577,7 @@ def test_a_limit_may_be_a_number_of_numpy():
 def test_a_function_that_was_not_traced_is_looked_up_in_vain():
     with watch_traces() as traces:
         pass
-    with pytest.raises(KeyError, match="`step` was not traced: nothing was, in this block"):
+    with pytest.raises(KeyError, match="`step` was not traced: this block traced nothing"):
         traces["step"]
 
 
@@ -619,4 +617,4 @@ def test_the_fixture_fails_a_test_that_retraces(tmp_path):
     ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert "1 failed, 1 passed" in done.stdout
-    assert "TooManyTracesError: the lambda of test_mine.py, line 5 was traced 2 times" in done.stdout
+    assert "TooManyTracesError: the lambda at test_mine.py, line 5 was traced 2 times" in done.stdout
