@@ -1,4 +1,4 @@
-"""Explain a JAX error in the student's own names: the line, what the variable is there, why it fails, how to fix it.
+"""Explain a JAX error in the student's names: the line, what the variable is there, why it fails, how to fix it.
 
 >>> import jax.numpy as jnp
 >>> from jaxguide.explain import explain
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Edit", "Explanation", "Fix", "explain", "load_ipython_extension", "unload_ipython_extension"]
 
-# A lesson's start switches the cards on in every notebook, so what they are made of is loaded with the first error.
+# Every lesson turns the cards on, so their modules are loaded only at the first error.
 _HOMES = {
     "explain": "explaining",
     "Edit": "explanation",

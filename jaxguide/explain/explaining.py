@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def explain(error: BaseException | None = None) -> "Explanation | None":
-    """Explain a JAX error: the line, what the variable is there, why it cannot work, and fixes in the student's names.
+    """Explain a JAX error: the line, what the variable is there, why it fails, and fixes in the student's names.
 
     >>> import jax
     >>> import jax.numpy as jnp
@@ -32,18 +32,18 @@ def explain(error: BaseException | None = None) -> "Explanation | None":
     >>> print(explanation.fixes[0].code)
     y = jnp.where(x > 0, x, -x)
 
-    In a notebook, `%load_ext jaxguide` puts it under each traceback. The exception is not changed.
+    In a notebook, `%load_ext jaxguide` shows it below each traceback. The exception is not changed.
 
     Args:
-        error: the exception; by default the one being handled, else the last that Python showed.
+        error: the exception; by default the one being handled, or else the last one that Python showed.
 
     Returns:
-        the explanation, which prints as text and shows as a card in a notebook; None for an error that is not known,
-        which is also printed where no `error` was given.
+        the explanation, which prints as text and shows as a card in a notebook; None for an unknown error, which is
+        also reported if `error` was not given.
 
     Raises:
-        TypeError: `error` is no exception.
-        ValueError: there was no exception yet.
+        TypeError: if `error` is not an exception.
+        ValueError: if there was no exception yet.
     """
     asked = error is None
     if error is None:
@@ -59,7 +59,7 @@ def explain(error: BaseException | None = None) -> "Explanation | None":
                 "`explain(error)`."
             ).format(got=describe(error))
         )
-    # The rules are loaded with the first error, so that importing this costs next to nothing.
+    # The rules are loaded at the first error, so that importing this module is cheap.
     from jaxguide.explain.knowledge import explain_one
 
     first, seen = error, set[int]()
@@ -68,8 +68,8 @@ def explain(error: BaseException | None = None) -> "Explanation | None":
         explanation = explain_one(error)
         if explanation is not None:
             return explanation
-        error = error.__cause__  # `raise MyError(...) from error` says that the cause is the point
-    if asked:  # someone waits for an answer, and None shows nothing
+        error = error.__cause__  # `raise MyError(...) from error` may hide a JAX error
+    if asked:  # the user expects an answer, and None shows nothing
         name = type(first).__name__
         print(_("No explanation for this {error}: it is no JAX error that jaxguide knows.").format(error=name))
     return None

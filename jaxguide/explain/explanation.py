@@ -1,4 +1,4 @@
-"""Hold what is said of one error: the line, the variable, why it fails, and fixes that can be applied."""
+"""Hold the explanation of an error: the line, the variable, why it fails, and fixes that can be applied."""
 
 from dataclasses import dataclass
 from html import escape
@@ -15,12 +15,12 @@ _LINES_AT_MOST = 12
 
 @dataclass(frozen=True)
 class Fix:
-    """One way out: what to do in one sentence, the lines as they will read, and the edits that make them so.
+    """One fix: a sentence that says what to do, the changed lines, and the edits that produce them.
 
     Args:
         sentence: what to do, and what it costs.
         code: the changed lines, in the student's names.
-        edits: what to replace; empty for a fix that needs a decision of the student's.
+        edits: what to replace; empty if the student must decide something first.
     """
 
     sentence: str
@@ -35,10 +35,10 @@ class Fix:
 
         Args:
             source: the text of the file, or of the cell.
-            file: whose text it is, where a fix changes several (a function's cell and the cell that calls it).
+            file: the file of `source`, if the fix changes several (such as a function's cell and a cell that calls it).
 
         Raises:
-            ValueError: the fix has no edits.
+            ValueError: if the fix has no edits.
         """
         if not self.edits:
             raise ValueError(_("This fix needs a decision of yours and cannot be applied as it is."))
@@ -47,17 +47,17 @@ class Fix:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What happened, in the student's names; prints as text, and shows as a card in a notebook.
+    """The explanation of an error in the student's names; prints as text, and shows as a card in a notebook.
 
     Args:
-        kind: the failure's name, such as 'if_on_tracer'.
+        kind: the name of the failure, such as 'if_on_tracer'.
         title: the failure in a few words.
-        line: the student's line at which it happened.
-        variable: the student's name or expression that it happened to, None where there is none.
+        line: the student's line that failed.
+        variable: the name or expression that caused it, as the student wrote it, or None.
         what: what the variable is at that point.
-        why: why that cannot work, in one sentence.
-        fixes: ways out, the best first.
-        link: where JAX documents it.
+        why: why it fails, in one sentence.
+        fixes: the fixes, the best first.
+        link: the page of JAX's documentation about it.
     """
 
     kind: str
@@ -70,7 +70,7 @@ class Explanation:
     link: str
 
     def text(self) -> str:
-        """Return the explanation as text: a dozen lines at most, and all of the first fix."""
+        """Return the explanation as text: at most a dozen lines, but always the whole first fix."""
         source = self.line.text()
         place = f"{self.line}: `{source}`" if source else str(self.line)
         head = [f"✗ {self.title}", f"  {_('Your code,')} {place}"]
@@ -86,7 +86,7 @@ class Explanation:
         return "\n".join(head + fixes + last)
 
     def html(self) -> str:
-        """Return the explanation as HTML with inline style, for light and dark themes."""
+        """Return the explanation as HTML with inline styles, for light and dark themes."""
         source = self.line.text()
         code = f'<pre style="{theme.CODE};margin:0.1em 0 0.3em 1.2em">'
         parts = [

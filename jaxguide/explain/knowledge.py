@@ -1,4 +1,4 @@
-"""Find the rule that knows an error, and never do harm where there is none."""
+"""Find the rule that explains an error, and hide errors in the rules themselves."""
 
 import importlib
 import pkgutil
@@ -9,17 +9,17 @@ from jaxguide.explain.rules import RULES
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.without_source import explain_without_source
 
-# Each module of the room registers its rules; of those that know an error, the first one explains it.
+# Each module in `rules` registers its rules; the first rule that returns an explanation wins.
 for _found in sorted(module.name for module in pkgutil.iter_modules(rules.__path__)):
     importlib.import_module(f"{rules.__name__}.{_found}")
 
-# Set in tests: what a rule does wrong is seen there, and never by a student.
+# Set in tests, so that errors in rules show there and never to a student.
 rules_may_raise = False
 
 
 def explain_one(error: BaseException) -> Explanation | None:
-    """Return the explanation of this error alone, None where no rule knows it."""
-    if type(error).__module__.split(".")[0] == "jaxguide":  # it says what to do itself
+    """Return the explanation of this error alone, without its causes, or None if no rule knows it."""
+    if type(error).__module__.split(".")[0] == "jaxguide":  # its message already says what to do
         return None
     try:
         scene = Scene(error)
@@ -28,7 +28,7 @@ def explain_one(error: BaseException) -> Explanation | None:
         if scene.spot.source is None or scene.spot.node is None:
             return explain_without_source(scene)
         of_jax = scene.is_of_jax()
-    except Exception:  # objects of the student's may do anything when looked at
+    except Exception:  # a student's objects may do anything when inspected
         if rules_may_raise:
             raise
         return None
@@ -38,7 +38,7 @@ def explain_one(error: BaseException) -> Explanation | None:
             continue
         try:
             explanation = rule(scene, found)
-        except Exception:  # a rule that does not understand the code has nothing to say
+        except Exception:  # the rule does not understand the code
             if rules_may_raise:
                 raise
             continue

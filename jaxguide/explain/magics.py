@@ -1,4 +1,4 @@
-"""The `%jaxguide` magic of IPython and notebooks: a picture of a call, from the helper that draws it."""
+"""Provide the `%jaxguide` magic of IPython and notebooks, which draws a picture of a call."""
 
 import ast
 import importlib
@@ -16,7 +16,7 @@ from IPython.display import display
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _, plural
 
-# What is typed -> the helper that draws it, and where it is.
+# Subcommand -> module and name of the helper that draws the picture.
 HELPERS = {
     "trace": ("jaxguide.tracing", "show_lines"),
     "keys": ("jaxguide.keys", "key_tree"),
@@ -33,7 +33,7 @@ class _Call(NamedTuple):
 
 
 def register(shell: Any) -> None:
-    """Give an IPython shell the magic and its completion; a second time changes nothing.
+    """Add the magic and its completion to an IPython shell; a second call changes nothing.
 
     Args:
         shell: the shell, as `get_ipython()` returns it.
@@ -44,7 +44,7 @@ def register(shell: Any) -> None:
 
 
 def unregister(shell: Any) -> None:
-    """Take the magic and its completion away again."""
+    """Remove the magic and its completion."""
     shell.magics_manager.magics["line"].pop("jaxguide", None)
     shell.strdispatchers.get("complete_command", types.SimpleNamespace(strs={})).strs.pop("%jaxguide", None)
 
@@ -76,7 +76,7 @@ def jaxguide_magic(line: str, local_ns: Mapping[str, Any] | None = None) -> None
 
 
 def _read(line: str) -> tuple[str, str]:
-    """Return what was asked for and the source of the call."""
+    """Return the subcommand and the source of the call."""
     which, _space, source = line.strip().partition(" ")
     if not which:
         raise UsageError(_("What shall be shown? Write {usage}.").format(usage=_usages()))
@@ -97,7 +97,7 @@ def _usage(which: str) -> str:
 
 
 def _evaluate(which: str, source: str, local_ns: Mapping[str, Any]) -> _Call:
-    """Evaluate the function and the arguments of a call, and do not make the call."""
+    """Evaluate the function and the arguments of a call, without making the call."""
     from IPython import get_ipython
 
     __tracebackhide__ = True
@@ -113,7 +113,7 @@ def _evaluate(which: str, source: str, local_ns: Mapping[str, Any]) -> _Call:
     if not isinstance(node, ast.Call):
         text = _("A call is needed, and `{source}` is none: write the function with its arguments, as in `{usage}`.")
         raise UsageError(text.format(source=source, usage=_usage(which)))
-    # The function becomes the first argument of what packs them all, so that stars and keywords mean what they mean.
+    # The function becomes the first argument of `_pack`, so that Python itself evaluates stars and keywords.
     packed = ast.Call(ast.Name(_PACK, ast.Load()), [node.func, *node.args], node.keywords)
     code = compile(ast.fix_missing_locations(ast.Expression(packed)), "<%jaxguide>", "eval")
     names = {**get_ipython().user_ns, **local_ns, _PACK: _pack}
@@ -134,7 +134,7 @@ def _pack(function: Any, /, *args: Any, **kwargs: Any) -> _Call:
 
 
 def _require_arguments(source: str, call: _Call) -> None:
-    """Refuse what is no function, and arguments that a function does not take."""
+    """Reject anything but a function, and arguments that the function does not accept."""
     from jaxguide.jaxpr.arguments import describe
 
     if not callable(call.function):
@@ -142,7 +142,7 @@ def _require_arguments(source: str, call: _Call) -> None:
         raise UsageError(text.format(source=source, got=describe(call.function)))
     try:
         signature = inspect.signature(call.function)
-    except (TypeError, ValueError):  # some builtins have none
+    except (TypeError, ValueError):  # some builtins have no signature
         return
     try:
         signature.bind(*call.args, **call.kwargs)
@@ -155,7 +155,7 @@ def _require_arguments(source: str, call: _Call) -> None:
 
 
 def _refused(error: BaseException) -> bool:
-    """Tell whether an error comes from this package or the typed line alone, and from no function of the student's."""
+    """Tell whether an error comes only from this package or the typed line, not from a student's function."""
     step = error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename
@@ -166,7 +166,7 @@ def _refused(error: BaseException) -> bool:
 
 
 def _complete(shell: Any, event: Any) -> list[str]:
-    """Complete what is shown, then names and attributes as in any other line."""
+    """Complete the subcommand, then names and attributes as on any other line."""
     found = re.fullmatch(r"\s*%jaxguide\s+(?:(\w+)\s+(.*)|(\w*))", event.text_until_cursor, re.DOTALL)
     if found is None:
         return []
@@ -180,7 +180,7 @@ def _complete(shell: Any, event: Any) -> list[str]:
     names: dict[str, Any] = {name: value for name, value in shell.user_ns.items() if name.startswith(start)}
     names = {name: value for name, value in names.items() if start or not name.startswith("_")}
     if word is None or word.start() == 0:
-        # What comes first is a function, or a module that has one.
+        # The first name is a function, or a module that contains one.
         return [name for name, value in names.items() if _may_lead(value) and name not in shell.user_ns_hidden]
     return list(shell.Completer.global_matches(start))
 

@@ -1,37 +1,37 @@
-"""Put an explanation under the traceback of a cell that failed, and add `%jaxguide`, in IPython and in notebooks."""
+"""Show an explanation below the traceback of a failed cell, and add `%jaxguide`, in IPython and notebooks."""
 
 import sys
 from typing import Any
 
 from jaxguide import compat
 
-# What IPython had shown last before the cell ran: `%%time` and `%run` show a traceback and report no error.
+# The last error that IPython showed before the cell ran: `%%time` and `%run` show a traceback but report no error.
 _shown_before: BaseException | None = None
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """Show a card under the traceback of each JAX error that is known; called by `%load_ext jaxguide`.
+    """Show a card below the traceback of each known JAX error; called by `%load_ext jaxguide`.
 
     Adds the magic `%jaxguide`: `%jaxguide trace f(x)`, `%jaxguide keys f(key)` and `%jaxguide program f(x)`.
 
-    Tracebacks stay as they are, and errors that are not known get no card. Known trouble of the installed jaxlib that a
-    flag cures is cured, if JAX has run nothing yet: see `jaxguide.debug.doctor`.
+    Tracebacks are not changed, and unknown errors get no card. If JAX has not run anything yet, this also sets a flag
+    that works around a known problem of the installed jaxlib: see `jaxguide.debug.doctor`.
 
     Args:
         ipython: the shell, as `get_ipython()` returns it.
     """
     compat.set_print_flag()
-    _before()  # the cell that loads this ends with `_after`, and began without `_before`
-    # IPython registers one function once, however often it is asked.
+    _before()  # the cell that loads this will run `_after`, but did not run `_before`
+    # IPython registers a function only once.
     ipython.events.register("pre_run_cell", _before)
     ipython.events.register("post_run_cell", _after)
-    from jaxguide.explain import magics  # needs IPython, which scripts do without
+    from jaxguide.explain import magics  # needs IPython, which scripts may not have
 
     magics.register(ipython)
 
 
 def unload_ipython_extension(ipython: Any) -> None:
-    """Show no more cards and take `%jaxguide` away; called by `%unload_ext jaxguide`."""
+    """Stop showing cards and remove `%jaxguide`; called by `%unload_ext jaxguide`."""
     from jaxguide.explain import magics
 
     magics.unregister(ipython)
@@ -41,7 +41,7 @@ def unload_ipython_extension(ipython: Any) -> None:
 
 
 def explain_in_notebook() -> None:
-    """Switch the cards and the magic on where IPython runs, and do nothing elsewhere."""
+    """Turn on the cards and the magic in IPython; do nothing elsewhere."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if shell is not None:
@@ -54,7 +54,7 @@ def _before(info: Any = None) -> None:
 
 
 def _after(result: Any) -> None:
-    # The traceback is on the screen by now. Whatever goes wrong here must add nothing to it.
+    # The traceback is already on the screen, and an error in this function must not add to it.
     try:
         error = result.error_in_exec
         if error is None:

@@ -1,4 +1,4 @@
-"""Show the place at which an error happened: frames, expressions, the values of names, and ways to word a fix."""
+"""Describe the place where an error happened (frames, expressions, values of names), and build fixes for it."""
 
 import ast
 import re
@@ -20,7 +20,7 @@ from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.jaxpr.arguments import array_type, describe
 
-# Name -> the line that brings it, where a fix uses one that the student does not have.
+# Name -> the import to add if a fix uses the name and the student's code does not have it.
 _IMPORTS = {
     "jax": "import jax",
     "jnp": "import jax.numpy as jnp",
@@ -32,7 +32,7 @@ _IMPORTS = {
 
 
 class Scene:
-    """An error and the student's frames that it went through.
+    """An error and the student's frames that it passed through.
 
     Args:
         error: the exception.
@@ -50,7 +50,7 @@ class Scene:
 
     @property
     def source(self) -> Source:
-        """The source at the innermost frame; a scene without one is not explained."""
+        """The source of the innermost frame; rules only get scenes that have one."""
         assert self.spot.source is not None
         return self.spot.source
 
@@ -61,7 +61,7 @@ class Scene:
         return self.spot.node
 
     def is_of_jax(self) -> bool:
-        """Tell whether JAX has a part in the error: NumPy and Python have many of the same words."""
+        """Tell whether JAX is involved in the error, because NumPy and Python raise many of the same messages."""
         if type(self.error).__module__.split(".")[0] in ("jax", "jaxlib"):
             return True
         for node in ast.walk(self.node):
@@ -82,7 +82,7 @@ class Scene:
         return self.source.atom(node)
 
     def name_of(self, module: str) -> str:
-        """Return the name under which the student's code knows a module of JAX, such as `jnp`."""
+        """Return the name by which the student's code refers to a module, such as `jnp`."""
         short = {"jax.numpy": "jnp", "jax.lax": "lax", "jax": "jax", "numpy": "np"}.get(module, module.split(".")[-1])
         found = sys.modules.get(module)
         names = self.spot.frame.f_globals
@@ -92,32 +92,32 @@ class Scene:
             for name, value in names.items():
                 if value is found and not name.startswith("_"):
                     return name
-        # `jax.random` rather than a name of its own, but everybody writes `jnp`.
+        # Without an import of it, write `jax.random` in full, but `jnp` as usual.
         return short if module in ("jax", "jax.numpy", "numpy") else f"{self.name_of('jax')}.{short}"
 
     @property
     def jnp(self) -> str:
-        """The student's name of `jax.numpy`."""
+        """The student's name for `jax.numpy`."""
         return self.name_of("jax.numpy")
 
     @property
     def np(self) -> str:
-        """The student's name of `numpy`."""
+        """The student's name for `numpy`."""
         return self.name_of("numpy")
 
     @property
     def lax(self) -> str:
-        """The student's name of `jax.lax`."""
+        """The student's name for `jax.lax`."""
         return self.name_of("jax.lax")
 
     @property
     def jax(self) -> str:
-        """The student's name of `jax`."""
+        """The student's name for `jax`."""
         return self.name_of("jax")
 
     @property
     def random(self) -> str:
-        """The student's name of `jax.random`."""
+        """The student's name for `jax.random`."""
         return self.name_of("jax.random")
 
     def call(self) -> ast.Call | None:
@@ -143,7 +143,7 @@ class Scene:
     def inside(self, tracer: Any) -> str:
         """Say which transformation of which function traces a value: `, inside `jax.jit` of `f``."""
         by = compat.traced_by(tracer)
-        if by.file is not None and is_own(by.file):  # a helper traces the function, by no transformation of theirs
+        if by.file is not None and is_own(by.file):  # traced by a helper, not by the student
             return ""
         transformation = error_texts.TRANSFORMATIONS.get(by.transformation or "")
         if transformation is None:
@@ -161,7 +161,7 @@ class Scene:
         return error_texts.TRANSFORMATIONS.get(compat.traced_by(tracer).transformation or "", "jax.jit")
 
     def fix(self, sentence: str, *edits: Edit | None, code: str = "") -> Fix | None:
-        """Return a fix made of edits, with the changed lines as its code; None where an edit is missing or fails."""
+        """Return a fix made of edits; if an edit is missing, a fix that only shows `code`, or None without `code`."""
         made = [edit for edit in edits if edit is not None]
         if len(made) < len(edits) or not made:
             return Fix(sentence, code) if code else None
@@ -181,11 +181,11 @@ class Scene:
         return Fix(sentence, code or "\n".join(lines), tuple(made))
 
     def advice(self, sentence: str) -> Fix:
-        """Return a fix in words alone, where the right code cannot be derived surely."""
+        """Return a fix in words only, if the right code is uncertain."""
         return Fix(sentence, "")
 
     def fixes(self, *fixes: Fix | None) -> tuple[Fix, ...]:
-        """Return the fixes that could be made, three at most."""
+        """Return the fixes that are not None, at most three."""
         return tuple(fix for fix in fixes if fix is not None)[:3]
 
     def explanation(
@@ -200,7 +200,7 @@ class Scene:
         link: str = "",
         line: Line | None = None,
     ) -> Explanation | None:
-        """Return the explanation of this error; None where no fix could be worded, as a card without one is no help."""
+        """Return the explanation of this error, or None without any fix: a card without one is no help."""
         made = self.fixes(*fixes)
         if not made:
             return None
@@ -229,12 +229,12 @@ def _is_jax_module(name: object) -> bool:
 
 
 def is_traced_integer(value: Any) -> bool:
-    """Tell whether a value is a tracer that stands for one integer."""
+    """Tell whether a value is a tracer of a single integer."""
     return is_tracer(value) and value.ndim == 0 and bool(jax.dtypes.issubdtype(value.dtype, np.integer))
 
 
 def argument_of(call: ast.Call, position: int, name: str | None = None) -> ast.expr | None:
-    """Return what a call gives for an argument, by keyword or by position."""
+    """Return the expression that a call passes for an argument, by keyword or by position."""
     for keyword in call.keywords:
         if keyword.arg is not None and keyword.arg == name:
             return keyword.value
@@ -249,7 +249,7 @@ def is_argument(spot: Spot, name: str) -> bool:
 
 
 def called(call: ast.AST | None) -> str:
-    """Return the last part of the name of what is called: `jnp.zeros(3)` gives 'zeros'."""
+    """Return the last part of the called name: 'zeros' for `jnp.zeros(3)`."""
     if not isinstance(call, ast.Call):
         return ""
     name = dotted(call.func)
@@ -257,7 +257,7 @@ def called(call: ast.AST | None) -> str:
 
 
 def _names(text: str) -> Iterator[ast.Name]:
-    """Yield the names in a piece of code that need not be complete."""
+    """Yield the names in a piece of code, which may be incomplete."""
 
     for word in re.findall(r"(?<![\w.\"'])[A-Za-z_]\w*(?=\.|\()", text):
         yield ast.Name(word)

@@ -1,4 +1,4 @@
-"""Find what a call of a transformed function is made of: the transformation, and the student's own function."""
+"""Find the transformation and the student's function behind a call of a transformed function."""
 
 import ast
 import inspect
@@ -12,7 +12,7 @@ TRANSFORMS = ("grad", "value_and_grad", "jacfwd", "jacrev", "jacobian", "hessian
 
 
 def function_behind(spot: Spot, node: ast.expr | None) -> tuple[Source, FunctionNode] | None:
-    """Return the definition of a student's function, given by name or written on the spot."""
+    """Return the definition of a student's function, given by name or as a lambda, and its source."""
     if isinstance(node, ast.Lambda) and spot.source is not None:
         return spot.source, node
     value = spot.value(node)
@@ -25,19 +25,19 @@ def function_behind(spot: Spot, node: ast.expr | None) -> tuple[Source, Function
 
 
 def _method(owner: object, name: str) -> object:
-    """Return the function behind `model.step`, looked up without running anything of the student's."""
+    """Return the function behind `model.step`, without running any of the student's code."""
     found = inspect.getattr_static(type(owner), name, MISSING) if owner is not MISSING else MISSING
     return found.__func__ if isinstance(found, staticmethod | classmethod) else found
 
 
 def parameters(function: FunctionNode) -> list[ast.arg]:
-    """Return the positional arguments that a caller gives: without the `self` of a method."""
+    """Return the positional parameters that a caller passes, without the `self` of a method."""
     arguments = [*function.args.posonlyargs, *function.args.args]
     return arguments[1:] if arguments and arguments[0].arg in ("self", "cls") else arguments
 
 
 def returned(function: FunctionNode) -> ast.expr | None:
-    """Return the one expression that a function returns."""
+    """Return the one expression that a function returns, or None."""
     if isinstance(function, ast.Lambda):
         return function.body
     found = [node for node in own_nodes(function) if isinstance(node, ast.Return) and node.value is not None]
@@ -45,7 +45,7 @@ def returned(function: FunctionNode) -> ast.expr | None:
 
 
 def own_nodes(function: FunctionNode) -> Iterator[ast.AST]:
-    """Yield the nodes of a function's body, without those of the functions inside it."""
+    """Yield the nodes of a function's body, without those of nested functions."""
     waiting: list[ast.AST] = list(function.body) if isinstance(function.body, list) else [function.body]
     while waiting:
         node = waiting.pop(0)
@@ -55,9 +55,9 @@ def own_nodes(function: FunctionNode) -> Iterator[ast.AST]:
 
 
 def makers(scene: Scene, outer: ast.Call) -> Iterator[ast.Call]:
-    """Yield the calls that made what is called, from the outside in: `jax.jit(jax.grad(f))`, then `jax.grad(f)`.
+    """Yield the calls that created the called function, outermost first: `jax.jit(jax.grad(f))`, then `jax.grad(f)`.
 
-    They are written on the spot, or kept under a name: `g = jax.jit(jax.grad(f))`.
+    They are written in the call, or assigned to a name: `g = jax.jit(jax.grad(f))`.
     """
     found: list[ast.expr] = [outer.func]
     if isinstance(outer.func, ast.Name):
@@ -72,19 +72,19 @@ def makers(scene: Scene, outer: ast.Call) -> Iterator[ast.Call]:
 
 
 def transformation(scene: Scene, outer: ast.Call) -> ast.Call | None:
-    """Return the call of `jax.grad` or its like behind `jax.grad(f)(x)`, `jax.jit(jax.grad(f))(x)` or `g(x)`."""
+    """Return the call of `jax.grad` or the like behind `jax.grad(f)(x)`, `jax.jit(jax.grad(f))(x)` or `g(x)`."""
     return next((made for made in makers(scene, outer) if called(made) in TRANSFORMS), None)
 
 
 def argnums(made: ast.Call | None) -> list[int]:
-    """Return the numbers of the arguments with respect to which a call of `jax.grad` or its like differentiates."""
+    """Return the `argnums` of a call of `jax.grad` or the like, by default [0]."""
     given = argument_of(made, 1, "argnums") if made is not None else None
     values = [n.value for n in ast.walk(given) if isinstance(n, ast.Constant)] if given is not None else []
     return [value for value in values if isinstance(value, int)] or [0]
 
 
 def definition_of(scene: Scene, node: ast.expr) -> tuple[Source, ast.expr] | None:
-    """Return the one expression that a student's function returns, with its source."""
+    """Return the one expression that a student's function returns, and its source, or None."""
     found = function_behind(scene.spot, node)
     if found is None:
         return None

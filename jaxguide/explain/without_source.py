@@ -1,4 +1,4 @@
-"""Explain what can be explained where the source cannot be read: in Python's own shell, under `%%time`, in `exec`."""
+"""Explain errors whose source cannot be read: in Python's own shell, under `%%time`, in `exec`."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from jaxguide.explain.scene import Scene, is_traced_integer
 
 
 def explain_without_source(scene: Scene) -> Explanation | None:
-    """Return an explanation made from the error and the values at hand, without the student's expression."""
+    """Return an explanation from the error and the frame's values, without the student's expression."""
     for phrase, rule in _RULES:
         if phrase.match(scene.error):
             return rule(scene)

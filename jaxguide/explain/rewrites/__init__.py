@@ -1,1 +1,1 @@
-"""Word the fixes that several rules offer: code as JAX wants it, in the student's names."""
+"""Build the fixes that several rules share: the student's code, rewritten for JAX."""

@@ -1,4 +1,4 @@
-"""Write Python's tests as array expressions: `&` for `and`, `jnp.any` for `any`, comparisons one by one."""
+"""Rewrite Python's tests as array expressions: `&` for `and`, `jnp.any` for `any`, comparisons one by one."""
 
 import ast
 
@@ -18,7 +18,7 @@ _SIGNS: dict[type[ast.cmpop], str] = {
 def condition(scene: Scene, test: ast.expr) -> str:
     """Return a test as an array expression: `&` for `and`, `|` for `or`, `~` for `not`, comparisons one by one.
 
-    `(x > 0) & (y > 0)` for `x > 0 and y > 0`.
+    For example, `x > 0 and y > 0` becomes `(x > 0) & (y > 0)`.
     """
     if isinstance(test, ast.BoolOp):
         if not all(is_comparison(value) for value in leaves(test)):
@@ -47,7 +47,7 @@ def condition(scene: Scene, test: ast.expr) -> str:
 
 
 def logical(scene: Scene, test: ast.expr) -> str:
-    """Return a test with `jnp.logical_and` and its like, which take any numbers for truth values."""
+    """Return a test with `jnp.logical_and` and the like, which accept any numbers as truth values."""
     if isinstance(test, ast.BoolOp):
         name = "logical_and" if isinstance(test.op, ast.And) else "logical_or"
         text = logical(scene, test.values[0])

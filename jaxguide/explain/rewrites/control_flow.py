@@ -1,4 +1,4 @@
-"""Rewrite Python's `if` and `while` as `jnp.where`, `lax.cond` and `lax.while_loop`, where that is plain to see."""
+"""Rewrite Python's `if` and `while` as `jnp.where`, `lax.cond` and `lax.while_loop`, if the code is simple enough."""
 
 import ast
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Branch = dict[str, str]
 
 @dataclass
 class Choice:
-    """The edits of both ways to choose; empty where the code is not plain enough."""
+    """The edits for `jnp.where` and for `lax.cond`; empty if the code is not simple enough."""
 
     where: list[Edit] = field(default_factory=list)
     cond: list[Edit] = field(default_factory=list)
@@ -63,7 +63,7 @@ def expression_of_if(scene: Scene, node: ast.If) -> Choice:
 
 
 def loop_of_while(scene: Scene, node: ast.While) -> list[Edit]:
-    """Return the edits that turn a `while` into `lax.while_loop`."""
+    """Return the edits that turn a `while` into `lax.while_loop`, or none if it is not simple enough."""
     names = assigned_names(node.body)
     if not names or node.orelse or leaves_early(node.body):
         return []
@@ -107,7 +107,7 @@ def _loop_text(scene: Scene, indent: str, test: str, names: list[str], body: lis
 
 
 def _chain(scene: Scene, node: ast.If) -> tuple[list[tuple[str, Branch]], Branch]:
-    """Return the tests of an if-elif-else with what each branch assigns or returns, and what `else` does."""
+    """Return each test of an if-elif-else with what its branch assigns or returns, and the same for `else`."""
     chain: list[tuple[str, Branch]] = []
     here: ast.If | None = node
     tail: Branch = {}
@@ -149,7 +149,7 @@ def _branch(scene: Scene, body: list[ast.stmt]) -> Branch | None:
 
 
 def _nested(scene: Scene, node: ast.If) -> Branch | None:
-    """Return name -> expression for an `if` that is all of a branch."""
+    """Return name -> expression for an `if` that is the only statement in a branch."""
     chain, tail = _chain(scene, node)
     names = list(dict.fromkeys([name for _test, branch in chain for name in branch] + list(tail)))
     if not chain or _RETURN in names:
@@ -164,7 +164,7 @@ def _nested(scene: Scene, node: ast.If) -> Branch | None:
 
 
 def _target_of(scene: Scene, statement: ast.stmt) -> str | None:
-    """Return what a statement assigns to, where that is one name, attribute or item."""
+    """Return the target of an assignment to one name, attribute or item; None for any other statement."""
     if isinstance(statement, ast.AugAssign):
         return scene.quote(statement.target)
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
@@ -183,7 +183,7 @@ def _value_of(scene: Scene, statement: ast.stmt) -> str | None:
 
 
 def operator_sign(op: ast.operator) -> str:
-    """Return an operator as it is written.
+    """Return the text of an operator.
 
     >>> operator_sign(ast.Add())
     '+'
@@ -203,7 +203,7 @@ def assigned_names(body: list[ast.stmt]) -> list[str]:
 
 
 def leaves_early(body: list[ast.stmt]) -> bool:
-    """Tell whether a block has a `break`, `continue`, `return` or `yield`."""
+    """Tell whether a block has a `break`, `continue`, `return`, `yield` or `raise`."""
     kinds = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.Raise)
     return any(isinstance(node, kinds) for statement in body for node in ast.walk(statement))
 
@@ -220,7 +220,7 @@ def _return_after(scene: Scene, node: ast.If) -> ast.Return | None:
 
 
 def _interfere(scene: Scene, node: ast.If, names: list[str]) -> bool:
-    """Tell whether one of several assignments reads what an earlier one has changed."""
+    """Tell whether one of several assignments reads a name that an earlier one changes."""
     read = {
         name
         for statement in ast.walk(node)

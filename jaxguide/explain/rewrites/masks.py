@@ -1,4 +1,4 @@
-"""Write masks in place of what an index picks, so that the shape stays: `jnp.where(mask, x, 0)` for `x[mask]`."""
+"""Replace indexing by masks, which keep the shape: `jnp.where(mask, x, 0)` for `x[mask]`."""
 
 import ast
 
@@ -7,13 +7,13 @@ from jaxguide.code.user_frame import is_array
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.scene import Scene, called
 
-# Reductions of what a mask picks -> what to put where the mask is False (an `initial` for NumPy's `where=`).
+# Reduction -> its neutral value, for where the mask is False (NumPy's `initial` beside `where=`).
 _NEUTRAL = {"sum": "0", "prod": "1", "any": "False", "all": "True", "max": "-{jnp}.inf", "min": "{jnp}.inf"}
 AVERAGES = ("mean", "std", "var")
 
 
 def sliced_axis(scene: Scene, node: ast.Subscript) -> tuple[int, ast.Slice] | None:
-    """Return the one axis that a traced slice cuts, with the slice; None where other axes are indexed too."""
+    """Return the one axis that a traced slice cuts, with the slice; None if other axes are indexed too."""
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     cut = [(axis, part) for axis, part in enumerate(parts) if not is_whole(part)]
     if len(cut) != 1 or not isinstance(cut[0][1], ast.Slice) or scene.tracer(cut[0][1]) is None:
@@ -22,7 +22,7 @@ def sliced_axis(scene: Scene, node: ast.Subscript) -> tuple[int, ast.Slice] | No
 
 
 def kept_places(scene: Scene, node: ast.Subscript, array: ast.expr) -> str | None:
-    """Return the mask that is True where a traced slice of an array lies, shaped to broadcast with the array."""
+    """Return the mask that is True inside a traced slice of an array, shaped to broadcast with the array, or None."""
     place = sliced_axis(scene, node)
     if place is None or place[1].step is not None:
         return None
@@ -38,7 +38,7 @@ def kept_places(scene: Scene, node: ast.Subscript, array: ast.expr) -> str | Non
 
 
 def spread(text: str, axis: int, rank: int | None) -> str | None:
-    """Return a mask along one axis with the axes behind it added, so that it broadcasts with an array of that rank."""
+    """Return a mask along one axis, with the axes after it added so that it broadcasts with an array of that rank."""
     if rank is None or rank <= axis:
         return None
     return text + ("" if rank == axis + 1 else f"[...{', None' * (rank - axis - 1)}]")
@@ -80,7 +80,7 @@ def masked_update(scene: Scene, update: ast.Call, node: ast.Subscript) -> Fix | 
 
 
 def reduction(scene: Scene, node: ast.Subscript) -> tuple[ast.Call, str] | None:
-    """Return the call that reduces what was picked, and its name: `x[m].sum()`, `jnp.sum(x[m])`."""
+    """Return the call that reduces an indexed array, such as `x[m].sum()` or `jnp.sum(x[m])`, and its name."""
     outer = scene.source.parents.get(node)
     names = {*_NEUTRAL, *AVERAGES}
     if isinstance(outer, ast.Attribute) and outer.attr in names:
@@ -93,7 +93,7 @@ def reduction(scene: Scene, node: ast.Subscript) -> tuple[ast.Call, str] | None:
 
 
 def neutral_of(scene: Scene, name: str, array: ast.expr) -> str:
-    """Return what changes nothing in a reduction: 0 in a sum, the smallest number in a maximum."""
+    """Return the neutral value of a reduction: 0 for a sum, the smallest number for a maximum."""
     value = scene.spot.value(array)
     if name in ("max", "min") and is_array(value) and value.dtype.kind in "iu":
         return f"{scene.jnp}.iinfo({scene.quote(array)}.dtype).{'min' if name == 'max' else 'max'}"
@@ -101,7 +101,7 @@ def neutral_of(scene: Scene, name: str, array: ast.expr) -> str:
 
 
 def rank_of(scene: Scene, node: ast.expr) -> int | None:
-    """Return how many axes an array has, None where it is not known."""
+    """Return the number of axes of an array, or None if unknown."""
     value = scene.spot.value(node)
     return value.ndim if is_array(value) else None
 

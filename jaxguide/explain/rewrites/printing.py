@@ -1,4 +1,4 @@
-"""Write `print` of a traced value as `jax.debug.print`, which prints when the program runs."""
+"""Rewrite `print` of a traced value as `jax.debug.print`, which prints when the program runs."""
 
 import ast
 
@@ -32,7 +32,7 @@ def _escaped(text: str) -> str:
 
 
 def _filled(node: ast.JoinedStr, values: list[str]) -> str:
-    """Return the format of an f-string, and add what it shows to the values."""
+    """Return an f-string as a format string, and append its expressions to `values`."""
     text = ""
     for part in node.values:
         if isinstance(part, ast.Constant):

@@ -1,4 +1,4 @@
-"""Word the fix that makes a student's dataclass a pytree."""
+"""Build the fix that makes a student's dataclass a pytree."""
 
 import ast
 
@@ -8,7 +8,7 @@ from jaxguide.code.source import dotted
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.scene import Scene
 
-# What may stand in an annotation of a field that holds numbers.
+# Names that may appear in the annotation of a numeric field.
 _NUMBERS = {
     "jax",
     "jnp",

@@ -1,4 +1,4 @@
-"""Word the fix that makes an argument of a jitted function static, wherever `jax.jit` was written."""
+"""Build the fix that makes an argument of a jitted function static, wherever `jax.jit` is written."""
 
 import ast
 import re
@@ -19,12 +19,12 @@ from jaxguide.explain.scene import Scene, called
 
 
 def static_fix(scene: Scene, *tracers: Any) -> Fix | None:
-    """Return the fix that makes static the arguments of a jitted function that traced values are.
+    """Return the fix that makes static the arguments of a jitted function that hold these tracers.
 
-    None where a value is an array, is computed, or is traced by something else than `jax.jit`.
+    None if a value is an array, is computed, or is traced by something other than `jax.jit`.
     """
     by = compat.traced_by(tracers[0])
-    if any(tracer.ndim for tracer in tracers):  # an array has no hash
+    if any(tracer.ndim for tracer in tracers):  # arrays are not hashable
         return None
     if by.transformation not in ("jit", "pjit") or by.file is None or by.function is None or by.line is None:
         return None
@@ -45,7 +45,7 @@ def static_fix(scene: Scene, *tracers: Any) -> Fix | None:
 
 
 def argument_behind(scene: Scene, tracer: Any) -> str | None:
-    """Return the argument of the jitted function whose value a tracer is, None where it is computed from some."""
+    """Return the name of the jitted function's argument whose value is this tracer, or None if it is computed."""
     behind = [
         name for text in error_texts.DEPENDS_ON.findall(scene.message) for name in re.split(r", and |, | and ", text)
     ]
@@ -61,12 +61,12 @@ def argument_behind(scene: Scene, tracer: Any) -> str | None:
             if jitted and name not in assigned_names(body):
                 return name
             return behind[0] if len(behind) == 1 and behind[0].isidentifier() else None
-    # A comparison such as `mode == 1` is not the argument, but nothing else goes into it.
+    # Computed values such as `mode == 1` are not the argument, even if nothing else goes into them.
     return None
 
 
 def static_edits(scene: Scene, source: Source, function: FunctionNode, *names: str) -> list[Edit]:
-    """Return the edits that add names to `static_argnames` where a function is jitted; none where none is found."""
+    """Return the edits that add names to `static_argnames` where a function is jitted; empty if that is not found."""
     if isinstance(function, ast.FunctionDef):
         jitted = _decorator_edits(source, function, names)
         for home in _sources(scene, source):
@@ -74,8 +74,8 @@ def static_edits(scene: Scene, source: Source, function: FunctionNode, *names: s
                 if not is_jit(call.func) or not call.args:
                     continue
                 inner = _differentiated(call.args[0])
-                # `self.step = jax.jit(self.step)` and the like name it at the end; a function that is jitted already is
-                # jitted once more by `jax.jit(jax.grad(step))`
+                # In `self.step = jax.jit(self.step)` the last name counts. A function that is already jitted may be
+                # jitted again, by `jax.jit(jax.grad(step))`.
                 if dotted(inner).split(".")[-1] == function.name and not (jitted and inner is call.args[0]):
                     return jitted + _with_keyword(home, call, names)
         return jitted
@@ -97,7 +97,7 @@ def _decorator_edits(source: Source, function: ast.FunctionDef, names: Sequence[
 
 
 def _differentiated(node: ast.expr) -> ast.expr:
-    """Return the function behind `jax.grad(f)`, which takes the arguments that `f` takes; else the node itself."""
+    """Return the function behind `jax.grad(f)`, which takes the same arguments; any other node is returned as it is."""
     while isinstance(node, ast.Call) and called(node) in ("grad", "value_and_grad", "jacfwd", "jacrev", "jacobian"):
         if not node.args:
             return node
@@ -111,7 +111,7 @@ def is_jit(node: ast.AST) -> bool:
 
 
 def jit_call_of(source: Source, function: ast.FunctionDef) -> ast.Call | None:
-    """Return the call, as decorator or elsewhere, that jits a function with options."""
+    """Return the call that jits a function, as a decorator with options or elsewhere, or None."""
     for decorator in function.decorator_list:
         if isinstance(decorator, ast.Call) and _is_jit_call(decorator):
             return decorator
@@ -127,7 +127,7 @@ def _is_jit_call(call: ast.Call) -> bool:
 
 
 def static_keyword(names: Sequence[str]) -> str:
-    """Return the argument of `jax.jit` that makes arguments static: `static_argnames="n"`."""
+    """Return the argument of `jax.jit` that makes arguments static, such as `static_argnames="n"`."""
     quoted = [f'"{name}"' for name in names]
     return f"static_argnames={quoted[0] if len(quoted) == 1 else '(' + ', '.join(quoted) + ')'}"
 
@@ -152,7 +152,7 @@ def _with_keyword(source: Source, call: ast.Call, names: Sequence[str]) -> list[
 
 
 def _call_edits(scene: Scene, function: FunctionNode, name: str) -> list[Edit]:
-    """Return the edits that pass a plain number where an array was passed, which cannot be static."""
+    """Return the edits that pass a plain number instead of an array, which cannot be static."""
     position = arguments_of(function).index(name)
     for spot in reversed(scene.spots[:-1]):
         call = spot.node

@@ -1,4 +1,4 @@
-"""Keep the list of failures that can be explained: each phrase of JAX's with the function that explains it."""
+"""Register the errors that can be explained: phrases of messages, each with the function that explains it."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ RULES: list[tuple[Phrase, Rule]] = []
 
 
 def explains(*phrases: Phrase) -> Callable[[Rule], Rule]:
-    """Register a function that explains errors of these phrases; it may return None to leave one to the next rule."""
+    """Register a function that explains errors with these phrases; it may return None to try the next rule."""
 
     def register(rule: Rule) -> Rule:
         RULES.extend((phrase, rule) for phrase in phrases)

@@ -1,4 +1,4 @@
-"""Explain arrays where Python needs True or False: `if`, `while`, `assert`, `and`, `not`, `max`, `bool`, `in`."""
+"""Explain arrays used where Python needs True or False: `if`, `while`, `assert`, `and`, `not`, `max`, `bool`, `in`."""
 
 import ast
 import re
@@ -16,12 +16,12 @@ from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 
 
-# JAX's error is one of CONCRETE too, which `python_numbers` and `sizes` explain: they come after, as their names do.
+# This error matches CONCRETE too, which `python_numbers` and `sizes` explain; they come later in alphabetical order.
 @explains(error_texts.BOOL)
 def truth_of_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain Python's wish for a truth value that is not known while JAX traces."""
+    """Explain a truth value that Python needs but that is not known while JAX traces."""
     source, node = scene.source, scene.node
-    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):  # Python 3.12 places what is in it at the whole
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):  # Python 3.12 reports the whole comprehension
         choices = [part for part in ast.walk(node) if isinstance(part, ast.IfExp)]
         node = choices[0].test if len(choices) == 1 and _filter_around(scene, node) is None else node
     traced = scene.tracer(node)
@@ -62,7 +62,7 @@ def truth_of_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 class _Test:
-    """One traced value where Python wanted a truth value, and what can be said of it."""
+    """A traced value whose truth Python needs, and the explanations for it."""
 
     def __init__(self, scene: Scene, node: ast.AST, variable: str, tracer: Any):
         self.scene, self.variable, self.tracer = scene, variable, tracer
@@ -72,19 +72,19 @@ class _Test:
     def said(
         self, kind: str, title: str, why: str, *fixes: Fix | None, link: str = error_texts.ERRORS_PAGE
     ) -> Explanation | None:
-        """Return the explanation with the facts of this place."""
+        """Return an explanation with the facts of this value."""
         return self.scene.explanation(
             kind, title=title, why=why, what=self.what, variable=self.variable, fixes=fixes, link=link
         )
 
     def static_if_plain(self) -> Fix | None:
-        """Offer to make an argument static where it may well be an option: a Python number was passed."""
+        """Return the fix that makes an argument static if it may be an option, that is, a Python int or bool."""
         plain = getattr(self.tracer, "weak_type", False) or self.tracer.dtype == bool
         integer = self.tracer.dtype.kind in "iub" and self.tracer.ndim == 0
         return self.static if plain and integer and argument_behind(self.scene, self.tracer) else None
 
     def if_statement(self, node: ast.If) -> Explanation | None:
-        """Explain `if`: a switch that a Python value should be, or a choice that must go into the program."""
+        """Explain `if`: a switch that should be a Python value, or a choice that belongs in the program."""
         scene = self.scene
         if self._is_recursive():
             return self._recursion()
@@ -229,7 +229,7 @@ class _Test:
         )
 
     def _recursion(self) -> Explanation | None:
-        """Explain a test in a function that calls itself: both sides would be recorded, and so without an end."""
+        """Explain a test in a function that calls itself, which would not end if both sides were recorded."""
         return self.said(
             "if_on_tracer",
             _("`if` needs a value that is still traced"),
@@ -262,19 +262,19 @@ class _Test:
         )
 
     def _is_switch(self, test: ast.expr) -> bool:
-        """Tell whether a test is of a bare argument, which most often is an option such as `train`."""
+        """Tell whether a test is a bare argument, which usually is an option such as `train`."""
         plain = test.operand if isinstance(test, ast.UnaryOp) else test
         return isinstance(plain, ast.Name) and self.static is not None
 
 
 def _only_prints(node: ast.If) -> bool:
-    """Tell whether each branch of an `if` is one `print`."""
+    """Tell whether each branch of an `if` is a single `print`."""
     blocks = [block for block in (node.body, node.orelse) if block]
     return all(len(b) == 1 and isinstance(b[0], ast.Expr) and called(b[0].value) == "print" for b in blocks)
 
 
 def _message(node: ast.Raise) -> str:
-    """Return the text that an error is raised with, as `checkify.check` takes it."""
+    """Return the message of a raised error, as source text for `checkify.check`."""
     given = node.exc.args[0] if isinstance(node.exc, ast.Call) and node.exc.args else None
     text = given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
     if text is None:
@@ -388,7 +388,7 @@ def _membership(at: _Test, node: ast.Compare) -> Explanation | None:
 
 
 def _inside_a_call(at: _Test, call: ast.Call) -> Explanation | None:
-    """Explain a function that asks for the truth of something made from its argument."""
+    """Explain a function that needs the truth of something computed from its argument."""
     scene = at.scene
     behind = error_texts.DEPENDS_ON.search(scene.message)
     name = behind[1] if behind and behind[1].isidentifier() else None
@@ -410,7 +410,7 @@ def _inside_a_call(at: _Test, call: ast.Call) -> Explanation | None:
 
 
 def _filter_around(scene: Scene, node: ast.AST) -> tuple[ast.comprehension, ast.expr] | None:
-    """Return the comprehension whose `if` a node is, or, as Python 3.12 places it, whose whole the node is."""
+    """Return a comprehension's clause and its only `if`, given a node in that `if` or the whole comprehension."""
     outer: ast.AST | None = scene.source.around(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp))
     parts = [part for part in ast.walk(outer) if isinstance(part, ast.comprehension)] if outer is not None else []
     tests = [(part, test) for part in parts for test in part.ifs]
@@ -420,7 +420,7 @@ def _filter_around(scene: Scene, node: ast.AST) -> tuple[ast.comprehension, ast.
 
 
 def _chosen_element(scene: Scene, node: ast.IfExp) -> Explanation | None:
-    """Explain `if` on an element of a comprehension, whose name is gone by the time the error arrives."""
+    """Explain `if` on an element of a comprehension, whose name no longer exists when the error arrives."""
     test, yes, no = condition(scene, node.test), scene.quote(node.body), scene.quote(node.orelse)
     names = sorted(n.id for n in ast.walk(node.test) if isinstance(n, ast.Name))
     return scene.explanation(
@@ -470,7 +470,7 @@ def _test_around(scene: Scene, node: ast.AST) -> ast.If | ast.IfExp | ast.While 
         outer = scene.source.parents.get(inner)
         if isinstance(outer, ast.If | ast.IfExp | ast.While | ast.Assert) and outer.test is inner:
             return outer
-        # A call or a comprehension between the two takes the value for itself, and hands on another.
+        # A call or a comprehension in between consumes the value and returns another.
         wraps = isinstance(outer, ast.BoolOp | ast.UnaryOp | ast.Compare) or (
             isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name) and outer.func.id in (*REDUCERS, "bool")
         )

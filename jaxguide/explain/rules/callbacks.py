@@ -1,4 +1,4 @@
-"""Explain callbacks under transformations that they do not take: a derivative, a batch, an order."""
+"""Explain callbacks under transformations that they do not support: derivatives, batches, ordering."""
 
 import ast
 import re
@@ -21,7 +21,7 @@ _CALLBACKS = ("pure_callback", "io_callback")
 
 
 def _callback(scene: Scene) -> tuple[Spot, ast.Call] | None:
-    """Return the call of the callback, in whichever of the student's frames it stands."""
+    """Return the call of the callback, and the student's frame that it is in."""
     for spot in reversed(scene.spots):
         call = spot.source.around(spot.node, ast.Call) if spot.source else None
         if call is not None and called(call) in _CALLBACKS and call.args:
@@ -109,7 +109,7 @@ def no_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.HOST_RESULT)
 def host_result(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a host function whose result is not what was promised, which shows only when the program runs."""
+    """Explain a host function whose result differs from the declared one, which shows only when the program runs."""
     calls = [(s, c) for spot in scene.spots if (s := spot.source) for c in s.calls() if called(c) == "pure_callback"]
     if len(calls) != 1 or len(calls[0][1].args) < 2:
         return None
@@ -195,7 +195,7 @@ def batched_branch(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _as_map(scene: Scene) -> Fix | None:
-    """Return the fix that runs row after row with `lax.map` in place of `jax.vmap`."""
+    """Return the fix that runs row after row with `lax.map` instead of `jax.vmap`."""
     for spot in reversed(scene.spots):
         call = spot.source.around(spot.node, ast.Call) if spot.source else None
         if call is None or not isinstance(call.func, ast.Call) or called(call.func) != "vmap":
@@ -211,7 +211,7 @@ def _as_map(scene: Scene) -> Fix | None:
 
 
 def _in_jax(scene: Scene, call: ast.Call) -> Fix | None:
-    """Return the fix that writes a host function in `jax.numpy`, where each of NumPy's functions in it has one."""
+    """Return the fix that rewrites a host function in `jax.numpy`, if all of its NumPy functions exist there."""
     value = scene.spot.value(call.args[0])
     arguments = ", ".join(scene.quote(a) for a in call.args[2:])
     sentence = _("Write it in JAX, if it can be: then nothing leaves the program.")

@@ -1,4 +1,4 @@
-"""Explain `lax.cond` and `lax.switch`: branches that differ, branches that are no functions, a condition with axes."""
+"""Explain `lax.cond` and `lax.switch`: branches that differ or are not functions, conditions that are not scalars."""
 
 import ast
 import re
@@ -38,7 +38,7 @@ def branch_types(scene: Scene, found: re.Match[str]) -> Explanation | None:
     one, dtype, shape, other, other_dtype, other_shape = types.groups()
     wanted = _wider(dtype, other_dtype)
     wrong = 0 if other_dtype == wanted else len(branches) - 1
-    if dtype == other_dtype:  # the shapes differ: bring the scalar one to the other's
+    if dtype == other_dtype:  # the shapes differ: broadcast the scalar one
         wrong = 0 if shape == "" else len(branches) - 1
     if called(call) == "switch":
         number = re.search(r"(\d+)$", one if wrong == 0 else other)
@@ -84,7 +84,7 @@ def branch_types(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.BRANCH_STRUCTURE)
 def branch_structures(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain branches that return a different number of things."""
+    """Explain branches that return different numbers of values."""
     place = _branches(scene)
     if place is None:
         return None
@@ -210,7 +210,7 @@ def operands_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _as_where(scene: Scene, call: ast.Call, branches: list[ast.expr]) -> Fix | None:
-    """Return the fix that chooses elementwise, where both branches are lambdas of the operands' own names."""
+    """Return the fix that chooses elementwise, if both branches are lambdas with the operands' names."""
     if len(branches) != 2 or not all(isinstance(b, ast.Lambda) for b in branches):
         return None
     operands = [scene.quote(a) for a in call.args[3:]]
@@ -227,7 +227,7 @@ def _as_where(scene: Scene, call: ast.Call, branches: list[ast.expr]) -> Fix | N
 
 
 def _wider(one: str, other: str) -> str:
-    """Return the dtype that holds both, as JAX promotes.
+    """Return the dtype to which JAX promotes both.
 
     >>> _wider("float32", "int32")
     'float32'

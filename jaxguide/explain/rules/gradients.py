@@ -1,4 +1,4 @@
-"""Explain gradients that do not exist: of several numbers, of integers, back through loops of unknown length."""
+"""Explain gradients that do not exist: of non-scalars, of integers, in reverse mode through loops of unknown length."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ _GRAD = f"{error_texts.API}/jax.grad.html"
 
 @explains(error_texts.GRAD_SHAPE)
 def gradient_of_many(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jax.grad` of a function whose result is no scalar."""
+    """Explain `jax.grad` of a function whose result is not a scalar."""
     outer = scene.call()
     made = transformation(scene, outer) if outer is not None else None
     if outer is None or made is None or not made.args:
@@ -80,7 +80,7 @@ def gradient_of_many(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.GRAD_OUTPUT)
 def gradient_of_a_tuple(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jax.grad` of a function that returns several things, or nothing."""
+    """Explain `jax.grad` of a function that returns several values or none."""
     outer = scene.call()
     made = transformation(scene, outer) if outer is not None else None
     if made is None or not made.args:
@@ -176,7 +176,7 @@ def gradient_complex(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _is_complex(scene: Scene, node: ast.expr) -> bool:
-    """Tell whether an argument is complex already: by its value, or by the `1j` in a sum of numbers."""
+    """Tell whether an argument is already complex, by its value or by a literal such as `1j`."""
     value = scene.spot.value(node)
     if value is MISSING:
         numbers = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
@@ -303,7 +303,7 @@ def _explained(scene: Scene, variable: str, what: str, *fixes: Fix | None) -> Ex
 
 
 def _in_a_tree(scene: Scene, node: ast.expr, value: Any) -> Explanation | None:
-    """Explain an integer among the numbers of a list, a tuple, a dict or another pytree."""
+    """Explain an integer among the leaves of a list, a tuple, a dict or another pytree."""
     text, leaf = scene.quote(node), _integer_leaf(value)
     written = _written(scene, node) if isinstance(node, ast.Name) else node
     whole = _integers(written) if written is not None else []
@@ -319,7 +319,7 @@ def _in_a_tree(scene: Scene, node: ast.expr, value: Any) -> Explanation | None:
 
 
 def _floats_fix(scene: Scene, node: ast.expr, whole: list[ast.Constant], value: Any) -> Fix | None:
-    """Return the fix that makes floats of the integers where they are written, or else of all leaves at the call."""
+    """Return the fix that writes the integers as floats, or else converts all leaves at the call."""
     all_written = value is MISSING or sum(_is_integer(leaf) for leaf in jax.tree.leaves(value)) == len(whole)
     edits = [scene.source.replace(number, f"{scene.quote(number)}.0") for number in whole]
     if not edits or not all_written:
@@ -332,7 +332,7 @@ def _floats(scene: Scene, text: str) -> str:
 
 
 def _written(scene: Scene, name: ast.Name) -> ast.expr | None:
-    """Return the container that a name was given where it stands, written out, in the source; None where unsure."""
+    """Return the container literal that is assigned to a name, or None unless there is exactly one assignment."""
     found = [
         node.value
         for node in ast.walk(scene.source.tree)
@@ -343,7 +343,7 @@ def _written(scene: Scene, name: ast.Name) -> ast.expr | None:
 
 
 def _integers(node: ast.expr) -> list[ast.Constant]:
-    """Return the integers written in a container, and in the containers in it."""
+    """Return the integer literals in a container, including nested ones."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return [node]
     inside = node.values if isinstance(node, ast.Dict) else node.elts if isinstance(node, ast.List | ast.Tuple) else []
@@ -351,7 +351,7 @@ def _integers(node: ast.expr) -> list[ast.Constant]:
 
 
 def _integer_leaf(value: Any) -> tuple[str, Any] | None:
-    """Return the first integer leaf of a pytree, with its path as the student writes it: `['w']`."""
+    """Return the first integer leaf of a pytree, with its path such as `['w']`."""
     if value is MISSING or callable(value):
         return None
     leaves, _tree = jax.tree_util.tree_flatten_with_path(value)
@@ -369,7 +369,7 @@ def _is_tree(value: Any) -> bool:
 
 
 def _of_jax(scene: Scene, node: ast.expr) -> bool:
-    """Tell whether an expression is a call of JAX's own, which gives an array and no tree."""
+    """Return False for a call of a function outside JAX, which may return a pytree, and True for anything else."""
     function = scene.spot.value(node.func) if isinstance(node, ast.Call) else MISSING
     module = getattr(function, "__module__", None)
     return not isinstance(node, ast.Call) or (isinstance(module, str) and module.split(".")[0] in ("jax", "jaxlib"))
@@ -429,7 +429,7 @@ def reverse_through_while(scene: Scene, found: re.Match[str]) -> Explanation | N
 
 
 def _static_count(scene: Scene, spot: Spot, stop: ast.expr, name: str) -> Fix | None:
-    """Return the fix that makes a loop's count static, found by the frame that was left long ago."""
+    """Return the fix that makes a loop's count static, in the source of a function that has already returned."""
     if spot.source is None or not isinstance(stop, ast.Name):
         return None
     function = spot.source.function(stop)
@@ -441,7 +441,7 @@ def _static_count(scene: Scene, spot: Spot, stop: ast.expr, name: str) -> Fix | 
 
 
 def _loop_before(scene: Scene) -> tuple[Spot, ast.Call] | None:
-    """Return the loop that was recorded before it was transformed: JAX keeps its traceback as the cause."""
+    """Return the loop that was traced before it was transformed: JAX keeps that traceback as the cause."""
     cause = scene.error.__cause__
     while cause is not None:
         before = Scene(cause)
@@ -457,7 +457,7 @@ def _loop_before(scene: Scene) -> tuple[Spot, ast.Call] | None:
 
 
 def _named_at(spot: Spot) -> ast.Call | None:
-    """Return the loop on a line, for tracebacks that know the line but not the place on it."""
+    """Return the loop on a line, for tracebacks that know the line but not the column."""
     if spot.source is None:
         return None
     for call in spot.source.calls():

@@ -1,4 +1,4 @@
-"""Explain attempts to change an array in place: items, deletion, its shape, methods of lists, `.at` misused."""
+"""Explain attempts to change an array in place: items, deletion, its shape, list methods, misuse of `.at`."""
 
 import ast
 import re
@@ -59,7 +59,7 @@ def assigned_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
     array = target.value
     index = scene.quote(target.slice)
     while isinstance(array, ast.Subscript) and is_array(scene.spot.value(array.value)):
-        index = f"{scene.quote(array.slice)}, {index}"  # x[0][1] is a copy's item: change x itself
+        index = f"{scene.quote(array.slice)}, {index}"  # x[0][1] is an item of a copy: change x itself
         array = array.value
     name = scene.quote(array)
     numpy_too = _("Build it in NumPy, whose arrays do change, and give it to JAX when it is done.")
@@ -102,7 +102,7 @@ def assigned_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.SET_NUMPY_ITEM)
 def numpy_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `a[0] = x` with an array of NumPy's and a traced value."""
+    """Explain `a[0] = x` with a NumPy array and a traced value."""
     statement = scene.spot.statement
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Subscript):
         return None
@@ -176,7 +176,7 @@ def assigned_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.NO_METHOD)
 def list_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `x.append(1.0)` and other methods that JAX's arrays do not have."""
+    """Explain `x.append(1.0)` and other methods that JAX arrays do not have."""
     call = scene.source.parents.get(scene.node)
     if not isinstance(scene.node, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not scene.node:
         return None
@@ -259,7 +259,7 @@ def at_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _choice(scene: Scene, target: ast.Subscript, statement: ast.Assign, name: str, index: str) -> list[Fix | None]:
-    """Return the fix for `x[mask] = value` and `x[:n] = value`, which `.at` cannot do either where these are traced."""
+    """Return the fix for `x[mask] = value` and `x[:n] = value`, which `.at` cannot do if `mask` or `n` is traced."""
     mask, keep = scene.spot.value(target.slice), index
     if sliced_axis(scene, target) is not None:
         keep = kept_places(scene, target, target.value) or ""
@@ -287,13 +287,13 @@ def _explained(
 
 
 def _several_changes(scene: Scene, statement: ast.stmt | None) -> Fix | None:
-    """Return the fix for a statement that assigns to several places at once; None where it is not plain."""
+    """Return the fix for a statement that assigns to several places at once; None if it is not simple."""
     if not isinstance(statement, ast.Assign):
         return None
     first: list[str] = []
     if len(statement.targets) > 1:
         if not isinstance(statement.value, ast.Constant | ast.Name):
-            return None  # it would be computed for each
+            return None  # it would be computed for each target
         targets, values = list(statement.targets), [scene.quote(statement.value)] * len(statement.targets)
     elif isinstance(statement.targets[0], ast.Tuple | ast.List):
         targets = statement.targets[0].elts
@@ -309,7 +309,7 @@ def _several_changes(scene: Scene, statement: ast.stmt | None) -> Fix | None:
             changed[target.id] = value
         else:
             return None
-    # Python assigns from left to right, and all of this at once: an index must not be one of the names.
+    # Python assigns from left to right, the fix all at once: an index must not use one of the names.
     indices = {n for t in targets if isinstance(t, ast.Subscript) for n in names_in(t.slice)}
     if len(values) != len(targets) or set(changed) & indices:
         return None
@@ -321,7 +321,7 @@ def _several_changes(scene: Scene, statement: ast.stmt | None) -> Fix | None:
 
 
 def _values(scene: Scene, value: ast.expr, count: int) -> tuple[list[str], list[str]]:
-    """Return the text of each value, and the line that gives them names where a call makes them all."""
+    """Return the text of each value, and the line that names them if one expression produces them all."""
     if isinstance(value, ast.Tuple | ast.List):
         starred = any(isinstance(element, ast.Starred) for element in value.elts)
         return ([], []) if starred else ([scene.quote(element) for element in value.elts], [])

@@ -1,4 +1,4 @@
-"""Explain indices that JAX cannot take: masks and slices that change the shape, floats, lists and strings."""
+"""Explain indices that JAX does not support: masks and slices that change the shape, floats, lists and strings."""
 
 import ast
 import re
@@ -212,7 +212,7 @@ def too_many_indices(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _window(node: ast.Slice) -> str | None:
-    """Return the length of a slice `i : i + length`, None for any other."""
+    """Return the length of a slice `i : i + length`, or None for any other slice."""
     lower, upper = node.lower, node.upper
     if lower is None or not isinstance(upper, ast.BinOp) or not isinstance(upper.op, ast.Add) or node.step:
         return None

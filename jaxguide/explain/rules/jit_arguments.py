@@ -1,4 +1,4 @@
-"""Explain what `jax.jit` cannot take or return: static arguments without a hash, texts, functions, objects."""
+"""Explain what `jax.jit` cannot take or return: unhashable static arguments, strings, functions, objects."""
 
 import ast
 import difflib
@@ -87,7 +87,7 @@ def unhashable_static(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _traced_static(scene: Scene, name: str, function: str, node: ast.expr, tracer: Any) -> Explanation | None:
-    """Explain a traced value given for a static argument, inside another `jax.jit` or under `jax.vmap`."""
+    """Explain a traced value passed as a static argument, inside another `jax.jit` or under `jax.vmap`."""
     text = scene.quote(node)
     fix = static_fix(scene, tracer) if tracer is not None else None
     words = _("Give a Python value: a number that is known while JAX records, and the same for every row.")
@@ -184,7 +184,7 @@ def _static_names(declared: ast.Call, names: list[str]) -> list[str]:
 
 
 def _without_static(source: Source, declared: ast.Call | None, name: str, names: list[str]) -> list[Edit | None]:
-    """Return the edits that take a name out of the static arguments; the whole keyword where it is the only one."""
+    """Return the edits that remove a name from the static arguments, or the whole keyword if it is the only one."""
     static = _static_names(declared, names) if declared is not None else []
     if declared is None or name not in static:
         return [None]
@@ -210,7 +210,7 @@ def _hashable(value: object) -> bool:
 
 @explains(error_texts.NOT_AN_ARGUMENT)
 def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a string, a function or an object given to a jitted function."""
+    """Explain a string, a function or an object passed to a jitted function."""
     call = scene.call()
     if call is None:
         return None
@@ -331,7 +331,7 @@ def not_an_array_result(scene: Scene, found: re.Match[str]) -> Explanation | Non
 
 @explains(error_texts.NOT_CALLABLE)
 def called_too_early(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jax.grad(f(x))`, where the function was called before it was handed over."""
+    """Explain `jax.grad(f(x))`, which calls the function instead of passing it."""
     call = scene.call()
     if call is None or not call.args or not isinstance(call.args[0], ast.Call):
         return None
@@ -342,7 +342,7 @@ def called_too_early(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if not again and not _is_users(
         scene.spot, getattr(getattr(scene.spot.value(inner.func), "__code__", None), "co_filename", "<frozen ")
     ):
-        return None  # `jax.jit(jnp.ones(3))`: no telling what was meant
+        return None  # `jax.jit(jnp.ones(3))`: unclear what was meant
     arguments = ", ".join(scene.quote(a) for a in [*inner.args, *(k.value for k in inner.keywords)])
     made = scene.source.replace(inner, function) if again else None
     whole = None if again or call.keywords else scene.source.replace(call, f"{name}({function})({arguments})")
@@ -371,7 +371,7 @@ def _line(source: Source, node: ast.AST) -> Line:
 
 
 def _jitted_function(scene: Scene, call: ast.Call) -> tuple[Source, ast.FunctionDef | ast.Lambda] | None:
-    """Return the source and the definition of the student's jitted function that a call calls."""
+    """Return the student's jitted function that a call calls: its source and its definition."""
     value = scene.spot.value(call.func)
     if isinstance(call.func, ast.Call) and is_jit(call.func.func) and isinstance(call.func.args[0], ast.Lambda):
         return scene.source, call.func.args[0]
@@ -397,10 +397,10 @@ def _jits(decorator: ast.expr) -> bool:
 
 
 def _is_users(spot: Spot, file: str) -> bool:
-    """Tell whether a file is the student\'s: the one at hand, or one of no library."""
+    """Tell whether a file is the student's: the current one, or one outside libraries."""
     return file == spot.line.file or not is_library(file)
 
 
 def _function_name(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> str:
-    """Return the name of a function as tracebacks have it."""
+    """Return the name of a function as shown in tracebacks."""
     return "<lambda>" if isinstance(function, ast.Lambda) else function.name

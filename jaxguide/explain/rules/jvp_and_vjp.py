@@ -1,4 +1,4 @@
-"""Explain `jax.jvp` and `jax.vjp` given what does not fit, and derivative rules of one's own that lack something."""
+"""Explain arguments that do not fit `jax.jvp` and `jax.vjp`, and incomplete custom derivative rules."""
 
 import ast
 import re
@@ -45,7 +45,7 @@ def jvp_without_tuples(scene: Scene, found: re.Match[str]) -> Explanation | None
 
 @explains(error_texts.JVP_DTYPE)
 def jvp_dtype(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain tangents of another dtype than the primals."""
+    """Explain tangents whose dtype differs from that of the primals."""
     call = scene.call()
     if call is None or len(call.args) != 3 or not isinstance(call.args[2], ast.Tuple | ast.List):
         return None
@@ -74,7 +74,7 @@ def jvp_dtype(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.VJP_SHAPE)
 def vjp_cotangent(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a cotangent of another shape or dtype than the output."""
+    """Explain a cotangent whose shape or dtype differs from that of the output."""
     call = scene.call()
     if call is None or len(call.args) != 1:
         return None
@@ -98,7 +98,7 @@ def vjp_cotangent(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.NO_JVP_RULE)
 def rule_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a `custom_jvp` or `custom_vjp` function without its rule."""
+    """Explain a `custom_jvp` or `custom_vjp` function without a rule."""
     name, forward = found[2], found[1] == "JVP"
     defined = [f for spot in scene.spots if spot.source for f in [*spot.source.functions(name)]]
     if not defined:
@@ -147,7 +147,7 @@ def rule_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.BWD_TUPLE)
 def backward_tuple(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a backward rule that does not return one cotangent for each argument."""
+    """Explain a backward rule that does not return one cotangent per argument."""
     for spot in reversed(scene.spots):
         source = spot.source
         for call in source.calls() if source else ():
@@ -184,7 +184,7 @@ def backward_tuple(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.FORWARD_OF_VJP)
 def forward_of_vjp(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain forward mode through a function with a reverse rule only."""
+    """Explain forward mode through a function that has only a reverse rule."""
     call = scene.call()
     made = transformation(scene, call) if call is not None else None
     if made is None or called(made) not in ("jacfwd", "hessian"):

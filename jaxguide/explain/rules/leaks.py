@@ -1,4 +1,4 @@
-"""Explain traced values that outlived their function: kept in a list, an attribute, a global or an outer variable."""
+"""Explain traced values that outlive their function, in a list, an attribute, a global or an outer variable."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ from jaxguide.explain.scene import Scene
 
 @explains(error_texts.LEAK)
 def leaked_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a tracer used after its trace: where it was kept, and how to return it instead."""
+    """Explain a tracer used after its trace: where it was stored, and how to return it instead."""
     made = error_texts.LEAK_CREATED.search(scene.message)
     function_name = (made[3] if made else "").removesuffix(".<locals>").split(".")[-1]
     leak = error_texts.LEAK_FUNCTION.search(scene.message)
@@ -65,14 +65,14 @@ def leaked_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 class _Keeper:
-    """The statement in a traced function that keeps a value somewhere else."""
+    """A statement in a traced function that stores a value outside the function."""
 
     def __init__(self, statement: ast.stmt, target: ast.expr, value: ast.expr, method: str | None = None):
         self.statement, self.target, self.value, self.method = statement, target, value, method
 
 
 def _keeper(function: ast.FunctionDef) -> _Keeper | None:
-    """Find the one statement of a function that keeps a value outside: the last of such, None where there is none."""
+    """Return the last statement of a function that stores a value outside the function, or None."""
     outer = {name for n in ast.walk(function) if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
     local = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} - outer
     keepers = []
@@ -96,7 +96,7 @@ def _keeper(function: ast.FunctionDef) -> _Keeper | None:
 
 
 def _return_it(scene: Scene, source: Source, function: ast.FunctionDef, keeper: _Keeper) -> Fix | None:
-    """Return the fix that returns the kept value as well, and keeps it where the function is called."""
+    """Return the fix that also returns the stored value, and stores it where the function is called."""
     last = function.body[-1]
     if not isinstance(last, ast.Return) or last.value is None or _returns(function) != 1:
         return None
@@ -167,7 +167,7 @@ def _without_declaration(source: Source, function: ast.FunctionDef, name: str) -
 
 
 def _reads(function: ast.FunctionDef, keeper: _Keeper) -> bool:
-    """Tell whether a function reads what it keeps, beside writing it."""
+    """Tell whether a function also reads the place where it stores a value."""
     wanted = ast.dump(keeper.target).replace("Store()", "Load()")
     if keeper.method is not None:
         return False

@@ -16,7 +16,7 @@ from jaxguide.explain.transformed import function_behind, own_nodes, parameters,
 
 _SCAN = f"{error_texts.API}/jax.lax.scan.html"
 _LOOPS = ("scan", "while_loop", "fori_loop")
-# Which argument of each is the function of one turn, by position and name, and which the start.
+# For each loop: the position and name of its body, and of its initial value.
 _BODY = {"scan": (0, "f"), "while_loop": (1, "body_fun"), "fori_loop": (2, "body_fun")}
 _START = {"scan": (1, "init"), "while_loop": (2, "init_val"), "fori_loop": (3, "init_val")}
 
@@ -57,7 +57,7 @@ def scan_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.SCAN_LENGTH, error_texts.SCAN_NO_LENGTH, error_texts.SCAN_SIZES)
 def scan_length(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a scan whose length is given twice, or not at all, or differs from array to array."""
+    """Explain a scan whose length is given twice, is missing, or differs between arrays."""
     call = scene.call()
     if call is None or called(call) != "scan":
         return None
@@ -102,7 +102,7 @@ def scan_length(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.WHILE_CONDITION)
 def while_condition(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a loop condition that is no boolean scalar."""
+    """Explain a loop condition that is not a boolean scalar."""
     call = scene.call()
     node = argument_of(call, 0, "cond_fun") if call is not None else None
     place = function_behind(scene.spot, node)
@@ -132,7 +132,7 @@ def while_condition(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.BODY_ARGUMENTS)
 def body_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a loop body that takes another number of arguments than the loop gives."""
+    """Explain a loop body that takes a different number of arguments than the loop passes."""
     call = scene.call()
     if call is None or called(call) not in _LOOPS:
         return None
@@ -160,7 +160,7 @@ def body_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.CARRY_TYPE)
 def carry_changes_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a loop whose carry comes out with another dtype or shape."""
+    """Explain a loop whose carry changes its dtype or shape."""
     call = scene.call()
     if call is None or called(call) not in _LOOPS:
         return None
@@ -220,19 +220,19 @@ def carry_changes_type(scene: Scene, found: re.Match[str]) -> Explanation | None
 
 
 def _carry_name(call: ast.Call, function: FunctionNode) -> str | None:
-    """Return what the function of one turn calls the carry."""
+    """Return the name of the carry in the loop body."""
     names = [a.arg for a in parameters(function)]
     place = 1 if called(call) == "fori_loop" else 0
     return names[place] if place < len(names) else None
 
 
 def _as_pair(source: Source, result: ast.expr, text: str) -> Edit:
-    """Return the edit that puts two results in the place of a turn's result, in parentheses in a lambda."""
+    """Return the edit that replaces the body's result with two results, in parentheses inside a lambda."""
     return source.replace(result, f"({text})" if isinstance(source.parents.get(result), ast.Lambda) else text)
 
 
 def _start_parts(scene: Scene, start: ast.expr) -> Fix | None:
-    """Return the fix that gives parts of a written-out start the dtypes that a turn gives."""
+    """Return the fix that converts parts of an initial tuple or list to the dtypes that the body returns."""
     edits: list[Edit] = []
     for name, _dtype, shape, new_dtype, new_shape in error_texts.CARRY_TYPES.findall(scene.message):
         index = re.fullmatch(r".*[a-zA-Z_]\w*(?:\[1\])?\[(\d+)\]", name)
@@ -246,7 +246,7 @@ def _start_parts(scene: Scene, start: ast.expr) -> Fix | None:
 
 
 def _cast_result(scene: Scene, call: ast.Call, dtype: str) -> Fix | None:
-    """Return the fix that gives a turn's result the dtype that it came with."""
+    """Return the fix that converts the body's result to the dtype of the carry that came in."""
     place = function_behind(scene.spot, argument_of(call, *_BODY[called(call)]))
     result = returned(place[1]) if place is not None else None
     if place is None or result is None:
@@ -300,7 +300,7 @@ def _added(source: Source, grown: ast.expr, carry: str) -> str | None:
 
 @explains(error_texts.CARRY_STRUCTURE)
 def carry_changes_structure(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a loop whose carry comes out with more or fewer parts, or in another container."""
+    """Explain a loop whose carry changes its number of parts, or its container."""
     call = scene.call()
     if call is None or called(call) not in _LOOPS:
         return None
@@ -353,7 +353,7 @@ def carry_changes_structure(scene: Scene, found: re.Match[str]) -> Explanation |
 def _forgotten_return(
     scene: Scene, call: ast.Call, body: ast.expr, source: Source, function: FunctionNode
 ) -> Explanation | None:
-    """Explain a loop body that ends without `return`; None where it returns something somewhere."""
+    """Explain a loop body that ends without `return`; None if it returns anything."""
     carry = _carry_name(call, function)
     if carry is None or isinstance(function, ast.Lambda):
         return None
@@ -392,7 +392,7 @@ def _forgotten_return(
 def _what_to_return(
     source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef, carry: str, last: ast.stmt
 ) -> str | None:
-    """Return the names that a body without `return` has made ready for the next turn."""
+    """Return the names that a body without `return` has computed for the next iteration."""
     stored = set()
     parts: list[str] = []
     for node in own_nodes(function):
@@ -418,7 +418,7 @@ def _is_value(node: ast.expr) -> bool:
 
 
 def _container(scene: Scene, start: ast.expr) -> tuple[type, int] | None:
-    """Return the kind of container that a loop starts with, and its length; (object, 1) for one array."""
+    """Return the type and length of the initial container of a loop; (object, 1) for a single array, else None."""
     value: Any = scene.spot.value(start)
     if type(value) in (tuple, list):
         return type(value), len(value)
@@ -432,7 +432,7 @@ def _container(scene: Scene, start: ast.expr) -> tuple[type, int] | None:
 def _same_parts(
     scene: Scene, call: ast.Call, source: Source, result: ast.expr, container: tuple[type, int] | None
 ) -> Fix | None:
-    """Return the fix that lets a turn return the parts that the start has; None where that is not plain."""
+    """Return the fix that makes the body return the parts of the initial value; None if that is not simple."""
     if container is None:
         return None
     kind, count = container

@@ -1,4 +1,4 @@
-"""Explain functions of NumPy and SciPy, NumPy's arrays and random numbers, given a traced value or size."""
+"""Explain NumPy and SciPy functions, NumPy arrays and random numbers that get a traced value or size."""
 
 import ast
 import importlib
@@ -24,7 +24,7 @@ _DRAWS = ("normal", "uniform", "exponential")
 
 @explains(error_texts.TO_NUMPY)
 def numpy_on_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain NumPy's functions and arrays given a traced value."""
+    """Explain NumPy functions and arrays that get a traced value."""
     node, source = scene.node, scene.source
     if isinstance(node, ast.Subscript):
         traced = scene.tracer(node.slice)
@@ -99,7 +99,7 @@ def numpy_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     variable, tracer = scene.quote(traced[0]), traced[1]
     function = scene.quote(call.func)
-    draws = called(call) in _DRAWS  # of `np.random`, or of a generator that `np.random.default_rng` made
+    draws = called(call) in _DRAWS  # of `np.random`, or of a generator from `np.random.default_rng`
     static = static_fix(scene, tracer)
     return scene.explanation(
         "numpy_size_of_tracer",
@@ -123,7 +123,7 @@ def numpy_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def scipy_home(scene: Scene, function: ast.expr) -> str | None:
-    """Return the module of SciPy that a function is called from or was imported from, such as 'scipy.special'."""
+    """Return the SciPy module of a called function, such as 'scipy.special', or None."""
     if isinstance(function, ast.Attribute):
         module = scene.spot.value(function.value)
         name = module.__name__ if isinstance(module, ModuleType) else ""

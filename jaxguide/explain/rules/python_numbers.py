@@ -1,4 +1,4 @@
-"""Explain traced values where Python needs a number: `float`, `int`, `.item()`, `math`, `range`, indices of lists."""
+"""Explain traced values used where Python needs a number: `float`, `int`, `.item()`, `math`, `range`, list indices."""
 
 import ast
 import math
@@ -28,7 +28,7 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `float(x)`, `int(x)`, `complex(x)`, `x.item()`, `x.tolist()` and `math.sin(x)`."""
     node, source = scene.node, scene.source
     call = node if isinstance(node, ast.Call) else None
-    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):  # Python 3.12 places what is in it at the whole
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):  # Python 3.12 reports the whole comprehension
         inside = [c for c in ast.walk(node) if isinstance(c, ast.Call) and called(c) in ("float", "int", "complex")]
         return _number_of_element(scene, inside[0]) if len(inside) == 1 else None
     if call is None:
@@ -162,7 +162,7 @@ def _list_index(scene: Scene, variable: str, what: str, *fixes: Fix | None) -> E
 
 
 def _needs_static(scene: Scene, variable: str, tracer: Any, static: Fix | None, function: str) -> Explanation | None:
-    """Explain an argument of a function that must be known while JAX traces."""
+    """Explain a function's argument that must be known while JAX traces."""
     return scene.explanation(
         "static_needed",
         title=_("`{function}` needs a number that is still traced").format(function=function),
@@ -177,7 +177,7 @@ def _needs_static(scene: Scene, variable: str, tracer: Any, static: Fix | None, 
 
 
 def _number_of_element(scene: Scene, call: ast.Call) -> Explanation | None:
-    """Explain `[float(v) for v in x]`, where `v` is gone by the time the error arrives."""
+    """Explain `[float(v) for v in x]`, where `v` no longer exists when the error arrives."""
     if called(call) not in ("float", "int", "complex") or len(call.args) != 1 or not isinstance(call.args[0], ast.Name):
         return None
     name, text = called(call), scene.quote(call.args[0])
@@ -199,7 +199,7 @@ def _number_of_element(scene: Scene, call: ast.Call) -> Explanation | None:
 
 
 def _is_size(scene: Scene, call: ast.Call) -> bool:
-    """Tell whether the integer made by a call is used as a size or a count further down."""
+    """Tell whether the integer that a call returns is used as a size or a count later."""
     statement = scene.source.statement(call)
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target, function = statement.targets[0], scene.spot.function
@@ -231,7 +231,7 @@ def _range_of_tracer(scene: Scene, call: ast.Call) -> Explanation | None:
 
 @explains(error_texts.INTEGER_SCALAR)
 def range_of_float(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `range(n)` with an array of shape () whose dtype is float."""
+    """Explain `range(n)` with a float array of shape ()."""
     call = scene.node
     if not isinstance(call, ast.Call) or called(call) != "range" or not isinstance(call.func, ast.Name):
         return None
@@ -260,7 +260,7 @@ def range_of_float(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _range_around(scene: Scene, node: ast.AST) -> ast.Call | None:
-    """Return the call of `range` in whose argument a node stands."""
+    """Return the call of `range` whose argument contains a node."""
     outer = scene.source.parents.get(node)
     while isinstance(outer, ast.BinOp | ast.UnaryOp):
         outer = scene.source.parents.get(outer)
@@ -268,7 +268,7 @@ def _range_around(scene: Scene, node: ast.AST) -> ast.Call | None:
 
 
 def _is_float(scene: Scene, node: ast.expr) -> bool:
-    """Tell whether a floating point number goes into an argument."""
+    """Tell whether an argument contains a floating-point array."""
     return any(is_array(v) and _is_floating(v) for _part, v in scene.spot.parts(node))
 
 
@@ -277,7 +277,7 @@ def _is_floating(value: Any) -> bool:
 
 
 def _bound(scene: Scene, node: ast.expr) -> str:
-    """Return the text of an argument of `range` as the integer that `lax.fori_loop` takes."""
+    """Return the text of an argument of `range`, converted to an integer for `lax.fori_loop`."""
     text = scene.quote(node)
     made = [c for c in ast.walk(node) if isinstance(c, ast.Call) and called(c) == "int" and scene.tracer(c) is not None]
     for call in made:
@@ -289,7 +289,7 @@ def _bound(scene: Scene, node: ast.expr) -> str:
 
 
 def _largest_count(scene: Scene, call: ast.Call) -> Fix:
-    """Say how to repeat a known number of times, where the loop cannot be rewritten."""
+    """Return advice on repeating a fixed number of times, if the loop cannot be rewritten."""
     loop = scene.source.parents.get(call)
     index = scene.quote(loop.target) if isinstance(loop, ast.For | ast.comprehension) else "i"
     stop = _bound(scene, call.args[-1 if len(call.args) < 3 else 1])

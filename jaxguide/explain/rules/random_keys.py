@@ -1,4 +1,4 @@
-"""Explain what is no PRNG key: seeds, floats, several keys at once, and arithmetic on keys."""
+"""Explain values that are not a PRNG key: seeds, floats, several keys at once, arithmetic on keys."""
 
 import ast
 import re
@@ -25,7 +25,7 @@ def _key_argument(scene: Scene) -> tuple[ast.Call, ast.expr] | None:
 
 @explains(error_texts.KEY_NUMBER, error_texts.KEY_DTYPE, error_texts.KEY_SHAPE, error_texts.KEY_TYPE)
 def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a number, an array of floats, None or a shape in a key's place."""
+    """Explain a number, an array of floats, None or a shape passed as a key."""
     place = _key_argument(scene)
     if place is None:
         return None
@@ -212,13 +212,13 @@ def random_of_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _with_key(scene: Scene, name: str, call: ast.Call) -> str | None:
-    """Return a call of NumPy's random numbers as one of `jax.random`, where that is plain to see."""
+    """Return a call of NumPy's random functions as one of `jax.random`, or None if it is not simple."""
     name = {"rand": "uniform", "randn": "normal"}.get(name, name)
     size = next((scene.quote(k.value) for k in call.keywords if k.arg == "size"), None)
     key = f"{scene.random}.key(0)"
     if name in ("uniform", "normal") and not call.keywords and call.args and call.func is not None:
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("rand", "randn"):
-            return None  # the arguments of `normal` and `uniform` have another meaning here
+            return None  # NumPy's `normal` and `uniform` take other arguments
         sizes = [scene.quote(a) for a in call.args]
         return f"{scene.random}.{name}({key}, ({', '.join(sizes)},))"
     if name in ("uniform", "normal") and not call.args and len(call.keywords) == (size is not None):

@@ -1,4 +1,4 @@
-"""Explain arrays that are gone, values that are not numbers, and checks that are not carried out of the program."""
+"""Explain deleted arrays, NaN and infinity, and checks in a program that `checkify.checkify` does not wrap."""
 
 import ast
 import re
@@ -19,7 +19,7 @@ from jaxguide.jaxpr.arguments import array_type
 
 @explains(error_texts.DELETED)
 def deleted_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain an array that was donated to a jitted function, and used again."""
+    """Explain an array that was donated to a jitted function and used again."""
     part = scene.spot.first(scene.spot.statement, _is_deleted)
     if part is None:
         return None
@@ -66,7 +66,7 @@ def deleted_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.NAN)
 def not_a_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain the NaN or infinity that `jax_debug_nans` or `jax_debug_infs` found."""
+    """Explain a NaN or infinity that `jax_debug_nans` or `jax_debug_infs` found."""
     kind, primitive = found[1], found[2].rstrip(".")
     node = scene.node
     source = scene.source
@@ -129,7 +129,7 @@ def not_a_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.CHECKIFY)
 def unwrapped_check(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `checkify.check` in a jitted function that was not wrapped by `checkify.checkify`."""
+    """Explain `checkify.check` in a jitted function that `checkify.checkify` does not wrap."""
     call = scene.call()
     statement = scene.spot.statement
     if call is None or statement is None:
@@ -162,7 +162,7 @@ def _is_deleted(value: object) -> bool:
 
 
 def _donation(scene: Scene, name: str) -> tuple[ast.Call, ast.expr] | None:
-    """Return the last call before the failing line that was given a name as an argument, in the same block or above."""
+    """Return the last call before the failing line, in the same function, that donates a name, and that argument."""
     best = None
     for call in scene.source.calls():
         if call.lineno > scene.spot.line.number or scene.source.function(call) is not scene.spot.function:

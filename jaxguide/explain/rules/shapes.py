@@ -33,7 +33,7 @@ def _shape(text: str) -> tuple[int, ...]:
 
 @explains(error_texts.BROADCAST, error_texts.BROADCAST_TRACED, error_texts.LAX_RANK)
 def shapes_do_not_broadcast(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `x + y` with shapes that do not fit, and `lax.add` with another number of axes."""
+    """Explain `x + y` with shapes that do not fit, and `lax.add` of different ranks."""
     node = scene.node
     operands = _two(scene.spot, node)
     if len(operands) != 2:
@@ -110,7 +110,7 @@ def _broadcast_fixes(
 
 @explains(error_texts.DOT)
 def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `w @ x` with sizes that do not meet."""
+    """Explain `w @ x` with sizes that do not match."""
     operands = _two(scene.spot, scene.node)
     if len(operands) != 2:
         return None
@@ -159,7 +159,7 @@ def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _made_with(scene: Scene, node: ast.expr) -> tuple[int, ...] | None:
-    """Return the shape with which `jnp.ones((3, 4))` and its like, written on the spot, make an array."""
+    """Return the shape in a call such as `jnp.ones((3, 4))`, or None."""
     if not isinstance(node, ast.Call) or called(node) not in ("ones", "zeros", "empty", "full") or not node.args:
         return None
     shape = scene.spot.value(node.args[0])
@@ -169,7 +169,7 @@ def _made_with(scene: Scene, node: ast.expr) -> tuple[int, ...] | None:
 
 @explains(error_texts.RESHAPE)
 def reshaped(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a reshape to another number of entries."""
+    """Explain a reshape that changes the number of entries."""
     call = scene.call()
     if call is None or called(call) != "reshape":
         return None
@@ -363,7 +363,7 @@ def joined_shapes(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _lacking_axis(scene: Scene, call: ast.Call, parts: list[ast.expr], shapes: list[tuple[int, ...]]) -> Fix | None:
-    """Return the fix that gives arrays the axis that they lack beside those of one axis more."""
+    """Return the fix that adds the missing axis to arrays that are joined with arrays of one more axis."""
     full = max(shapes, key=len)
     given = argument_of(call, 1, "axis") if called(call) == "concatenate" else None
     value = scene.spot.value(given) if given is not None else 0
@@ -386,14 +386,14 @@ def _lacking_axis(scene: Scene, call: ast.Call, parts: list[ast.expr], shapes: l
 
 
 def _with_axis(scene: Scene, node: ast.expr, axis: int, shape: tuple[int, ...]) -> str:
-    """Return the text of an array with one axis more; a plain number becomes an array of one."""
+    """Return the text of an array with one more axis; a plain number becomes an array of length 1."""
     if not shape and not is_array(scene.spot.value(node)):
         return f"{scene.jnp}.array([{scene.quote(node)}])"
     return f"{scene.atom(node)}[{':, ' * axis}None]"
 
 
 def _joined_name(scene: Scene, call: ast.Call) -> Explanation | None:
-    """Explain arrays of different ranks in a list that has a name."""
+    """Explain arrays of different ranks in a named list."""
     name, value = scene.quote(call.args[0]), scene.spot.value(call.args[0])
     if not isinstance(value, list | tuple) or not all(is_array(v) for v in value) or len(value) < 2:
         return None

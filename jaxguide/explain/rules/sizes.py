@@ -1,4 +1,4 @@
-"""Explain sizes that JAX must know while it traces: of shapes, counts, axes, results as long as their values say."""
+"""Explain sizes that JAX must know while it traces: shapes, counts, axes, results whose size depends on values."""
 
 import ast
 import re
@@ -18,11 +18,11 @@ from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
 from jaxguide.explain.transformed import makers
 
-# Functions whose result is as long as the values say -> how to give its length.
+# Functions whose result has a length that depends on values.
 _SIZED = ("nonzero", "flatnonzero", "argwhere", "where", "unique")
 
 
-# Comes before `traced_size`, which has this phrase too, and takes any traced integer of the call for the size.
+# Must come before `traced_size`, which matches this phrase too and takes any traced integer in the call for the size.
 @explains(error_texts.SHAPE)
 def shape_of_floats(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.zeros((3.0,))`, `jax.random.normal(key, (n / 2, 4))` and their like."""
@@ -52,8 +52,8 @@ def shape_of_floats(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-# `booleans` and `python_numbers` explain errors of CONCRETE too, and come before, as their names do: what asks for a
-# truth value or calls `int` is theirs, even where a size is made with it.
+# `booleans` and `python_numbers` match CONCRETE too and come earlier in alphabetical order: they explain truth values
+# and calls of `int`, even if a size is computed from them.
 @explains(error_texts.SHAPE, error_texts.CONCRETE, error_texts.PARAMETER)
 def traced_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.zeros(n)`, `jnp.arange(n)`, `x.reshape(n, -1)`, `jax.random.normal(key, (n,))` and their like."""
@@ -97,7 +97,7 @@ def traced_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _traced_number(scene: Scene, call: ast.Call) -> tuple[ast.expr, Any] | None:
-    """Return the traced integer among a call's arguments, the one that JAX's message names before others."""
+    """Return the traced integer among a call's arguments, preferably the one that JAX's message names."""
     behind = error_texts.DEPENDS_ON.search(scene.message)
     parts = [
         (part, value)
@@ -151,7 +151,7 @@ def _repeat_fix(scene: Scene, call: ast.Call) -> Fix | None:
 
 
 def _bound_fix(scene: Scene, call: ast.Call, variable: str) -> Fix | None:
-    """Say how to work at a fixed size with a mask."""
+    """Return the fix that uses a fixed size and a mask."""
     if called(call) == "reshape" or scene.quote(call.func).split(".")[-2:-1] == ["random"]:
         return None
     return scene.fix(
@@ -161,7 +161,7 @@ def _bound_fix(scene: Scene, call: ast.Call, variable: str) -> Fix | None:
 
 
 def _as_long_as_its_values(scene: Scene, call: ast.Call) -> Explanation | None:
-    """Explain `jnp.nonzero(x)`, `jnp.unique(x)` and one-argument `jnp.where`, whose result's shape is not known."""
+    """Explain `jnp.nonzero(x)`, `jnp.unique(x)` and one-argument `jnp.where`, whose result has an unknown shape."""
     traced = scene.tracer(call)
     if traced is None or not call.args:
         return None
@@ -195,7 +195,7 @@ def _as_long_as_its_values(scene: Scene, call: ast.Call) -> Explanation | None:
 
 
 def _transformed_itself(scene: Scene, outer: ast.Call) -> Explanation | None:
-    """Explain `jax.jit(jnp.unique)(x)`, whose size cannot be given where it is called."""
+    """Explain `jax.jit(jnp.unique)(x)`, where the call cannot pass a size."""
     made = next((m for m in makers(scene, outer) if m.args and not isinstance(m.args[0], ast.Call)), None)
     name = dotted(made.args[0]).split(".")[-1] if made is not None else ""
     if made is None or name not in ("nonzero", "flatnonzero", "argwhere", "unique") or not outer.args:

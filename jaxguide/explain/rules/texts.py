@@ -1,4 +1,4 @@
-"""Explain texts made of arrays and of traced values: `+` with a text, `%`, f-strings."""
+"""Explain strings made from arrays and traced values: `+` with a string, `%`, f-strings."""
 
 import ast
 import re

@@ -63,7 +63,7 @@ def sizes_differ(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.VMAP_RANK)
 def axis_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain an axis that an argument does not have, such as any axis of a number."""
+    """Explain an axis that an argument does not have, such as any axis of a scalar."""
     mapped = _mapped_call(scene)
     if mapped is None:
         return None
@@ -199,7 +199,7 @@ def axes_do_not_fit(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _axis_of(scene: Scene, outer: ast.Call, node: ast.expr) -> str:
-    """Return the axis of an argument that has none yet: None where it has not as many entries as the first one."""
+    """Return the axis to map an argument over: 0, or None if its length differs from that of the first argument."""
     first, value = scene.spot.value(outer.args[0]), scene.spot.value(node)
     if value is MISSING:
         return "0"
@@ -262,7 +262,7 @@ def result_is_batched(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.VMAP_PREFIX)
 def axes_of_a_tree(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `in_axes` whose dict has other keys than the argument."""
+    """Explain `in_axes` with a dict whose keys differ from the argument's."""
     mapped = _mapped_call(scene)
     if mapped is None:
         return None
@@ -292,7 +292,7 @@ def axes_of_a_tree(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _mapped_call(scene: Scene) -> tuple[ast.Call, ast.Call] | None:
-    """Return the call that failed and the `jax.vmap(f, ...)` behind it, written on the spot or kept under a name."""
+    """Return the call that failed and the `jax.vmap(f, ...)` behind it, written in the call or assigned to a name."""
     outer = scene.call()
     if outer is None:
         return None
@@ -312,7 +312,7 @@ def _mapped_call(scene: Scene) -> tuple[ast.Call, ast.Call] | None:
 
 
 def _axes_fix(scene: Scene, made: ast.Call, sentence: str, axes: str) -> Fix | None:
-    """Return the fix that gives `jax.vmap` other `in_axes`."""
+    """Return the fix that changes the `in_axes` of `jax.vmap`."""
     given = next((k.value for k in made.keywords if k.arg == "in_axes"), made.args[1] if len(made.args) > 1 else None)
     if given is not None:
         return scene.fix(sentence, scene.source.replace(given, axes))
@@ -322,7 +322,7 @@ def _axes_fix(scene: Scene, made: ast.Call, sentence: str, axes: str) -> Fix | N
 
 
 def _axes_of(made: ast.Call, count: int) -> list[str]:
-    """Return the axes in force for `count` arguments, as text."""
+    """Return the entries of `in_axes` for `count` arguments, as text."""
     given = next((k.value for k in made.keywords if k.arg == "in_axes"), made.args[1] if len(made.args) > 1 else None)
     if isinstance(given, ast.Tuple | ast.List):
         axes = [ast.unparse(element) for element in given.elts]
@@ -331,5 +331,5 @@ def _axes_of(made: ast.Call, count: int) -> list[str]:
 
 
 def _as_tuple(axes: list[str]) -> str:
-    """Return axes as `in_axes` takes them: one alone, or several in parentheses."""
+    """Return axes as text for `in_axes`: a single one, or several in parentheses."""
     return axes[0] if len(axes) == 1 else f"({', '.join(axes)})"

@@ -1,4 +1,4 @@
-"""Explain values of a type that does not fit: lists, None, texts and objects for arrays, arrays as keys of dicts."""
+"""Explain values of the wrong type: lists, None, strings and objects instead of arrays, arrays as keys of dicts."""
 
 import ast
 import re
@@ -64,7 +64,7 @@ def not_an_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def no_array(scene: Scene, call: ast.Call, node: ast.expr) -> Explanation | None:
-    """Explain an argument of a function of `jax.numpy` that is no array."""
+    """Explain an argument of a `jax.numpy` function that is not an array."""
     text, value = scene.quote(node), scene.spot.value(node)
     fixes: list[Fix | None] = []
     if value is None:
@@ -205,7 +205,7 @@ def array_as_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(error_texts.UNHASHABLE_TRACER)
 def looked_up(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `table[i]` with a dict, and a traced value as the key of one."""
+    """Explain a traced value as the key of a dict, as in `table[i]`."""
     node = scene.node
     where = node.slice if isinstance(node, ast.Subscript) else node
     traced = scene.tracer(where)
@@ -275,7 +275,7 @@ def _first(scene: Scene, outer: ast.Call, holds: Callable[[Any], bool]) -> int |
 
 @explains(error_texts.NOT_JAX_TYPE)
 def not_a_jax_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a string or another thing that is no array, given to a mapped or differentiated function."""
+    """Explain a string or another value that is not an array, passed to a mapped or differentiated function."""
     outer = scene.call()
     if (
         outer is None
@@ -330,7 +330,7 @@ def not_a_jax_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _object_given(scene: Scene, outer: ast.Call, made: ast.Call, name: str) -> Explanation | None:
-    """Explain an object of a class of the student's own that is no pytree."""
+    """Explain an object of a student's class that is not a pytree."""
     given = next((a for a in outer.args if type(scene.spot.value(a)).__name__ == name), None)
     given = given or next((a for a in outer.args if isinstance(a, ast.Call) and called(a) == name), None)
     text = scene.quote(given) if given is not None else name
