@@ -1,12 +1,12 @@
 """Learn and teach JAX: helpers over the real API, lessons that check themselves, an autograder."""
 
-# No newer syntax than Python 3.5's above the version check: it must still run where Python is too old.
+# Up to the version check, use no syntax newer than Python 3.5: this must also run on Pythons that are too old.
 import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036  (a clone can be run without being installed)
     sys.exit(
-        "jaxguide needs Python 3.11 or newer, and this is Python %d.%d: "  # noqa: UP031
-        "start it with a newer one, for example python3.12." % sys.version_info[:2]
+        "jaxguide needs Python 3.11 or newer, but this is Python %d.%d: "  # noqa: UP031
+        "start it with a newer one, such as python3.12." % sys.version_info[:2]
     )
 
 import importlib
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-# Public name -> module that defines it. Nothing is imported, jax least of all, before a name is touched.
+# Public name -> module that defines it. Nothing, least of all jax, is imported before a name is used.
 _HOMES = {
     "check": "jaxguide.lesson",
     "hint": "jaxguide.lesson",

@@ -1,11 +1,11 @@
-"""Give pytest the fixtures `no_key_reuse` and `max_traces`; pytest finds this module by its entry point."""
+"""Provide the pytest fixtures `no_key_reuse` and `max_traces`, which pytest finds through an entry point."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-# The helpers, and JAX with them, are imported by the tests that ask for a fixture and by no others.
+# Only tests that use a fixture import the helpers, and JAX with them.
 
 
 @pytest.fixture(name="no_key_reuse")

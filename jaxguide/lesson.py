@@ -1,4 +1,4 @@
-"""What a lesson imports: `start`, `check`, `hint`, `solution` and `progress`, in a notebook, a script or a shell."""
+"""Provide what lessons import: `start`, `check`, `hint`, `solution`, `progress`, in a notebook, script or shell."""
 
 import sys
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _started = ""  # the lesson of this session
 
 
 def start(topic: str) -> None:
-    """Prepare a lesson: cure known trouble before JAX starts, say what runs and what is done, have errors explained.
+    """Start a lesson: work around known problems before JAX starts, show versions and progress, turn on error cards.
 
     Args:
         topic: the lesson's name, such as 'random_numbers'.
@@ -68,9 +68,9 @@ def check(target: Any = None, verbose: bool = False) -> None:
 
 
 def hint(target: Any = None) -> None:
-    """Show the next hint for an exercise: a question, the concept, a skeleton with a blank, a similar task worked out.
+    """Show the next hint for an exercise: a question, the concept, a skeleton with a blank, a similar worked example.
 
-    Once it has passed, all hints are shown.
+    Once you have passed the exercise, all hints are shown.
 
     Args:
         target: your function, or its name in quotes.
@@ -81,7 +81,7 @@ def hint(target: Any = None) -> None:
 
 
 def show_hint(name: str) -> None:
-    """Show the next hint for the exercise of this name."""
+    """Show the next hint for the exercise with this name."""
     from jaxguide.student.help import next_hint
 
     progress = student_progress()
@@ -95,7 +95,7 @@ def solution(target: Any = None, sure: bool = False) -> None:
 
     Args:
         target: your function, or its name in quotes.
-        sure: say True to see it before you have passed.
+        sure: pass True to see it before you have passed.
     """
     name = _name_of(target, _callers_names())
     if name:
@@ -103,7 +103,7 @@ def solution(target: Any = None, sure: bool = False) -> None:
 
 
 def show_solution(name: str, sure: bool, how: str) -> None:
-    """Show the solution of the exercise of this name, or say when it opens; `how` is what to type to be sure."""
+    """Show the solution of the exercise with this name, or say when it opens; `how` is what to type to be sure."""
     from jaxguide.student.help import solution_text, why_closed
 
     exercise, progress = _course().exercise(name), student_progress()
@@ -112,7 +112,7 @@ def show_solution(name: str, sure: bool, how: str) -> None:
 
 
 def _is_lesson(topic: Any) -> bool:
-    """Tell whether there is such a lesson, and say so where there is none."""
+    """Tell whether this lesson exists, and print a message if it does not."""
     from jaxguide.course.books.places import topics
 
     if topic in topics():
@@ -144,14 +144,14 @@ def check_answer(
     progress: "Progress",
     cases: dict[str, list[str]] | None = None,
 ) -> "ExerciseResult":
-    """Judge a function by an exercise's visible checks, here, and note the progress; fill in `cases` where given."""
+    """Judge a function in this process by the visible checks, record the progress, and fill in `cases` if given."""
     from jaxguide.code.sameness import answer_in_session
     from jaxguide.course.judging.answer import LocalAnswer
     from jaxguide.course.judging.judge import judge
 
     book = _course().book_of(exercise)
     found = answer_in_session(function, exercise, names, book.given)
-    # A function that a check sends by name is the book's own, as in grading, whatever the notebook has made of it.
+    # Functions that a check passes by name are the book's, as in grading, even if the notebook redefined them.
     answer = LocalAnswer(exercise.name, function, {**names, **book.names}) if not found.is_starter else None
     if cases is None or answer is None:
         result = judge(exercise, answer)
@@ -179,7 +179,7 @@ def _next_hint(exercise: "Exercise") -> str:
 
 
 def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:
-    """Return the name of the exercise that is meant, or say why there is none."""
+    """Return the name of the exercise meant, or print why there is none."""
     from jaxguide.student.find_exercise import find
 
     if isinstance(target, str) and target in _course().exercises:
@@ -207,7 +207,7 @@ def student_progress() -> "Progress":
 
 
 def _callers_names() -> Mapping[str, Any]:
-    """Return the names of whoever called `check`: the notebook's, or the script's with the function's own."""
+    """Return the caller's names: the notebook's, or the script's and those of its function."""
     frame = sys._getframe(2)
     return {**frame.f_globals, **frame.f_locals}
 
