@@ -200,7 +200,7 @@ class Scene:
         link: str = "",
         line: Line | None = None,
     ) -> Explanation | None:
-        """Return the explanation of this error, or None without any fix: a card without one is no help."""
+        """Return the explanation of this error, or None without any fix, since a card without fixes does not help."""
         made = self.fixes(*fixes)
         if not made:
             return None

@@ -44,7 +44,7 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
         fn, args, kwargs: the call; see `is_traced`.
 
     Raises:
-        TypeError: `fn` returns something that is no array, or a value is needed of a `jax.ShapeDtypeStruct`.
+        TypeError: if `fn` returns anything but arrays, or needs the value of a `jax.ShapeDtypeStruct`.
         Exception: whatever `fn` raises while it is traced.
     """
     abstract = any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in jax.tree.leaves((args, kwargs)))

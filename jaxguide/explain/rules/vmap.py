@@ -138,7 +138,7 @@ def _list_given(scene: Scene, node: ast.expr) -> Explanation | None:
 
 @explains(error_texts.UNBOUND_AXIS)
 def axis_name(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `lax.pmean(x, "batch")` where no `vmap` names that axis."""
+    """Explain `lax.pmean(x, "batch")` if no `vmap` names that axis."""
     name = found[1]
     made: ast.Call | None = None
     for spot in reversed(scene.spots[:-1]):
