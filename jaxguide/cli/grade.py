@@ -168,13 +168,14 @@ def grade(
     """
     need_names(folder, only, as_json=as_json)
     begin_anew([*paths, *files_of(folder)])
-    from jaxguide.grading.batch.grade_class import ClassRun, NothingToGrade, Order, is_all_graded
+    from jaxguide.grading.batch.grade_class import ClassRun, Order, is_all_graded
     from jaxguide.grading.batch.grader import GradeSettings
     from jaxguide.grading.batch.limits_text import LimitsError, parse_limits
     from jaxguide.grading.batch.progress_bar import ProgressBar
     from jaxguide.grading.batch.seeds import SeedError, seed_of
     from jaxguide.grading.batch.store import NoBatch, Store, StoreError
     from jaxguide.grading.batch.table import GradeTable
+    from jaxguide.grading.intake.lineup import NothingToGrade
     from jaxguide.grading.intake.roster import TableError
     from jaxguide.grading.intake.students import PatternError
     from jaxguide.grading.reports import to_plain, write_reports

@@ -196,6 +196,7 @@ def test_who_stops_it_before_it_grades_is_told_as_later(
     assert (done.exit_code, done.stderr) == (130, "Stopped. Run the same command again to go on.\n")
 
 
+@pytest.mark.long
 def test_a_broken_grader_has_a_status_of_its_own(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

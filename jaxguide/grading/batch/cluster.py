@@ -19,9 +19,8 @@ from distributed import Client, Future, Worker, WorkerPlugin, get_worker
 
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course, load_course
-from jaxguide.grading.batch.control import ControlledGrader, controlled
 from jaxguide.grading.batch.digest import course_digest
-from jaxguide.grading.batch.grader import GradeSettings
+from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.pools import Graded, PoolLost
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry
@@ -131,15 +130,15 @@ class GraderThere(WorkerPlugin):
     def setup(self, worker: Worker) -> None:
         """Get ready; nothing is loaded yet."""
         self._lock = threading.Lock()
-        self._controlled: ControlledGrader | None = None
+        self._grader: Grader | None = None
         self._folder: Path | None = None
         self._open = contextlib.ExitStack()
         self._source = f"{os.getpid()}-{secrets.token_hex(8)}"
 
     def teardown(self, worker: Worker) -> None:
         """End what is running, and remove the course's files."""
-        if self._controlled is not None:
-            self._controlled.grader.stop()
+        if self._grader is not None:
+            self._grader.stop()
         self._open.close()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -147,12 +146,12 @@ class GraderThere(WorkerPlugin):
     def grade(self, entry: ReadEntry) -> tuple[dict[str, Any], str, int]:
         """Grade one file; return its result as plain data, what graded it, and how many controls had passed there."""
         with self._lock:
-            if self._controlled is None:
-                self._controlled = self._make()
-        result, passed = self._controlled.grade(entry)
+            if self._grader is None:
+                self._grader = self._make()
+        result, passed = self._grader.grade_controlled(entry)
         return result.to_plain(), self._source, passed
 
-    def _make(self) -> ControlledGrader:
+    def _make(self) -> Grader:
         from jaxguide import compat
 
         compat.set_print_flag()
@@ -166,7 +165,7 @@ class GraderThere(WorkerPlugin):
             self.settings,
             conceal=(*self.settings.conceal, self._folder),
         )
-        return self._open.enter_context(controlled(course, settings))
+        return self._open.enter_context(open_grader(course, settings))
 
 
 def _grade_there(name: str, path: str, content: bytes) -> tuple[dict[str, Any], str, int]:

@@ -1,28 +1,33 @@
-"""Grade a whole class as one command asks for it: find, line up, grade, gather."""
+"""Grade a whole class as one command asks for it: each submission once, each recorded the moment it is graded."""
 
+import concurrent.futures
 import contextlib
 import dataclasses
-from collections.abc import Collection, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
+from jaxguide.course.books.places import places as default_places
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
-from jaxguide.grading.batch.control import controlled
-from jaxguide.grading.batch.grader import GradeSettings
-from jaxguide.grading.batch.pools import Pool, ThreadPool
-from jaxguide.grading.batch.run_batch import Watch, grade_batch
-from jaxguide.grading.batch.store import Store
-from jaxguide.grading.batch.submission_result import State
-from jaxguide.grading.intake.archives import ArchivedEntry, archive_around, expand, find_archives
-from jaxguide.grading.intake.exported import student_on_disk, told_apart
-from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
-from jaxguide.grading.intake.files import find_submissions, holds_python
-from jaxguide.grading.intake.lineup import LineUp, line_up
-from jaxguide.grading.intake.others import only_others
+from jaxguide.grading.batch.control import GraderBroken
+from jaxguide.grading.batch.grader import GradeSettings, open_grader
+from jaxguide.grading.batch.habits import habits_of
+from jaxguide.grading.batch.pools import Graded, Pool, PoolLost, ThreadPool
+from jaxguide.grading.batch.store import Key, Store, StoreError, settings_digest
+from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.intake.file_to_grade import ReadEntry
+from jaxguide.grading.intake.files import holds_python
+from jaxguide.grading.intake.lineup import LineUp, NothingToGrade, Submitted, find_entries, is_in, line_up
 from jaxguide.grading.intake.roster import Override, TableError, read_overrides, read_roster, unknown_student
 from jaxguide.grading.intake.students import StudentPattern
+from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.workers.remote import GraderError
+
+Watch = Callable[[SubmissionResult, bool], None]
+"""Told each result as it comes, and whether it was graded now rather than found in the store."""
 
 OVERRIDES_NAME = "overrides.csv"
 
@@ -51,10 +56,6 @@ class Order:
     overrides: Path | None = None
     student_from: str | None = None
     scheduler: str | None = None
-
-
-class NothingToGrade(ValueError):
-    """No path holds a submission."""
 
 
 class ClassRun:
@@ -99,11 +100,45 @@ class ClassRun:
         """How many files are graded or found graded."""
         return sum(not one.superseded for one in self.line.files)
 
-    def grade(self, store: Store, watch: Watch) -> None:
-        """Grade what has no result in the store yet; see `grade_batch`."""
-        settings = self._settings()
-        with _pool(self.order, settings) as pool:
-            grade_batch(self.line, self.order.course, settings, store, pool, watch)
+    def grade(self, store: Store, watch: Watch = lambda result, is_new: None) -> None:
+        """Grade all that has no final result in the store yet, and record each result at once.
+
+        If this is interrupted, run it again with the same store, and it goes on: each submission is recorded once, and
+        run once or more, the later times with the same inputs as the first.
+
+        Args:
+            store: where results are kept.
+            watch: is told of progress.
+
+        Raises:
+            GraderBroken: the key's own answers do not pass. What was graded since they last did is taken out of the
+                store.
+            PoolLost: nothing grades any more.
+            StoreError: the disk is full, or the store cannot be written.
+        """
+        with _pool(self.order, self._settings()) as pool:
+            records = _Records(self, store, pool.course_digest, watch)
+            pending: dict[concurrent.futures.Future[Graded], tuple[int, Key]] = {}
+
+            def take() -> None:
+                done, _waiting = concurrent.futures.wait(pending, return_when=concurrent.futures.FIRST_COMPLETED)
+                for future in done:
+                    records.take(*pending.pop(future), future)
+
+            try:
+                for place, key, entry in records.to_grade():
+                    # A short queue: what is read and not yet graded is all that is held in memory.
+                    while len(pending) >= 2 * pool.jobs:
+                        take()
+                    pending[pool.submit(entry)] = place, key
+                while pending:
+                    take()
+            except GraderBroken:
+                records.forget_unconfirmed()
+                raise
+            finally:
+                with contextlib.suppress(StoreError):
+                    records.keep_batch()
 
     def result(self, store: Store) -> BatchResult:
         """Gather what it came to, as far as it came."""
@@ -115,50 +150,119 @@ class ClassRun:
         folders = [path for path in self.order.paths if path.is_dir() and not holds_python(path)]
         # Of files in an archive it is the archive that no worker may see.
         paths = {getattr(one.entry, "archive", one.entry.path): None for one in self.line.files}
-        single = [path for path in paths if not any(_is_in(path, folder) for folder in folders)]
+        single = [path for path in paths if not any(is_in(path, folder) for folder in folders)]
         conceal = (*settings.conceal, self.order.out, *folders, *single)
         return dataclasses.replace(settings, conceal=conceal)
 
 
-def _is_in(path: Path, folder: Path) -> bool:
-    return path.absolute().is_relative_to(folder.absolute())
-
-
-def find_entries(
-    paths: Sequence[Path], out: Path, *, pattern: StudentPattern | None = None, roster: Collection[str] = ()
-) -> list[Entry]:
-    """Return all that is to be graded among and below `paths`; never what lies among the results.
-
-    Of a student who handed in only files of other kinds there is one, which cannot be read.
+class _Records:
+    """Writes down what each file came to, in the store and in the batch's list of rows.
 
     Args:
-        paths, out: as in `Order`.
-        pattern, roster: whose files of other kinds are.
-
-    Raises:
-        FileNotFoundError: one of the paths is not there.
-        NothingToGrade: there is no such file in an archive.
+        run: what is graded.
+        store: where results are kept.
+        course_digest: of what decides about marks where submissions are graded.
+        watch: is told of progress.
     """
-    inside = {path: archive for path in paths if (archive := archive_around(path)) is not None}
-    on_disk = [path for path in paths if path not in inside]
-    archives = [path for path in find_archives(on_disk) if not _is_in(path, out)]
-    files = [path for path in find_submissions(on_disk) if not _is_in(path, out) and path not in archives]
-    entries: list[FileEntry | ArchivedEntry] = [
-        FileEntry(path, *(student_on_disk(path) or (None, ""))) for path in files
-    ]
-    entries += expand(archives)
-    entries += [_entry_in(archive, path) for path, archive in inside.items() if archive not in archives]
-    entries += only_others(on_disk, entries, out, pattern=pattern, roster=roster)
-    students = told_apart([(entry.student, entry.identity) for entry in entries])
-    return [dataclasses.replace(entry, student=name) for entry, name in zip(entries, students, strict=True)]
 
+    def __init__(self, run: ClassRun, store: Store, course_digest: str, watch: Watch):
+        self._line, self._course, self._settings = run.line, run.order.course, run.order.settings
+        self._store, self._course_digest, self._watch = store, course_digest, watch
+        self._settings_digest = settings_digest(self._settings)
+        self._rows: list[dict[str, Any]] = [{"student": f.student, "path": str(f.entry.path)} for f in self._line.files]
+        self._habits = habits_of([(one.entry.path, one.student) for one in self._line.files])
+        self._unconfirmed: list[tuple[int, str, int]] = []
 
-def _entry_in(archive: Path, path: Path) -> ArchivedEntry:
-    found = next((entry for entry in expand([archive]) if entry.path == path), None)
-    if found is None:
-        message = _("There is no submission `{inside}` in `{archive}`.")
-        raise NothingToGrade(message.format(inside=path.relative_to(archive), archive=archive))
-    return found
+    def forget_unconfirmed(self) -> None:
+        """Take out what was graded since the key's own answers last passed."""
+        forgotten = {row for row, _source, _passed in self._unconfirmed}
+        self._store.forget(sorted(forgotten))
+        for row in self._rows:
+            if row.get("row") in forgotten:
+                del row["row"]
+
+    def to_grade(self) -> Iterator[tuple[int, Key, ReadEntry]]:
+        """Yield each file that needs grading; write down at once what does not."""
+        for place, one in enumerate(self._line.files):
+            path = one.entry.path
+            try:
+                content = one.entry.read()
+            except UnreadableSubmission as problem:
+                result = self._bare(one, "", State.UNREADABLE)
+                result.unreadable = str(problem)
+                self._record(place, self._key(one, ""), result)
+                continue
+            digest = hashlib.sha256(content).hexdigest()
+            if one.superseded:
+                self._rows[place]["plain"] = self._bare(one, digest, State.SUPERSEDED).to_plain()
+                continue
+            key = self._key(one, digest)
+            row = self._store.find(key)
+            if row is not None:
+                self._rows[place]["row"] = row
+                self._watch(self._store.load(row), False)
+                continue
+            yield place, key, ReadEntry(path, content)
+
+    def _key(self, one: Submitted, digest: str) -> Key:
+        return Key(one.student, str(one.entry.path.absolute()), digest, self._course_digest, self._settings_digest)
+
+    def _bare(self, one: Submitted, digest: str, state: State) -> SubmissionResult:
+        return SubmissionResult(
+            one.entry.path,
+            one.student,
+            state,
+            digest=digest,
+            seed=self._settings.seed,
+            course_digest=self._course_digest,
+        )
+
+    def take(self, place: int, key: Key, graded: "concurrent.futures.Future[Graded]") -> None:
+        """Record what a file came to.
+
+        Raises:
+            GraderBroken, PoolLost, StoreError: see `ClassRun.grade`.
+        """
+        path = Path(self._rows[place]["path"])
+        try:
+            result, source, passed = graded.result()
+        except (GraderBroken, PoolLost):
+            raise
+        except GraderError as error:
+            result = self._bare(self._line.files[place], key.digest, State.NOT_GRADED)
+            result.not_graded[""] = _("Not graded: {error}").format(error=error)
+            self._record(place, key, result)
+            return
+        result = dataclasses.replace(result, student=key.student, habits=self._habits.get(path, {}))
+        row = self._record(place, key, result)
+        self._unconfirmed = [one for one in self._unconfirmed if one[1] != source or one[2] >= passed]
+        self._unconfirmed.append((row, source, passed))
+
+    def _record(self, place: int, key: Key, result: SubmissionResult) -> int:
+        row = self._store.record(key, result)
+        self._rows[place]["row"] = row
+        self._watch(result, True)
+        return row
+
+    def keep_batch(self) -> None:
+        """Write down the batch as far as it came, for the reports."""
+        settings = self._settings
+        places = self._course.places
+        plain = {
+            "rows": self._rows,
+            "absent": self._line.absent,
+            "roster": self._line.roster,
+            "unknown": self._line.unknown,
+            "course_name": "" if places == default_places() else places.exercises.absolute().parent.name,
+            "course_folder": "" if places == default_places() else str(places.exercises.parent),
+            "course_digest": self._course_digest,
+            "seed": settings.seed,
+            "limits": dataclasses.asdict(settings.limits),
+            "all_or_nothing": settings.all_or_nothing,
+            "only": None if settings.only is None else sorted(settings.only),
+            "points": {name: (e.lesson, e.title, e.points) for name, e in self._course.exercises.items()},
+        }
+        self._store.keep_batch(plain)
 
 
 @contextlib.contextmanager
@@ -166,7 +270,7 @@ def _pool(order: Order, settings: GradeSettings) -> Iterator[Pool]:
     with contextlib.ExitStack() as stack:
         pool: Pool
         if order.scheduler is None:
-            pool = ThreadPool(stack.enter_context(controlled(order.course, settings)), order.jobs)
+            pool = ThreadPool(stack.enter_context(open_grader(order.course, settings)), order.jobs)
         else:
             try:
                 from jaxguide.grading.batch.cluster import DaskPool

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import difflib
 import hashlib
+import threading
 import time
 import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,22 +17,24 @@ from jaxguide.course.books import digest
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise
+from jaxguide.course.judging.compiled import KeptPrograms, compiled_once
 from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.judging.judge import Judging
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.cell_fates import cell_facts
+from jaxguide.grading.batch.control import Control, GraderBroken
 from jaxguide.grading.batch.digest import course_digest
 from jaxguide.grading.batch.references import References
 from jaxguide.grading.batch.similarity import fingerprints
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
+from jaxguide.grading.intake.file_to_grade import Entry, FileEntry, ReadEntry
 from jaxguide.grading.intake.files import find_submissions, holds_python
 from jaxguide.grading.intake.plan import CLOSE, lessons_of, make_plan
 from jaxguide.grading.intake.students import students_of
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, parse_submission
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.isolation.tier import PROCESS
-from jaxguide.grading.workers.compile_cache import VALUES
+from jaxguide.grading.workers.compile_cache import OWN, VALUES, fill, folder_of, prune
 from jaxguide.grading.workers.programs import Programs, is_safe
 from jaxguide.grading.workers.remote import GraderError, NotGraded
 from jaxguide.grading.workers.session import Session, Surroundings
@@ -109,6 +112,28 @@ def grade(
         yield dataclasses.replace(grader.grade(file), student=student)
 
 
+@contextlib.contextmanager
+def open_grader(course: Course, settings: GradeSettings, tell: Tell | None = None) -> "Iterator[Grader]":
+    """Make a grader that begins with the programs and values of earlier batches, and keeps its own for later ones.
+
+    Args:
+        course: the course, with its keys.
+        settings: how submissions are graded; without a `compile_cache` it is this user's.
+        tell: see `Grader`.
+
+    Raises:
+        GraderError: see `Grader`.
+    """
+    if settings.compile_cache is None:
+        settings = dataclasses.replace(settings, compile_cache=folder_of(course_digest(course)))
+    grader = Grader(course, settings, tell)
+    with contextlib.ExitStack() as stack:
+        own = None if grader.kept is None else stack.enter_context(KeptPrograms(grader.kept / OWN).lent())
+        grader.programs = stack.enter_context(compiled_once(own))
+        stack.callback(grader.keep_values)
+        yield grader
+
+
 def _no_exercise(submission: Submission, course: Course) -> str:
     said = _("The file answers no exercise of this course.")
     for name in sorted(frozenset[str]().union(*(cell.defines for cell in submission.cells))):
@@ -146,6 +171,8 @@ class Grader:
         settings: how.
         fill: a folder for what is compiled, where all that is graded is trusted: nothing keeps it from anything.
         tell: is told each exercise of a file as soon as its checks have run.
+        programs: where this process keeps what it compiles, of this course alone. Programs of a lesson that are missing
+            in the `compile_cache` are then compiled first, for all workers.
 
     Raises:
         GraderError: the isolation asked for does not hold here, or none does and submissions are not trusted.
@@ -157,8 +184,14 @@ class Grader:
         settings: GradeSettings,
         tell: Tell | None = None,
         fill: Path | None = None,
+        programs: Path | None = None,
     ):
         self.course, self.settings, self._tell = course, settings, tell
+        self.programs = programs
+        # Whoever is told marks at once cannot take them back.
+        self.control = Control(course, self.grade, settings.only, before_all=tell is not None)
+        self._lock = threading.Lock()
+        self._prepared: set[str] = set()
         # Inputs of visible checks do not depend on it, and to compute it takes as long as to check a file.
         self.course_digest = course_digest(course) if settings.hidden else ""
         self._inputs_digest = digest.course_digest(course) if settings.hidden else ""
@@ -189,13 +222,52 @@ class Grader:
         result.wall_s = round(time.monotonic() - started, 3)
         return result
 
+    def grade_controlled(self, entry: ReadEntry) -> tuple[SubmissionResult, int]:
+        """Grade one file, and the key's own answers where that is due; see `Control`.
+
+        Returns:
+            What it came to, and how many control submissions had passed before: a result is confirmed by the next.
+
+        Raises:
+            GraderBroken: the control submission fails. From then on every submission is refused.
+            GraderError: this one could not be graded, though the control submission passes.
+        """
+        books = self.course.books
+        # Found without reading the file as code.
+        topics = [t for t, book in books.items() if any(name.encode() in entry.content for name in book.exercise_names)]
+        with self._lock:
+            for topic in topics:
+                self.prepare(topic)
+        self.control.before(topics)
+        passed = self.control.passed
+        try:
+            result = self.grade(entry)
+        except GraderBroken:
+            raise
+        except Exception as error:
+            self.control.after_failure()
+            raise GraderError(f"{type(error).__name__}: {error}") from error
+        self.control.after(result, topics)
+        return result, passed
+
+    def prepare(self, topic: str) -> None:
+        """Compile and compute what checks of a lesson need, where that was not kept before."""
+        cache = self.settings.compile_cache
+        if topic in self._prepared or self.programs is None or cache is None:
+            return
+        if not (cache / topic).exists():
+            self._rehearse(self.course.books[topic])
+            fill(cache / topic, self.programs, self.course)
+        prune(cache)
+        self._prepared.add(topic)
+
     @property
     def kept(self) -> Path | None:
         """Where programs and values are kept that decide about marks, None where a submission could change them."""
         has_walls = not self._surroundings.tier.asks_for_trust
         return self.settings.compile_cache if has_walls and self._fill is None else None
 
-    def rehearse(self, book: Book) -> None:
+    def _rehearse(self, book: Book) -> None:
         """Judge the key's answers to a lesson in this process, so that what checks need is compiled and computed."""
         jax.clear_caches()  # what is in memory only would not be in the folder of programs
         for exercise in book.exercises:

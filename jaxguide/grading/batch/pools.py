@@ -4,7 +4,7 @@ import concurrent.futures
 import os
 from typing import Protocol
 
-from jaxguide.grading.batch.control import ControlledGrader
+from jaxguide.grading.batch.grader import Grader
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.workers.remote import GraderError
@@ -41,9 +41,9 @@ class ThreadPool:
         jobs: how many at a time; by default as many as this process has cores.
     """
 
-    def __init__(self, grader: ControlledGrader, jobs: int | None = None):
+    def __init__(self, grader: Grader, jobs: int | None = None):
         self.jobs = jobs or cores()
-        self.course_digest = grader.grader.course_digest
+        self.course_digest = grader.course_digest
         self._grader = grader
         self._executor = concurrent.futures.ThreadPoolExecutor(self.jobs, thread_name_prefix="grade")
 
@@ -51,12 +51,12 @@ class ThreadPool:
         return self._executor.submit(self._grade, entry)
 
     def _grade(self, entry: ReadEntry) -> Graded:
-        result, passed = self._grader.grade(entry)
+        result, passed = self._grader.grade_controlled(entry)
         return result, "", passed
 
     def close(self) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
-        self._grader.grader.stop()
+        self._grader.stop()
         self._executor.shutdown(wait=True)
 
 

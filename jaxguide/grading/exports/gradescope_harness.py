@@ -9,8 +9,7 @@ from jaxguide.base.text import _
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.verdict import ExerciseResult
-from jaxguide.grading.batch.control import ControlledGrader, controlled
-from jaxguide.grading.batch.grader import GradeSettings
+from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.exports.gradescope import AFTER_PUBLISHED, Standing, gradescope_results
 from jaxguide.grading.intake.file_to_grade import FileEntry, ReadEntry
@@ -99,9 +98,9 @@ def fill_autograder(root: Path) -> None:
     source = root / "source"
     settings = AutograderSettings.from_text((source / SETTINGS_NAME).read_text("utf-8")).for_grader(())
     course = load_course(source / "course")
-    with controlled(course, settings) as grader:
+    with open_grader(course, settings) as grader:
         for topic in course.books:
-            grader.fill(topic)
+            grader.prepare(topic)
 
 
 class _Run:
@@ -128,17 +127,17 @@ class _Run:
 
     def _grade(self, course: Course) -> None:
         settings = self.settings.for_grader((self.root / "source", self.root / "results", self.root / "submission"))
-        with controlled(course, settings, self._tell) as grader:
+        with open_grader(course, settings, self._tell) as grader:
             self._grade_files(grader)
 
-    def _grade_files(self, grader: ControlledGrader) -> None:
+    def _grade_files(self, grader: Grader) -> None:
         unreadable: list[str] = []
         without_answers: list[str] = []
         for path in find_submissions([self.root / "submission"]):
             self.grades = path
             try:
                 entry = ReadEntry(path, FileEntry(path).read())
-                result, _passed = grader.grade(entry)
+                result, _passed = grader.grade_controlled(entry)
             except UnreadableSubmission as why:
                 unreadable.append(f"{path.name}: {why}")
                 continue

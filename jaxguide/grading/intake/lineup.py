@@ -1,15 +1,24 @@
-"""Line up a class: whose each file is, which of several counts, who sent nothing."""
+"""Line up a class: find its files, whose each is, which of several counts, who sent nothing."""
 
 import dataclasses
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
-from jaxguide.grading.intake.file_to_grade import Entry
+from jaxguide.grading.intake.archives import ArchivedEntry, archive_around, expand, find_archives
+from jaxguide.grading.intake.exported import student_on_disk, told_apart
+from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
+from jaxguide.grading.intake.files import find_submissions
+from jaxguide.grading.intake.others import only_others
 from jaxguide.grading.intake.plan import lessons_of
 from jaxguide.grading.intake.students import StudentPattern, students_of
 from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
+
+
+class NothingToGrade(ValueError):
+    """No path holds a submission."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +55,49 @@ class LineUp:
             return []
         listed = {name.casefold() for name in self.roster}
         return list(dict.fromkeys(one.student for one in self.files if one.student.casefold() not in listed))
+
+
+def find_entries(
+    paths: Sequence[Path], out: Path, *, pattern: StudentPattern | None = None, roster: Collection[str] = ()
+) -> list[Entry]:
+    """Return all that is to be graded among and below `paths`; never what lies among the results.
+
+    Of a student who handed in only files of other kinds there is one, which cannot be read.
+
+    Args:
+        paths: files, folders and archives.
+        out: the folder for results.
+        pattern, roster: whose files of other kinds are.
+
+    Raises:
+        FileNotFoundError: one of the paths is not there.
+        NothingToGrade: there is no such file in an archive.
+    """
+    inside = {path: archive for path in paths if (archive := archive_around(path)) is not None}
+    on_disk = [path for path in paths if path not in inside]
+    archives = [path for path in find_archives(on_disk) if not is_in(path, out)]
+    files = [path for path in find_submissions(on_disk) if not is_in(path, out) and path not in archives]
+    entries: list[FileEntry | ArchivedEntry] = [
+        FileEntry(path, *(student_on_disk(path) or (None, ""))) for path in files
+    ]
+    entries += expand(archives)
+    entries += [_entry_in(archive, path) for path, archive in inside.items() if archive not in archives]
+    entries += only_others(on_disk, entries, out, pattern=pattern, roster=roster)
+    students = told_apart([(entry.student, entry.identity) for entry in entries])
+    return [dataclasses.replace(entry, student=name) for entry, name in zip(entries, students, strict=True)]
+
+
+def _entry_in(archive: Path, path: Path) -> ArchivedEntry:
+    found = next((entry for entry in expand([archive]) if entry.path == path), None)
+    if found is None:
+        message = _("There is no submission `{inside}` in `{archive}`.")
+        raise NothingToGrade(message.format(inside=path.relative_to(archive), archive=archive))
+    return found
+
+
+def is_in(path: Path, folder: Path) -> bool:
+    """Return whether a path lies below a folder."""
+    return path.absolute().is_relative_to(folder.absolute())
 
 
 def line_up(

@@ -16,7 +16,7 @@ from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.verdict import CheckFailed
 from jaxguide.grading.batch import control
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.control import ControlledGrader, GraderBroken, control_submission
+from jaxguide.grading.batch.control import GraderBroken, control_submission
 from jaxguide.grading.batch.grade_class import ClassRun, Order, is_all_graded
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.pools import ThreadPool
@@ -220,25 +220,25 @@ def test_a_grader_that_breaks_on_the_way_blames_nobody(own_course: Course, class
 def test_the_control_is_graded_again_after_some_submissions(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "EVERY", 2)
     entry = ReadEntry(Path("ada.py"), ANSWERS["double"].encode())
-    controlled = ControlledGrader(Grader(course, ONE))
-    assert [controlled.grade(entry)[1] for _time in range(5)] == [0, 0, 1, 1, 2]
+    grader = Grader(course, ONE)
+    assert [grader.grade_controlled(entry)[1] for _time in range(5)] == [0, 0, 1, 1, 2]
     # If marks are shown at once, the control submission is graded before the first mark, too.
-    controlled = ControlledGrader(Grader(course, ONE), before_all=True)
-    assert [controlled.grade(entry)[1] for _time in range(5)] == [1, 1, 2, 2, 3]
+    grader = Grader(course, ONE, tell=lambda path, result: None)
+    assert [grader.grade_controlled(entry)[1] for _time in range(5)] == [1, 1, 2, 2, 3]
 
 
 @pytest.mark.parametrize(
     ("source", "controls"), [("def double(x):\n    return 3 * x\n", 1), ("x = double\n", 1), (ANSWERS["double"], 0)]
 )
 def test_no_mark_is_less_than_full_before_the_control_has_passed(course: Course, source: str, controls: int) -> None:
-    controlled = ControlledGrader(Grader(course, ONE))
-    controlled.grade(ReadEntry(Path("ada.py"), source.encode()))
-    assert controlled.passed == controls
+    grader = Grader(course, ONE)
+    grader.grade_controlled(ReadEntry(Path("ada.py"), source.encode()))
+    assert grader.control.passed == controls
 
 
 def test_the_control_of_a_lesson_without_submissions_is_not_graded(course: Course) -> None:
-    controlled = ControlledGrader(Grader(course, ONE))
-    result, passed = controlled.grade(ReadEntry(Path("ada.py"), b"x = 1\n"))
+    grader = Grader(course, ONE)
+    result, passed = grader.grade_controlled(ReadEntry(Path("ada.py"), b"x = 1\n"))
     assert (result.state, passed) == (State.UNREADABLE, 0)
 
 
@@ -260,7 +260,7 @@ class FailsSometimes(Grader):
 def test_a_submission_that_the_grader_fails_on_is_not_graded_and_stops_no_other(
     course: Course, classroom: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jaxguide.grading.batch.control.Grader", FailsSometimes)
+    monkeypatch.setattr("jaxguide.grading.batch.grader.Grader", FailsSometimes)
     folder = classroom(3)
     batch = graded(order(course, folder))
     assert [one.state for one in batch.submissions] == [State.GRADED, State.NOT_GRADED, State.GRADED]
@@ -286,7 +286,9 @@ def test_what_the_disk_does_not_take_ends_the_batch(
     assert graded(order(course, folder)).complete
 
 
-def test_at_most_a_few_files_are_held_in_memory(course: Course, classroom: Callable[..., Path]) -> None:
+def test_at_most_a_few_files_are_held_in_memory(
+    course: Course, classroom: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The queue is short: a pool that never answers gets at most two files per job."""
     folder = classroom(20)
     asked = threading.Event()
@@ -313,10 +315,9 @@ def test_at_most_a_few_files_are_held_in_memory(course: Course, classroom: Calla
 
     pool = Slow()
     run = ClassRun(order(course, folder))
-    from jaxguide.grading.batch.run_batch import grade_batch
-
+    monkeypatch.setattr("jaxguide.grading.batch.grade_class.ThreadPool", lambda grader, jobs: pool)
     with Store(folder.parent / "results") as store:
-        grade_batch(run.line, course, ONE, store, pool)  # type: ignore[arg-type]
+        run.grade(store)
         assert len(run.result(store).submissions) == 20
     assert pool.most <= 4
 
@@ -335,7 +336,7 @@ def test_graders_in_threads_give_each_student_their_own_marks(course: Course, tm
 
 @pytest.fixture
 def pool(course: Course) -> Iterator[ThreadPool]:
-    made = ThreadPool(ControlledGrader(Grader(course, ONE)), 1)
+    made = ThreadPool(Grader(course, ONE), 1)
     yield made
     made.close()
 

@@ -14,9 +14,8 @@ from small_course import ANSWERS, without
 
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.grade_class import ClassRun, Order
+from jaxguide.grading.batch.grade_class import ClassRun, Order, Watch
 from jaxguide.grading.batch.grader import GradeSettings
-from jaxguide.grading.batch.run_batch import Watch
 from jaxguide.grading.batch.store import NAME, Store
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.workers.remote import GraderError

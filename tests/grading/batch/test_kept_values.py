@@ -11,8 +11,7 @@ from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch import references
-from jaxguide.grading.batch.control import controlled
-from jaxguide.grading.batch.grader import GradeSettings
+from jaxguide.grading.batch.grader import GradeSettings, open_grader
 from jaxguide.grading.batch.references import References
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry
@@ -44,8 +43,8 @@ def ask(course: Course, file: Path | None) -> References:
 
 
 def graded(course: Course, cache: Path, **settings: object) -> SubmissionResult:
-    with controlled(course, GradeSettings(compile_cache=cache, **settings)) as grader:  # type: ignore[arg-type]
-        result, _passed = grader.grade(ReadEntry(Path("ada.py"), "\n\n".join(ANSWERS.values()).encode()))
+    with open_grader(course, GradeSettings(compile_cache=cache, **settings)) as grader:  # type: ignore[arg-type]
+        result, _passed = grader.grade_controlled(ReadEntry(Path("ada.py"), "\n\n".join(ANSWERS.values()).encode()))
     return dataclasses.replace(result, **NOTHING_COUNTED)  # type: ignore[arg-type]
 
 
@@ -128,8 +127,8 @@ def test_no_submission_sees_them(course: Course, tmp_path: Path) -> None:
     assert os.listdir(tmp_path / OWN)
     source = f"FOLDER = {str(tmp_path)!r}\n{LOOKS}"
     settings = GradeSettings(compile_cache=tmp_path, only=frozenset({"double"}))
-    with controlled(course, settings) as grader:
-        result, _passed = grader.grade(ReadEntry(Path("ada.py"), source.encode()))
+    with open_grader(course, settings) as grader:
+        result, _passed = grader.grade_controlled(ReadEntry(Path("ada.py"), source.encode()))
     errors = {"FileNotFoundError", "PermissionError"}
     assert set(result.results[0].printed.split()) <= errors
     assert result.score == 1.0

@@ -16,13 +16,12 @@ import pytest
 from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.batch.grade_class import find_entries
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.intake import archives, zipped
 from jaxguide.grading.intake.archives import ArchivedEntry, expand, find_archives
 from jaxguide.grading.intake.file_to_grade import Entry
-from jaxguide.grading.intake.lineup import line_up
+from jaxguide.grading.intake.lineup import find_entries, line_up
 from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
 
 CODE = ANSWERS["double"].encode()

@@ -8,8 +8,8 @@ import pytest
 from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.batch.grade_class import ClassRun, Order, find_entries
-from jaxguide.grading.intake.lineup import LineUp, line_up
+from jaxguide.grading.batch.grade_class import ClassRun, Order
+from jaxguide.grading.intake.lineup import LineUp, find_entries, line_up
 from jaxguide.grading.intake.students import StudentPattern
 from jaxguide.grading.intake.submission import UnreadableSubmission
 

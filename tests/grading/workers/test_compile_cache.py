@@ -11,8 +11,7 @@ from small_course import ANSWERS
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.compiled import compiled_once
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.batch.control import ControlledGrader, controlled
-from jaxguide.grading.batch.grader import Grader, GradeSettings
+from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.workers import compile_cache
 from jaxguide.grading.workers.programs import is_safe
@@ -38,8 +37,8 @@ def double(x):
 @pytest.fixture(scope="module")
 def cache(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cache") / "programs"
-    with controlled(course, GradeSettings(compile_cache=folder)) as grader:
-        grader.grade(submission("double"))
+    with open_grader(course, GradeSettings(compile_cache=folder)) as grader:
+        grader.grade_controlled(submission("double"))
     return folder
 
 
@@ -100,7 +99,7 @@ def test_a_disk_that_refuses_leaves_no_folder_and_stops_nobody(course: Course, t
     (tmp_path / "file").write_text("")
     settings = GradeSettings(compile_cache=tmp_path / "file" / "programs", only=frozenset({"double"}))
     with compiled_once() as programs:
-        result, _passed = ControlledGrader(Grader(course, settings), programs).grade(submission("double"))
+        result, _passed = Grader(course, settings, programs=programs).grade_controlled(submission("double"))
     assert result.score == 1.0
 
 

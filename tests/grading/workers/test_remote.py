@@ -20,7 +20,7 @@ from jaxguide.grading.workers.spawning import Spawn, default_spawn
 from jaxguide.grading.workers.usage import Limits, ProcessTree
 
 
-@pytest.mark.parametrize("spawn", [default_spawn(), fresh_process])
+@pytest.mark.parametrize("spawn", [pytest.param(default_spawn(), marks=pytest.mark.long), fresh_process])
 def test_a_worker_that_does_not_start_blames_no_student(monkeypatch: pytest.MonkeyPatch, spawn: Spawn) -> None:
     tier = find_tier()  # its probes start processes, too
     spawning.close()  # otherwise no process needs to be started

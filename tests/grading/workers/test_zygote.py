@@ -153,6 +153,7 @@ def test_a_late_reply_of_the_zygote_is_no_other_workers(worker: WorkerProcess, m
     other.kill()
 
 
+@pytest.mark.long
 def test_a_zygote_that_is_gone_blames_no_student_and_is_started_again(worker: WorkerProcess) -> None:
     zygote = zygote_of(worker)
     os.kill(zygote.pid, signal.SIGKILL)
