@@ -1,1 +1,1 @@
-"""Texts and catalogues, files, lazy names, and how things are shown: nothing here knows JAX."""
+"""Translate texts, write files, import lazily and render results; nothing in this room knows JAX."""

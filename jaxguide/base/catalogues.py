@@ -1,4 +1,4 @@
-"""Find the reader's languages and what they are translated to: gettext's catalogues, in the package and in courses."""
+"""Find the reader's languages and their gettext catalogues, in the package and in courses."""
 
 import contextlib
 import contextvars
@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = "jaxguide"
-"""The domain of the package's own messages."""
+"""The gettext domain of the package's messages."""
 COURSE = "course"
-"""The domain of what authors wrote."""
+"""The gettext domain of texts by course authors."""
 LOCALE = Path(__file__).parents[1] / "locale"
-"""The catalogues that come with the package."""
+"""The folder of the package's catalogues."""
 PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*|\d+)\}")
 
-# A longer text was made by no f-string, and would take long to compare.
+# Longer texts do not come from f-strings, and matching them would be slow.
 _FILLED_LIMIT = 1000
 _NAME = re.compile(r"[A-Za-z]{2,8}(_[A-Za-z0-9]{2,8})*(@[A-Za-z0-9]+)?")
 _ENGLISH = re.compile(r"(en(_.*)?|C|POSIX)")
@@ -29,7 +29,7 @@ _courses: list[Path] = []
 
 @contextlib.contextmanager
 def in_language(name: str) -> Iterator[None]:
-    """Translate to this language for a while, whatever the reader's is; 'en' is as it was written.
+    """Translate to the given languages inside a `with` block, whatever the reader's are; 'en' leaves texts as written.
 
     >>> with in_language("de:fr"):
     ...     languages()
@@ -43,10 +43,10 @@ def in_language(name: str) -> Iterator[None]:
 
 
 def languages() -> tuple[str, ...]:
-    """Return the reader's languages, the best first, none for English: `JAXGUIDE_LANG` decides, then the locale."""
+    """Return the reader's languages, preferred first, from `JAXGUIDE_LANG` or else the locale; empty for English."""
     asked = _asked.get()
     if asked is None:
-        # In gettext's order.
+        # gettext's order
         names = ("JAXGUIDE_LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
         asked = next((value for name in names if (value := os.environ.get(name))), "")
     return named(asked)
@@ -54,7 +54,7 @@ def languages() -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=64)
 def named(names: str) -> tuple[str, ...]:
-    """Return the languages in a list such as a locale's, as far as English.
+    """Return the languages in a colon-separated list of locales, up to the first English one.
 
     >>> named("zh_CN.UTF-8"), named("pt-BR:de:en:fr"), named("C")
     (('zh_CN',), ('pt_BR', 'de'), ())
@@ -63,23 +63,23 @@ def named(names: str) -> tuple[str, ...]:
     for name in names.split(":"):
         name = re.sub(r"\..*?(?=@|$)", "", name.strip()).replace("-", "_")
         if _ENGLISH.fullmatch(name):
-            break  # who reads English before a language gets the source
+            break  # texts are written in English, so later languages are not needed
         if _NAME.fullmatch(name):
             found.append(name)
     return tuple(found)
 
 
 def add_course(locale: Path) -> None:
-    """Look for authors' texts in this folder too, from now on, before the package's own catalogues."""
+    """Also look for translations of authors' texts in this folder, before the package's own catalogues."""
     if locale not in _courses and locale.is_dir():
         _courses.insert(0, locale)
 
 
 class Catalogue:
-    """One `.mo` file.
+    """A compiled catalogue (`.mo` file).
 
     Raises:
-        OSError, ValueError: it cannot be read, or is no catalogue.
+        OSError, ValueError: the file cannot be read or is not a catalogue.
     """
 
     def __init__(self, path: Path):
@@ -91,18 +91,18 @@ class Catalogue:
             raise ValueError(f"{path}: {error}") from error
 
     def text(self, message: str) -> str | None:
-        """Return a message's translation; None where there is none, or one with other placeholders."""
+        """Return a message's translation; None if it has none, or one with other placeholders."""
         found = self._texts.gettext(message) if message else message
         return found if found != message and same_fields(message, found) else None
 
     def plural(self, one: str, many: str, count: int) -> str | None:
-        """Return the form of a message for a count, as `text` does."""
+        """Return the translated form of a message for a count; None in the same cases as `text`."""
         found = self._texts.ngettext(one, many, count)
-        # "One check" needs no number.
+        # A singular such as "One check" may leave out the number.
         return found if found not in (one, many) and same_fields(one + many, found, or_fewer=True) else None
 
     def filled(self, text: str) -> tuple[str, dict[str, str]] | None:
-        """Return the translation of the f-string that a text was made by, and what had been put into it."""
+        """Return the translation of the f-string that produced a text, and the values that were filled in."""
         for pattern, template in self._templates if len(text) <= _FILLED_LIMIT else []:
             match = pattern.fullmatch(text)
             translation = self.text(template) if match else None
@@ -113,14 +113,14 @@ class Catalogue:
 
 
 def same_fields(message: str, translation: str, or_fewer: bool = False) -> bool:
-    """Return whether a translation has the placeholders of its message, so that it can be filled in like it.
+    """Return whether a translation has the same placeholders as its message.
 
     >>> same_fields("{count} checks", "{count} Prüfungen"), same_fields("{count} checks", "{zahl} Prüfungen")
     (True, False)
     """
     try:
         wanted = fields(message)
-    except ValueError:  # a text with braces of its own, which nobody fills in
+    except ValueError:  # the text has literal braces and is never formatted
         return True
     try:
         given = fields(translation)
@@ -136,24 +136,24 @@ def fields(text: str) -> set[str]:
     ['count', 'passed']
 
     Raises:
-        ValueError: it is no text to fill in.
+        ValueError: the text is not a valid format string.
     """
-    # With `{{passed}} of {count}`, the text is filled in twice.
+    # `{{passed}} of {count}` is formatted twice.
     found = {name for _text, name, _spec, _conversion in string.Formatter().parse(text) if name is not None}
     return found | set(re.findall(r"\{\{(\w+)\}\}", text))
 
 
 def catalogues(domain: str) -> list[Catalogue]:
-    """Return the catalogues of a domain in the reader's languages, the one to ask first before the others.
+    """Return a domain's catalogues in the reader's languages, in the order in which to look texts up.
 
-    What cannot be read is passed over: a reader gets English then.
+    Unreadable catalogues are skipped, so the reader gets English.
     """
     names = languages()
     return _loaded(tuple(files(domain, names))) if names else []
 
 
 def files(domain: str, names: tuple[str, ...]) -> list[Path]:
-    """Return the catalogues of these languages: in the folder `JAXGUIDE_CATALOGUES`, in courses, in the package."""
+    """Return these languages' catalogue files: in the folder `JAXGUIDE_CATALOGUES`, in courses, in the package."""
     own = os.environ.get("JAXGUIDE_CATALOGUES")
     return _found(domain, names, (*([Path(own)] if own else []), *(_courses if domain == COURSE else []), LOCALE))
 
@@ -179,7 +179,7 @@ def _pattern(template: str) -> tuple[re.Pattern[str], str]:
 
 
 def _message_ids(path: Path) -> list[str]:
-    """Return what a catalogue translates, the longest first, so that the most definite f-string is found first."""
+    """Return a catalogue's messages, longest first so that the most specific f-string matches first."""
     data = path.read_bytes()
     order = "<" if data[:4] == b"\xde\x12\x04\x95" else ">"
     count, start = struct.unpack_from(f"{order}2I", data, 8)

@@ -1,4 +1,4 @@
-"""Where this user's programs keep what can be made again, and how files are written: whole or not at all."""
+"""Write files atomically, and cache JSON in the user's cache folder."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ _KEPT = 16
 
 
 def user_folder() -> Path:
-    """Return where this user's programs keep what can be made again."""
+    """Return jaxguide's folder for this user's cached files."""
     home = Path.home()
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "jaxguide"
@@ -22,15 +22,15 @@ def user_folder() -> Path:
 
 
 def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
-    """Write `content` to `path` so that a reader sees the old file or the new one, never a part.
+    """Write `content` to `path` atomically: readers see the old file or the new one, never a part.
 
     Args:
-        path: the file; its folder is made where it is missing.
-        content: all that it is to hold.
-        mode: who may do what with it, less what this process's umask takes away.
+        path: the file; missing parent folders are created.
+        content: the file's whole content.
+        mode: the file's permissions before the umask is applied.
 
     Raises:
-        OSError: the folder cannot be made or written.
+        OSError: the folder cannot be created or the file cannot be written.
     """
     import secrets
 
@@ -45,14 +45,14 @@ def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
 
 
 def kept_place(kind: str, makers: Iterable[str], parts: Iterable[bytes]) -> Path | None:
-    """Return this user's file for JSON that can be made again; None where there can be none.
+    """Return the path of a cached JSON file; None if the cache cannot be used.
 
-    Its name is a digest of what it is made of, so that what is there is right, whenever it was made.
+    The file is named by a digest of everything it is computed from, so an existing file is always up to date.
 
     Args:
-        kind: the folder of all of its kind.
-        makers: the folders of this package whose modules make it.
-        parts: what they make it of.
+        kind: the subfolder for files of this kind.
+        makers: the folders of this package whose modules compute the content.
+        parts: the data that they compute it from.
     """
     import hashlib
 
@@ -62,12 +62,12 @@ def kept_place(kind: str, makers: Iterable[str], parts: Iterable[bytes]) -> Path
         for part in (*sources, *parts):
             digest.update(b"\n%d\n" % len(part) + part)
         return user_folder() / kind / f"{digest.hexdigest()[:32]}.json"
-    except (OSError, RuntimeError):  # the latter where there is no home
+    except (OSError, RuntimeError):  # RuntimeError if there is no home directory
         return None
 
 
 def find_kept(place: Path | None) -> Any:
-    """Return what is kept there, to be checked by the caller; None where nothing is, or no JSON."""
+    """Return the JSON in a cached file, which the caller must validate; None if the file is missing or invalid."""
     import json
 
     with contextlib.suppress(OSError, ValueError, RecursionError):
@@ -76,10 +76,10 @@ def find_kept(place: Path | None) -> Any:
 
 
 def keep(place: Path | None, plain: Any) -> None:
-    """Keep JSON there, if that is possible; of its kind, the newest stay."""
+    """Cache JSON in a file if possible, and delete all but the newest files of its kind."""
     import json
 
-    with contextlib.suppress(OSError, TypeError, ValueError):  # what an author computes may not be JSON
+    with contextlib.suppress(OSError, TypeError, ValueError):  # values that authors compute may not be JSON
         if place is not None:
             text = json.dumps(plain)
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,4 +1,4 @@
-"""Import what a package's public name needs when the name is touched, and not before."""
+"""Import the module behind a package's public name when the name is first used."""
 
 import importlib
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 
 def names_on_demand(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return a package's `__getattr__` and `__dir__`.
+    """Return a `__getattr__` and a `__dir__` for a package that imports its public names on first use.
 
     >>> get, listing = names_on_demand("jaxguide", {"program": "tracing"})
     >>> get("program").__name__, "program" in listing()
@@ -14,8 +14,8 @@ def names_on_demand(package: str, homes: Mapping[str, str]) -> tuple[Callable[[s
 
     Args:
         package: the package's `__name__`.
-        homes: public name -> the package's module that defines it. No module may have the name of a function, which it
-            would hide.
+        homes: public name -> the module of the package that defines it. A module must not have the name of a function,
+            which it would hide.
     """
 
     def get(name: str) -> object:

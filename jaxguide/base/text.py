@@ -1,4 +1,4 @@
-"""Translate what a reader meets through gettext: the package's own messages, and what authors wrote."""
+"""Translate the package's messages and the texts of course authors with gettext."""
 
 import math
 
@@ -6,10 +6,10 @@ from jaxguide.base.catalogues import COURSE, PACKAGE, PLACEHOLDER, catalogues
 
 
 def _(message: str) -> str:
-    """Return `message` in the reader's language, or as it is where no translation exists.
+    """Return `message` in the reader's language, or unchanged if it has no translation.
 
-    `JAXGUIDE_LANG` decides, then the locale. English is the source.
-    A translation with other placeholders counts as none.
+    The language comes from `JAXGUIDE_LANG` or else the locale. Messages are written in English.
+    A translation with other placeholders is ignored.
 
     >>> _("Passed")
     'Passed'
@@ -22,7 +22,7 @@ def _(message: str) -> str:
 
 
 def plural(one: str, many: str, count: float, **words: object) -> str:
-    """Return the form of a message that fits `count`, with `{count}` and `words` filled in.
+    """Return the singular or plural message for `count`, with `{count}` and `words` filled in.
 
     >>> plural("{count} check", "{count} checks", 3)
     '3 checks'
@@ -34,9 +34,9 @@ def plural(one: str, many: str, count: float, **words: object) -> str:
 
 
 def translated(text: str) -> str:
-    """Return what an author wrote in the reader's language: a title, a hint, a check's message; else as it is.
+    """Return an author's text (a title, a hint, a check's message) in the reader's language, or unchanged.
 
-    Authors write plain strings and f-strings: of a text made by one, the f-string's translation is filled in anew.
+    If an f-string produced the text, its translation is filled in with the same values.
 
     >>> translated("Both draws are the same number.")
     'Both draws are the same number.'

@@ -1,4 +1,4 @@
-"""Show what helpers found as text, HTML and SVG that read well in light and dark, on screen and to screen readers."""
+"""Render results as text, HTML and SVG that suit light and dark themes and screen readers."""
 
 from jaxguide.base.render.picture import Picture
 from jaxguide.base.render.svg import Drawing

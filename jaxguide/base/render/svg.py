@@ -1,4 +1,4 @@
-"""Draw boxes, lines and words as SVG with a title and a description for screen readers."""
+"""Draw boxes, lines and text as SVG, with a title and a description for screen readers."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -6,10 +6,10 @@ from html import escape
 
 from jaxguide.base.render.theme import BACKGROUND, CODE_FONT, EDGES, FOREGROUND
 
-# Of the monospaced fonts in use; a box made with it holds its words in all of them.
+# The widest of the monospaced fonts in use, so that text fits into its box in all of them.
 CHARACTER_WIDTH = 0.62
 _IDS = itertools.count(1)
-# A file of its own has no page around it to take colours from.
+# A standalone file has no page to inherit colours from.
 _ALONE = (
     "<style>:root{color:#111;background:#fff}"
     "@media(prefers-color-scheme:dark){:root{color:#eee;background:#111}}</style>"
@@ -17,13 +17,13 @@ _ALONE = (
 
 
 def text_width(words: str, size: float = 13) -> float:
-    """Return how wide words are at most, in SVG units, in a monospaced font of this size."""
+    """Return the maximum width of a text, in SVG units, in a monospaced font of this size."""
     return len(words) * size * CHARACTER_WIDTH
 
 
 @dataclass
 class Drawing:
-    """A drawing that takes the theme's text colour; only edges have colours of their own, each beside a word or glyph.
+    """A drawing in the theme's text colour; only edges have other colours, each with a word or glyph beside it.
 
     >>> drawing = Drawing("Two keys", "One key, split into two.", width=120, height=40)
     >>> drawing.box(4, 4, 60, 20, "key", tone="good")
@@ -31,9 +31,9 @@ class Drawing:
     (True, True, True)
 
     Args:
-        title: what it shows, in a few words: read aloud, and shown under the pointer.
-        description: what it says, for someone who cannot see it.
-        width, height: in SVG units, which are pixels where there is room.
+        title: what it shows, in a few words; read aloud, and shown as a tooltip.
+        description: its content in words, for readers who cannot see it.
+        width, height: in SVG units, which are pixels unless the page scales the drawing.
     """
 
     title: str
@@ -55,7 +55,7 @@ class Drawing:
     def box(
         self, x: float, y: float, width: float, height: float, text: str = "", *, tone: str = "quiet", note: str = ""
     ) -> None:
-        """Draw a box with its words inside; `tone` colours its edge, `note` is shown under the pointer."""
+        """Draw a box with a text inside; `tone` colours its edge, `note` is its tooltip."""
         title = f"<title>{escape(note)}</title>" if note else ""
         self._parts.append(
             f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="4" fill="none" '
@@ -65,7 +65,7 @@ class Drawing:
             self.words(x + 6, y + height / 2 + 4.5, text)
 
     def path(self, d: str, *, tone: str = "quiet", dashed: bool = False, arrow: bool = False, note: str = "") -> None:
-        """Draw a line along an SVG path; `arrow` puts a head on its end."""
+        """Draw a line along an SVG path; `arrow` adds an arrowhead at its end."""
         title = f"<title>{escape(note)}</title>" if note else ""
         dash = ' stroke-dasharray="4 3"' if dashed else ""
         head = ' marker-end="url(#ARROW)"' if arrow else ""
@@ -78,12 +78,12 @@ class Drawing:
         return self._svg(_ALONE, "")
 
     def html(self) -> str:
-        """Return the drawing to put into a page: it takes the page's colours and scrolls when it is too wide."""
+        """Return the drawing as HTML for a page: it has the page's colours, and scrolls if it is too wide."""
         colours = f"color:{FOREGROUND};background-color:{BACKGROUND};"
         return f'<div style="overflow-x:auto">{self._svg("", colours)}</div>'
 
     def _svg(self, head: str, style: str) -> str:
-        number = next(_IDS)  # ids are the page's, and a page may hold many drawings
+        number = next(_IDS)  # ids must be unique on the page, which may have many drawings
         arrow = f"jaxguide-arrow-{number}"
         body = "".join(self._parts).replace("url(#ARROW)", f"url(#{arrow})")
         marker = (

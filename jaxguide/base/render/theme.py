@@ -1,7 +1,7 @@
-"""Colours and fonts that follow JupyterLab's and VS Code's theme, light or dark.
+"""Define colours and fonts that follow JupyterLab's and VS Code's theme, light or dark.
 
-JupyterLab's sanitizer, which an untrusted notebook passes through, keeps `style` but drops each declaration that is
-not in its grammar, `var(...)` for the most part. So a declaration with a variable follows a plain one where it matters.
+JupyterLab's sanitizer, which untrusted notebooks pass through, keeps `style` but drops declarations that are not in its
+grammar, including most that use `var(...)`. So important declarations have a plain one before the one with a variable.
 """
 
 FOREGROUND = "var(--jp-content-font-color1, var(--vscode-editor-foreground, CanvasText))"
@@ -9,12 +9,12 @@ BACKGROUND = "var(--jp-layout-color1, var(--vscode-editor-background, Canvas))"
 LINE = "var(--jp-border-color1, var(--vscode-panel-border, GrayText))"
 CODE_FONT = "var(--jp-code-font-family, var(--vscode-editor-font-family, monospace))"
 
-# Tone -> a colour of its own, then the theme's. Only edges are coloured, so text keeps the theme's contrast.
+# Tone -> a fixed colour, then the theme's. Only edges are coloured, so text keeps the theme's contrast.
 EDGES = {
     "good": ("#388e3c", "var(--jp-success-color1, var(--vscode-testing-iconPassed, #388e3c))"),
     "partly": ("#c77700", "var(--jp-warn-color1, var(--vscode-editorWarning-foreground, #c77700))"),
     "bad": ("#d32f2f", "var(--jp-error-color1, var(--vscode-testing-iconFailed, #d32f2f))"),
-    # JupyterLab's colour for borders is too faint (1.9 to 1 on white) for the lines of a drawing.
+    # JupyterLab's border colour is too faint (contrast 1.9 to 1 on white) for the lines of a drawing.
     "quiet": ("#757575", "var(--vscode-descriptionForeground, #757575)"),
 }
 
@@ -23,7 +23,7 @@ CODE = f"{WRAP};font-family:{CODE_FONT};background:none;color:inherit;padding:0;
 
 
 def edge(tone: str, width_px: int) -> str:
-    """Return the style of a coloured left edge.
+    """Return the CSS of a coloured left edge.
 
     >>> edge("good", 5).split(";")[0]
     'border-left-width:5px'
@@ -33,7 +33,7 @@ def edge(tone: str, width_px: int) -> str:
 
 
 def frame(tone: str) -> str:
-    """Return the style of a box with a coloured left edge that takes the theme's colours."""
+    """Return the CSS of a box with a coloured left edge, in the theme's colours."""
     return (
         f"background-color:{BACKGROUND};color:{FOREGROUND};{edge(tone, 5)};"
         "padding:0.5em 0.5em 0.5em 1em;margin:0.3em 0;max-width:60em;line-height:1.45"
