@@ -1,4 +1,4 @@
-"""Keep every line whose truth depends on the JAX version, each with the version from which it can go."""
+"""Keep all code that depends on the JAX version, with the version from which it can go."""
 
 import contextlib
 import functools
@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
-# jaxlib versions whose CPU compiler fails on a reduction that feeds an unordered callback (from 4096 elements on).
+# jaxlib versions whose CPU compiler fails on a reduction of 4096 or more elements that feeds an unordered callback.
 # Can go when none of them is supported.
 _PRINT_FLAG_VERSIONS = frozenset({"0.10.2", "0.11.2", "0.12.0", "0.12.0.1"})
 _PRINT_FLAG = "--xla_cpu_experimental_ynn_fusion_type=-reduce"
 
 
 def print_flag(jaxlib_version: str) -> str | None:
-    """Return the XLA flag that lets `jax.debug.print` compile on CPU with this jaxlib, or None where none is needed.
+    """Return the XLA flag that lets `jax.debug.print` compile on CPU with this jaxlib; None if it needs none.
 
     >>> print_flag("0.12.0.1")
     '--xla_cpu_experimental_ynn_fusion_type=-reduce'
@@ -29,7 +29,7 @@ def print_flag(jaxlib_version: str) -> str | None:
 def set_print_flag() -> None:
     """Add the flag of `print_flag` to `XLA_FLAGS` for the installed jaxlib; call it before JAX starts.
 
-    Flags already set are kept, and the flag is left alone where the user has set it to something else.
+    Existing flags are kept, including another value of this one.
     """
     import importlib.metadata
 
@@ -44,9 +44,9 @@ def set_print_flag() -> None:
 
 
 def backend_started() -> bool:
-    """Tell whether JAX has started a backend, with its threads; asking does not start one.
+    """Tell whether JAX has started a backend and its threads, without starting one.
 
-    No public name says so (0.10.2 to 0.12.0.1): those of `jax.extend.backend` start what they return.
+    There is no public function for this (0.10.2 to 0.12.0.1): those of `jax.extend.backend` start the backend.
     """
     from jax._src import xla_bridge
 
@@ -54,22 +54,22 @@ def backend_started() -> bool:
 
 
 def keep_lowering_context() -> None:
-    """Lower all programs of this thread, and of its forks, in one MLIR context, which is made now.
+    """Make one MLIR context now, and lower all programs of this thread and its forks in it.
 
-    JAX makes a new one for every tenth program, so that long processes let go of what each holds: for a process that
-    ends soon that is a tenth of its time. It can go where JAX has a public setting, or none is needed (0.12.0.1 has
-    neither; 0.10.2 makes one for each program, and nothing is done there).
+    JAX makes a new context for every tenth program, so that long-running processes free memory; in a process that ends
+    soon, this takes a tenth of the time. Can go when JAX has a public setting or the cost is gone (0.12.0.1 has
+    neither). In 0.10.2, which makes a context for each program, this does nothing.
     """
     from jax._src.interpreters import mlir
 
     kept: Any = getattr(mlir, "_thread_local_context", None)
     if hasattr(kept, "set_local"):
-        kept.set_local((mlir.make_ir_context(), -(10**9)))  # so many programs may still be lowered in it, and ten more
+        kept.set_local((mlir.make_ir_context(), -(10**9)))  # the count of programs lowered in it; JAX renews it at ten
 
 
 @contextlib.contextmanager
 def documented_draws_setting() -> Iterator[None]:
-    """Give the random numbers that documents written before JAX 0.5 show (`jax.threefry_partitionable(False)`).
+    """Reproduce the random numbers of documents written before JAX 0.5 (`jax.threefry_partitionable(False)`).
 
     >>> import jax
     >>> with documented_draws_setting():
@@ -78,32 +78,32 @@ def documented_draws_setting() -> Iterator[None]:
     """
     import jax
 
-    # Until 0.5 the default was False; can go when JAX drops the setting.
+    # The default before 0.5 was False. Can go when JAX drops the setting.
     with jax.threefry_partitionable(False):
         yield
 
 
 def jaxpr_parts(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
-    """Return the plain jaxpr and its constants, from a `Jaxpr` or a `ClosedJaxpr`.
+    """Return the plain jaxpr and the constants of a `Jaxpr` or `ClosedJaxpr`.
 
-    Until 0.10 equation parameters hold `ClosedJaxpr`; from 0.11 on both names are one class. Can go at 0.11.
+    Up to 0.10, equation parameters hold a `ClosedJaxpr`; since 0.11, both names are one class. Can go at 0.11.
     """
     return getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ())
 
 
 def host_function_of(callback: Any) -> Any:
-    """Return the Python function behind the `callback` parameter of a callback's equation; itself where none is found.
+    """Return the Python function behind the `callback` parameter of an equation, or the parameter if none is found.
 
-    `pure_callback` and `io_callback` keep it in an attribute, `debug_callback` closes over it (0.10.2 to 0.12.0.1).
+    `pure_callback` and `io_callback` keep it in an attribute; `debug_callback` closes over it (0.10.2 to 0.12.0.1).
     """
     closed_over = (cell.cell_contents for cell in getattr(callback, "__closure__", None) or ())
     return getattr(callback, "callback_func", None) or next((one for one in closed_over if callable(one)), callback)
 
 
 def traceback_frames(source_info: Any) -> list[tuple[CodeType, int]]:
-    """Return the (code, instruction) pairs of an equation's traceback, innermost first; empty where JAX has none.
+    """Return the (code, instruction) pairs of an equation's traceback, innermost first; empty if JAX has none.
 
-    `jax.extend.source_info_util.summarize` names the line only; `raw_frames` is a method of the public object.
+    `jax.extend.source_info_util.summarize` gives only the line; `raw_frames` is a method of the public object.
     """
     traceback = getattr(source_info, "traceback", None)
     if traceback is None or not hasattr(traceback, "raw_frames"):
@@ -113,7 +113,7 @@ def traceback_frames(source_info: Any) -> list[tuple[CodeType, int]]:
 
 
 def frame_line(code: CodeType, instruction: int) -> int:
-    """Return the source line of one instruction of `code`, as `traceback_frames` gives it."""
+    """Return the source line of an instruction of `code`, both as in `traceback_frames`."""
     first = code.co_firstlineno
     for start, end, number in code.co_lines():
         if start <= instruction < end and number is not None:
@@ -122,17 +122,17 @@ def frame_line(code: CodeType, instruction: int) -> int:
 
 
 def static_arguments(options: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the static arguments' positions and names from what `jax.jit` keeps of its options; empty for others.
+    """Return the positions and names of static arguments in the options that `jax.jit` keeps; empty for other objects.
 
-    JAX completes each from the other. No public name says which arguments of a jitted function are static.
+    JAX infers positions from names and names from positions. Neither has a public name.
     """
     return getattr(options, "static_argnums", ()), getattr(options, "static_argnames", ())
 
 
 def frame_span(code: CodeType, instruction: int) -> tuple[int, int, int, int] | None:
-    """Return where an instruction of `code` stands: first line, last line, first column, last column; None if unknown.
+    """Return the first line, last line, first column and last column of an instruction of `code`; None if unknown.
 
-    Columns are counted in bytes of UTF-8, as `ast` counts them.
+    Columns count UTF-8 bytes, as in `ast`.
     """
     positions = next(itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4)
     first, last, start, end = positions
@@ -140,21 +140,21 @@ def frame_span(code: CodeType, instruction: int) -> tuple[int, int, int, int] | 
 
 
 def transforms(source_info: Any) -> tuple[str, ...]:
-    """Return the names of the transformations around an equation within its own jaxpr, outermost first.
+    """Return the names of the transformations around an equation in its jaxpr, outermost first.
 
     >>> import jax
     >>> (equation,) = jax.make_jaxpr(jax.vmap(lambda x: x + 1))(jax.numpy.ones(2)).eqns
     >>> transforms(equation.source_info)
     ('vmap',)
 
-    `name_stack` is a field of the public object whose parts no public name describes (0.10.2 to 0.12.0.1).
+    `name_stack` is a field of the public object, but its parts have no public names (0.10.2 to 0.12.0.1).
     """
     parts = getattr(getattr(source_info, "name_stack", None), "stack", ())
     return tuple(part.name for part in parts if type(part).__name__ == "Transform")
 
 
 def under_trace() -> bool:
-    """Tell whether JAX traces or transforms a function right now.
+    """Tell whether JAX is tracing or transforming a function.
 
     >>> import jax
     >>> under_trace()
@@ -162,7 +162,7 @@ def under_trace() -> bool:
     >>> int(jax.jit(lambda x: x + under_trace())(1))
     2
 
-    The trace of plain running has no public name (0.10.2 to 0.12.0.1).
+    The trace of eager execution has no public name (0.10.2 to 0.12.0.1).
     """
     from jax.extend import core
 
@@ -170,7 +170,7 @@ def under_trace() -> bool:
         return type(trace).__name__ != "EvalTrace"
 
 
-# Names of JAX's own functions as they show in tracebacks (0.10.2 to 0.12.0.1).
+# Names of JAX's own functions in tracebacks (0.10.2 to 0.12.0.1).
 VMAP_FRAME = "vmap_f"
 VECTORIZE_FRAME = "wrapped"
 JACFWD_FRAME = "jacfun"
@@ -179,7 +179,7 @@ API_FRAME = "reraise_with_filtered_traceback"
 
 @functools.cache
 def in_jax(code: CodeType) -> bool:
-    """Tell whether code is JAX's own.
+    """Tell whether code belongs to JAX.
 
     >>> import jax
     >>> in_jax(jax.random.split.__code__), in_jax(in_jax.__wrapped__.__code__)
@@ -191,10 +191,10 @@ def in_jax(code: CodeType) -> bool:
 
 
 def trace_state() -> tuple[Any, bool]:
-    """Return what tells apart the traces that may receive operations now, and whether there is none (plain eager code).
+    """Return a value that identifies the current trace, and whether the code is plain eager code, without a trace.
 
-    Two states are equal where a value made in one belongs in the other. A trace that only differentiates is passed
-    over, for it leaves alone what is not differentiated; so is one of ours that only watches.
+    Two identities are equal if a value made under one can be used under the other. Skipped are traces that only
+    differentiate, because they leave other values alone, and this package's traces that only watch.
     """
     from jax.extend import core
 
@@ -208,7 +208,7 @@ def trace_state() -> tuple[Any, bool]:
 
 
 class TracedBy(NamedTuple):
-    """Which transformation made a tracer, of which function, defined where; None where that is not known."""
+    """The transformation that made a tracer, the traced function, and where it is defined; None for what is unknown."""
 
     transformation: str | None
     function: str | None = None
@@ -216,7 +216,7 @@ class TracedBy(NamedTuple):
     line: int | None = None
 
 
-# The class of a tracer -> the transformation. 0.12 is renaming them: GradTracer and VmapTracer in its messages.
+# Tracer class -> transformation. 0.12 is renaming the classes: its messages say GradTracer and VmapTracer.
 _TRACERS = {
     "DynamicJaxprTracer": "jit",
     "JitTracer": "jit",
@@ -229,9 +229,9 @@ _TRACERS = {
 
 
 def traced_by(tracer: Any) -> TracedBy:
-    """Say which transformation made a tracer.
+    """Return which transformation made a tracer.
 
-    No public name says it as of 0.12: `_trace.frame.debug_info` is what JAX's own messages are made from.
+    There is no public name for this as of 0.12; JAX's own messages use `_trace.frame.debug_info`.
 
     >>> import jax
     >>> _ = jax.make_jaxpr(lambda x: print(traced_by(x).transformation))(1.0)
@@ -246,10 +246,10 @@ def traced_by(tracer: Any) -> TracedBy:
 
 @contextlib.contextmanager
 def float64() -> Iterator[None]:
-    """Switch 64-bit types on, also in the threads in which the JAX runtime calls host functions.
+    """Enable 64-bit types, including in the threads in which the JAX runtime calls host functions.
 
-    Until 0.10 `jax.enable_x64` reaches the calling thread only, and host functions get float32. The process-wide
-    setting that is changed for them can go at 0.11.
+    Up to 0.10, `jax.enable_x64` affects only the calling thread, so host functions get float32. The process-wide
+    setting, which is changed for them, can go at 0.11.
 
     >>> import jax.numpy as jnp
     >>> with float64():
@@ -258,7 +258,7 @@ def float64() -> Iterator[None]:
     """
     import jax
 
-    config: Any = jax.config  # JAX 0.10's type has no settings, as far as mypy can tell
+    config: Any = jax.config  # mypy finds no settings on the type of JAX 0.10
     before = config.jax_enable_x64
     widen = jax.__version_info__ < (0, 11)
     if widen:

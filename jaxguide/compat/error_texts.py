@@ -1,4 +1,4 @@
-"""Keep what JAX's errors say, in each supported version, and where they are documented: no other place knows texts."""
+"""Keep the texts of JAX's errors in each supported version, and links to their documentation, in one place."""
 
 import re
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ API = f"{_DOCS}/_autosummary"
 
 @dataclass(frozen=True)
 class Phrase:
-    """One kind of message: the class of the exception, what its text has, and whether others say the same.
+    """One kind of error: the class of the exception, a pattern for its text, and whether others use that text.
 
-    Python and NumPy have the words of a `shared` one too.
+    A `shared` text is also used by Python or NumPy.
     """
 
     error: type[BaseException]
@@ -21,7 +21,7 @@ class Phrase:
     shared: bool = False
 
     def match(self, error: BaseException) -> re.Match[str] | None:
-        """Return the match in an error's message, None where class or text differ."""
+        """Return the match in an error's message; None if the class or text differs."""
         return self.text.search(str(error)) if isinstance(error, self.error) else None
 
 
@@ -29,7 +29,7 @@ def _phrase(error: type[BaseException], text: str = "", *, shared: bool = False)
     return Phrase(error, re.compile(text, re.DOTALL), shared)
 
 
-# The word that JAX has for a transformation, or the class of its tracers -> what a student writes.
+# JAX's word for a transformation -> what a student writes.
 TRANSFORMATIONS = {
     "jit": "jax.jit",
     "pjit": "jax.jit",
@@ -48,7 +48,7 @@ TRANSFORMATIONS = {
 
 
 def link(message: str) -> str:
-    """Return the page that JAX's message points to, '' where it points to none; the errors page moved in 0.12."""
+    """Return the page that JAX's message links to, '' if it has no link; the errors page moved in 0.12."""
     found = re.search(r"See (https://docs\.jax\.dev/\S+)", message)
     return found[1] if found else ""
 
@@ -63,7 +63,7 @@ TO_NUMPY = _phrase(jax.errors.TracerArrayConversionError)
 CONCRETE = _phrase(jax.errors.ConcretizationTypeError)
 BOOLEAN_MASK = _phrase(jax.errors.NonConcreteBooleanIndexError, r"got bool\[([\d,]*)\]")
 LEAK = _phrase(jax.errors.UnexpectedTracerError)
-# Of the jitted function's arguments; may have an index behind it, as in params['w'].
+# Arguments of the jitted function, possibly with an index, as in params['w'].
 DEPENDS_ON = re.compile(r"depends on the values? of the arguments? ([^\n]*?)\.?(?:\n|$)")
 LEAK_CREATED = re.compile(r"created on line (.+):(\d+):\d+ \((\S+)\)")
 LEAK_FUNCTION = re.compile(r"value leaked was (\S+) at (.+):(\d+) traced for (\S+?)\.?\n")
@@ -73,9 +73,9 @@ DYNAMIC_SLICE = _phrase(IndexError, r"Slice entries must be static integers|slic
 SHAPE = _phrase(TypeError, r"Shapes must be 1D sequences of concrete values of integer type")
 PARAMETER = _phrase(TypeError, r"In a call to primitive (\w+), the value of parameter (\w+) was not hashable")
 SIZE = re.compile(r"The size argument of jnp\.nonzero|first argument of jnp\.unique|jnp\.(?:nonzero|unique|argwhere)")
-# NumPy's, of `np.zeros(n)` and `np.random.normal(size=n)`; 0.10 writes the tracer otherwise.
+# NumPy's error for `np.zeros(n)` and `np.random.normal(size=n)`; 0.10 writes the tracer differently.
 NUMPY_SIZE = _phrase(TypeError, r"expected a sequence of integers or a single integer, got '\w*Tracer")
-# What stands in a shape: `(3.0, 2)`, or `(Array(3., dtype=float32),)`.
+# The entries of a shape: `(3.0, 2)`, or `(Array(3., dtype=float32),)`.
 SHAPE_ENTRIES = re.compile(r"got \((.*)\)\.")
 UNHASHABLE_TRACER = _phrase(TypeError, r"unhashable type: '(?:\w+\.)*\w*Tracer'")
 
@@ -199,7 +199,7 @@ KEY_TO_NUMPY = _phrase(TypeError, r"PRNGKey dtype cannot be converted to a NumPy
 NO_MODULE_RANDOM = _phrase(AttributeError, r"module 'jax\.numpy' has no attribute 'random'")
 
 BROADCAST = _phrase((TypeError), r"got incompatible shapes for broadcasting: (\([^)]*\)), (\([^)]*\))")
-# Under a trace the same mistake has another class and text.
+# While tracing, the same mistake raises another class with another text.
 BROADCAST_TRACED = _phrase(ValueError, r"Incompatible shapes for broadcasting: shapes=\[(\([^)]*\)), (\([^)]*\))\]")
 DOT = _phrase(
     TypeError, r"dot_general requires contracting dimensions to have the same shape, got (\([^)]*\)) and (\([^)]*\))"
@@ -208,7 +208,7 @@ CONCATENATE_SCALARS = _phrase(ValueError, r"Zero-dimensional arrays cannot be co
 CONCATENATE_RANKS = _phrase(TypeError, r"Cannot concatenate arrays with different numbers of dimensions")
 CONCATENATE_SHAPES = _phrase(TypeError, r"Cannot concatenate arrays with shapes that differ in dimensions other than")
 CONCATENATE_CALL = _phrase(TypeError, r"Only integer scalar arrays can be converted to a scalar index")
-# `range` of a float array of shape () has the words of `jnp.concatenate(x, y)`.
+# `range` of a float array of shape () raises the same text as `jnp.concatenate(x, y)`.
 INTEGER_SCALAR = _phrase(TypeError, CONCATENATE_CALL.text.pattern)
 CONCATENATE_DTYPE = _phrase(ValueError, r"Passing an array as a dtype argument is no longer supported")
 CONCATENATE_AXIS = _phrase(TypeError, r"concatenate\(\) got multiple values for argument 'axis'")
@@ -238,12 +238,12 @@ FORMAT = _phrase(
 )
 SCALAR_ITERATION = _phrase(TypeError, r"iteration over a 0-d array", shared=True)
 
-# Already compiled operations of 0.10 raise ValueError with another text.
+# In 0.10, operations that are already compiled raise ValueError with another text.
 DELETED = _phrase(Exception, r"Array has been deleted|Buffer has been deleted or donated")
 NAN = _phrase(FloatingPointError, r"invalid value \((nan|inf)\) encountered in (\S+)")
 CHECKIFY = _phrase(ValueError, r"checkify\.check which was not functionalized")
 
-# What `jax.numpy` calls a function of `jax.lax`, where the names differ.
+# `jax.lax` name -> `jax.numpy` name, if they differ.
 JNP_OF_LAX = {
     "sub": "subtract",
     "mul": "multiply",

@@ -1,10 +1,10 @@
-"""JAX's primitives by kind: names that a release can add, rename or drop (0.10.2 to 0.12.0.1)."""
+"""List JAX's primitives by kind; releases may add, rename or drop them (0.10.2 to 0.12.0.1)."""
 
-# Primitives that only call the jaxpr they hold: its inputs and outputs are theirs.
+# Primitives that only call the jaxpr in their parameters, with the same inputs and outputs.
 CALLS = frozenset(
     {
         "jit",
-        "pjit",  # what releases before the oldest supported one call `jit`
+        "pjit",  # `jit` in releases before the oldest supported one
         "closed_call",
         "core_call",
         "custom_jvp_call",
@@ -17,7 +17,7 @@ CALLS = frozenset(
     }
 )
 
-# Primitives that run the jaxprs they hold some number of times.
+# Primitives that run the jaxprs in their parameters any number of times.
 LOOPS = frozenset({"scan", "while", "cond"})
 
 # What each primitive does with a PRNG key.
@@ -41,7 +41,7 @@ UNLISTED = frozenset(
 
 
 def call_kind(primitive: str) -> str:
-    """Return what users call the transformation behind a call.
+    """Return the user's name for the transformation behind a call primitive.
 
     >>> call_kind("pjit"), call_kind("remat2"), call_kind("custom_jvp_call")
     ('jit', 'checkpoint', 'custom_jvp')
