@@ -1,1 +1,1 @@
-"""Read code: the expression at a place, the user's own frames and lines, edits, and sameness."""
+"""Read and edit users' code: expressions at a position, frames, lines, and whether two pieces are the same."""

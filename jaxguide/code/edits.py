@@ -1,4 +1,4 @@
-"""Edit a text: replacements at positions, applied together, and the lines that they change."""
+"""Apply several edits to a source text at once, and show the lines that they change."""
 
 import io
 import textwrap
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Edit:
-    """One replacement in a source text, from a position up to another; an insertion where the two are equal.
+    """A replacement of the text between two positions of a source; an insertion if they are equal.
 
     Args:
-        file: the file, or the kernel's name of a cell.
-        first, last: the replaced text's start and end, each as (line from 1, character from 0).
-        text: what takes its place.
+        file: the file, or the kernel's name for a cell.
+        first, last: the start and end of the replaced text, each as (line from 1, character from 0).
+        text: the new text.
     """
 
     file: str
@@ -24,9 +24,9 @@ class Edit:
 
 
 def apply_edits(source: str, edits: list[Edit]) -> str:
-    """Return a text with edits applied, which must not overlap."""
+    """Apply edits, which must not overlap, to a text."""
     lines = source.split("\n")
-    # From the end backward, so that earlier positions stay; equal ones in their order.
+    # From the end backward, so that earlier positions stay valid; edits at one position keep their order.
     for _number, edit in sorted(enumerate(edits), key=lambda pair: (pair[1].first, pair[0]), reverse=True):
         (line, column), (end_line, end_column) = edit.first, edit.last
         text = lines[line - 1][:column] + edit.text + lines[end_line - 1][end_column:]
@@ -35,7 +35,7 @@ def apply_edits(source: str, edits: list[Edit]) -> str:
 
 
 def changed_lines(text: Sequence[str], edits: list[Edit]) -> list[str]:
-    """Return the lines of a text that edits change, as they will read, without common indentation."""
+    """Return the lines that edits change, as they read after the edits, without common indentation."""
     groups: list[list[Edit]] = []
     for edit in sorted(edits):
         if groups and edit.first[0] <= max(e.last[0] for e in groups[-1]):

@@ -1,4 +1,4 @@
-"""Tell the user's code from library code by its file."""
+"""Tell the user's code from library code by its file name."""
 
 import functools
 import os
@@ -14,9 +14,9 @@ _COURSE = f"{_OWN}_course{os.sep}"
 
 @functools.cache
 def is_library(filename: str) -> bool:
-    """Tell whether a file is Python's, an installed package's or this package's, rather than the user's.
+    """Tell whether a file belongs to Python, an installed package or this package, and not to the user.
 
-    Course files that a wheel carries are the user's.
+    The course files in a wheel count as the user's.
 
     >>> is_library(jax.__file__), is_library("/home/ada/lesson.py"), is_library("<ipython-input-1>")
     (True, False, False)
@@ -25,12 +25,12 @@ def is_library(filename: str) -> bool:
     """
     if filename.startswith(_COURSE):
         return False
-    # Packages of the user's own site, Debian's and those of another environment lie in folders of these names, too.
+    # The user's site, Debian's packages and other environments have folders with these names too.
     return is_own(filename) or filename.startswith(_installed()) or bool(_PACKAGES & set(Path(filename).parts[:-1]))
 
 
 def is_own(filename: str) -> bool:
-    """Tell whether a file is part of this package (and no course file that it carries)."""
+    """Tell whether a file is part of this package, not counting the course files in a wheel."""
     return filename.startswith(_OWN) and not filename.startswith(_COURSE)
 
 

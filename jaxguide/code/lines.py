@@ -1,4 +1,4 @@
-"""Name the user's own lines: of an equation, of a traceback, of the call that is running now."""
+"""Find the user's lines behind an equation, in a traceback, and in the running call."""
 
 import linecache
 import re
@@ -16,7 +16,7 @@ from jaxguide.code.frames import is_library, is_own
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the user's code: the file (or the kernel's name of a cell) and the line's number in it.
+    """A line of the user's code: the file (or the kernel's name for a cell) and the line number.
 
     >>> str(Line("/home/ada/lesson.py", 3))
     'lesson.py, line 3'
@@ -26,7 +26,7 @@ class Line:
     number: int
 
     def text(self) -> str | None:
-        """Return the line's source text without indentation, None where it cannot be read."""
+        """Return the line's source text without indentation; None if it cannot be read."""
         return linecache.getline(self.file, self.number).strip() or None
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class Line:
 
 
 def place_name(file: str) -> str:
-    """Return a name for a file that its reader knows: a notebook cell by its number, a file by its last part.
+    """Return a short name for a file: its last part, or for a notebook cell its number.
 
     >>> place_name("/home/ada/lesson.py"), place_name("<stdin>")
     ('lesson.py', '<stdin>')
@@ -49,9 +49,9 @@ def place_name(file: str) -> str:
 
 
 def lines_of_equation(source_info: Any) -> tuple[Line, ...]:
-    """Return the user's lines behind an equation's `source_info`, innermost first; empty for library code on its own.
+    """Return the user's lines behind an equation's `source_info`, innermost first; empty if there are none.
 
-    The lines end where this package was asked for a report.
+    The user's call into this package and everything outside it are left out.
 
     >>> import jax
     >>> (equation,) = jax.make_jaxpr(lambda x: x + 1)(2.0).eqns
@@ -62,21 +62,21 @@ def lines_of_equation(source_info: Any) -> tuple[Line, ...]:
 
 
 def user_lines(frames: list[tuple[CodeType, int]]) -> tuple[Line, ...]:
-    """Return the user's lines among (code, instruction) pairs that go from the innermost outward."""
+    """Return the user's lines among (code, instruction) pairs, which are ordered innermost first."""
     return tuple(
         Line(code.co_filename, compat.frame_line(code, instruction)) for code, instruction in user_frames(frames)
     )
 
 
 def user_frames(frames: list[tuple[CodeType, int]]) -> list[tuple[CodeType, int]]:
-    """Return the frames of the user's code among (code, instruction) pairs that go from the innermost outward.
+    """Return the user's frames among (code, instruction) pairs, which are ordered innermost first.
 
-    They end where this package was asked for a report.
+    The user's call into this package and everything outside it are left out.
     """
     inner = next((i for i, (code, _) in enumerate(frames) if not is_library(code.co_filename)), len(frames))
     found = []
     for code, instruction in frames[inner:]:
-        if is_own(code.co_filename):  # beyond lies whoever asked for the report
+        if is_own(code.co_filename):  # further out is the user's call into this package
             break
         if not is_library(code.co_filename):
             found.append((code, instruction))
@@ -84,7 +84,7 @@ def user_frames(frames: list[tuple[CodeType, int]]) -> list[tuple[CodeType, int]
 
 
 def frames_of_traceback(traceback: TracebackType | None) -> Iterator[tuple[FrameType, Line]]:
-    """Yield the user's frames of an exception's traceback, outermost first, each with the line that it had reached."""
+    """Yield the user's frames in a traceback, outermost first, each with the line it had reached."""
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename
         if not is_library(file):
@@ -93,7 +93,7 @@ def frames_of_traceback(traceback: TracebackType | None) -> Iterator[tuple[Frame
 
 
 def calling_line() -> Line | None:
-    """Return the user's line that called into this package or into JAX just now; None where there is none."""
+    """Return the user's line that is calling this package or JAX; None if there is none."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_library(frame.f_code.co_filename):
         frame = frame.f_back
@@ -101,7 +101,7 @@ def calling_line() -> Line | None:
 
 
 def function_name(fn: Callable[..., Any]) -> str:
-    """Return the name that the user gave a function, through partials and JAX's wrappers.
+    """Return the user's name for a function, looking through partials and JAX's wrappers.
 
     >>> import functools
     >>> function_name(functools.partial(max, 1)), function_name(lambda x: x)

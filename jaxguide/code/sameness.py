@@ -1,15 +1,15 @@
 """Tell whether two pieces of code are the same answer, and whether an answer is still the printed stub."""
 
-# One notion for notebook, terminal and grader:
+# Notebook, terminal and grader share these definitions:
 #
-# - An answer is the statement that bound the exercise's name last, with those of the same file or session that it needs
-#   or that register something on them (`@f.defjvp`). Imports and the book's own code do not count, so that an answer is
-#   the same in a lesson's notebook and in a file that holds nothing else.
-# - Two answers are the same where nothing differs but comments, layout, docstrings, and annotations of arguments.
-# - An answer is still the stub where that statement is a `def` that does nothing, as the stub does, whatever its
-#   arguments and decorators; or has the stub's statements, arguments and decorators. A decorator can be all that was
-#   missing, as `@jax.jit` above code that is right. So the empty stubs of an older print are stubs still, and a stub to
-#   mend that was printed otherwise is an attempt.
+# - An answer is the last statement that binds the exercise's name, with the statements of the same file or session
+#   that it needs or that register something on them (`@f.defjvp`). Imports and the book's own code do not count, so an
+#   answer is the same in a lesson's notebook and in a file that contains nothing else.
+# - Two answers are the same if they differ only in comments, layout, docstrings and annotations of functions.
+# - An answer is still the stub if its last statement is a `def` that does nothing, like the stub, with any arguments
+#   and decorators, or if it has the stub's statements, arguments and decorators. Decorators count because one may be
+#   the whole answer, such as `@jax.jit` above correct code. So an empty stub from an older print is still a stub, but a
+#   stub with code in it that was printed differently counts as an attempt.
 
 import ast
 import dataclasses
@@ -23,15 +23,15 @@ from typing import Any, Protocol
 
 from jaxguide.code.slices import Statement, bound_names, global_names, statements
 
-# Begins the id of an answer whose source is not to be had: it can be compared with its like alone.
+# The prefix of ids of answers without source, which can only be compared with each other.
 WITHOUT_SOURCE = "code-"
-_TIMED = "<timed exec>"  # what IPython calls the code below `%%time`, of which it keeps no source
-_REGISTERS = ("def", "register")  # how methods and functions begin that do so: `f.defjvps(...)`
+_TIMED = "<timed exec>"  # IPython's name for the code below `%%time`, whose source it does not keep
+_REGISTERS = ("def", "register")  # prefixes of methods and functions that register: `f.defjvps(...)`
 _UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
 
 
 class HasStarter(Protocol):
-    """An exercise, of which only this much matters here."""
+    """The part of an exercise that this module needs."""
 
     @property
     def name(self) -> str:
@@ -44,10 +44,10 @@ class HasStarter(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class SessionAnswer:
-    """What a function of a live session says of the code behind it.
+    """The answer behind a function of a live session.
 
     Args:
-        id: what tells this answer from others.
+        id: equal for answers that are the same, different for others.
         is_starter: whether it is still the printed stub.
     """
 
@@ -58,13 +58,13 @@ class SessionAnswer:
 def answer_in_session(
     function: Any, exercise: HasStarter, names: Mapping[str, Any], given: Sequence[Statement] = ()
 ) -> SessionAnswer:
-    """Return what the code behind a function says: that of its notebook, script or module, else its bytecode.
+    """Identify the answer behind a function by the source of its notebook, script or module, or else its bytecode.
 
     Args:
-        function: the answer, as the session has it.
-        exercise: what it answers.
-        names: the session's names: a notebook keeps there what was run, and a script its file.
-        given: the book's own statements.
+        function: the answer, as defined in the session.
+        exercise: the exercise that it answers.
+        names: the session's namespace, in which a notebook keeps its inputs and a script its file.
+        given: the book's own statements, which are left out.
     """
     values = {**names, exercise.name: function}
     own = _source_of(_code_of(function))
@@ -77,13 +77,13 @@ def answer_in_session(
 
 
 def answer_id(cells: Sequence[str], name: str, given: Sequence[Statement] = (), cell: int | None = None) -> str:
-    """Return what tells the answer to an exercise from others.
+    """Return an id that is equal for answers that are the same, and different for others.
 
     Args:
-        cells: the source of a file's cells.
-        name: the exercise's.
-        given: the book's own statements.
-        cell: the index of the one that holds the answer; by default the last that binds the name.
+        cells: the sources of a file's cells.
+        name: the exercise's name.
+        given: the book's own statements, which are left out.
+        cell: the index of the cell with the answer; by default the last one that binds the name.
 
     >>> one, other = "def f(x):\\n    'Double.'\\n    return 2 * x  # twice", "def f(x): return 2*x"
     >>> answer_id([one], "f") == answer_id(["import jax", other], "f")
@@ -97,7 +97,7 @@ def answer_id(cells: Sequence[str], name: str, given: Sequence[Statement] = (), 
 
 
 def _id(answer: Iterable[Statement]) -> str:
-    # In order of their text: cells may be run in another order than that of the file.
+    # Sorted by text, because cells may have run in another order than in the file.
     return short_digest(sorted(kept_meaning(statement.source) for statement in answer))
 
 
@@ -119,10 +119,10 @@ class _Placed:
 
 
 class Pool:
-    """The statements of a file or session, in the order in which they run, in which answers are found.
+    """The statements of a file or session in the order in which they run, to find answers in.
 
     Args:
-        parts: the source of each cell, and the text that was compiled with it, by which a function's place is known.
+        parts: each cell's source, and the text that was compiled with it, which locates functions.
     """
 
     def __init__(self, parts: Iterable[tuple[str, str]]):
@@ -137,12 +137,12 @@ class Pool:
                 self._binding.setdefault(name, []).append(place)
 
     def place(self, name: str, code: types.CodeType | None = None, cell: int | None = None) -> int | None:
-        """Return where a name got its value; None where that is an import, or is not here.
+        """Return the index of the statement that gave a name its value; None if it is an import or not in the pool.
 
         Args:
             name: the name.
-            code: that of its value, where there is one: it shows that a cell failed before its `def`.
-            cell: the index of the cell to look in, by default all.
+            code: the code of its value, if any: it reveals that a cell failed before its `def`.
+            cell: the index of the cell to search; by default all are searched.
         """
         places = [place for place in self._binding.get(name, ()) if cell in (None, self._placed[place].cell)]
         if not places or self._placed[places[-1]].statement.is_import:
@@ -160,13 +160,13 @@ class Pool:
         given: Sequence[Statement] = (),
         code_of: Callable[[str], types.CodeType | None] = lambda name: None,
     ) -> list[Statement]:
-        """Return the statements of an answer, that which binds its name as the last.
+        """Return the statements of an answer, ending with the one that binds its name.
 
         Args:
-            place: where it does.
+            place: the index of that statement.
             name: the name.
             given: the book's own statements, which are left out.
-            code_of: returns the code of a name's value, where there is one.
+            code_of: returns the code of a name's value, or None.
         """
         found, seen, new = set[int](), {name}, {place, *self._before(place, name)}
         while new:
@@ -181,7 +181,7 @@ class Pool:
         return [self._placed[one].statement for one in sorted(found - {place})] + [self._placed[place].statement]
 
     def _before(self, place: int, name: str) -> list[int]:
-        """Return the places that a name was bound at before, as far as `f = jax.jit(f)` goes on from them."""
+        """Return the earlier statements that bind a name and that its value builds on, as in `f = jax.jit(f)`."""
         found, earlier = [], [other for other in self._binding[name] if other < place]
         while earlier and name in self._placed[place].statement.reads and not self._placed[place].is_function:
             place = earlier.pop()
@@ -189,7 +189,7 @@ class Pool:
         return found
 
     def _attached(self, found: set[int]) -> set[int]:
-        """Return the places of what registers something on these statements' names, of several alike the last."""
+        """Return the statements that register something on the names of these; of several alike, the last."""
         owners = {name: place for place in sorted(found) for name in self._placed[place].statement.binds}
         last: dict[tuple[object, ...], int] = {}
         for place, one in enumerate(self._placed):
@@ -207,21 +207,21 @@ class Pool:
 
 
 def short_digest(parts: Iterable[str]) -> str:
-    """Return 16 hexadecimal digits that tell one list of texts from another."""
+    """Return a digest of a list of texts as 16 hexadecimal digits."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
 @functools.lru_cache(maxsize=4096)
 def cell_statements(source: str) -> Sequence[Statement]:
-    """Return the statements of a cell; none where it is no Python."""
+    """Return the statements of a cell; empty if it is not valid Python."""
     try:
         return statements(source)
-    except _UNREADABLE:  # also what only compiling finds, such as `return` outside a function
+    except _UNREADABLE:  # also errors that only the compiler finds, such as `return` outside a function
         return []
 
 
 def meaning(source: str) -> str:
-    """Return what code says in a canonical form, without docstrings and annotations of arguments; else its text.
+    """Return code in a canonical form, without docstrings and annotations of functions; its text if it is invalid.
 
     >>> meaning("def f(x: int) -> int:\\n    'Twice.'\\n    return 2*x") == meaning("def f(x): return 2 * x  # twice")
     True
@@ -232,18 +232,18 @@ def meaning(source: str) -> str:
         return source.strip()
 
 
-# For a student's own statements; what strangers hand in could fill the memory.
+# Only for the student's own statements: submissions from others could fill the memory.
 kept_meaning = functools.lru_cache(maxsize=4096)(meaning)
 
 
 def canonical(node: Any, words: bool = True) -> str:
-    """Write a syntax tree so that every Python writes it alike.
+    """Write a syntax tree in a form that does not depend on the Python version.
 
-    `ast.dump` leaves out empty fields since Python 3.13, and each Python's own `ast.unparse` has its own quotes.
+    `ast.dump` omits empty fields since Python 3.13, and `ast.unparse` chooses quotes differently in each version.
 
     Args:
         node: the tree, or a list of trees.
-        words: whether docstrings, other statements that do nothing, and annotations of functions are written too.
+        words: whether to include docstrings, other statements that do nothing, and annotations of functions.
 
     >>> canonical(ast.parse("x   = 1  # one").body[0])
     "(Assign targets=[(Name id='x')] value=(Constant value=1))"
@@ -260,7 +260,7 @@ def canonical(node: Any, words: bool = True) -> str:
     if isinstance(node, ast.Constant):
         fields = [("value", node.value)]
     if isinstance(node, ast.JoinedStr):
-        # Python 3.12 puts empty text behind a format that ends in a value.
+        # Python 3.12 adds an empty text to an f-string that ends in a value.
         fields = [("values", [part for part in node.values if not isinstance(part, ast.Constant) or part.value])]
     return f"({' '.join([type(node).__name__, *(f'{name}={canonical(value, words)}' for name, value in fields)])})"
 
@@ -269,11 +269,11 @@ def _says_nothing(node: Any) -> bool:
     return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
-# Whether it is the stub
+# Is it still the stub?
 
 
 def starters_in(tree: ast.Module, exercises: Mapping[str, HasStarter]) -> Iterator[str]:
-    """Yield the exercises for which the last thing that a cell binds to their name is the printed stub."""
+    """Yield the names of the exercises whose last binding in a cell is the printed stub."""
     last = {name: node for node in tree.body for name in bound_names(node) if name in exercises}
     for name, node in last.items():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_stub(node, exercises[name]):
@@ -281,7 +281,7 @@ def starters_in(tree: ast.Module, exercises: Mapping[str, HasStarter]) -> Iterat
 
 
 def is_starter(cell: str, exercise: HasStarter) -> bool:
-    """Return whether the last thing that a cell binds to the name of an exercise is the printed stub."""
+    """Return whether a cell's last binding of an exercise's name is the printed stub."""
     return exercise.name in starters_in(ast.parse(cell), {exercise.name: exercise})
 
 
@@ -290,7 +290,7 @@ def _is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef, exercise: HasStar
         body = _body(function)
         stub = _stub(exercise.starter_source)
         return body == stub.body and (not body or _head(function) == stub.head)
-    except RecursionError:  # nested so deep that it cannot be written out, which no stub is
+    except RecursionError:  # nested too deeply to be written out, which a stub never is
         return False
 
 
@@ -312,7 +312,7 @@ def _head(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, str]:
 
 
 def _body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...]:
-    """Return what a function's statements say; nothing where all that it does is to return None."""
+    """Return a function's statements in canonical form; empty if it only returns None."""
     said = [node for node in function.body if not _says_nothing(node)]
     return () if all(map(_returns_none, said)) else tuple(canonical(node, words=False) for node in said)
 
@@ -322,12 +322,12 @@ def _returns_none(node: ast.stmt) -> bool:
     return is_none or (isinstance(node, ast.Return) and node.value is None)
 
 
-# What registers something on an answer
+# Statements that register something on an answer
 
 
 @functools.lru_cache(maxsize=4096)
 def attached_to(source: str) -> frozenset[str]:
-    """Return the names that a statement changes without binding them: `@f.defjvp` above a rule, `register(Point)`."""
+    """Return names that a statement changes but does not bind, as in `@f.defjvp` above a rule or `register(Point)`."""
     return frozenset(name for node in ast.parse(source).body for name in _touched(node))
 
 
@@ -356,7 +356,7 @@ def _owner(node: ast.expr) -> Iterator[str]:
 
 
 def _pool_run(names: Mapping[str, Any]) -> Pool:
-    """Return what a notebook has run, or a script's file."""
+    """Return the statements that a notebook has run, or those of a script's file."""
     inputs, file = names.get("In"), names.get("__file__")
     if isinstance(inputs, list):
         sources = [_below_magic(source).strip("\n") for source in inputs if isinstance(source, str)]
@@ -385,7 +385,7 @@ def _source_of_file(filename: str) -> str:
 
 
 def _below_magic(source: str) -> str:
-    """Return the Python below a cell magic such as `%%time`, of which IPython makes a call; other code as it is."""
+    """Return the Python code below a cell magic such as `%%time`, which IPython turns into a call; else the source."""
     if not source.startswith("get_ipython().run_cell_magic("):
         return source
     try:
@@ -396,7 +396,7 @@ def _below_magic(source: str) -> str:
     return str(body)
 
 
-# Where there is no source: a plain shell before Python 3.13, or code from `exec`
+# Functions without source: in a plain shell before Python 3.13, or from `exec`
 
 
 def _code_id(function: Any) -> str:
@@ -416,17 +416,17 @@ def _is_starter_code(function: Any, exercise: HasStarter) -> bool:
 
 @functools.cache
 def _empty_codes() -> frozenset[bytes]:
-    """Return the bytecode of functions that do nothing, with a docstring and without."""
+    """Return the bytecode of functions that do nothing, with and without a docstring."""
     modules = (compile(f"def f(): {body}", "<empty>", "exec") for body in ("pass", "'Words.'"))
     return frozenset(_first_code(module).co_code for module in modules)
 
 
 @functools.cache
 def _starter_essences(source: str) -> tuple[tuple[Any, ...], ...]:
-    """Return the stub's code as a cell of its own compiles, and as below the imports that a script has.
+    """Return the stub's code compiled as a cell and below a script's imports, each with and without its docstring.
 
-    CPython calls an attribute of a name in another way where the same source imports that name. And where a docstring
-    was, another constant may stand when it is taken out: the stub is compiled without it, too.
+    CPython calls an attribute of a name differently if the same source imports that name, and removing a docstring can
+    put another constant in its place.
     """
     imports = "\n".join(f"import {name}" for name in sorted(global_names(source)))
     texts = [f"{above}\n{text}" for above in ("", imports) for text in (source, _without_docstring(source))]
@@ -446,7 +446,7 @@ def _without_docstring(source: str) -> str:
 
 
 def _essence(code: types.CodeType) -> tuple[Any, ...]:
-    """Return what code does, without its place, its docstring and its comments; the same for the same code run again.
+    """Return what code does, without its position, docstring and comments; equal if the same source runs again.
 
     >>> first, again = (compile("f = lambda x: [lambda: x]", "<cell>", "exec") for _time in range(2))
     >>> _essence(first) == _essence(again)
@@ -457,7 +457,7 @@ def _essence(code: types.CodeType) -> tuple[Any, ...]:
 
 
 def _constants(code: types.CodeType) -> tuple[Any, ...]:
-    """Return a code's constants without its docstring, which editing may have changed."""
+    """Return the constants of code without its docstring, which the student may have edited."""
     constants = code.co_consts
     has_docstring = bool(constants) and isinstance(constants[0], str)
     if "__firstlineno__" in code.co_names:  # of a class, since Python 3.13

@@ -1,4 +1,4 @@
-"""Which names a piece of code needs and binds, and which statements of a lesson define them."""
+"""Find the names that code reads and binds, and the statements that define them."""
 
 import ast
 import dataclasses
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 @dataclasses.dataclass(frozen=True)
 class Statement:
-    """One top-level statement: its source, the names it binds, the global names it reads."""
+    """A top-level statement: its source, the names it binds, and the global names it reads."""
 
     source: str
     line: int
@@ -21,7 +21,7 @@ class Statement:
 def global_names(source: str) -> frozenset[str]:
     """Return the names that `source` reads from the module's namespace.
 
-    A name that is a parameter or a local variable of a function is not one of them.
+    Parameters and local variables of functions are not included.
 
     >>> sorted(global_names("def f(key):\\n    return scale * key"))
     ['scale']
@@ -37,7 +37,7 @@ def global_names(source: str) -> frozenset[str]:
 
 
 def bound_names(node: ast.stmt) -> frozenset[str]:
-    """Return the names that a top-level statement binds, inside loops and branches too.
+    """Return the names that a top-level statement binds, including inside loops and branches.
 
     >>> sorted(bound_names(ast.parse("key, (a, *rest) = f()").body[0]))
     ['a', 'key', 'rest']
@@ -82,7 +82,7 @@ def statements(source: str, first_line: int = 1) -> list[Statement]:
 
 
 def needed(available: Iterable[Statement], names: Iterable[str]) -> list[Statement]:
-    """Return, in their order, the statements that bind `names` or what those need in turn, and star imports."""
+    """Return the statements that define `names` and everything these need in turn, in order, and all star imports."""
     pool = list(available)
     wanted, kept = set(names), {i for i, s in enumerate(pool) if "*" in s.binds}
     growing = True
@@ -97,7 +97,7 @@ def needed(available: Iterable[Statement], names: Iterable[str]) -> list[Stateme
 
 
 def returns_value(source: str, name: str) -> bool:
-    """Return whether what `source` defines as `name` can return something but None, as far as its text tells.
+    """Return whether `source` defines `name` as something that may return a value other than None.
 
     >>> returns_value("def f(x):\\n    print(x)", "f"), returns_value("def f(x):\\n    return x", "f")
     (False, True)

@@ -1,4 +1,4 @@
-"""Read the student's source: find the expression at a place, quote it, and make edits to it."""
+"""Find, quote and edit expressions in the student's source."""
 
 import ast
 import functools
@@ -10,12 +10,12 @@ from jaxguide.code.edits import Edit
 
 Node = TypeVar("Node", bound=ast.AST)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-# What can stand beside an operator, a dot or brackets without parentheses.
+# Nodes that need no parentheses next to an operator, a dot or brackets.
 _ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Dict, ast.Set, ast.ListComp)
 
 
 class Source:
-    """The text of one file or cell as a tree, with ways to quote parts of it and to replace them."""
+    """The syntax tree of a file or cell, with methods to quote and edit parts of it."""
 
     def __init__(self, file: str, text: str):
         self.file = file
@@ -25,7 +25,7 @@ class Source:
         self.parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
     def position(self, line: int, column_bytes: int) -> tuple[int, int]:
-        """Return (line, character) for a column that Python counts in bytes."""
+        """Return (line, character) for a column in bytes, as Python counts it."""
         return line, len(self.lines[line - 1].encode()[:column_bytes].decode(errors="ignore"))
 
     def start(self, node: ast.AST) -> tuple[int, int]:
@@ -45,25 +45,25 @@ class Source:
         return "\n".join([self.lines[line - 1][column:], *middle, self.lines[end_line - 1][:end_column]])
 
     def atom(self, node: ast.AST) -> str:
-        """Return the text of a node, in parentheses where an operator beside it could tear it apart."""
+        """Return the text of a node, in parentheses if an operator next to it could split it."""
         text = self.quote(node)
         negative = isinstance(node, ast.Constant) and text.startswith("-")
         return text if isinstance(node, _ATOMS) and not negative else f"({text})"
 
     def replace(self, node: ast.AST, text: str) -> Edit:
-        """Return the edit that puts `text` in a node's place."""
+        """Return an edit that replaces a node with `text`."""
         return Edit(self.file, self.start(node), self.end(node), text)
 
     def insert_before(self, node: ast.AST, text: str) -> Edit:
-        """Return the edit that puts `text` in front of a node."""
+        """Return an edit that inserts `text` before a node."""
         return Edit(self.file, self.start(node), self.start(node), text)
 
     def insert_after(self, node: ast.AST, text: str) -> Edit:
-        """Return the edit that puts `text` behind a node."""
+        """Return an edit that inserts `text` after a node."""
         return Edit(self.file, self.end(node), self.end(node), text)
 
     def remove_statement(self, node: ast.stmt) -> Edit:
-        """Return the edit that takes a statement out, with its line where it stands alone on it."""
+        """Return an edit that deletes a statement's lines, or puts `pass` in its place if it shares its first line."""
         (line, column), (end_line, end_column) = self.start(node), self.end(node)
         alone = not self.lines[line - 1][:column].strip() and end_line < len(self.lines)
         if alone:
@@ -71,12 +71,12 @@ class Source:
         return Edit(self.file, (line, column), (end_line, end_column), "pass")
 
     def indent(self, node: ast.AST) -> str:
-        """Return the white space in front of the line on which a node begins."""
+        """Return the indentation of the line on which a node begins."""
         line = self.lines[self.start(node)[0] - 1]
         return line[: len(line) - len(line.lstrip())]
 
     def find(self, first: tuple[int, int], last: tuple[int, int]) -> ast.AST | None:
-        """Return the outermost expression or statement that fills exactly these positions, else the smallest around."""
+        """Return the outermost expression or statement at exactly these positions, else the smallest around them."""
         best: ast.AST | None = None
         for node in ast.walk(self.tree):
             if not hasattr(node, "lineno") or not isinstance(node, ast.expr | ast.stmt):
@@ -85,11 +85,11 @@ class Source:
             if (start, end) == (first, last) and not isinstance(node, ast.Expr):
                 return node
             if start <= first and last <= end:
-                best = node  # `walk` goes from the outside in
+                best = node  # `walk` goes from outside to inside
         return best
 
     def around(self, node: ast.AST | None, kind: type[Node] | tuple[type[Node], ...]) -> Node | None:
-        """Return the nearest node of a kind around this one, or this one itself."""
+        """Return this node if it is of the given kind, or else the nearest one around it."""
         while node is not None and not isinstance(node, kind):
             node = self.parents.get(node)
         return node
@@ -99,7 +99,7 @@ class Source:
         return self.around(node, ast.stmt)
 
     def function(self, node: ast.AST | None) -> FunctionNode | None:
-        """Return the function that a node stands in."""
+        """Return the innermost function around a node."""
         while node is not None:
             node = self.parents.get(node)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -107,7 +107,7 @@ class Source:
         return None
 
     def body_of(self, statement: ast.stmt) -> list[ast.stmt]:
-        """Return the list of statements in which a statement stands."""
+        """Return the block that a statement belongs to."""
         parent = self.parents.get(statement)
         for name in ("body", "orelse", "finalbody"):
             block = getattr(parent, name, None)
@@ -116,13 +116,13 @@ class Source:
         return [statement]
 
     def functions(self, name: str) -> Iterator[ast.FunctionDef]:
-        """Yield the functions of this name that are defined with `def`."""
+        """Yield the functions with this name that are defined with `def`."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.FunctionDef) and node.name == name:
                 yield node
 
     def function_at(self, name: str, line: int) -> FunctionNode | None:
-        """Return the function of this name whose code begins at a line, as tracebacks and JAX count it."""
+        """Return the function with this name that begins on a line, as tracebacks and JAX count lines."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Lambda) and name == "<lambda>" and node.lineno == line:
                 return node
@@ -138,7 +138,7 @@ class Source:
 
 
 def source_of(file: str) -> Source | None:
-    """Return the source of a file or cell, None where it cannot be read or is not Python."""
+    """Return the source of a file or cell; None if it cannot be read or is not Python."""
     return _parsed(file, "".join(linecache.getlines(file)))
 
 
@@ -159,12 +159,12 @@ def arguments_of(function: FunctionNode) -> list[str]:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """Return the names that are read in a node."""
+    """Return the names that a node reads."""
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def dotted(node: ast.AST) -> str:
-    """Return `a.b.c` for names joined by dots, and nothing for anything else."""
+    """Return `a.b.c` for names joined by dots, and '' for anything else."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):

@@ -1,4 +1,4 @@
-"""One of the student's frames in a traceback: the expression that was running, and what names are worth there."""
+"""Inspect one of the student's frames in a traceback: the running expression, and the values of names."""
 
 import ast
 import builtins
@@ -20,7 +20,7 @@ MISSING = object()
 
 @dataclass
 class Spot:
-    """One of the student's frames in a traceback, with the expression that it had reached."""
+    """One of the student's frames in a traceback, with the expression that was running."""
 
     frame: FrameType
     line: Line
@@ -28,7 +28,7 @@ class Spot:
 
     @cached_property
     def source(self) -> Source | None:
-        """The source of the file or cell, None where it cannot be read."""
+        """The source of the file or cell; None if it cannot be read."""
         return source_of(self.line.file)
 
     @cached_property
@@ -45,7 +45,7 @@ class Spot:
         if end_line > len(self.source.lines):
             return None
         node = self.source.find(self.source.position(line, column), self.source.position(end_line, end_column))
-        # Python 3.11 places a jump at its whole statement where the test is a name or a call.
+        # Python 3.11 gives a jump the position of its whole statement if the test is a name or a call.
         return node.test if isinstance(node, ast.If | ast.IfExp | ast.While | ast.Assert) else node
 
     @property
@@ -55,11 +55,11 @@ class Spot:
 
     @property
     def function(self) -> FunctionNode | None:
-        """The function around it, None at the top level."""
+        """The innermost function around it; None at the top level."""
         return self.source.function(self.node) if self.source else None
 
     def value(self, node: ast.AST | None) -> Any:
-        """Return what an expression is worth here, where that takes no running of code; else MISSING."""
+        """Return an expression's value in this frame if that does not run code; else MISSING."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Name):
@@ -89,7 +89,7 @@ class Spot:
         return MISSING
 
     def parts(self, node: ast.AST) -> Iterator[tuple[ast.expr, Any]]:
-        """Yield the names, attributes and items in a node whose value is known, each with it, in reading order."""
+        """Yield the names, attributes and items in a node that have a known value, with the value, in reading order."""
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
             value = self.value(node)
             if value is not MISSING and not isinstance(value, ModuleType):
@@ -99,13 +99,13 @@ class Spot:
             yield from self.parts(child)
 
     def first(self, node: ast.AST | None, holds: Callable[[Any], bool]) -> tuple[ast.expr, Any] | None:
-        """Return the first part of a node whose value `holds`, with the value."""
+        """Return the first part of a node for whose value `holds` is true, with the value."""
         if node is None:
             return None
         return next(((part, value) for part, value in self.parts(node) if holds(value)), None)
 
     def quote(self, node: ast.AST) -> str:
-        """Return the student's text of a node."""
+        """Return the text of a node as the student wrote it."""
         return self.source.quote(node) if self.source else ""
 
 
@@ -115,7 +115,7 @@ def spots_of(traceback: TracebackType | None) -> tuple[list[Spot], bool]:
     while traceback is not None:
         frame = traceback.tb_frame
         file = frame.f_code.co_filename
-        last_is_user = not is_library(file) and not file.endswith(".pyx")  # Cython names its files without a folder
+        last_is_user = not is_library(file) and not file.endswith(".pyx")  # Cython reports its files without a folder
         if last_is_user:
             line = Line(frame.f_code.co_filename, traceback.tb_lineno)
             spots.append(Spot(frame, line, traceback.tb_lasti))
@@ -140,5 +140,5 @@ def is_tracer(value: Any) -> bool:
 
 
 def is_array(value: Any) -> bool:
-    """Tell whether a value is an array or a tracer, of JAX or of NumPy."""
+    """Tell whether a value is a JAX or NumPy array, or a tracer."""
     return isinstance(value, jax.Array | np.ndarray | np.generic)
