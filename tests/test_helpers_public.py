@@ -30,9 +30,9 @@ def test_each_public_name_is_documented_with_an_example(module, name):
 @pytest.mark.parametrize(("module", "name"), [pair for pair in NAMES if pair[1] in TAKE_A_FUNCTION])
 def test_what_is_no_function_and_what_has_the_wrong_arity_are_one_sentence_each(module, name):
     helper = getattr(importlib.import_module(f"jaxguide.{module}"), name)
-    with pytest.raises(TypeError, match=rf"^`{name}` needs a function and got an array float32\[2\]") as caught:
+    with pytest.raises(TypeError, match=rf"^`{name}` needs a function, but got an array float32\[2\]") as caught:
         helper(jnp.zeros(2))
     assert "\n" not in str(caught.value)
-    with pytest.raises(TypeError, match=rf"^`{name}` was asked to call `<lambda>\(x\)` with 2 arguments") as caught:
+    with pytest.raises(TypeError, match=rf"^`{name}` cannot call `<lambda>\(x\)` with 2 arguments") as caught:
         helper(lambda x: x, 1.0, 2.0)
     assert "\n" not in str(caught.value)

@@ -1,1 +1,1 @@
-"""Stage a function and run its jaxpr equation by equation, with an observer; refuse bad arguments of helpers."""
+"""Stage functions, run jaxprs equation by equation with an observer, and reject bad arguments of helpers."""

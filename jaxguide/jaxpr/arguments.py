@@ -1,4 +1,4 @@
-"""Refuse bad arguments of a helper in one sentence: what was got, what was expected, what to do."""
+"""Reject bad arguments of a helper in one sentence: what it got, what it needs, what to do."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -16,24 +16,24 @@ def require_function(helper: str, fn: Any, usage: str | None = None) -> None:
 
     >>> require_function("check_keys", 3)
     Traceback (most recent call last):
-    TypeError: `check_keys` needs a function and got the int 3: pass the function itself, without calling it, and ...
+    TypeError: `check_keys` needs a function, but got the int 3: pass the function itself, without calling it, and ...
 
     Args:
         helper: the name of the public function that the user called.
-        fn: what it was given as the function.
-        usage: a right call to show, of a helper that does not take the function's arguments after it.
+        fn: the value that the user passed as the function.
+        usage: an example call, for helpers that do not take the function's arguments after the function.
     """
     if not callable(fn) and usage is not None:
         raise TypeError(
             _(
-                "`{helper}` needs a function and got {got}: pass the function itself, without calling it, as in "
+                "`{helper}` needs a function, but got {got}: pass the function itself, without calling it, as in "
                 "`{usage}`."
             ).format(helper=helper, got=describe(fn), usage=usage)
         )
     if not callable(fn):
         raise TypeError(
             _(
-                "`{helper}` needs a function and got {got}: pass the function itself, without calling it, and its "
+                "`{helper}` needs a function, but got {got}: pass the function itself, without calling it, and its "
                 "arguments after it, as in `{helper}(f, x)`."
             ).format(helper=helper, got=describe(fn))
         )
@@ -44,7 +44,7 @@ def require_call(helper: str, fn: Any, args: Sequence[Any], kwargs: Mapping[str,
 
     >>> require_call("check_keys", lambda key, n: None, ("a",), {})
     Traceback (most recent call last):
-    TypeError: `check_keys` was asked to call `<lambda>(key, n)` with 1 argument: missing a required argument: 'n'. ...
+    TypeError: `check_keys` cannot call `<lambda>(key, n)` with 1 argument: missing a required argument: 'n'. ...
     """
     require_function(helper, fn)
     try:
@@ -58,30 +58,30 @@ def require_call(helper: str, fn: Any, args: Sequence[Any], kwargs: Mapping[str,
         given = _("1 argument") if count == 1 else _("{count} arguments").format(count=count)
         raise TypeError(
             _(
-                "`{helper}` was asked to call `{name}{signature}` with {given}: {error}. Give its arguments after the "
-                "function, as you would in a call."
+                "`{helper}` cannot call `{name}{signature}` with {given}: {error}. Pass its arguments after the "
+                "function, as in a call of it."
             ).format(helper=helper, name=function_name(fn), signature=signature, given=given, error=error)
         ) from None
 
 
 def require_array(helper: str, name: str, value: Any) -> None:
-    """Raise TypeError unless `value` is an array, a PRNG key, or a number that JAX takes for one.
+    """Raise TypeError unless `value` is an array, a PRNG key, or a number that JAX accepts as an array.
 
     >>> require_array("watch_value", "x", "three")
     Traceback (most recent call last):
-    TypeError: `watch_value` needs an array or a number as `x` and got the str 'three': ...
+    TypeError: `watch_value` needs an array or a number as `x`, but got the str 'three': ...
     """
     if not is_array_like(value):
         raise TypeError(
             _(
-                "`{helper}` needs an array or a number as `{name}` and got {got}: convert it first, for example with "
+                "`{helper}` needs an array or a number as `{name}`, but got {got}: convert it first, for example with "
                 "`jnp.asarray`."
             ).format(helper=helper, name=name, got=describe(value))
         )
 
 
 def is_array_like(value: Any) -> bool:
-    """Tell whether JAX takes a value as an array: arrays, tracers, keys and numbers.
+    """Tell whether JAX accepts a value as an array: arrays, tracers, keys and numbers.
 
     >>> [is_array_like(value) for value in (np.zeros(2), 1.5, True, [1.0], "a", np.array(["a"]), None)]
     [True, True, True, False, False, False, False]
@@ -92,7 +92,7 @@ def is_array_like(value: Any) -> bool:
 
 
 def describe(value: Any) -> str:
-    """Return a few words for a value: arrays by dtype and shape as JAX prints them, the rest by type.
+    """Describe a value in a few words: arrays by dtype and shape as JAX prints them, others by type.
 
     >>> describe(np.zeros((2, 3), np.float32)), describe(3), describe(max), describe(None), describe([1, 2])
     ('an array float32[2,3]', 'the int 3', 'the function `max`', 'None', 'a list of 2')
@@ -118,7 +118,7 @@ def describe(value: Any) -> str:
 
 
 def array_type(value: Any) -> str:
-    """Return dtype and shape as JAX prints them, of anything that has both, such as an array, a tracer or an aval.
+    """Return the dtype and shape as JAX prints them, for anything that has both: an array, a tracer, an aval.
 
     >>> array_type(np.zeros((2, 3), np.float32)), array_type(jax.ShapeDtypeStruct((), "int32"))
     ('float32[2,3]', 'int32[]')

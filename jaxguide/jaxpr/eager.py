@@ -1,7 +1,7 @@
 """Run a function without tracing it and show each operation to an observer.
 
-For functions that need real values, such as a Python `if` on an array. Rests on `jax.core.Trace`, the public base class
-of what receives operations, and on `jax.extend.core.set_current_trace`.
+It is for functions that need concrete values, such as a Python `if` on an array. Based on `jax.core.Trace`, the public
+base class of traces, and on `jax.extend.core.set_current_trace`.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from jaxguide.jaxpr import interpret
 
 @dataclass(eq=False)
 class Operation:
-    """One operation, with the fields of a jaxpr's equation that an observer reads."""
+    """An operation, with those fields of a jaxpr equation that observers read."""
 
     primitive: Any
     params: dict[str, Any]
@@ -30,20 +30,20 @@ class Operation:
 
 @dataclass(eq=False)
 class Variable:
-    """Stands for the variable of a value that was computed."""
+    """A placeholder for the jaxpr variable of a computed value."""
 
     aval: Any
 
 
 @dataclass(eq=False)
 class Constant:
-    """Stands for a literal: a number that is no array of JAX."""
+    """A placeholder for a jaxpr literal: a value that is not a JAX array."""
 
     val: Any
 
 
 class Recorded:
-    """Stands for the jaxpr of what was never traced: which operation made which value, under `vmap`."""
+    """A placeholder for the jaxpr of a function that is not traced: under `vmap`, which operation made which value."""
 
     eqns = ()
 
@@ -52,7 +52,7 @@ class Recorded:
 
 
 class ObservingTrace(jax.core.Trace):
-    """Receive the operations of a function that runs, show them to the observer, then run them."""
+    """A trace that shows each operation of a running function to an observer, then runs it."""
 
     only_watches = True
 
@@ -65,7 +65,7 @@ class ObservingTrace(jax.core.Trace):
         self._variables: dict[int, Variable] = {}
 
     def stage_value(self, val: Any) -> Any:
-        """Return a value as the trace below does."""
+        """Return a value as the parent trace does."""
         return self.parent_trace.stage_value(val)
 
     def process_primitive(self, primitive: Any, tracers: Sequence[Any], params: dict[str, Any], /) -> Any:
@@ -73,7 +73,7 @@ class ObservingTrace(jax.core.Trace):
         from jax.extend import core, source_info_util
 
         operation = Operation(primitive, params, source_info_util.current())
-        # Which row takes which branch of a batched cond is told from how its operations hang together.
+        # How operations depend on each other shows which row takes which branch of a batched cond.
         mapped = "vmap" in compat.transforms(operation.source_info)
         if mapped:
             operation.invars = tuple(map(self._atom, tracers))
@@ -105,7 +105,7 @@ class ObservingTrace(jax.core.Trace):
             return Constant(value)
         if id(value) not in self._variables:
             variable = self._variables[id(value)] = Variable(jax.typeof(value))
-            self.scope.env[variable] = value  # kept so that its id stays its own
+            self.scope.env[variable] = value  # kept alive so that its id stays unique
         return self._variables[id(value)]
 
     def _record(self, operation: Operation, outputs: Sequence[Any]) -> None:
@@ -115,7 +115,7 @@ class ObservingTrace(jax.core.Trace):
                 self.recorded.makers[variable] = operation
 
     def process_custom_jvp_call(self, primitive: Any, fun: Any, jvp: Any, tracers: Sequence[Any], /, **_: Any) -> Any:
-        """Run the function of a custom JVP rule; nothing is differentiated here."""
+        """Run the function of a custom JVP rule; nothing is differentiated at this point."""
         from jax.extend import core
 
         with core.set_current_trace(self):
@@ -124,7 +124,7 @@ class ObservingTrace(jax.core.Trace):
     def process_custom_vjp_call(
         self, primitive: Any, fun: Any, fwd: Any, bwd: Any, tracers: Sequence[Any], /, **_: Any
     ) -> Any:
-        """Run the function of a custom VJP rule; nothing is differentiated here."""
+        """Run the function of a custom VJP rule; nothing is differentiated at this point."""
         from jax.extend import core
 
         with core.set_current_trace(self):
@@ -136,14 +136,14 @@ def run_eagerly(
 ) -> Any:
     """Call `fn` on real values, show each operation to `observer`, and return the result.
 
-    Containers among the arguments are copied first, as tracing does: what `fn` changes in place stays its own.
+    Containers among the arguments are copied first, as in tracing, so the caller's are safe from in-place changes.
 
     Raises:
         Exception: whatever `fn` raises.
     """
-    with contextlib.suppress(Exception):  # a container that is no pytree for JAX, such as a dict with unlike keys
+    with contextlib.suppress(Exception):  # JAX cannot flatten a container, such as a dict whose keys cannot be sorted
         args, kwargs = jax.tree.map(lambda leaf: leaf, (tuple(args), dict(kwargs)))
-    from jax.extend import core  # takes 20 to 27 ms (JAX 0.10.2 to 0.12.0.1)
+    from jax.extend import core  # importing it takes 20 to 27 ms (JAX 0.10.2 to 0.12.0.1)
 
     with core.take_current_trace() as current:
         trace = ObservingTrace(current, observer)

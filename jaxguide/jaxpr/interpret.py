@@ -1,4 +1,4 @@
-"""Run a jaxpr equation by equation on concrete values and tell an observer of each equation."""
+"""Run a jaxpr equation by equation on concrete values, and report each equation to an observer."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -18,11 +18,11 @@ class Scope:
     """One run of one jaxpr: the values so far, and where it was called from.
 
     Args:
-        jaxpr: the plain jaxpr that is run.
+        jaxpr: the plain jaxpr.
         env: its values by variable.
-        caller: the step that entered it, None for the outermost.
-        iteration: which pass of a loop this is, 0 outside loops.
-        active: for a loop under `vmap`, bool[rows]: the rows that still run; None elsewhere.
+        caller: the step that entered it; None for the outermost.
+        iteration: the iteration of the loop; 0 outside loops.
+        active: for a loop under `vmap`, bool[rows]: the rows that are still running; otherwise None.
     """
 
     jaxpr: Any
@@ -32,7 +32,7 @@ class Scope:
     active: np.ndarray | None = None
 
     def read(self, atom: Any) -> Any:
-        """Return the value of a variable or literal; None for one that was not computed."""
+        """Return the value of a variable or literal; None if it was not computed."""
         return atom.val if is_literal(atom) else self.env.get(atom)
 
 
@@ -53,23 +53,23 @@ class Step:
 
 
 class Observer:
-    """Hear of each equation; subclass it and override what is needed.
+    """Base class of observers, which hear of each equation; override the methods you need.
 
-    With `lazy` set only what the watched equations depend on is computed: everything else is skipped.
+    If `lazy` is set, only what the watched equations depend on is computed.
     """
 
     lazy = False
 
     def watches(self, eqn: Any) -> bool:
-        """Tell whether to announce this equation (or, for a call or a loop, to look inside it)."""
+        """Tell whether to report this equation or, for a call or a loop, whether to look inside it."""
         return True
 
     def enters(self, step: Step) -> bool:
-        """Tell whether to look inside this call or loop rather than run it whole."""
+        """Tell whether to look inside this call or loop, rather than run it as a whole."""
         return True
 
     def before(self, step: Step) -> Sequence[Any] | None:
-        """Hear of an equation before it runs; outputs returned here are taken in place of running it."""
+        """Hear of an equation before it runs; if outputs are returned, they are used and it does not run."""
         return None
 
     def after(self, step: Step, outputs: Sequence[Any]) -> None:
@@ -81,8 +81,8 @@ def run(
 ) -> list[Any]:
     """Run a `Jaxpr` or `ClosedJaxpr` on concrete `args` and return its outputs.
 
-    Calls (jit, custom rules, checkpoint) and loops (scan, while, cond) are entered, everything else goes to
-    `Primitive.bind`. Under a lazy observer an output may be None. Only the branch of a cond that is taken runs.
+    Calls (jit, custom rules, checkpoint) and loops (scan, while, cond) are entered; everything else goes to
+    `Primitive.bind`. Only the branch of a cond that is taken runs. With a lazy observer, outputs may be None.
 
     >>> closed = jax.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0)
     >>> [float(y) for y in run(closed, [0.0], Observer())]
@@ -91,9 +91,9 @@ def run(
     Args:
         jaxpr: what `jax.make_jaxpr` returns.
         args: one value for each of its inputs.
-        observer: is told of every equation that it watches.
-        caller: the step that this run belongs to, where it is part of another one.
-        wanted: whether the outputs are; if not, a lazy observer's run does only what it watches.
+        observer: hears of every equation that it watches.
+        caller: the step that this run belongs to, if it is part of another run.
+        wanted: whether the outputs are needed; if not, a run with a lazy observer does only what it watches.
     """
     needed = None if wanted else (False,) * len(compat.jaxpr_parts(jaxpr)[0].outvars)
     return _Runner(observer).run(jaxpr, [jnp.asarray(arg) for arg in args], needed, caller)
@@ -108,13 +108,13 @@ def is_literal(atom: Any) -> bool:
 
 
 def inner_jaxprs(eqn: Any) -> list[Any]:
-    """Return the jaxprs that an equation's parameters hold (bodies, branches, called functions), in order."""
+    """Return the jaxprs in an equation's parameters (bodies, branches, called functions), in order."""
     values = (value if isinstance(value, tuple | list) else (value,) for value in eqn.params.values())
     return [item for items in values for item in items if hasattr(item, "eqns")]
 
 
 def called_jaxpr(eqn: Any) -> Any | None:
-    """Return the jaxpr of an equation that does nothing but call it; None for every other equation."""
+    """Return the jaxpr that an equation calls, if it does nothing else; otherwise None."""
     if eqn.primitive.name not in CALLS:
         return None
     names = ("call_jaxpr", "jaxpr", "fun_jaxpr", "call")
@@ -122,14 +122,14 @@ def called_jaxpr(eqn: Any) -> Any | None:
 
 
 def can_enter(eqn: Any) -> bool:
-    """Tell whether `run` can look inside an equation: not inside `shard_map`, a Pallas kernel or a linear solve."""
+    """Tell whether `run` can look inside an equation; it cannot for `shard_map`, Pallas kernels and linear solves."""
     return called_jaxpr(eqn) is not None or eqn.primitive.name in LOOPS
 
 
 def scan_split(eqn: Any) -> tuple[int, int]:
     """Return how many inputs of a scan are constants and how many are carried; the others are scanned over.
 
-    Told from ranks (a scanned input has one axis more than the body's), as parameter names changed in JAX 0.11.
+    Found from ranks (a scanned input has one more axis than the body's), because parameter names changed in JAX 0.11.
     """
     body, _ = compat.jaxpr_parts(eqn.params["jaxpr"])
 
@@ -153,7 +153,7 @@ def _stacked(rows: list[Any]) -> Any:
 
 
 def _where_rows(active: np.ndarray, new: Any, old: Any) -> Any:
-    """Take `new` in the active rows: what a `while` under `vmap` does to its carry."""
+    """Take `new` in the active rows and `old` in the others, as a `while` under `vmap` does with its carry."""
     mask = active.reshape(active.shape + (1,) * (np.ndim(new) - active.ndim))
     return jnp.where(mask, new, old)
 
@@ -184,7 +184,7 @@ class _Runner:
         return [scope.read(atom) for atom in jaxpr.outvars]
 
     def _plan(self, jaxpr: Any, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
-        """Return the equations to run, each with which of its outputs are asked for."""
+        """Return the equations to run, each with flags that say which of its outputs are needed."""
         if (jaxpr, wanted) not in self._live:
             if self.observer.lazy:
                 plan = self._sliced(jaxpr, wanted)
@@ -269,13 +269,13 @@ class _Runner:
                 return carry
             rows = active if active.ndim else None
             new = self.run(params["body_jaxpr"], [*body_consts, *carry], None, step, iteration, rows)
-            # Under `vmap` the rows that are done keep their carry while the others go on.
+            # Under `vmap`, finished rows keep their carry while the others continue.
             carry = new if rows is None else [_where_rows(rows, n, o) for n, o in zip(new, carry, strict=True)]
         raise AssertionError
 
 
 def bind(eqn: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-    """Run one equation as JAX would, but keep donated inputs, and return its outputs as a sequence."""
+    """Run one equation as JAX would, but without donating inputs, and return its outputs as a sequence."""
     params = eqn.params
     if any(params.get("donated_invars", ())):
         params = {**params, "donated_invars": (False,) * len(eqn.invars)}

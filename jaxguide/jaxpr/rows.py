@@ -1,7 +1,7 @@
-"""Tell which rows of a batched computation really happen: the others are computed and thrown away.
+"""Find the rows of a batched computation that count; the others are computed and discarded.
 
-Under `vmap` both branches of a `jax.lax.cond` run for every row, and a finished row of a `jax.lax.while_loop` goes on
-until the last one is done.
+Under `vmap`, both branches of a `jax.lax.cond` run for every row, and a finished row of a `jax.lax.while_loop` keeps
+running until the last one is done.
 """
 
 import weakref
@@ -18,12 +18,12 @@ _MOVES = frozenset({"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "co
 
 @dataclass(frozen=True)
 class Branch:
-    """One branch of a batched cond that a step lies in.
+    """A branch of a batched cond around a step.
 
     Args:
         active: bool[rows], the rows that take the branch.
-        tag: (the cond, the branch's number), None where it cannot be told.
-        shared: the branch's operand is one value given to all rows.
+        tag: (cond, branch number); None if unknown.
+        shared: all rows get the same value as the branch's operand.
     """
 
     active: np.ndarray
@@ -32,16 +32,16 @@ class Branch:
 
 
 class BranchFinder:
-    """Find the batched branches around steps; keeps what it learned of each jaxpr."""
+    """Find the batched branches around steps, with a cache for each jaxpr."""
 
     def __init__(self) -> None:
         self._makers: dict[Any, dict[Any, Any]] = {}
 
     def branches(self, step: Step) -> Iterator[Branch]:
-        """Yield the branches of batched conds that `step` lies in within its own jaxpr.
+        """Yield the branches of batched conds around `step` in its own jaxpr.
 
         The batching rule of `cond` passes each operand of a branch through `select_n(taken, stop_gradient(x), x)`. That
-        changes nothing but marks what belongs to the branch (seen in 0.10.2 to 0.12.0.1).
+        changes no value, but marks what belongs to the branch (seen in 0.10.2 to 0.12.0.1).
         """
         makers = self._makers_of(step.scope.jaxpr)
         if not any(_marks(eqn, makers) for eqn in makers.values()):
@@ -60,7 +60,7 @@ class BranchFinder:
                 waiting += [v for v in eqn.invars if not is_literal(v)]
 
     def _makers_of(self, jaxpr: Any) -> dict[Any, Any]:
-        if hasattr(jaxpr, "makers"):  # what runs without tracing keeps them itself, as it goes
+        if hasattr(jaxpr, "makers"):  # a function that is not traced records them as it runs
             return cast(dict[Any, Any], jaxpr.makers)
         if jaxpr not in self._makers:
             self._makers[jaxpr] = {variable: eqn for eqn in jaxpr.eqns for variable in eqn.outvars}
@@ -89,7 +89,7 @@ def _marks(eqn: Any, makers: dict[Any, Any]) -> bool:
 
 
 def active_rows(shape: tuple[int, ...], masks: list[np.ndarray]) -> np.ndarray:
-    """Return bool[shape]: which of the keys in an array of this shape are really used, given the masks around."""
+    """Return bool[shape]: which keys in an array of this shape are really used, given the masks around it."""
     active = np.ones(shape, bool)
     for mask in masks:
         if mask.ndim and shape[: mask.ndim] == mask.shape:

@@ -1,4 +1,4 @@
-"""Trace a function with its arrays abstract and its other arguments kept as they are."""
+"""Trace a function with abstract arrays, passing its other arguments as they are."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Staged:
-    """Hold a traced function: its jaxpr and the values of the arguments that were traced.
+    """A traced function: its jaxpr and the values of its traced arguments.
 
     Args:
         jaxpr: the closed jaxpr, as `jax.make_jaxpr` returns it.
-        arguments: the flat values of its inputs, in order.
+        arguments: the flat list of its input values.
         result: what the function returns, with `jax.ShapeDtypeStruct` in place of arrays.
         needs_values: whether arguments that could be traced were kept as values.
     """
@@ -28,7 +28,7 @@ class Staged:
 def is_traced_argument(leaf: Any) -> bool:
     """Tell whether an argument becomes a tracer: arrays, keys, NumPy scalars and floats do, the rest stay static.
 
-    Python integers stay as they are because they so often are shapes, axes and seeds.
+    Python integers stay static because they are so often shapes, axes and seeds.
 
     >>> [is_traced_argument(x) for x in (np.zeros(2), 1.5, 3, "mean", None, True)]
     [True, True, False, False, False, False]
@@ -39,7 +39,7 @@ def is_traced_argument(leaf: Any) -> bool:
 def stage(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, concrete: bool = False) -> Staged:
     """Trace `fn` on the given arguments and return its jaxpr with the values to run it on.
 
-    Rests on `jax.make_jaxpr`.
+    Based on `jax.make_jaxpr`.
 
     >>> staged = stage(lambda x, n: x * n, (2.0, 3), {})
     >>> staged.arguments
@@ -48,7 +48,7 @@ def stage(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *
     Args:
         fn: the function.
         args, kwargs: its arguments; see `is_traced_argument` for which become tracers.
-        concrete: keep every argument static, as constants of the program.
+        concrete: keep every argument static, as a constant of the program.
 
     Raises:
         Exception: whatever `fn` raises while it is traced.

@@ -270,7 +270,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("make", "message"),
         [
-            (lambda: host_function(3, elementwise=True), "needs a function and got the int 3"),
+            (lambda: host_function(3, elementwise=True), "needs a function, but got the int 3"),
             (lambda: host_function(np.cumsum), "`host_function` cannot know what `cumsum` returns: pass"),
             (lambda: host_function(two, elementwise=True, vmap_method="sequental"), "Did you mean `sequential`?"),
             (
@@ -326,7 +326,7 @@ class TestMistakes:
             (lambda: power(1), "`power` takes 2 arguments and was called with 1 argument"),
             (lambda: power(1, 2, out=3), "Give `power` its argument `out` by position"),
             (lambda: host_function(two, elementwise=True)(1, "a"), "needs an array or a number as `z`"),
-            (lambda: host_function(two, elementwise=True)([1], 2), "as `order` and got a list of 1"),
+            (lambda: host_function(two, elementwise=True)([1], 2), "as `order`, but got a list of 1"),
             (lambda: host_function(two, out=like_first)("a", 2), "as `order` and got the str 'a'"),
             (lambda: host_function(two, out=like_first)(jax.random.key(0), 2), "pass `jax.random.key_data(key)`"),
         ],

@@ -124,7 +124,7 @@ class TestIoFunction:
     @pytest.mark.parametrize(
         ("call", "message"),
         [
-            (lambda: io_function(3, out=None), "`io_function` needs a function and got the int 3"),
+            (lambda: io_function(3, out=None), "`io_function` needs a function, but got the int 3"),
             (lambda: io_function(print, out=3)(1.0), "`out` of `print` holds the int 3"),
             (lambda: io_function(lambda x: None, out=None)(), "`<lambda>(x)` cannot be called with 0 arguments"),
             (lambda: io_function(lambda x: None, out=None)("a"), "needs an array or a number as `x` and got the str"),
@@ -208,7 +208,7 @@ class TestWatchValue:
     @pytest.mark.parametrize(
         ("call", "message"),
         [
-            (lambda: watch_value(1.0, 3), "`watch_value` needs a function and got the int 3"),
+            (lambda: watch_value(1.0, 3), "`watch_value` needs a function, but got the int 3"),
             (lambda: watch_value({"a": "text"}), "`watch_value` needs an array or a number as `value`"),
         ],
     )

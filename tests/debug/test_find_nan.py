@@ -283,10 +283,10 @@ def test_a_shape_without_values_is_refused_in_one_sentence():
 
 def test_bad_arguments_are_one_sentence():
     with pytest.raises(
-        TypeError, match=r"^`find_nan` needs a function and got an array float32\[2\]: pass the function"
+        TypeError, match=r"^`find_nan` needs a function, but got an array float32\[2\]: pass the function"
     ):
         find_nan(jnp.zeros(2))
-    with pytest.raises(TypeError, match=r"`find_nan` was asked to call `safe_log.x.` with 2 arguments: too many"):
+    with pytest.raises(TypeError, match=r"`find_nan` cannot call `safe_log.x.` with 2 arguments: too many"):
         find_nan(safe_log, 1.0, 2.0)
     with pytest.raises(ZeroDivisionError):
         find_nan(lambda x: x * (1 // 0), 1.0)

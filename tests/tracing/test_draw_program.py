@@ -183,8 +183,8 @@ def test_the_svg_is_well_formed_titled_and_described():
 @pytest.mark.parametrize(
     ("fn", "args", "message"),
     [
-        (None, (), "`draw_program` needs a function and got None"),
-        (until, (1.0,), r"`draw_program` was asked to call `until\(x, step\)` with 1 argument"),
+        (None, (), "`draw_program` needs a function, but got None"),
+        (until, (1.0,), r"`draw_program` cannot call `until\(x, step\)` with 1 argument"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_sentence(fn, args, message):

@@ -197,11 +197,11 @@ def test_a_program_reads_well():
 @pytest.mark.parametrize(
     ("fn", "args", "message"),
     [
-        (3, (), "`program` needs a function and got the int 3"),
+        (3, (), "`program` needs a function, but got the int 3"),
         (
             mlp,
             (1.0,),
-            r"`program` was asked to call `mlp\(params, x\)` with 1 argument: missing a required argument: 'x'",
+            r"`program` cannot call `mlp\(params, x\)` with 1 argument: missing a required argument: 'x'",
         ),
     ],
 )

@@ -406,9 +406,9 @@ def test_functions_without_lines_are_refused_in_one_sentence():
         show_lines(LineByLine, 1.0)
     with pytest.raises(ValueError, match=r"cannot find the source of this lambda: write it on a separate line"):
         show_lines(eval("lambda x: x"), 1.0)
-    with pytest.raises(TypeError, match=r"`show_lines` needs a function and got the int 3"):
+    with pytest.raises(TypeError, match=r"`show_lines` needs a function, but got the int 3"):
         show_lines(3)
-    with pytest.raises(TypeError, match=r"was asked to call `norm\(x, n\)` with 1 argument: missing"):
+    with pytest.raises(TypeError, match=r"cannot call `norm\(x, n\)` with 1 argument: missing"):
         show_lines(norm, 1.0)
     with pytest.raises(TypeError, match="abstract array"):
         show_lines(jitted, "a", 1, 2)

@@ -597,7 +597,7 @@ def test_a_pytree_that_is_made_of_arrays_only_is_taken():
 
 
 def test_bad_arguments_get_one_sentence():
-    with pytest.raises(TypeError, match=r"`side_effects` needs a function and got the int 3"):
+    with pytest.raises(TypeError, match=r"`side_effects` needs a function, but got the int 3"):
         side_effects(3)
-    with pytest.raises(TypeError, match=r"`side_effects` was asked to call `counts\(x\)` with 0 arguments"):
+    with pytest.raises(TypeError, match=r"`side_effects` cannot call `counts\(x\)` with 0 arguments"):
         side_effects(counts)

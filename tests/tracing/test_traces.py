@@ -157,7 +157,7 @@ def test_self_referring_objects_are_walked_once():
 @pytest.mark.parametrize(
     ("fn", "calls", "message"),
     [
-        (3, [], r"`trace_counts` needs a function and got the int 3"),
+        (3, [], r"`trace_counts` needs a function, but got the int 3"),
         (inner, 3, r"keyword arguments for each call, but got the int 3: write `trace_counts\(f, \[\(\(x,\), \{\}\)"),
         (inner, [1.0], r"keyword arguments for each call, but got the float 1\.0"),
         (inner, [((1.0,), {}), (1.0, {})], r"keyword arguments for each call, but got a tuple of 2"),
