@@ -1,4 +1,4 @@
-"""See how a program uses its PRNG keys, and where it uses one twice; hand out keys so that it does not."""
+"""Show how a program uses its PRNG keys, find keys that it uses twice, and hand out fresh keys."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jaxguide.keys.stream import KeyStream, KeyStreamError
     from jaxguide.keys.tree import key_tree
 
-# Public name -> module that defines it: each helper costs what it needs itself.
+# Public name -> module that defines it, so that each helper loads only what it needs.
 _HOMES = {
     "KeyProblem": "key_record",
     "KeyReuseError": "reuse",

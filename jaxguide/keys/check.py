@@ -37,37 +37,36 @@ def check_keys(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> list[Key
     drawn from and folded into (`parent_used_after_fold`), split twice (`split_twice`), folded into twice with the same
     number (`fold_twice_same_data`), split and folded into (`split_and_fold_mixed`, since `fold_in(key, i)` equals
     `split(key, n)[i]`), given to every row of a `jax.vmap` (`same_key_for_all_rows`), or built twice from the same
-    number (`seed_built_twice`). A `vmap` counts with one row too, for the program would repeat the numbers with more.
+    number (`seed_built_twice`). A `vmap` over one row counts too, because more rows would repeat the numbers.
 
-    Sharing on purpose is no problem when the program says so: draw once outside of the `vmap`, loop or scan and use the
-    result in it, or mark the second use with `jax.random.clone(key)`. Printing a key, or looking at its `key_data`, is
-    no use, nor is drawing an empty array. One call of a function of `jax.random` is one use, whatever it does inside.
+    To share a key on purpose, draw once outside the `vmap`, loop or scan and use the result inside, or mark the second
+    use with `jax.random.clone(key)`. Printing a key, reading its `key_data` and drawing an empty array are not uses.
+    Each call of a `jax.random` function is one use, whatever it does inside.
 
-    The program really runs, once, on these arguments: only the branch of a `jax.lax.cond` that is taken is seen, and a
-    host callback runs only where a key depends on it. Keys are told apart by their bits, so typed keys, legacy
-    uint32[2] keys and every implementation are alike. Only this call is checked: two calls that are given the same key
-    are two programs.
+    The program really runs, once, on these arguments: only the branch of a `jax.lax.cond` that is taken is checked, and
+    a host callback runs only if a key depends on it. Keys are told apart by their bits, so typed keys, legacy uint32[2]
+    keys and all implementations work alike. Each call is checked separately: two calls may use the same key.
 
     Args:
         fn: any function, also jitted or vmapped. Arrays, keys and floats are traced; Python integers, strings,
-            booleans and None stay as they are, so that they can be shapes.
-        args, kwargs: its arguments: real values, no tracers and no `jax.ShapeDtypeStruct`.
+            booleans and None are passed as they are, so that they can be shapes.
+        args, kwargs: its arguments, which must be real values, not tracers or `jax.ShapeDtypeStruct`.
 
     Returns:
-        The problems in the order in which the second use happened, each pair of lines once; an empty list for a
-        program that ran to its end and uses every key once.
+        The problems in the order of the second use, each pair of lines once; an empty list if the program uses every
+        key once.
 
     Raises:
-        TypeError: `fn` is no function, does not take these arguments, or returns before it has run (a generator
-            function, an asynchronous function).
+        TypeError: `fn` is not a function, does not take these arguments, or returns before its body has run (a
+            generator function, an asynchronous function).
         RuntimeError: it was called inside `jax.jit`, `jax.vmap` or another transformation.
-        Exception: what the program itself raises, as it raises it: there is no verdict on a program that stops.
+        Exception: whatever the program raises; a program that fails is not judged.
 
     Warns:
         UserWarning: keys are used inside a primitive that it cannot look into, such as `shard_map`.
 
-    It rests on `jax.make_jaxpr` and reads what `jax.random` documents: "keys should never be used more than once".
-    `jax.debug_key_reuse` checks typed keys while a program runs.
+    Based on `jax.make_jaxpr` and the rule in the documentation of `jax.random`: "keys should never be used more than
+    once". `jax.debug_key_reuse` is JAX's own check, for typed keys while a program runs.
     """
     require_call("check_keys", fn, args, kwargs)
     require_values("check_keys", args, kwargs)
@@ -81,27 +80,27 @@ def warn_of_unseen(log: KeyLog, stacklevel: int) -> None:
     for primitive, line in log.unseen:
         warnings.warn(
             _(
-                "Keys used inside `{primitive}` ({place}) were not checked: check the function that it is given on its "
-                "own."
+                "Keys used inside `{primitive}` ({place}) were not checked: check the function that is passed to it "
+                "separately."
             ).format(primitive=primitive, place=line or _("in library code")),
             stacklevel=stacklevel + 1,
         )
 
 
 def require_values(helper: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Raise unless a helper that runs a program is called outside of a trace and on real values."""
+    """Raise unless a helper that runs programs was called outside a trace, with real values."""
     leaves = jax.tree.leaves((args, kwargs))
     if compat.under_trace() or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
         raise RuntimeError(
             _(
-                "`{helper}` was called while JAX traces or transforms a function, where keys have no values yet: "
-                "call it outside of `jax.jit`, `jax.vmap` and `jax.grad`, on the whole function."
+                "`{helper}` was called while JAX is tracing or transforming a function, when keys have no values yet: "
+                "call it outside `jax.jit`, `jax.vmap` and `jax.grad`, on the whole function."
             ).format(helper=helper)
         )
     if any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves):
         raise TypeError(
             _(
-                "`{helper}` runs the program and was given a `jax.ShapeDtypeStruct`, which has no values: pass "
+                "`{helper}` runs the program, but got a `jax.ShapeDtypeStruct`, which has no values: pass "
                 "arrays, such as `jnp.zeros`, and a real key."
             ).format(helper=helper)
         )

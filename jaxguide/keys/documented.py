@@ -1,4 +1,4 @@
-"""Draw the random numbers that documents written before JAX 0.5 show."""
+"""Reproduce the random numbers of documents written before JAX 0.5."""
 
 import contextlib
 from types import TracebackType
@@ -9,7 +9,7 @@ from jaxguide.jaxpr.arguments import describe
 
 
 class _DocumentedDraws(contextlib.ContextDecorator):
-    """The setting, entered as often as one likes, also within itself."""
+    """A context manager that can be entered repeatedly, also inside itself."""
 
     def __init__(self) -> None:
         self._entered: list[contextlib.AbstractContextManager[None]] = []
@@ -26,10 +26,10 @@ class _DocumentedDraws(contextlib.ContextDecorator):
 
 
 def documented_draws(*given: object) -> contextlib.ContextDecorator:
-    """Give the random numbers that documents written before JAX 0.5 show, for a `with` block or a decorated function.
+    """Reproduce the random numbers of documents written before JAX 0.5, in a `with` block or a decorated function.
 
-    JAX 0.5 changed how threefry keys are turned into numbers, so an older document's number comes out only with the
-    setting of that time:
+    JAX 0.5 changed how threefry keys are turned into numbers, so the numbers in older documents need the setting of
+    that time:
 
     >>> import jax
     >>> key = jax.random.key(42)
@@ -39,8 +39,8 @@ def documented_draws(*given: object) -> contextlib.ContextDecorator:
     ...     print(jax.random.normal(key))
     -0.18471177
 
-    A function that was jitted and called before is traced again inside, and keeps both programs. Draws follow the
-    setting where they are written, also inside a function that is traced:
+    A jitted function that was called before is traced again inside the block, and keeps both programs. A draw follows
+    the setting around its own code, also inside a traced function:
 
     >>> draw = jax.jit(jax.random.normal)
     >>> print(draw(key))
@@ -55,26 +55,26 @@ def documented_draws(*given: object) -> contextlib.ContextDecorator:
     >>> print(draw_as_documented(key))
     -0.18471177
 
-    It changes what threefry keys (the default) give, from `split` and from every sampler; `fold_in`, `rbg` keys and
-    arithmetic stay as they are. So documented gradients can still differ in the last printed digit (since JAX 0.7). The
-    setting belongs to the thread, and ends with the block also when that raises.
+    The setting affects `split` and all samplers with threefry keys (the default), but not `fold_in`, `rbg` keys or
+    arithmetic. So documented gradients can still differ in the last printed digit (since JAX 0.7). It applies to the
+    current thread, and ends with the block, even if the block raises.
 
     Args:
-        given: nothing.
+        given: must be empty.
 
     Returns:
-        A context manager, which is a decorator too; one object may be entered again and again.
+        A context manager, also usable as a decorator, that can be entered repeatedly.
 
     Raises:
-        TypeError: it was given something.
+        TypeError: it got an argument, such as the function if the parentheses are missing.
 
-    Rests on `jax.threefry_partitionable(False)`; https://docs.jax.dev/en/latest/jep/9263-typed-keys.html describes the
-    keys, JAX's change log under 0.5.0 the change.
+    Based on `jax.threefry_partitionable(False)`. https://docs.jax.dev/en/latest/jep/9263-typed-keys.html describes the
+    keys, and JAX's change log for 0.5.0 the change.
     """
     if given:
         raise TypeError(
             _(
-                "`documented_draws` takes no arguments and got {got}: write it with empty parentheses, as in "
+                "`documented_draws` takes no arguments, but got {got}: write it with empty parentheses, as in "
                 "`@documented_draws()` or `with documented_draws():`."
             ).format(got=describe(given[0]))
         )

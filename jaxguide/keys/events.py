@@ -1,4 +1,4 @@
-"""Collect the uses of keys while a program runs."""
+"""Record the uses of keys while a program runs."""
 
 import weakref
 from dataclasses import dataclass, field
@@ -17,16 +17,16 @@ Bits = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Event:
-    """A use, and what tells whether it clashes with another one.
+    """A use of a key, with what decides whether it clashes with another use.
 
     Args:
         use: the use itself.
-        places: the user's places, innermost first, through helpers and inner calls.
-        operation: numbers the operation; the rows of a batched one share it.
+        places: the calls in the user's code that led to it, innermost first.
+        operation: the number of the operation, which is the same for all rows of a batched one.
         made: the words of the keys that a split, fold, seed or clone made in this row.
-        branches: for a branch of a cond under `vmap`, (cond, branch): two branches of one cond never both count.
-        mapped: it happened under a `vmap` of the user's.
-        shared: the one key reaches several rows of that `vmap`.
+        branches: (cond, branch) for each cond under `vmap` around it: two branches of one cond never both count.
+        mapped: it happened under one of the user's `vmap`s.
+        shared: several rows of that `vmap` get this same key.
     """
 
     use: Use
@@ -38,14 +38,14 @@ class Event:
     shared: bool = False
 
     def excludes(self, other: "Event") -> bool:
-        """Tell whether the two lie in different branches of one cond."""
+        """Tell whether the two are in different branches of one cond."""
         chosen = dict(self.branches)
         return any(chosen.get(cond, branch) != branch for cond, branch in other.branches)
 
 
 @dataclass
 class SamplerCall:
-    """One call of a sampler of `jax.random`: the keys that it drew from, and those that it made for itself."""
+    """One call of a `jax.random` sampler: the keys that it drew from, and those that it made internally."""
 
     call: tuple[Any, ...]
     sites: dict[Any, Any] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class SamplerCall:
 
 
 class KeyLog:
-    """The events of one run, in order, and the (primitive, line) of what could not be looked into."""
+    """The events of a run, in order, and the (primitive, line) pairs of equations that could not be looked into."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -64,14 +64,14 @@ class KeyLog:
         self._calls: weakref.WeakKeyDictionary[Any, SamplerCall] = weakref.WeakKeyDictionary()
 
     def next_operation(self) -> int:
-        """Return a fresh number for an operation."""
+        """Return a new number for an operation."""
         self._operations += 1
         return self._operations
 
     def sampler_call(self, scope: Any, origin: Origin, equation: Any) -> SamplerCall:
-        """Return the sampler call that an equation belongs to: a site reached again starts another one.
+        """Return the sampler call that an equation belongs to; a site that is reached again starts a new call.
 
-        So does the same equation on the same key: a checkpointed function that is called twice is traced once.
+        So does the same equation on the same key, because a checkpointed function that is called twice is traced once.
         """
         current = self._calls.get(scope)
         if (
@@ -92,15 +92,15 @@ def is_key(value: Any) -> bool:
 
 
 def words(key: Any) -> np.ndarray:
-    """Return a key array's words, uint32[..., words]; of raw key data, the data."""
+    """Return the words of a key array, uint32[..., words]; raw key data is returned unchanged."""
     return np.asarray(jax.random.key_data(key) if is_key(key) else key)
 
 
 def implementation(key: Any) -> str:
-    """Return the name of a key's implementation, as its dtype shows it."""
+    """Return the name of a key's implementation, as in its dtype."""
     return str(key.dtype).removeprefix("key<").removesuffix(">") if is_key(key) else ""
 
 
 def rows_of(data: np.ndarray) -> list[Bits]:
-    """Return the words of each key in an array of them, in order."""
+    """Return the words of each key in an array of key data, in order."""
     return [tuple(row) for row in data.reshape(-1, data.shape[-1]).tolist()]

@@ -1,4 +1,4 @@
-"""Refuse functions whose body has still to run when they return: generators, coroutines and the like."""
+"""Reject functions that return before their body has run, such as generators and coroutines."""
 
 import inspect
 from collections.abc import Callable
@@ -11,7 +11,7 @@ _LAZY = (map, filter, zip)
 
 
 def require_finished(fn: Callable[..., Any], result: Any) -> None:
-    """Raise TypeError where `fn` returned something that has still to run.
+    """Raise TypeError if `fn` returned something that has not run yet.
 
     >>> def keys(key):
     ...     yield key
@@ -20,7 +20,7 @@ def require_finished(fn: Callable[..., Any], result: Any) -> None:
     TypeError: `keys` returned a generator, which has not run yet, so nothing in it could be checked: pass a function...
     """
     if inspect.iscoroutine(result):
-        result.close()  # or Python would warn that it was never awaited
+        result.close()  # otherwise Python warns that it was never awaited
         raise TypeError(_refusal(fn, _("a coroutine"), "lambda *args: asyncio.run({name}(*args))"))
     if inspect.isasyncgen(result):
         raise TypeError(_refusal(fn, _("an asynchronous generator")))
@@ -32,12 +32,12 @@ def require_finished(fn: Callable[..., Any], result: Any) -> None:
 
 
 def require_plain_function(helper: str, fn: Callable[..., Any]) -> None:
-    """Raise TypeError where `fn` is a generator function or an asynchronous one.
+    """Raise TypeError if `fn` is a generator function or an asynchronous function.
 
     >>> async def noise(key): ...
     >>> require_plain_function("no_key_reuse", noise)
     Traceback (most recent call last):
-    TypeError: `no_key_reuse` cannot check `noise`, which is an asynchronous function: a call returns before its body...
+    TypeError: `no_key_reuse` cannot check `noise`, which is an asynchronous function: calling it returns before its...
     """
     inner = inspect.unwrap(fn)
     if inspect.isgeneratorfunction(inner):
@@ -48,8 +48,8 @@ def require_plain_function(helper: str, fn: Callable[..., Any]) -> None:
         return
     raise TypeError(
         _(
-            "`{helper}` cannot check `{name}`, which is {what}: a call returns before its body runs. Check the "
-            "functions that it calls, or one that calls it and takes all its values."
+            "`{helper}` cannot check `{name}`, which is {what}: calling it returns before its body runs. Check the "
+            "functions that it calls, or a function that calls it and consumes all its values."
         ).format(helper=helper, name=function_name(fn), what=what)
     )
 

@@ -1,4 +1,4 @@
-"""Arrange the events of a run as trees of keys: what was made of each key, and what was done with it."""
+"""Arrange the events of a run as trees of keys: which keys were made from each, and what each was used for."""
 
 import ast
 import functools
@@ -10,7 +10,7 @@ from jaxguide.keys.events import Bits, Event
 from jaxguide.keys.names import key_name
 from jaxguide.keys.places import Place
 
-# The calls that make keys as an operation of each kind does.
+# Kind of operation -> the functions that make keys with it.
 _MAKERS = {
     "seed": ("key", "PRNGKey"),
     "split": ("split", "take", "fork"),
@@ -20,14 +20,14 @@ _MAKERS = {
 
 
 def made_names(places: Sequence[Place], kind: str, count: int) -> list[str] | None:
-    """Return the name of each key that a call makes, None where the statement does not tell.
+    """Return the names of the keys that a call makes; None if the statement does not name them.
 
     `first, *rest = split(key, 3)` gives `first`, `rest[0]`, `rest[1]`; `keys = split(key)` gives `keys[0]`, `keys[1]`.
 
     Args:
-        places: from the call that makes the keys outward.
+        places: the call that makes the keys, then its callers, going outward.
         kind: 'seed', 'split', 'fold_in' or 'clone'.
-        count: how many keys it made.
+        count: the number of keys that it made.
     """
     call = names.call_at(places[0]) if places else None
     if call is None or names.called(call) not in _MAKERS.get(kind, ()):
@@ -40,7 +40,7 @@ def made_names(places: Sequence[Place], kind: str, count: int) -> list[str] | No
 
 
 def _target(node: ast.AST, call: ast.Call) -> tuple[ast.expr, bool] | None:
-    """Return what `node` binds the call's result to, and whether it takes its elements one by one."""
+    """Return the target that `node` binds the call's result to, and whether it binds the elements one by one."""
     if isinstance(node, ast.Assign):
         return _pick(node.targets[0], node.value, call)
     if isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
@@ -62,7 +62,7 @@ def _pick(target: ast.expr, value: ast.expr, call: ast.Call) -> tuple[ast.expr, 
 
 
 def _element(target: ast.expr, iterated: ast.expr, call: ast.Call) -> ast.expr | None:
-    """Return what a loop calls each element of the call's result, also through `zip` and `enumerate`."""
+    """Return the loop variable for the elements of the call's result, also through `zip` and `enumerate`."""
     if _same(iterated, call):
         return target
     if not isinstance(iterated, ast.Call) or not isinstance(target, ast.Tuple):
@@ -105,13 +105,13 @@ def _same(node: ast.expr, call: ast.Call) -> bool:
 
 @dataclass(eq=False)
 class Operation:
-    """What one place in the code did with one key, once or again and again.
+    """What one place in the code did with one key, once or repeatedly.
 
     Args:
         kind: 'draw', 'split', 'fold_in' or 'clone'.
         events: one for each time.
-        made: the keys that came out first here, in order.
-        again: those that came out although they had been made before, with the name that they get here.
+        made: the keys that it was the first to make, in order.
+        again: the keys that it made although they already existed, each with its name at this place.
     """
 
     kind: str
@@ -123,21 +123,21 @@ class Operation:
 
     @property
     def site(self) -> tuple[object, ...]:
-        """Tell apart the places and kinds of operations."""
+        """Return what identifies the kind and place of the operation."""
         return self.kind, self.sampler, self.places
 
 
 @dataclass(eq=False)
 class Key:
-    """One key.
+    """A key in the tree.
 
     Args:
-        name: what the student calls it, None where the source does not tell.
-        seeds: where it was built from a number.
-        number: the number that was folded in to make it, where its maker folded in several.
-        position: its place among the keys that its maker returned.
+        name: the student's name for it; None if the source does not name it.
+        seeds: the events that built it from a number.
+        number: the number folded in to make it, if its parent had several numbers folded in.
+        position: its index among the keys that its maker returned; None if it was the only one.
         operations: what was done with it, in order.
-        problems: the kinds of problems that it is in.
+        problems: the kinds of problems that it has.
     """
 
     bits: Bits
@@ -150,11 +150,11 @@ class Key:
 
     @property
     def used(self) -> bool:
-        """Tell whether anything was drawn from it or made of it."""
+        """Tell whether anything was drawn from it or made from it."""
         return any(operation.kind != "clone" for operation in self.operations)
 
     def operation(self, event: Event) -> Operation:
-        """Return the operation that an event belongs to."""
+        """Return the operation that an event belongs to, and add it if it is new."""
         sampler = event.use.sampler if event.use.kind == "draw" else None
         new = Operation(event.use.kind, sampler, event.places)
         found = next((operation for operation in self.operations if operation.site == new.site), None)
@@ -164,12 +164,12 @@ class Key:
 
 
 def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Mapping[Bits, str]) -> list[Key]:
-    """Return the keys that no event made, in order of appearance; the others hang from them.
+    """Return the keys that no event made, in order of appearance; all other keys descend from them.
 
     Args:
-        events: of the run, in order.
-        clashes: (kind of problem, the key's words).
-        given: the names of the keys among the function's arguments.
+        events: the events of the run, in order.
+        clashes: pairs of the kind of a problem and the key's words.
+        given: key's words -> name, for the keys among the function's arguments.
     """
     keys: dict[Bits, Key] = {bits: Key(bits, name) for bits, name in given.items()}
     roots = list(keys.values())
@@ -192,7 +192,7 @@ def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Ma
             key.seeds.append(event)
             key.name = key.name or made_as(event.places, "seed", 1)[0]
             continue
-        if key.name is None and not key.operations:  # its makers did not tell, so as the line calls it that uses it
+        if key.name is None and not key.operations:  # not named where it was made, so named as where it is used
             name = used_as(event.places, event.use.sampler if event.use.kind == "draw" else event.use.kind)
             key.name = name if name is None or key.position is None else f"{name} #{key.position}"
         operation = key.operation(event)
@@ -202,7 +202,7 @@ def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Ma
         for position, (made, called) in enumerate(
             zip(event.made, made_as(event.places, event.use.kind, len(event.made)), strict=True)
         ):
-            if made in keys:  # an earlier operation made the same, which is a problem of its own
+            if made in keys:  # an earlier operation made it too, which is reported separately
                 operation.again.append((called, keys[made]))
                 continue
             child = keys[made] = Key(made, called)
@@ -220,9 +220,9 @@ def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Ma
 
 
 def chain(key: Key) -> list[tuple[Key, Operation]]:
-    """Return the keys that one place in the code made of each other, as a loop does that carries its key, with `key`.
+    """Return the chain of keys from `key` on that one place made from each other, as a loop that carries a key does.
 
-    Each comes with the operation that carries on. At least two, or none.
+    Each key comes with the operation that made the next. A chain of a single key is returned as empty.
     """
     found: list[tuple[Key, Operation]] = []
     site = None
@@ -240,7 +240,7 @@ def chain(key: Key) -> list[tuple[Key, Operation]]:
 
 
 def descendants(keys: Sequence[Key]) -> list[Key]:
-    """Return the keys and all that were made of them."""
+    """Return the keys and everything made from them."""
     found, waiting = [], list(reversed(keys))
     while waiting:
         key = waiting.pop()

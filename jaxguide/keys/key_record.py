@@ -1,4 +1,4 @@
-"""Hold what was seen of a program's keys as plain data."""
+"""Hold the uses of a program's keys as plain data."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Use:
-    """One key consumed once.
+    """One use of a key.
 
     Args:
         kind: 'draw', 'split', 'fold_in', 'seed' or 'clone'.
-        bits: the key's words, as `jax.random.key_data` gives them; of a seed, the words of the key that it made.
+        bits: the key's words, as `jax.random.key_data` gives them; for a seed, the words of the key that it made.
         impl: the key's implementation, such as 'fry' (threefry) or 'rbg'.
-        line: the line of the user's code, counted as Python does in its file or cell; None where JAX knows none.
+        line: the line number in the user's file or cell; None if JAX does not know it.
         source: the text of that line.
-        sampler: for a draw the sampler's name in `jax.random`, such as 'normal'.
-        data: the number folded in, or the seed, where it is one number.
+        sampler: for a draw, the sampler's name in `jax.random`, such as 'normal'.
+        data: the number folded in, or the seed, if it is a single number.
         count: how many keys a split made.
     """
 
@@ -40,16 +40,16 @@ class Use:
 
 @dataclass(frozen=True, repr=False)
 class KeyProblem:
-    """One mistake with a key, and the two lines that make it.
+    """A mistake with a key, and the two lines that cause it.
 
     Args:
         kind: 'drawn_twice', 'parent_used_after_split', 'parent_used_after_fold', 'split_twice',
             'fold_twice_same_data', 'split_and_fold_mixed', 'same_key_for_all_rows' or 'seed_built_twice'.
         message: one sentence for a beginner.
-        first_line, second_line: the lines of the first and the second use; the same where one line ran twice.
-        first_source, second_source: their text; of a statement over several lines, the whole statement.
+        first_line, second_line: the lines of the first and the second use; equal if one line ran twice.
+        first_source, second_source: their text; if a statement spans several lines, the whole statement.
         first_file, second_file: the file's name or the notebook cell, such as 'lesson.py' or 'cell In[2]'.
-        name: the key as the student's code calls it, such as 'key' or 'keys[0]'; None where it has no name.
+        name: the key's name in the student's code, such as 'key' or 'keys[0]'; None if it has none.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class KeyProblem:
         return self.message
 
     def __repr__(self) -> str:
-        return self.message  # what a cell shows that ends with `check_keys(...)`
+        return self.message  # shown by a cell that ends with `check_keys(...)`
 
     def to_plain(self) -> dict[str, Any]:
         """Return this as dict, str, int and None only."""
@@ -80,12 +80,12 @@ class KeyProblem:
 
 @dataclass(frozen=True)
 class KeyUse:
-    """Every key that one run of a program consumed, and the problems found.
+    """Every use of a key in one run of a program, and the problems found.
 
     Args:
-        uses: one for each key consumed, in program order; a batched draw has one for each row.
-        problems: empty for a program that uses each key once.
-        untraceable: why the program could not be run, as the exception's text; None where it ran.
+        uses: the uses in program order; a batched draw has one for each row.
+        problems: empty if the program uses each key once.
+        untraceable: the exception's text if the program could not be run; otherwise None.
     """
 
     uses: list[Use] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Read from the source how the student calls a key: `key`, `keys[0]`, `self.key`; also where a helper got it."""
+"""Find the student's name for a key in the source, such as `key`, `keys[0]` or `self.key`, also through helpers."""
 
 import ast
 import functools
@@ -12,10 +12,10 @@ from jaxguide import compat
 from jaxguide.keys.places import HANDLERS, Place
 
 _KEYLIKE = re.compile(r"(?i)(^|_)(sub|prng)?(keys?|rngs?|seeds?|k)\d*(_|$)")
-# What these call gets the key under another name than the one at the call.
+# The functions that these call get the key under another name than at the call.
 _CONTROL_FLOW = frozenset({"scan", "fori_loop", "while_loop", "cond", "switch", "map", "associative_scan"})
 _HIGHER_ORDER = _CONTROL_FLOW | {"partial", "apply_along_axis"}
-# Their result is their first argument's key, or several copies of it.
+# Their result is the key in their first argument, or copies of it.
 _MOVES = frozenset(
     {
         *("clone", "wrap_key_data", "key_data", "asarray", "array", "stack", "broadcast_to", "tile", "repeat"),
@@ -26,11 +26,11 @@ _LONGEST_NAME = 40
 
 
 def key_name(places: Sequence[Place], depth: int, verb: str | None) -> str | None:
-    """Return what the student calls a key at `places[depth]`, None where it has no name there.
+    """Return the student's name for a key at `places[depth]`; None if it has no name there.
 
     Args:
-        places: from the call that uses the key outward.
-        depth: the place that is asked for.
+        places: the call that uses the key, then its callers, going outward.
+        depth: the index of the place to name it for.
         verb: the function of `jax.random` that used the key, such as 'normal' or 'split'.
     """
     if not places:
@@ -46,13 +46,13 @@ def key_name(places: Sequence[Place], depth: int, verb: str | None) -> str | Non
 
 
 def calls_a_loop(place: Place) -> bool:
-    """Tell whether a place calls a loop or branch of JAX, whose function is the better place to show."""
+    """Tell whether a place calls a loop or branch of JAX; the function inside is then the better place to show."""
     call = call_at(place)
     return call is not None and called(call) in _CONTROL_FLOW
 
 
 def statement_text(place: Place) -> str | None:
-    """Return the source line of a place; where its call goes over several lines, the statement written on one."""
+    """Return the source line of a place; if its call spans several lines, the statement joined into one."""
     span = compat.frame_span(place.code, place.instruction)
     if span is not None and span[0] != span[1]:
         statements = [node for node in _nodes_around(place.line.file, span) if isinstance(node, ast.stmt)]
@@ -68,7 +68,7 @@ def statement_text(place: Place) -> str | None:
 
 
 def _key_argument(call: ast.Call | None, verb: str | None) -> ast.expr | None:
-    """Return the argument of a call that is the key: the first one of `verb`, else the one with a name like a key's."""
+    """Return a call's key argument: the first argument of `verb`, else the one that is named like a key."""
     if call is None:
         return None
     for keyword in call.keywords:
@@ -83,7 +83,7 @@ def _key_argument(call: ast.Call | None, verb: str | None) -> ast.expr | None:
 
 
 def _plain(node: ast.expr) -> ast.expr | None:
-    """Return the name, attribute or element that an expression is, through what only moves keys; None for others."""
+    """Return the name, attribute or element behind an expression that at most moves keys; None for others."""
     if isinstance(node, ast.NamedExpr):
         return node.target
     if isinstance(node, ast.Starred):
@@ -98,7 +98,7 @@ def _plain(node: ast.expr) -> ast.expr | None:
 
 
 def _last_word(node: ast.expr) -> str:
-    """Return the identifier that tells most of what an expression is: `rng` of `self.rng`, `key` of `p["key"]`."""
+    """Return the most telling identifier of an expression: `rng` of `self.rng`, `key` of `p["key"]`."""
     if isinstance(node, ast.Subscript):
         index = node.slice.value if isinstance(node.slice, ast.Constant) else None
         return index if isinstance(index, str) else _last_word(node.value)
@@ -108,7 +108,7 @@ def _last_word(node: ast.expr) -> str:
 
 
 def _passed(name: ast.expr, helper: CodeType, call: ast.Call | None) -> ast.expr | None:
-    """Return what the caller passed for a name inside `helper`; the name itself where it is no parameter of it."""
+    """Return what the caller passed for a name inside `helper`; the name itself if it comes from outside `helper`."""
     root = _root(name)
     parameters = helper.co_varnames[: helper.co_argcount + helper.co_kwonlyargcount]
     if root is None or root.id not in parameters:
@@ -135,14 +135,14 @@ def _argument(parameter: str, positional: Sequence[str], helper: CodeType, call:
     if index >= len(call.args):
         return None
     given = call.args[index]
-    # A partial or a wrapper may pass others: then only a name like a key's is believed.
+    # A partial or a wrapper may pass other arguments: then only trust a name like a key's.
     certain = called(call) == helper.co_name or len(call.args) + len(keywords) == len(positional)
     plain = _plain(given)
     return given if certain or (plain is not None and _KEYLIKE.search(_last_word(plain))) else None
 
 
 def _replaced(name: ast.expr, root: ast.Name, given: ast.expr) -> ast.expr:
-    """Return `name` with its root replaced, looking up an element of a display: `p["key"]` of `{"key": k}` is `k`."""
+    """Return `name` with its root replaced, looking up elements of literals: `p["key"]` of `{"key": k}` is `k`."""
     if name is root:
         return given
     if isinstance(name, ast.Attribute):
@@ -167,7 +167,7 @@ def _root(node: ast.expr) -> ast.Name | None:
 
 
 def called(call: ast.Call) -> str:
-    """Return the last word of what is called: `split` of `jax.random.split(key)`."""
+    """Return the last part of a called function's name: `split` of `jax.random.split(key)`."""
     return _last_word(call.func)
 
 
@@ -181,13 +181,13 @@ def call_at(place: Place) -> ast.Call | None:
 
 
 def nodes_around(place: Place) -> Iterator[ast.AST]:
-    """Yield the nodes of the source that hold a place's call, outermost first."""
+    """Yield the nodes of the source around a place's call, outermost first."""
     span = compat.frame_span(place.code, place.instruction)
     return iter(()) if span is None else _nodes_around(place.line.file, span)
 
 
 def _nodes_around(file: str, span: tuple[int, int, int, int]) -> Iterator[ast.AST]:
-    """Yield the nodes of a file's source that hold the span, outermost first."""
+    """Yield the nodes of a file's source around a span, outermost first."""
     first, last, _start, _end = span
     waiting: list[ast.AST] = [tree] if (tree := _tree(file, tuple(linecache.getlines(file)))) is not None else []
     while waiting:

@@ -1,4 +1,4 @@
-"""Run a program and note every key that it consumes."""
+"""Run a program and log every key that it consumes."""
 
 import contextlib
 from collections.abc import Callable, Sequence, Set
@@ -19,17 +19,17 @@ from jaxguide.keys.key_record import KeyUse, Use
 from jaxguide.keys.places import Origin, origin
 from jaxguide.keys.problems import find_problems
 
-# What consumes, makes or declares a key, and the kind of use. Wrapping, unwrapping and moving a key consume nothing.
+# `KEY_USES` has the primitives that consume, make or clone a key. Wrapping, unwrapping and moving one are not uses.
 
 
 def key_use(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> KeyUse:
     """Run `fn` on the given arguments and report each key that it draws from, splits or folds into.
 
     The program really runs, so only the branch of a `jax.lax.cond` that is taken is seen; a host callback runs only
-    where a key depends on its result. Keys are told apart by their bits, so typed keys, legacy uint32 keys and every
-    implementation are alike, and containers, closures, jit, vmap, scan, while, cond, grad and checkpoint are seen
-    through. `jax.random.clone` grants one more use. Where a function needs real values while it is traced (a Python
-    `if` on an array), it is run without tracing.
+    if a key depends on its result. Keys are told apart by their bits, so typed keys, legacy uint32 keys and all
+    implementations work alike, also through containers, closures, jit, vmap, scan, while, cond, grad and checkpoint.
+    `jax.random.clone` allows one more use. A function that needs real values while it is traced (a Python `if` on an
+    array) is run without tracing.
 
     >>> import jax
     >>> def noise(key):
@@ -41,11 +41,11 @@ def key_use(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> KeyUse:
 
     Args:
         fn: any function, also jitted or vmapped. Arrays, keys and floats are traced; Python integers, strings,
-            booleans and None stay as they are, so that they can be shapes.
+            booleans and None are passed as they are, so that they can be shapes.
         args, kwargs: its arguments.
 
     Returns:
-        The uses and the problems. A program that raises gives no uses and `untraceable`, the exception's text.
+        The uses and the problems. If the program raises, there are no uses and `untraceable` is the exception's text.
     """
     try:
         log = watch(fn, args, kwargs)
@@ -55,11 +55,11 @@ def key_use(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> KeyUse:
 
 
 def watch(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> KeyLog:
-    """Run `fn` and return every event of its keys.
+    """Run `fn` and log every use of its keys.
 
     Raises:
-        TypeError: `fn` returned something that has still to run, such as a generator.
-        Exception: what `fn` raises when it is called without tracing.
+        TypeError: `fn` returned something that has not run yet, such as a generator.
+        Exception: whatever `fn` raises when it is called without tracing.
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -67,14 +67,14 @@ def watch(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -
         require_finished(fn, result)
         return result
 
-    config: Any = jax.config  # JAX 0.10's type has no settings, as far as mypy can tell
-    # JAX's own checker would count the uses of this run. Where it is off already, the program's traces stay in use.
+    config: Any = jax.config  # mypy finds no settings on the type of JAX 0.10
+    # JAX's own checker would count the uses of this run. If it is off already, leave it, so that JAX reuses its traces.
     with jax.debug_key_reuse(False) if config.jax_debug_key_reuse else contextlib.nullcontext():
         log = KeyLog()
         try:
             staged = stage(run, args, kwargs)
             interpret.run(staged.jaxpr, staged.arguments, KeyObserver(log), wanted=False)
-        except Exception:  # run without tracing, the same call works or shows the student's own error
+        except Exception:  # without tracing, the same call works or raises the student's own error
             log = KeyLog()
         else:
             return log
@@ -106,7 +106,7 @@ class KeyObserver(interpret.Observer):
         return self._consuming[jaxpr]
 
     def enters(self, step: interpret.Step) -> bool:
-        """Look inside the user's calls and loops, not inside a sampler's."""
+        """Look inside the user's calls and loops, but not inside those of samplers."""
         found = self._origin(step)
         if found.sampler is None and not interpret.can_enter(step.eqn):
             line = found.places[0].line if found.places else None
@@ -123,7 +123,7 @@ class KeyObserver(interpret.Observer):
             return None
         if kind in (None, "draw") and _draws_nothing(step):
             return interpret.bind(step.eqn, step.inputs)
-        # Only draws are worth skipping where nothing depends on them.
+        # Only draws are worth skipping if nothing depends on them.
         outputs = None if kind in (None, "draw") else interpret.bind(step.eqn, step.inputs)
         if sampler is not None:
             self._sampler(step, sampler, outputs)
@@ -132,7 +132,7 @@ class KeyObserver(interpret.Observer):
         return outputs
 
     def _solve(self, step: interpret.Step) -> Sequence[Any]:
-        # Of its four functions only `solve` runs, with its own constants, which stand third among the inputs.
+        # Of its four functions, only `solve` runs, with its own constants, which come third among the inputs.
         lengths = step.eqn.params["const_lengths"]
         start = lengths.matvec + lengths.vecmat
         after = start + lengths.solve + lengths.transpose_solve
@@ -142,7 +142,7 @@ class KeyObserver(interpret.Observer):
     def _sampler(self, step: interpret.Step, sampler: str, outputs: Sequence[Any] | None) -> None:
         keys = [value for value in step.inputs if is_key(value)]
         bits = [tuple(rows_of(words(key))) for key in keys]
-        # Equations of one call can look alike but for the jaxprs that they hold; one without a key is no use.
+        # Equations of one call can differ only in the jaxprs inside them; an equation without a key is not a use.
         inner = tuple(map(id, interpret.inner_jaxprs(step.eqn)))
         shape = step.eqn.params.get("shape")
         equation = (step.eqn.primitive.name, inner, shape, *bits) if keys else object()
@@ -162,7 +162,7 @@ class KeyObserver(interpret.Observer):
         if kind == "split":
             count = int(np.prod(step.eqn.params["shape"], dtype=int))
         elif kind == "fold_in":
-            # `vmap(fold_in, (None, 0))` leaves the key alone and batches the number.
+            # `vmap(fold_in, (None, 0))` batches the number, but not the key.
             data = np.asarray(step.inputs[1])
             key = np.broadcast_to(words(key), (*np.broadcast_shapes(key.shape, data.shape), words(key).shape[-1]))
             data = np.broadcast_to(data, key.shape[:-1])
@@ -191,12 +191,12 @@ class KeyObserver(interpret.Observer):
         numbers = [None] * len(rows) if data is None else [int(n) for n in data.reshape(-1)]
         used = [i for i in range(len(rows)) if active[i] and rows[i] not in skip]
         origins = [self._origin(outer) for outer in step.outward()]
-        # Each `vmap` that maps over the key gives it an axis: where one is missing, all rows get the same key.
+        # Each `vmap` that maps over the key gives it an axis: if one is missing, all rows get the same key.
         vmaps = sum(found.vmaps for found in origins)
         shared = vmaps > len(shape)
         tags: frozenset[Any] = frozenset()
         if branches and all(branch.shared for branch in branches) and len({(rows[i], numbers[i]) for i in used}) == 1:
-            # JAX copied the one key of a cond under `vmap` to the rows: a row draws in one branch only.
+            # JAX copied the single key of a cond under `vmap` to the rows, but a row draws in one branch only.
             shared = vmaps > 0 and len(used) > 1
             used = used[:1]
             tags = frozenset(branch.tag for branch in branches if branch.tag is not None)
@@ -211,15 +211,15 @@ class KeyObserver(interpret.Observer):
     def _origin(self, step: interpret.Step) -> Origin:
         eqn = step.eqn
         if id(eqn) not in self._origins:
-            # The equation is kept so that its id stays its own.
+            # The equation is kept alive so that its id stays unique.
             self._origins[id(eqn)] = (eqn, origin(eqn.source_info, step.scope.jaxpr))
         return self._origins[id(eqn)][1]
 
 
 def _draws_nothing(step: interpret.Step) -> bool:
-    """Tell whether every array that an equation draws is empty."""
+    """Tell whether all arrays that an equation draws are empty."""
     shapes = [variable.aval.shape for variable in step.eqn.outvars]
-    if not shapes:  # an operation that is run without tracing
+    if not shapes:  # an operation of a function that is not traced
         inner = [compat.jaxpr_parts(jaxpr)[0] for jaxpr in interpret.inner_jaxprs(step.eqn)]
         shapes = [variable.aval.shape for jaxpr in inner for variable in jaxpr.outvars]
         shapes = shapes or [step.eqn.params.get("shape", np.shape(step.inputs[-1]))]
@@ -227,7 +227,7 @@ def _draws_nothing(step: interpret.Step) -> bool:
 
 
 def _children(made: np.ndarray, parents: int) -> list[tuple[Bits, ...]]:
-    """Return the keys that each parent made: the axes of a split come last."""
+    """Return the keys made from each parent; the axes of a split come last."""
     flat = rows_of(made)
     each = len(flat) // max(parents, 1)
     return [tuple(flat[i * each : (i + 1) * each]) for i in range(parents)]

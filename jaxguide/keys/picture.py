@@ -1,4 +1,4 @@
-"""Show trees of keys as text, HTML and SVG."""
+"""Render trees of keys as text, HTML and SVG."""
 
 import itertools
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _TONES = {"spent": "good", "reused": "bad", "unused": "quiet", "folded": "quiet"
 
 @dataclass(frozen=True)
 class _Row:
-    """One line of the picture: the twig, and for it and each one above, whether it is the last of its siblings."""
+    """A line of the picture: a twig, and for it and each twig above, whether it is the last of its siblings."""
 
     twig: Twig
     last: tuple[bool, ...]
@@ -35,7 +35,7 @@ def _rows(twigs: Sequence[Twig], last: tuple[bool, ...] = ()) -> list[_Row]:
 
 
 def picture(name: str, roots: Sequence[Key], problems: Sequence[KeyProblem]) -> Picture:
-    """Return the picture of a function's keys and its problems with them."""
+    """Return the picture of a function's keys and of its problems with them."""
     title = _("Keys of {name}").format(name=name)
     summary = f"{title}: {_summary(roots)}"
     rows = _rows(fold(roots))
@@ -49,7 +49,7 @@ def picture(name: str, roots: Sequence[Key], problems: Sequence[KeyProblem]) -> 
 def _summary(roots: Sequence[Key]) -> str:
     keys = descendants(roots)
     if not keys:
-        return _("no key was used.")
+        return _("no keys were used.")
     draws = sum(len(o.events) for key in keys for o in key.operations if o.kind == "draw")
     reused, unused = sum(bool(key.problems) for key in keys), sum(not key.used for key in keys)
     parts = [
@@ -66,7 +66,7 @@ def _state(twig: Twig) -> str:
 
 
 def _places(rows: Sequence[_Row]) -> list[str]:
-    """Return where each line is, with the file where there are several."""
+    """Return the line of code for each row, with the file if there are several."""
     files = {row.twig.place.line.file for row in rows if row.twig.place is not None}
     found = []
     for twig in (row.twig for row in rows):
@@ -80,7 +80,7 @@ def _places(rows: Sequence[_Row]) -> list[str]:
 
 
 def _text(rows: Sequence[_Row]) -> list[str]:
-    """Return the lines of the text, in columns."""
+    """Return the rows as text, in columns."""
     names = []
     for row in rows:
         bars = "".join("   " if last else "│  " for last in row.last[1:-1])
@@ -111,7 +111,7 @@ def _draw(title: str, description: str, rows: Sequence[_Row]) -> Drawing:
     place_at = state_at + max(map(text_width, states), default=0) + 20
     width = place_at + max((text_width(place, 12) for place in places), default=0) + _MARGIN
     drawing = Drawing(title, description, width, _HEIGHT * len(rows) + 2 * _MARGIN)
-    stems: dict[int, float] = {}  # depth -> the lower end of the box that children hang from
+    stems: dict[int, float] = {}  # depth -> the lower end of the box above the children
     above: dict[int, Twig] = {}
     for i, row in enumerate(rows):
         twig, left, middle = row.twig, lefts[i], _MARGIN + _HEIGHT * i + _HEIGHT / 2

@@ -1,4 +1,4 @@
-"""Fold trees of keys into the lines of a picture: long loops and wide splits show their first and last rows."""
+"""Fold trees of keys into the lines of a picture, which shows only the first and last rows of loops and splits."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,25 +13,25 @@ from jaxguide.keys.stream import START
 MOST_ROWS = 60
 _DEEPEST = 12
 _LONGEST_SOURCE = 72
-# Of a row of alike children these are shown at the start, and one at the end.
+# Of many similar children, this many are shown at the start, and one at the end.
 _SHOWN = 2
 _MOST_CHILDREN = 14
 
 
 @dataclass(frozen=True)
 class Twig:
-    """One line of the picture and what hangs from it.
+    """A line of the picture and the lines below it.
 
     Args:
         name: the key's name; empty for an operation on the key above.
-        action: what was done with it, empty where several things were or none.
+        action: what was done with it; empty if several things were, or none.
         state: 'spent', 'reused', 'unused' or 'folded'; empty for an operation.
         words: the state in words.
-        place: the line of code that did it.
-        source: its text.
-        twigs: what hangs from it.
-        name_told: the name is the source's.
-        kind: of an operation's line, its kind.
+        place: the call that did it.
+        source: the text of its line.
+        twigs: its children.
+        name_told: the name is from the source.
+        kind: for an operation, its kind.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Twig:
 
 
 def fold(roots: Sequence[Key]) -> tuple[Twig, ...]:
-    """Return the lines to show of the trees."""
+    """Return the lines that show these trees."""
     for deepest in range(_DEEPEST, 0, -1):
         twigs = _siblings([_key(root, deepest) for root in roots])
         if _count(twigs) <= MOST_ROWS:
@@ -88,7 +88,7 @@ def _is_fold(twig: Twig) -> bool:
 
 
 def _shortened(twig: Twig) -> Twig:
-    """Return one line for a fold and the one key that it made."""
+    """Merge a fold and the one key that it made into one line."""
     if not _is_fold(twig):
         return twig
     made = twig.twigs[0]
@@ -99,7 +99,7 @@ def _shortened(twig: Twig) -> Twig:
 
 
 def _telling_place(operation: Operation, others: Sequence[Operation]) -> Place | None:
-    """Return the innermost place that tells an operation from the others: of a helper called twice, the call."""
+    """Return the innermost place that tells an operation from the others; for a helper called twice, the call."""
     alike = [other.places for other in others if other is not operation and other.places[:1] == operation.places[:1]]
     for depth, place in enumerate(operation.places):
         if all(places[depth : depth + 1] != (place,) for places in alike):
@@ -159,7 +159,7 @@ def _loop(links: Sequence[tuple[Key, Operation]], depth: int) -> Twig:
 
 
 def _siblings(twigs: Sequence[Twig]) -> tuple[Twig, ...]:
-    """Return the lines, of many alike the first and the last ones and a line that counts the others."""
+    """Return the lines; of many similar ones, the first and last ones and a line that counts the others."""
     kinds = [_kind(twig) for twig in twigs]
     shown: set[int] = set()
     start = 0
@@ -190,7 +190,7 @@ def _reused(twig: Twig) -> int:
 
 
 def _kind(twig: Twig) -> tuple[object, ...]:
-    """Tell apart lines that are not alike; names and what differs only in numbers do not count."""
+    """Return a value that is equal for similar lines, which may differ in names and numbers."""
     return twig.action, twig.state, twig.words, twig.place, tuple(map(_kind, twig.twigs))
 
 
@@ -230,16 +230,16 @@ def _how(key: Key) -> str:
     return _HOW[key.problems[0]]()
 
 
-# Functions, so that the reader's language is looked up when a word is written.
+# Functions, so that the reader's language is looked up when they are called.
 _HOW: dict[str, Callable[[], str]] = {
     "drawn_twice": lambda: _("drawn from twice"),
     "parent_used_after_split": lambda: _("split and drawn from"),
     "parent_used_after_fold": lambda: _("folded into and drawn from"),
     "split_twice": lambda: _("split twice"),
-    "fold_twice_same_data": lambda: _("one number folded in twice"),
+    "fold_twice_same_data": lambda: _("same number folded in twice"),
     "split_and_fold_mixed": lambda: _("split and folded into"),
-    "same_key_for_all_rows": lambda: _("one key for all rows"),
-    "seed_built_twice": lambda: _("built twice from one number"),
+    "same_key_for_all_rows": lambda: _("same key for all rows"),
+    "seed_built_twice": lambda: _("built twice from the same number"),
 }
 
 

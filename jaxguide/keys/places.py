@@ -1,4 +1,4 @@
-"""Tell from an equation's traceback the user's places and the `jax.random` function that made it."""
+"""Find the user's code and the `jax.random` function behind an equation, from its traceback."""
 
 import functools
 import inspect
@@ -12,7 +12,7 @@ from jaxguide import compat
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line, user_frames
 
-# Functions of `jax.random` that handle keys; all others draw with one.
+# Functions of `jax.random` that handle keys; all others draw from one.
 HANDLERS = frozenset(
     {
         *("split", "fold_in", "clone", "key", "PRNGKey", "key_data", "key_impl", "wrap_key_data"),
@@ -23,7 +23,7 @@ HANDLERS = frozenset(
 
 @dataclass(frozen=True)
 class Place:
-    """One call in the user's code: its line, and the instruction that tells it from others on the line."""
+    """A call in the user's code: its line, and the instruction that tells it from others on that line."""
 
     line: Line
     code: CodeType
@@ -35,12 +35,12 @@ class Origin:
     """Where an equation comes from.
 
     Args:
-        places: the user's places, innermost first; empty inside library code that was traced on its own.
-        sampler: the outermost function of `jax.random` below them that is no mere key handler, None elsewhere.
-        call: tells apart the places in the code that called the sampler.
-        site: tells apart the equations of one such call.
-        moment: the traceback itself, one object for all equations of an inlined inner call.
-        vmaps: how many `jax.vmap` of the user's lie between the equation and the start of its jaxpr.
+        places: the calls in the user's code, innermost first; empty inside library code that was traced on its own.
+        sampler: the outermost function of `jax.random` that they call, if it draws; otherwise None.
+        call: identifies the code that called the sampler.
+        site: identifies the equation within such a call.
+        moment: the traceback object, which all equations of an inlined inner call share.
+        vmaps: the number of the user's `jax.vmap`s between the equation and the start of its jaxpr.
     """
 
     places: tuple[Place, ...]
@@ -53,7 +53,7 @@ class Origin:
 
 @functools.cache
 def _sampler_codes() -> dict[tuple[str, str], str]:
-    """Map (file, function name) of the code of each public function of `jax.random` to its public name."""
+    """Map the (file, function name) of each public function of `jax.random` to its public name."""
     found = {}
     for name in dir(jax.random):
         function = inspect.unwrap(getattr(jax.random, name))
@@ -64,7 +64,7 @@ def _sampler_codes() -> dict[tuple[str, str], str]:
 
 
 def origin(source_info: Any, jaxpr: Any = None) -> Origin:
-    """Return where an equation of `jaxpr` comes from, told from its `source_info`."""
+    """Return where an equation of `jaxpr` comes from, according to its `source_info`."""
     frames = compat.traceback_frames(source_info)
     inner = next((i for i, (code, _) in enumerate(frames) if not is_library(code.co_filename)), len(frames))
     sampler, caller, below = None, inner, 0
@@ -85,7 +85,7 @@ def origin(source_info: Any, jaxpr: Any = None) -> Origin:
 
 
 def _user_vmaps(source_info: Any, frames: list[tuple[CodeType, int]], inner: int, jaxpr: Any) -> int:
-    """Count the `vmap`s around an equation, without those that a sampler, `jacfwd` or a library makes for itself."""
+    """Count the user's `vmap`s around an equation, not those that a sampler, `jacfwd` or a library uses internally."""
     around = compat.transforms(source_info)
     count = around.count("vmap")
     if count == 0 or "transpose" in around:
@@ -94,7 +94,7 @@ def _user_vmaps(source_info: Any, frames: list[tuple[CodeType, int]], inner: int
     seen = [i for i, (code, _) in enumerate(frames) if compat.in_jax(code) and code.co_name == compat.VMAP_FRAME]
     count -= sum(not _on_behalf_of_user(frames, i, drawn_by_user) for i in seen)
     if not seen and jaxpr is not None and _has_jacfwd(jaxpr):
-        # JAX wrote a checkpointed function out: its equations keep the names of the transformations, not their frames.
+        # JAX inlined a checkpointed function: its equations keep the names of the transformations, not their frames.
         return 0
     return max(count, 0)
 
@@ -105,11 +105,11 @@ def _on_behalf_of_user(frames: list[tuple[CodeType, int]], vmap: int, drawn_by_u
         return True
     if compat.in_jax(caller):
         return caller.co_name == compat.VECTORIZE_FRAME
-    # Lifted transformations, as flax's, declare what is shared; equinox's `filter_vmap` only calls `vmap`.
+    # Lifted transformations, such as flax's, declare what is shared; equinox's `filter_vmap` only calls `vmap`.
     return drawn_by_user
 
 
 def _has_jacfwd(jaxpr: Any) -> bool:
-    """Tell whether a `jax.jacfwd` made equations of this jaxpr: it maps over directions, not over rows."""
+    """Tell whether `jax.jacfwd`, which maps over directions and not over rows, made equations of this jaxpr."""
     frames = (frame for eqn in jaxpr.eqns for frame in compat.traceback_frames(eqn.source_info))
     return any(code.co_name == compat.JACFWD_FRAME and compat.in_jax(code) for code, _ in frames)

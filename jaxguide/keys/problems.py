@@ -1,4 +1,4 @@
-"""Find in a run's events the keys that were used twice, and say of each in one plain sentence what is wrong."""
+"""Find the keys that a run used twice, and describe each problem in one plain sentence."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from jaxguide.keys.places import Place
 
 
 def describe(kind: str, first: Event, second: Event) -> KeyProblem:
-    """Return the problem that two uses make, with its sentence, its lines and the key's name."""
+    """Return the problem that two uses cause, with its sentence, its lines and the key's name."""
     depth, depth_of_second = _depths(first, second)
     one, two = _place(first, depth), _place(second, depth_of_second)
     names = [_name(first, depth), _name(second, depth_of_second)]
@@ -34,17 +34,17 @@ def describe(kind: str, first: Event, second: Event) -> KeyProblem:
 
 
 def telling_lines(first: Event, second: Event) -> tuple[Line | None, Line | None]:
-    """Return the two lines where one function used the key twice: for a helper called twice, the two calls."""
+    """Return the two lines on which one function used the key twice; for a helper called twice, the two calls."""
     one, two = (_place(event, depth) for event, depth in zip((first, second), _depths(first, second), strict=True))
     return one.line if one else None, two.line if two else None
 
 
 def _depths(first: Event, second: Event) -> tuple[int, int]:
-    """Return how far out in each use the two paths to it part; 0 where one call ran twice."""
+    """Return the index of the place in each use at which their call stacks diverge; 0 if one call ran twice."""
     pairs = zip(reversed(range(len(first.places))), reversed(range(len(second.places))), strict=False)
     i, j = next(((i, j) for i, j in pairs if first.places[i] != second.places[j]), (0, 0))
     if not first.places or not second.places or first.places[i].code is not second.places[j].code:
-        return 0, 0  # JAX wrote a function out without saying where it was called
+        return 0, 0  # JAX inlined a function without recording where it was called
     k, m = _inside_loops(first.places, i), _inside_loops(second.places, j)
     return (k, m) if first.places[k] != second.places[m] else (i, j)
 
@@ -83,16 +83,16 @@ def _sentence(kind: str, first: Event, names: list[str | None], where: str, *, a
 
 
 def _of_a_stream(kind: str, first: Event, second: Event, name: str | None, where: str) -> str | None:
-    """Return the sentence where a `KeyStream`, not the user, folds into the key."""
+    """Return the sentence if a `KeyStream`, not the user, folded into the key; otherwise None."""
     source = " ".join(statement_text(event.places[0]) or "" for event in (first, second) if event.places)
     if kind == "fold_twice_same_data" and name is None and (found := _STREAM_USED.search(source)):
         return _(
             "The stream `{stream}` gave the same key twice ({where}), because a function that it was passed to did not "
-            "return it: return it, and go on with what comes back, as in `y, {stream} = f(x, {stream})`."
+            "return it: return the stream and use the returned one, as in `y, {stream} = f(x, {stream})`."
         ).format(stream=found[1], where=where)
     if kind == "parent_used_after_fold" and name and "KeyStream(" in source:
         return _(
-            "The key `{name}` was given to a `KeyStream` and is used besides ({where}): take every key from the "
+            "The key `{name}` was passed to a `KeyStream` and also used directly ({where}): take every key from the "
             "stream, as in `stream.next()`."
         ).format(name=name, where=where)
     return None
@@ -101,12 +101,11 @@ def _of_a_stream(kind: str, first: Event, second: Event, name: str | None, where
 _STREAM_USED = re.compile(r"([\w.]+)\.(?:next|take|fork)\(")
 
 
-# Functions, so that the reader's language is looked up when a sentence is written.
+# Functions, so that the reader's language is looked up when they are called.
 _SENTENCES = {
     "drawn_twice": lambda: _(
-        "{key} was drawn from twice ({where}), and both draws rest on the same random bits: split it and give each "
-        "draw a key of its own, or, if they are meant to share, draw once or mark one use with "
-        "`jax.random.clone({name})`."
+        "{key} was drawn from twice ({where}), so both draws use the same random bits: split it and give each draw its "
+        "own key, or, if they are meant to share, draw once or mark one use with `jax.random.clone({name})`."
     ),
     "parent_used_after_split": lambda: _(
         "{key} was both split and drawn from ({where}): once a key is split, draw only from the keys that the split "
@@ -116,39 +115,39 @@ _SENTENCES = {
         "{key} was both drawn from and used in `fold_in` ({where}): draw only from the keys that `fold_in` returned."
     ),
     "split_twice": lambda: _(
-        "{key} was split twice ({where}), and both splits return the same keys: split once into as many as you need."
+        "{key} was split twice ({where}), so both splits return the same keys: split once into as many as you need."
     ),
     "fold_twice_same_data": lambda: _(
-        "The same number was folded into {key} twice ({where}), which gives the same key twice: fold in another number "
-        "each time."
+        "The same number was folded into {key} twice ({where}), which gives the same key twice: fold in a different "
+        "number each time."
     ),
     "split_and_fold_mixed": lambda: _(
         "{key} was used in both `split` and `fold_in` ({where}), and `fold_in({name}, i)` can equal "
-        "`split({name})[i]`: use one of the two."
+        "`split({name})[i]`: use only one of them."
     ),
     "seed_built_twice": lambda: _(
         "A key was built from {key} twice ({where}), so both give the same random numbers: build one key and split it."
     ),
     "same_key_for_all_rows": lambda: _(
-        "{key} reached several rows ({where}), so they get the same random numbers: split it into one key for each row "
-        "and map over them, or, if the rows are meant to share, draw once outside of `vmap` or mark it with "
-        "`jax.random.clone({name})`."
+        "{key} was used for several rows ({where}), so they get the same random numbers: split it into one key for "
+        "each row and map over these keys, or, if the rows are meant to share, draw once outside `vmap` or mark it "
+        "with `jax.random.clone({name})`."
     ),
 }
-# For one call that ran several times: in a loop, in `scan` or in a helper that is called over and over.
+# For one call that ran several times: in a loop, in `scan`, or in a helper that is called repeatedly.
 _AGAIN = {
     "drawn_twice": lambda: _(
-        "{key} was drawn from more than once ({where}), and each time it gives the same random bits: use a new key for "
-        "each round, from `split` or `fold_in`, or, if the rounds are meant to share, draw once outside of the loop or "
+        "{key} was drawn from more than once ({where}), and each time it gives the same random bits: use a new key "
+        "each time, from `split` or `fold_in`, or, if the draws are meant to share, draw once outside the loop or "
         "`scan` or mark each use with `jax.random.clone({name})`."
     ),
     "split_twice": lambda: _(
         "{key} was split more than once ({where}), and each time the split returns the same keys: carry one of the "
-        "keys that it returned to the next round, and return it from a function that does the splitting."
+        "returned keys to the next iteration, and return it from any function that does the splitting."
     ),
     "fold_twice_same_data": lambda: _(
         "The same number was folded into {key} more than once ({where}), which gives the same key each time: fold in "
-        "another number each time."
+        "a different number each time."
     ),
 }
 
@@ -161,11 +160,7 @@ def _where(kind: str, one: Place | None, two: Place | None) -> str:
         assert place is not None
         return _stated(place)
     if one == two:
-        return (
-            _stated(one)
-            if kind == "same_key_for_all_rows"
-            else _("in each round of {place}").format(place=_stated(one))
-        )
+        return _stated(one) if kind == "same_key_for_all_rows" else _("each time in {place}").format(place=_stated(one))
     if one.line == two.line:
         return _("both in {place}").format(place=_stated(one))
     same_file = one.line.file == two.line.file
@@ -174,7 +169,7 @@ def _where(kind: str, one: Place | None, two: Place | None) -> str:
 
 def _stated(place: Place, *, with_file: bool = True) -> str:
     file = place_name(place.line.file)
-    # Names such as <stdin> are Python's own and tell a reader nothing.
+    # Names such as <stdin> come from Python and tell the reader nothing.
     line = _("line {number}").format(number=place.line.number)
     if with_file and not file.startswith("<"):
         line = _("{file}, line {number}").format(file=file, number=place.line.number)
@@ -183,12 +178,12 @@ def _stated(place: Place, *, with_file: bool = True) -> str:
 
 
 def find_problems(events: Sequence[Event]) -> list[KeyProblem]:
-    """Return the problems in the order in which their second use happened, each pair of lines once."""
+    """Return the problems in the order of their second use, each pair of lines once."""
     return list(_found(events).problems.values())
 
 
 def find_clashes(events: Sequence[Event]) -> list[tuple[str, Bits]]:
-    """Return the kind of each problem with the words of each key that has it, in the same order, none twice."""
+    """Return (kind of problem, words of the key) pairs in the same order, without duplicates."""
     return list(_found(events).clashes)
 
 
@@ -207,7 +202,7 @@ def _found(events: Sequence[Event]) -> "_Finder":
 
 @dataclass
 class _Key:
-    """What happened to one key: how often it was made or declared, and the uses that count."""
+    """What happened to one key: how often it was made or cloned, and the uses that count."""
 
     made: int = 0
     cloned: int = 0
@@ -216,7 +211,7 @@ class _Key:
     folds: list[Event] = field(default_factory=list)
 
     def allowance(self) -> int:
-        # A key made twice (by a repeated split, fold or seed, which is reported there) serves each maker once.
+        # A key made twice (by a repeated split, fold or seed, which is reported itself) may be used once for each time.
         return max(self.made, 1) + self.cloned
 
 
@@ -239,7 +234,7 @@ class _Finder:
             self._key(bits).made += 1
 
     def add_row(self, event: Event) -> None:
-        """Take another row of an operation that was added, with the same key; only numbers that are drawn matter."""
+        """Add another row of an operation, with the same key; only drawn numbers matter."""
         if event.use.kind == "draw" and not self._key(event.use.bits).cloned:
             self._report("same_key_for_all_rows", event, event)
 
@@ -261,7 +256,7 @@ class _Finder:
     def _use(self, key: _Key, event: Event) -> None:
         folding = event.use.kind == "fold_in"
         if folding and any(e.use.kind == "fold_in" and not e.excludes(event) for e in key.uses):
-            # Other numbers folded into one key are what folding is for: only a repeated number is another use.
+            # Different numbers may be folded into one key: only a repeated number counts as another use.
             same = [e for e in key.folds if e.use.data == event.use.data and not e.excludes(event)]
             key.folds.append(event)
             if len(same) < key.allowance():

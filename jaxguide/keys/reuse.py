@@ -1,4 +1,4 @@
-"""Guard a function: raise when a call of it would use a PRNG key twice."""
+"""Guard a function: raise if a call of it would use a PRNG key twice."""
 
 import contextlib
 import functools
@@ -23,15 +23,15 @@ from jaxguide.keys.problems import find_problems
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
 
-# What a jitted function has besides being callable.
+# The methods of a jitted function.
 _JIT_METHODS = ("lower", "trace", "eval_shape", "clear_cache")
 
 
 class KeyReuseError(RuntimeError):
-    """A function would use a PRNG key twice.
+    """Raised if a function would use a PRNG key twice.
 
     Args:
-        problems: the mistakes, as `check_keys` returns them.
+        problems: the problems, as `check_keys` returns them.
         function: the function's name.
     """
 
@@ -47,7 +47,7 @@ class KeyReuseError(RuntimeError):
 
 
 def no_key_reuse(fn: Fn) -> Fn:
-    """Check the keys of `fn` at the first call with each signature, and raise before it uses a key twice.
+    """Check the keys of `fn` on the first call with each signature, and raise before it uses a key twice.
 
     >>> import jax
     >>> @no_key_reuse
@@ -58,36 +58,36 @@ def no_key_reuse(fn: Fn) -> Fn:
     Traceback (most recent call last):
     jaxguide.keys.reuse.KeyReuseError: The key `key` was drawn from twice (both in line 4: `return ...
 
-    A signature is what `jax.jit` compares: shapes, dtypes, weak types, the pytree structure, and the values of what is
-    no array. So a training loop pays for one check, in which the program runs once more, equation by equation. In a
-    function that is not jitted a Python integer may be a shape, so each value of one is another signature: give a step
-    counter as an array.
+    A signature is what `jax.jit` compares: shapes, dtypes, weak types, the pytree structure, and the values of
+    arguments that are not arrays. So a training loop pays for one check, which runs the program once more, equation by
+    equation. If the function is not jitted, a Python integer may be a shape, so each value of one is another signature:
+    pass a step counter as an array.
 
-    Under an outer trace or transformation (inside `jax.jit`, `jax.vmap`, `jax.grad`, or within a function that is being
-    checked) it only calls `fn`: it checks nothing there and adds nothing to the program. So put it outermost:
+    Inside another trace or transformation (`jax.jit`, `jax.vmap`, `jax.grad`, or a function that is being checked), it
+    only calls `fn`: it checks nothing and adds nothing to the program. So make it the outermost:
     `no_key_reuse(jax.jit(f))`.
 
     Args:
-        fn: a plain, jitted or vmapped function, or a method in its class; see `check_keys` for how arguments are taken.
+        fn: a plain, jitted or vmapped function, or a method in its class; `check_keys` says how arguments are passed.
 
     Returns:
-        A function of the same name and results; of a jitted one also with `lower`, `trace`, `eval_shape` and
+        A function with the same name and results; if `fn` is jitted, also with `lower`, `trace`, `eval_shape` and
         `clear_cache`.
 
     Raises:
-        TypeError: `fn` is no function, or a generator function or an asynchronous one.
-        KeyReuseError: by the function returned, at each call that would use a key twice; `problems` says where.
+        TypeError: `fn` is not a function, or is a generator function or an asynchronous function.
+        KeyReuseError: raised by the returned function on each call that would use a key twice; `problems` says where.
 
     Warns:
-        UserWarning: the call works and could not be checked.
+        UserWarning: the call works, but could not be checked.
 
-    It rests on `check_keys`. The pytest fixture of the same name is this decorator.
+    Based on `check_keys`. The pytest fixture of the same name is this decorator.
     """
     if not callable(fn):
         raise TypeError(
             _(
-                "`no_key_reuse` needs a function and got {got}: write `@no_key_reuse` in the line above `def`, or wrap "
-                "a function, as in `no_key_reuse(f)`."
+                "`no_key_reuse` needs a function, but got {got}: write `@no_key_reuse` on the line above `def`, or "
+                "wrap a function, as in `no_key_reuse(f)`."
             ).format(got=describe(fn))
         )
     require_plain_function("no_key_reuse", fn)
@@ -106,7 +106,7 @@ def no_key_reuse(fn: Fn) -> Fn:
         except Exception as error:
             failure = f"{type(error).__name__}: {error}"
         if failure is not None:
-            result = fn(*args, **kwargs)  # raises the same, in the student's own words
+            result = fn(*args, **kwargs)  # raises the same error, from the student's own code
             warnings.warn(
                 _(
                     "`{name}` works, but its keys could not be checked ({error}): check its parts with `check_keys`."
@@ -133,16 +133,16 @@ def _is_traced(tree: Any) -> bool:
 
 
 def _signature(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Return something hashable, equal for calls that run the same program; None where there is no such thing."""
+    """Return a hashable value that is equal for calls that run the same program; None if there is none."""
     leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
     if hasattr(fn, "trace") and not all(map(is_traced_argument, leaves)):
         # Only JAX knows which of a jitted function's arguments are static; it keeps one jaxpr for each signature.
-        with contextlib.suppress(Exception):  # the call itself will say what is wrong
+        with contextlib.suppress(Exception):  # the call itself raises the error
             return fn.trace(*args, **kwargs).jaxpr
     signature = structure, tuple(map(_leaf, leaves))
     try:
         hash(signature)
-    except TypeError:  # a container of the user's has data that cannot be hashed: each call is a new one
+    except TypeError:  # one of the user's containers is not hashable: check every call
         return None
     return signature
 
@@ -157,7 +157,7 @@ def _leaf(leaf: Any) -> Any:
 
 
 class _Static:
-    """A value that is no array, equal to itself and, for plain values, to equal ones."""
+    """A value that is not an array; plain values compare by value, others by identity."""
 
     def __init__(self, value: Any) -> None:
         self._plain = isinstance(value, bool | int | str | bytes | type(None))

@@ -1,4 +1,4 @@
-"""Hand out PRNG keys one after the other, and refuse where that would repeat them."""
+"""Hand out PRNG keys one after the other, and raise rather than repeat them."""
 
 import operator
 import threading
@@ -13,19 +13,19 @@ from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.jaxpr.arguments import array_type, describe
 
-# Folded into the key that a stream starts from: the stream's keys are then none of those that `split` or small
-# numbers in `fold_in` make of the same key elsewhere.
+# Folded into the key that a stream starts from, so that the stream's keys differ from those that `split`, or small
+# numbers in `fold_in`, make from the same key elsewhere.
 START = np.uint32(0x6B657973)
 _COUNTING = threading.Lock()
 
 
 class KeyStreamError(RuntimeError):
-    """Raised where a `KeyStream` would repeat its numbers or lose count; says what to do instead."""
+    """Raised if a `KeyStream` would repeat its numbers or lose count; says what to do instead."""
 
 
 @jax.tree_util.register_pytree_with_keys_class
 class KeyStream:
-    """Hand out a fresh PRNG key at each call, so that no key has to be split by hand.
+    """Hand out a fresh PRNG key on each call, so that you need not split keys by hand.
 
     >>> import jax
     >>> stream = KeyStream(0)
@@ -34,8 +34,8 @@ class KeyStream:
     >>> stream
     KeyStream(key<fry>[], count=2)
 
-    A stream counts its calls. It is a pytree of a key and a count, so it goes wherever arrays go. A transformed
-    function works on a copy: **pass the stream in and return it**, and rebind the name.
+    A stream counts its calls. It is a pytree of a key and a count, so it can be passed wherever arrays can. A
+    transformed function works on a copy: **pass the stream in and return it**, and rebind the name.
 
     >>> @jax.jit
     ... def step(x, stream):
@@ -44,9 +44,9 @@ class KeyStream:
     >>> stream
     KeyStream(key<fry>[], count=3)
 
-    A stream that is not returned has not moved on, and the next call with it repeats the numbers. JAX gives no way to
-    notice that while it happens, for a stream may well be used up inside: `jaxguide.keys.check_keys` finds it. To lend
-    a stream without taking it back, lend a fork:
+    A stream that is not returned does not advance, and the next call with it repeats the numbers. JAX offers no way to
+    notice this at run time, because a function may well use up a stream, but `jaxguide.keys.check_keys` finds it. To
+    pass a stream without returning it, pass a fork:
 
     >>> def walk(stream):
     ...     return jax.random.normal(stream.next())
@@ -55,30 +55,29 @@ class KeyStream:
     >>> jax.vmap(walk)(stream.fork(5)).shape
     (5,)
 
-    A stream that a traced function was not given, but finds in an enclosing scope, would be stuck at one count in the
-    compiled program and repeat its numbers at every call. So that is an error:
+    A traced function must not take a stream from an enclosing scope: its count would be fixed in the compiled program,
+    and every call would repeat the numbers. That raises an error:
 
     >>> jax.jit(lambda x: x + jax.random.normal(stream.next()))(1.0)
     Traceback (most recent call last):
-    jaxguide.keys.stream.KeyStreamError: `KeyStream.next` was called on a stream that was not passed in to the function
+    jaxguide.keys.stream.KeyStreamError: `KeyStream.next` was called on a stream that was not passed to the function
     that JAX is tracing, ...
 
-    `jax.grad` alone runs the function once, so there a stream may be an argument or come from outside, and it moves on
-    in place; not so `jax.jacfwd` and `jax.hessian`, which map over directions: draw the keys outside of them. A copy
-    (`copy.copy`, `copy.deepcopy`, `pickle`, and each transformed function's) repeats the numbers of the original; for
-    other numbers use `fork`. Under `jax.vmap` with `in_axes=None` every row gets the same numbers, as it would from one
-    key.
+    `jax.grad` alone runs the function once, so the stream may be an argument or come from outside, and it advances in
+    place. `jax.jacfwd` and `jax.hessian` map over directions: draw the keys outside them. A copy (`copy.copy`,
+    `copy.deepcopy`, `pickle`, and the copy in each transformed function) repeats the numbers of the original; use
+    `fork` for other numbers. Under `jax.vmap` with `in_axes=None`, every row gets the same numbers, as from one key.
 
     Args:
-        seed_or_key: an int, as for `jax.random.key`; or one key, typed or uint32, of any implementation, to be used for
-            nothing else. The stream gives out keys of the same kind.
+        seed_or_key: an int, as for `jax.random.key`; or one key, typed or uint32, of any implementation, that is not
+            used for anything else. The stream's keys are of the same kind.
 
     Raises:
         TypeError: for anything else.
-        ValueError: for an array of keys, or a seed that JAX would cut off.
-        KeyStreamError: from `next`, `take` and `fork`, and when the stream is passed on, where it would repeat numbers.
+        ValueError: for an array of keys, or a seed that JAX would truncate.
+        KeyStreamError: if `next`, `take`, `fork` or passing the stream on would repeat numbers.
 
-    Rests on `jax.random.fold_in` and `jax.random.split`: the n-th call folds n in, counting from 0.
+    Based on `jax.random.fold_in` and `jax.random.split`: the n-th call folds in n, counting from 0.
     """
 
     def __init__(self, seed_or_key: Any) -> None:
@@ -91,12 +90,12 @@ class KeyStream:
 
     @property
     def key(self) -> Any:
-        """The key that numbers are folded into; drawing from it is a mistake."""
+        """The key that counts are folded into; do not draw from it."""
         return self._key
 
     @property
     def count(self) -> Any:
-        """How often the stream was used, uint32[]."""
+        """The number of calls so far, uint32[]."""
         return self._count
 
     def next(self) -> jax.Array:
@@ -109,7 +108,7 @@ class KeyStream:
         return self._next("next")
 
     def take(self, n: int) -> jax.Array:
-        """Return `n` fresh keys in an array: `jax.random.split(stream.next(), n)`.
+        """Return an array of `n` fresh keys: `jax.random.split(stream.next(), n)`.
 
         >>> KeyStream(0).take(3).shape
         (3,)
@@ -118,16 +117,16 @@ class KeyStream:
         return jax.random.split(self._next("take"), count)
 
     def fork(self, n: int | None = None) -> "KeyStream":
-        """Return a stream of its own, or `n` of them batched along axis 0 for `jax.vmap` and `jax.lax.scan`.
+        """Return an independent stream, or `n` of them batched along axis 0 for `jax.vmap` and `jax.lax.scan`.
 
-        Its key is split from `stream.next()`. A batch can be unpacked, once.
+        Its key is split from `stream.next()`. A batch can be unpacked once.
 
         >>> data, model = KeyStream(0).fork(2)
         >>> KeyStream(0).fork(5)
         KeyStream(key<fry>[5], count=uint32[5])
         """
         if n is None:
-            # Split although it is one: of an `unsafe_rbg` key, folding a then b gives what folding b then a gives.
+            # Split even for a single one: with `unsafe_rbg` keys, folding in a then b gives the same as b then a.
             return _stream(jax.random.split(self._next("fork"), 1)[0], np.uint32(0))
         count = _whole_number("fork", n)
         return _stream(jax.random.split(self._next("fork"), count), np.zeros(count, np.uint32))
@@ -151,7 +150,7 @@ class KeyStream:
         if not _batch_shape(self._key):
             raise TypeError(
                 _(
-                    "A `KeyStream` has no end, so it cannot be iterated over or unpacked: use `stream.take(n)` for n "
+                    "A `KeyStream` is endless, so it cannot be iterated over or unpacked: use `stream.take(n)` for n "
                     "keys, or `stream.fork(n)` for n streams."
                 )
             )
@@ -167,25 +166,25 @@ class KeyStream:
         if self._handed_out:
             raise KeyStreamError(
                 _(
-                    "This batch of streams was unpacked before, and using it again would repeat the numbers of the "
-                    "streams that came out: use those, or fork again."
+                    "This batch of streams was already unpacked, and using it again would repeat the numbers of the "
+                    "unpacked streams: use those, or fork again."
                 )
             )
 
     def tree_flatten_with_keys(self) -> tuple[tuple[tuple[Any, Any], ...], None]:
-        """Return key and count with their names, for `jax.tree_util`."""
+        """Return the key and count with their names, for `jax.tree_util`."""
         names = (jax.tree_util.GetAttrKey("key"), jax.tree_util.GetAttrKey("count"))
         leaves, _none = self.tree_flatten()
         return tuple(zip(names, leaves, strict=True)), None
 
     def tree_flatten(self) -> tuple[tuple[Any, Any], None]:
-        """Return key and count, for `jax.tree_util`."""
+        """Return the key and count, for `jax.tree_util`."""
         self._require_home("tree_flatten")
         return (self._key, self._count), None
 
     @classmethod
     def tree_unflatten(cls, _none: None, leaves: tuple[Any, Any]) -> "KeyStream":
-        """Return a stream of the given key and count, for `jax.tree_util`."""
+        """Return a stream with the given key and count, for `jax.tree_util`."""
         return _stream(*leaves)
 
     def __copy__(self) -> "KeyStream":
@@ -194,7 +193,7 @@ class KeyStream:
         return copied
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> "KeyStream":
-        return self.__copy__()  # arrays do not change
+        return self.__copy__()  # arrays are immutable
 
     def __reduce__(self) -> tuple[Any, ...]:
         self._require_home("__reduce__")
@@ -203,14 +202,14 @@ class KeyStream:
     def __repr__(self) -> str:
         try:
             count = array_type(self._count) if np.ndim(self._count) else str(int(self._count))
-        except Exception:  # a tracer, or one of the stand-ins that JAX puts into trees
+        except Exception:  # a tracer, or a placeholder that JAX puts into pytrees
             count = _("traced") if isinstance(self._count, jax.core.Tracer) else type(self._count).__name__
         kind = array_type(self._key) if hasattr(self._key, "dtype") else type(self._key).__name__
         return f"KeyStream({kind}, count={count})"
 
 
 def _stream(key: Any, count: Any) -> KeyStream:
-    """Return a stream of these leaves, whatever they are: JAX also builds trees of stand-ins."""
+    """Return a stream with these leaves, of any type: JAX also builds pytrees of placeholders."""
     stream = object.__new__(KeyStream)
     stream._set(key, count)
     return stream
@@ -222,9 +221,9 @@ def _batch_shape(key: Any) -> tuple[int, ...]:
 
 
 def _start_key(value: Any) -> Any:
-    """Return the key to start from, from a seed or a key."""
+    """Return the key to start from, given a seed or a key."""
     if isinstance(value, KeyStream):
-        raise TypeError(_("`KeyStream` got a stream already: use it as it is, or `stream.fork()` for one of its own."))
+        raise TypeError(_("`KeyStream` got a `KeyStream`: use it as it is, or `stream.fork()` for an independent one."))
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.ndarray | np.generic | jax.Array):
         _refuse_start(value)
     if isinstance(value, int):
@@ -239,8 +238,8 @@ def _start_key(value: Any) -> Any:
     if shape:
         raise ValueError(
             _(
-                "`KeyStream` starts from one key and got an array of keys, shape {shape}: take one of them, as in "
-                "`KeyStream(keys[0])`, or make a stream of each with `jax.vmap(KeyStream)(keys)`."
+                "`KeyStream` starts from one key, but got an array of keys of shape {shape}: use one of them, as in "
+                "`KeyStream(keys[0])`, or make a stream from each with `jax.vmap(KeyStream)(keys)`."
             ).format(shape=shape)
         )
     return value if isinstance(value, jax.Array) else jnp.asarray(value)
@@ -257,22 +256,22 @@ def _is_key_data(value: Any) -> bool:
 def _refuse_start(value: Any) -> NoReturn:
     raise TypeError(
         _(
-            "`KeyStream` needs an int or a PRNG key and got {got}: pass a seed, as in `KeyStream(0)`, or a key of "
+            "`KeyStream` needs an int or a PRNG key, but got {got}: pass a seed, as in `KeyStream(0)`, or a key from "
             "`jax.random.key`."
         ).format(got=describe(value))
     )
 
 
 def _whole_seed(seed: int) -> int:
-    """Return the seed; JAX would silently drop the upper bits of one that is too long."""
-    config: Any = jax.config  # JAX 0.10's type has no settings, as far as mypy can tell
+    """Return the seed if it is in range: JAX would silently drop the upper bits of a larger one."""
+    config: Any = jax.config  # mypy finds no settings on the type of JAX 0.10
     bits = 64 if config.jax_enable_x64 else 32
-    # Without x64 a seed is cut to 32 bits; with it, to the range of int64.
+    # Without x64, a seed is truncated to 32 bits; with x64, to the range of int64.
     highest = 2**63 if bits == 64 else 2**32
     if not -(2 ** (bits - 1)) <= seed < highest:
         raise ValueError(
             _(
-                "`KeyStream` got the seed {seed}, of which JAX would use {bits} bits only: pass an int from {lowest} "
+                "`KeyStream` got the seed {seed}, but JAX would use only {bits} bits of it: pass an int from {lowest} "
                 "to {highest}."
             ).format(seed=seed, bits=bits, lowest=-(2 ** (bits - 1)), highest=highest - 1)
         )
@@ -280,11 +279,11 @@ def _whole_seed(seed: int) -> int:
 
 
 def _whole_number(method: str, n: Any) -> int:
-    """Return n as an int that is not negative."""
+    """Return n as a non-negative int."""
     if isinstance(n, jax.core.Tracer):
         raise TypeError(
             _(
-                "`KeyStream.{method}` needs an int that is known while tracing, and got {got}: an array's shape cannot "
+                "`KeyStream.{method}` needs an int that is known while tracing, but got {got}: an array's shape cannot "
                 "depend on a traced value, so make it a static argument."
             ).format(method=method, got=describe(n))
         )
@@ -294,9 +293,7 @@ def _whole_number(method: str, n: Any) -> int:
         number = -1
     if number < 0:
         raise TypeError(
-            _("`KeyStream.{method}` needs an int that is not negative, and got {got}.").format(
-                method=method, got=describe(n)
-            )
+            _("`KeyStream.{method}` needs a non-negative int, but got {got}.").format(method=method, got=describe(n))
         )
     return number
 
@@ -309,12 +306,12 @@ def _refuse_away(method: str, eager: bool) -> NoReturn:
     }.get(method) or _("`KeyStream.{method}` was called on a stream").format(method=method)
     if eager:
         text = _(
-            "{what} that was made inside a function that JAX traced, and its numbers are not known outside: return the "
-            "stream from that function, and use the one that comes back."
+            "{what} that was made inside a function that JAX traced, so its numbers are not known outside: return the "
+            "stream from that function, and use the returned one."
         )
     else:
         text = _(
-            "{what} that was not passed in to the function that JAX is tracing, so the compiled program would repeat "
+            "{what} that was not passed to the function that JAX is tracing, so the compiled program would repeat "
             "the same numbers: pass the stream in and return it, as in `y, stream = f(x, stream)` (under `jax.vmap` "
             "pass `stream.fork(n)`), or draw the keys outside and pass those in."
         )

@@ -1,4 +1,4 @@
-"""Draw the tree of keys of a program: from the seed through splits and folds to the draws."""
+"""Draw a program's tree of keys, from the seed through splits and folds to the draws."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ _MOST_GIVEN = 100_000
 
 
 def key_tree(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Picture":
-    """Draw which keys a program makes of which, what it draws from each, and which it uses twice.
+    """Draw which keys a program makes from which, what it draws from each, and which it uses twice.
 
     >>> import jax
     >>> def noise(key):
@@ -40,34 +40,34 @@ def key_tree(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Picture":
     <BLANKLINE>
     ✗ The key `second` was drawn from twice ...
 
-    In a notebook it shows as a drawing; `key_tree(...).svg` is the text of an SVG file. Many alike keys in a row, of a
-    large split or a long loop, show as their first two, a line that counts, and the last.
+    A notebook shows a drawing; `key_tree(...).svg` is the text of an SVG file. Of many similar keys, from a large split
+    or a long loop, only the first two and the last are shown, with a line that counts the others.
 
-    The program really runs, once, on these arguments, as for `jaxguide.keys.check_keys`, which says what is seen.
+    The program really runs, once, on these arguments; `jaxguide.keys.check_keys` says what is seen.
 
     Args:
         fn: any function, also jitted or vmapped.
-        args, kwargs: its arguments: real values, no tracers and no `jax.ShapeDtypeStruct`.
+        args, kwargs: its arguments, which must be real values, not tracers or `jax.ShapeDtypeStruct`.
 
     Returns:
-        The picture. Names are the source's where it tells, such as `keys[1]`; `k #1` is the second key that a call
-        returned and `k (3)` the one with 3 folded in. A key that is used once, or split, is spent; a returned key is
-        not used here.
+        The picture. Keys are named as in the source if possible, such as `keys[1]`; `k #1` is the second key that a
+        call returned, and `k (3)` the one with 3 folded in. A key that is used once, or split, is spent; a key that is
+        only returned is not used.
 
     Raises:
-        TypeError: `fn` is no function, does not take these arguments, or returns before it has run, as a generator
-            function does.
+        TypeError: `fn` is not a function, does not take these arguments, or returns before its body has run, as a
+            generator function does.
         RuntimeError: it was called inside `jax.jit`, `jax.vmap` or another transformation.
-        Exception: what the program itself raises.
+        Exception: whatever the program raises.
 
     Warns:
         UserWarning: keys are used inside a primitive that it cannot look into, such as `shard_map`.
 
-    Rests on `jax.make_jaxpr` and the keys' bits, `jax.random.key_data`.
+    Based on `jax.make_jaxpr` and the keys' bits, `jax.random.key_data`.
     """
     require_call("key_tree", fn, args, kwargs)
     require_values("key_tree", args, kwargs)
-    from jaxguide.keys.forest import grow  # here, so that the other helpers load without it
+    from jaxguide.keys.forest import grow  # imported late, so that the other helpers load without it
     from jaxguide.keys.picture import picture
 
     log = watch(fn, args, kwargs)
@@ -77,7 +77,7 @@ def key_tree(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Picture":
 
 
 def _given(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], used: set[Bits]) -> dict[Bits, str]:
-    """Return the names of the keys among the arguments: of typed keys all, of uint32 arrays those that were used."""
+    """Return the names of the keys among the arguments: of all typed keys, and of uint32 keys that were used."""
     try:
         arguments = inspect.signature(fn).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):

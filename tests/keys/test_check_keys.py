@@ -43,7 +43,7 @@ def test_a_sentence_names_both_lines_the_file_and_the_key():
     assert str(problem) == problem.message
     assert str(problem).startswith(
         f"The key `rng` was drawn from twice (test_check_keys.py, line {line}: `a = random.normal(rng, (2,))`; "
-        f"then line {line + 1}: `return a + random.uniform(rng, (2,))`), and both draws rest on the same random bits: "
+        f"then line {line + 1}: `return a + random.uniform(rng, (2,))`), so both draws use the same random bits: "
     )
     assert (problem.first_line, problem.second_line) == (line, line + 1)
     assert (problem.first_file, problem.second_file, problem.name) == ("test_check_keys.py",) * 2 + ("rng",)
@@ -84,8 +84,8 @@ def test_sharing_on_purpose_is_explained_where_it_may_be_meant():
     def two(key):
         return random.normal(key) + random.normal(key)
 
-    assert "draw once outside of the loop or `scan`" in str(the_problem(rounds, random.key(0)))
-    assert "draw once outside of `vmap`" in str(the_problem(rows, random.key(0)))
+    assert "draw once outside the loop or `scan`" in str(the_problem(rounds, random.key(0)))
+    assert "draw once outside `vmap`" in str(the_problem(rows, random.key(0)))
     for fn in (rounds, rows, two):
         assert "`jax.random.clone(key)`" in str(the_problem(fn, random.key(0)))
 
@@ -101,7 +101,7 @@ def test_two_draws_on_one_line_and_one_draw_in_rounds_read_differently():
         return total
 
     assert "(both in test_check_keys.py, line" in str(the_problem(one_line, random.key(0)))
-    assert "(in each round of test_check_keys.py, line" in str(the_problem(rounds, random.key(0)))
+    assert "(each time in test_check_keys.py, line" in str(the_problem(rounds, random.key(0)))
 
 
 def test_a_statement_over_several_lines_is_shown_whole():
@@ -323,13 +323,13 @@ def test_in_a_notebook_a_line_is_told_by_its_cell():
 
 
 def test_bad_arguments_give_one_sentence():
-    with pytest.raises(TypeError, match="`check_keys` needs a function and got the int 3"):
+    with pytest.raises(TypeError, match="`check_keys` needs a function, but got the int 3"):
         check_keys(3)
-    with pytest.raises(TypeError, match=r"asked to call `helper.*` with 0 arguments: missing a required argument: 'k'"):
+    with pytest.raises(TypeError, match=r"cannot call `helper.*` with 0 arguments: missing a required argument: 'k'"):
         check_keys(helper)
-    with pytest.raises(TypeError, match="`no_key_reuse` needs a function and got an array float32"):
+    with pytest.raises(TypeError, match="`no_key_reuse` needs a function, but got an array float32"):
         no_key_reuse(jnp.ones(3))
-    with pytest.raises(TypeError, match=r"was given a `jax.ShapeDtypeStruct`, which has no values: pass arrays"):
+    with pytest.raises(TypeError, match=r"but got a `jax.ShapeDtypeStruct`, which has no values: pass arrays"):
         check_keys(helper, jax.ShapeDtypeStruct((2,), np.uint32))
 
 
@@ -364,9 +364,9 @@ def test_inside_a_transformation_it_says_that_it_cannot():
         return check_keys(helper, key)
 
     for transformed in (jax.jit(inner), jax.vmap(inner)):
-        with pytest.raises(RuntimeError, match=r"call it outside of `jax.jit`, `jax.vmap` and `jax.grad`"):
+        with pytest.raises(RuntimeError, match=r"call it outside `jax.jit`, `jax.vmap` and `jax.grad`"):
             transformed(random.split(random.key(0)))
-    with pytest.raises(RuntimeError, match="where keys have no values yet"):
+    with pytest.raises(RuntimeError, match="when keys have no values yet"):
         jax.jit(lambda: check_keys(helper, 0) or 1)()
 
 
@@ -671,7 +671,7 @@ def test_a_key_used_beside_the_stream_that_has_it_is_told():
         return jax.random.normal(stream.next()) + jax.random.normal(key)
 
     (problem,) = check_keys(both, jax.random.key(0))
-    assert problem.message.startswith("The key `key` was given to a `KeyStream` and is used besides (")
+    assert problem.message.startswith("The key `key` was passed to a `KeyStream` and also used directly (")
 
 
 def test_what_a_cell_shows_is_the_sentences():
@@ -680,4 +680,4 @@ def test_what_a_cell_shows_is_the_sentences():
 
     (problem,) = problems = check_keys(noise, jax.random.key(0))
     assert repr(problems) == f"[{problem.message}]"
-    assert problem.message.startswith("The key `key` was drawn from more than once (in each round of ")
+    assert problem.message.startswith("The key `key` was drawn from more than once (each time in ")

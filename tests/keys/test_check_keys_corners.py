@@ -82,7 +82,7 @@ def test_what_the_refusal_proposes_is_checked():
 
 @pytest.mark.parametrize("fn", [draws, drawing, drawing_on, Model().noise])
 def test_the_decorator_refuses_what_returns_before_it_has_run(fn):
-    with pytest.raises(TypeError, match=rf"^`no_key_reuse` cannot check `{fn.__name__}`, which is an? .* function: a "):
+    with pytest.raises(TypeError, match=rf"^`no_key_reuse` cannot check `{fn.__name__}`, which is an? .* function: "):
         no_key_reuse(fn)
 
 
@@ -256,6 +256,6 @@ def test_what_is_no_function_is_told_how_the_decorator_is_used():
     with pytest.raises(TypeError) as caught:
         no_key_reuse(3)
     assert str(caught.value) == (
-        "`no_key_reuse` needs a function and got the int 3: write `@no_key_reuse` in the line above `def`, or wrap a "
+        "`no_key_reuse` needs a function, but got the int 3: write `@no_key_reuse` on the line above `def`, or wrap a "
         "function, as in `no_key_reuse(f)`."
     )

@@ -133,6 +133,6 @@ def test_what_is_given_without_parentheses_is_told_how_it_is_written():
     with pytest.raises(TypeError) as caught:
         documented_draws(jax.random.normal)
     assert str(caught.value) == (
-        "`documented_draws` takes no arguments and got the function `normal`: write it with empty parentheses, as in "
+        "`documented_draws` takes no arguments, but got the function `normal`: write it with empty parentheses, as in "
         "`@documented_draws()` or `with documented_draws():`."
     )

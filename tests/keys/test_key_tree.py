@@ -156,7 +156,7 @@ def seeded(_key):
     return random.normal(a)
 
 
-@case("a key  from seed 3, 2 times  ✗ reused: built twice from one number")
+@case("a key  from seed 3, 2 times  ✗ reused: built twice from the same number")
 def seeded_twice(_key):
     return random.normal(random.key(3)) + random.normal(random.key(3))
 
@@ -168,7 +168,7 @@ def split_twice(key):
     return random.normal(a) + random.normal(b) + random.normal(c) + random.normal(d)
 
 
-@case("   └─ b: the same key as a", "key  ✗ reused: one number folded in twice")
+@case("   └─ b: the same key as a", "key  ✗ reused: same number folded in twice")
 def folded_twice(key):
     a = random.fold_in(key, 3)
     b = random.fold_in(key, 3)
@@ -180,7 +180,7 @@ def drawn_in_a_loop(key):
     return [random.normal(key) for _ in range(5)]
 
 
-@case("key  normal  ✗ reused: one key for all rows")
+@case("key  normal  ✗ reused: same key for all rows")
 def shared_by_rows(key):
     return jax.vmap(lambda x: x + random.normal(key))(jnp.ones(4))
 
@@ -282,7 +282,7 @@ def test_a_mistake_in_a_part_that_is_left_out_is_told():
 
 
 def test_keys_are_counted_and_a_program_without_keys_says_so():
-    assert str(key_tree(lambda x: x + 1, 1.0)) == "Keys of <lambda>: no key was used."
+    assert str(key_tree(lambda x: x + 1, 1.0)) == "Keys of <lambda>: no keys were used."
     assert str(key_tree(wide_split, random.key(0))).startswith("Keys of wide_split: 1000 keys made, 1000 draws, no key")
 
 
@@ -351,22 +351,22 @@ def test_a_notebook_gets_the_drawing_the_mistakes_and_the_text():
 
 
 def test_what_is_no_function_is_refused():
-    with pytest.raises(TypeError, match="`key_tree` needs a function and got the int 3"):
+    with pytest.raises(TypeError, match="`key_tree` needs a function, but got the int 3"):
         key_tree(3)
 
 
 def test_a_wrong_number_of_arguments_is_refused():
-    with pytest.raises(TypeError, match=r"`key_tree` was asked to call `three_ways\(key\)` with 0 arguments"):
+    with pytest.raises(TypeError, match=r"`key_tree` cannot call `three_ways\(key\)` with 0 arguments"):
         key_tree(three_ways)
 
 
 def test_a_call_inside_a_trace_is_refused():
-    with pytest.raises(RuntimeError, match="`key_tree` was called while JAX traces"):
+    with pytest.raises(RuntimeError, match="`key_tree` was called while JAX is tracing"):
         jax.jit(lambda key: key_tree(three_ways, key))(random.key(0))
 
 
 def test_what_has_no_values_is_refused():
-    with pytest.raises(TypeError, match=r"`key_tree` runs the program and was given a `jax\.ShapeDtypeStruct`"):
+    with pytest.raises(TypeError, match=r"`key_tree` runs the program, but got a `jax\.ShapeDtypeStruct`"):
         key_tree(three_ways, jax.eval_shape(lambda: random.key(0)))
 
 
