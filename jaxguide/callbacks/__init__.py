@@ -1,4 +1,4 @@
-"""State host callbacks once, have them checked, and see what each kind can do on the installed JAX."""
+"""Define checked host callbacks, and show what each kind of callback can do on the installed JAX."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jaxguide.callbacks.timeline import HostRun, Site, Timeline, callback_timeline
     from jaxguide.callbacks.verify import DerivativeError, Verification
 
-# Public name -> module that defines it: each helper costs what it needs itself.
+# Public name -> module that defines it, so that each helper loads only what it needs.
 _HOMES = {
     "CallbackTable": "table",
     "Cell": "measured",

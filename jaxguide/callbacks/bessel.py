@@ -1,4 +1,4 @@
-"""The worked example of a host function: SciPy's Bessel function of the first kind, differentiable to any order."""
+"""Wrap SciPy's Bessel function of the first kind as an example of a host function, differentiable to any order."""
 
 import functools
 from typing import Any
@@ -7,7 +7,7 @@ from jaxguide.callbacks.host import host_function
 
 
 def _slope(v: Any, z: Any) -> Any:
-    """Return J_v'(z) by https://dlmf.nist.gov/10.6#E1; J_{-1} = -J_1 makes it right for v = 0 too."""
+    """Return J_v'(z) by https://dlmf.nist.gov/10.6#E1, which is right for v = 0 too because J_{-1} = -J_1."""
     return (bessel_jv(v - 1, z) - bessel_jv(v + 1, z)) / 2
 
 
@@ -23,14 +23,14 @@ def bessel_jv(v: Any, z: Any) -> Any:
     -0.06447162 -0.4003078
 
     Args:
-        v: the order, int32 or float32, of a shape that broadcasts with that of `z`. There is no derivative in `v`: take
-            the gradient in `z`, with `argnums=1`.
+        v: the order, int32 or float32, with a shape that broadcasts with that of `z`. It has no derivative: take the
+            gradient with respect to `z`, with `argnums=1`.
         z: float32 or complex64.
 
     Returns:
-        float32 or complex64, as `z`.
+        float32 or complex64, like `z`.
 
-    Rests on `host_function`, and follows the example at the end of
+    Based on `host_function` and the example at the end of
     https://docs.jax.dev/en/latest/external-callbacks.html.
     """
     import scipy.special

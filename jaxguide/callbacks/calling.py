@@ -1,4 +1,4 @@
-"""Hold what host functions and IO functions share: arguments are checked, and the host's own error is raised."""
+"""Share code between host functions and IO functions: check arguments, and raise the host's own errors."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,10 +20,10 @@ class HostCall:
     """A Python function that the JAX runtime calls on the host.
 
     Args:
-        usage: a right call of the public function that makes it, for messages.
+        usage: an example call of the public function that makes it, for messages.
         fn: the function.
-        out: what comes back, as in `host_function`; None for nothing unless `elementwise`.
-        elementwise: `fn` works number by number and broadcasts.
+        out: the result, as in `host_function`; None for no result unless `elementwise`.
+        elementwise: `fn` works element by element and broadcasts.
     """
 
     def __init__(self, usage: str, fn: Callable[..., Any], out: Any, elementwise: bool = False) -> None:
@@ -40,7 +40,7 @@ class HostCall:
         """Return the arguments of a call by position.
 
         Raises:
-            TypeError: the function does not take them, or they are no arrays.
+            TypeError: the function does not take them, or they are not arrays.
         """
         bound = self.parameters.bind(args, kwargs)
         for i, arg in enumerate(bound):
@@ -51,8 +51,8 @@ class HostCall:
                     example = f"functools.partial({self.name}, {argument.strip('`')}={leaf!r})"
                     raise TypeError(
                         _(
-                            "`{name}` needs an array or a number as {argument} and got the str {value!r}: only arrays "
-                            "go to the host, so fix it before, in {example}."
+                            "`{name}` needs an array or a number as {argument}, but got the str {value!r}: only arrays "
+                            "are sent to the host, so bind the str first, with {example}."
                         ).format(
                             name=self.name,
                             argument=argument,
@@ -64,9 +64,9 @@ class HostCall:
         return bound
 
     def promise(self, args: Sequence[Any]) -> tuple[Checked, Any]:
-        """Return what the runtime is to call for these arguments, and what it promises.
+        """Return the callable that the runtime calls for these arguments, and the result that it promises.
 
-        The same object comes back for the same signature, so that JAX compiles an eager call only once.
+        The same signature gives the same object, so that JAX compiles an eager call only once.
         """
         nothing = self._out is None and not self.elementwise
         out = None if nothing else promised(self.name, self._out, args, self.elementwise)
@@ -79,12 +79,12 @@ class HostCall:
         return self._checked[key], out
 
     def run(self, call: Callable[..., Any], args: Sequence[Any]) -> Any:
-        """Call `call`, which calls `on_host`; where the host's error comes back wrapped, raise it as it was."""
+        """Call `call`, which calls `on_host`; if the runtime wraps an error of the host, raise the original."""
         with self._failures.expected():
             try:
                 return call(*args)
-            # The runtime wraps errors as `JaxRuntimeError`, and as ValueError in a program that ran before (0.10.2 to
-            # 0.12.0.1).
+            # The runtime wraps errors as `JaxRuntimeError`, or as ValueError in a program that has run before (0.10.2
+            # to 0.12.0.1).
             except (jax.errors.JaxRuntimeError, ValueError) as error:
                 failure = self._failures.take(str(error))
                 if failure is None:
@@ -92,9 +92,9 @@ class HostCall:
                 raise failure from failure.__cause__
 
     def on_host(self, callback: Callable[..., Any], args: Sequence[Any]) -> Any:
-        """Give `callback`, one of JAX's, what it is to call, and wait for what comes back, unless it is traced.
+        """Run the function on the host through `callback`, one of JAX's, and wait for the result unless it is traced.
 
-        An error of a call that still runs would come up later, far from here. With arguments that are ready, the CPU
+        Without waiting, an error would be raised later, far from the call. If the arguments are ready, the CPU backend
         runs the host function in this thread.
         """
         checked, out = self.promise(args)
@@ -102,23 +102,21 @@ class HostCall:
 
 
 def require_host_array(helper: str, name: str, value: Any) -> None:
-    """Raise TypeError unless `value` is an array or a number that can cross to the host.
+    """Raise TypeError unless `value` is an array or a number that can be sent to the host.
 
     >>> require_host_array("watch_value", "value", jax.random.key(0))
     Traceback (most recent call last):
-    TypeError: `watch_value` runs on the host, where PRNG keys are unknown: pass `jax.random.key_data(key)`.
+    TypeError: `watch_value` runs on the host, which has no PRNG keys: pass `jax.random.key_data(key)`.
     """
     require_array(helper, name, value)
     if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.extended):
         raise TypeError(
-            _("`{name}` runs on the host, where PRNG keys are unknown: pass `jax.random.key_data(key)`.").format(
-                name=helper
-            )
+            _("`{name}` runs on the host, which has no PRNG keys: pass `jax.random.key_data(key)`.").format(name=helper)
         )
 
 
 class _Failures:
-    """Keep the host's errors while calls wait for them: the runtime hands on no more than their text."""
+    """Keep the host's errors while calls wait for them, because the runtime passes on only their text."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -127,7 +125,7 @@ class _Failures:
 
     @contextmanager
     def expected(self) -> Iterator[None]:
-        """Keep errors as long as any thread is inside."""
+        """Keep errors while any thread is in the block."""
         with self._lock:
             self._calls += 1
         try:
@@ -139,13 +137,13 @@ class _Failures:
                     self._kept.clear()
 
     def keep(self, error: HostFunctionError) -> None:
-        """Keep an error of the host, with the thread that it came up in."""
+        """Keep an error of the host, with the thread in which it was raised."""
         with self._lock:
             if self._calls:
                 self._kept.append((threading.get_ident(), error))
 
     def take(self, text: str) -> HostFunctionError | None:
-        """Return the error that the runtime put into `text`: this thread's own, else the latest of that wording."""
+        """Return the error whose message is in `text`: preferably this thread's own, else the latest."""
         with self._lock:
             found = [kept for kept in self._kept if str(kept[1]) in text]
             if not found:

@@ -1,4 +1,4 @@
-"""Run a host function for the JAX runtime, and hold it to what was promised."""
+"""Run a host function for the JAX runtime, and check that it returns what was promised."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,26 +15,26 @@ from jaxguide.jaxpr.arguments import array_type, describe
 
 
 class HostFunctionError(RuntimeError):
-    """A host function raised, or gave back something else than was promised.
+    """Raised if a host function raises, or returns something other than what was promised.
 
-    Raised as it is by an eager call. Where the call is part of a program that was traced (`jax.jit`, a loop,
-    `jax.checkpoint`) JAX wraps it, with this sentence as the last line of the message: as `jax.errors.JaxRuntimeError`,
-    and as ValueError where that program ran before.
+    Eager calls raise it directly. In a traced program (`jax.jit`, a loop, `jax.checkpoint`), JAX wraps it, with this
+    sentence as the last line of the message: as `jax.errors.JaxRuntimeError`, or as ValueError if the program has run
+    before.
     """
 
 
-# No equality by value: JAX keeps a compiled callback per callable, and the user's function may not be hashable.
+# Compared by identity: JAX keeps a compiled callback per callable, and the user's function may not be hashable.
 @dataclass(eq=False)
 class Checked:
-    """Call a host function with NumPy arrays and hold it to its promise; this is what the JAX runtime calls.
+    """Call a host function with NumPy arrays and check its result; this is what the JAX runtime calls.
 
     Args:
         fn: the host function.
         name: its name, for messages.
-        out: the promised pytree of `jax.ShapeDtypeStruct`; None to ignore what comes back.
-        ranks: of each array among the arguments, the rank before `jax.vmap` added axes in front.
+        out: the promised pytree of `jax.ShapeDtypeStruct`; None to ignore the result.
+        ranks: the rank of each array argument before `jax.vmap` added leading axes.
         elementwise: align ranks before the call, and narrow floats to the promised width after it.
-        guessed: the promise was inferred from the arguments; integers may then give integers.
+        guessed: the promise was inferred from the arguments, so integers may give integers.
         failed: called with the error before it is raised.
     """
 
@@ -67,9 +67,9 @@ class Checked:
             raise
 
     def _kept(self, result: Any, mapped: tuple[int, ...], integers: bool) -> Any:
-        """Return `result` as the promised arrays."""
+        """Return `result` as the promised arrays, or raise."""
         promise, structure = jax.tree.flatten(self.out)
-        if isinstance(result, Iterator):  # `jax.tree` warns of generators, and will raise (0.12.0.1)
+        if isinstance(result, Iterator):  # `jax.tree` warns about generators, and will raise (0.12.0.1)
             raise self._broken(describe(result), describe_out(self.out, mapped))
         got = jax.tree.leaves(result)
         if _plain(result) != _plain(self.out):
@@ -95,40 +95,40 @@ class Checked:
             raise self._broken(
                 array_type(array),
                 array_type(want),
-                _("Convert it with `.astype`, or say in `out` what comes back."),
+                _("Convert it with `.astype`, or change `out`."),
             )
-        with np.errstate(all="ignore"):  # beyond the range of the narrower float lies infinity, as in JAX
+        with np.errstate(all="ignore"):  # values out of range become infinity, as in JAX
             narrow = array.astype(want.dtype)
         if narrow.dtype.kind in "iu" and not np.array_equal(narrow, array):
-            raise self._broken(array_type(array), array_type(want), _("Some of its numbers do not fit."))
+            raise self._broken(array_type(array), array_type(want), _("Some of its values do not fit."))
         return narrow
 
     def _shape_advice(self, array: np.ndarray, spec: jax.ShapeDtypeStruct, mapped: tuple[int, ...]) -> str:
         if mapped:
             return _(
-                "Under `vmap` it is called once for all rows: let it treat axes in front as rows, or choose "
+                "Under `vmap` it is called once for all rows: treat leading axes as rows, or pass "
                 '`vmap_method="sequential"`.'
             )
         if self.elementwise:
-            return _("An elementwise function keeps the shape to which its arguments broadcast.")
-        return _("Return an array of this shape, or say in `out` what comes back.")
+            return _("An elementwise function must return the shape to which its arguments broadcast.")
+        return _("Return an array of the promised shape, or change `out`.")
 
     def _broken(self, got: str, want: str, advice: str | None = None) -> HostFunctionError:
         advice = advice or (
-            _("Does it end without `return`?") if got == "None" else _("Return NumPy arrays, as promised in `out`.")
+            _("Is a `return` missing?") if got == "None" else _("Return NumPy arrays, as promised in `out`.")
         )
         return HostFunctionError(
-            _("`{name}` returned {got} where {want} was promised. {advice}").format(
+            _("`{name}` returned {got}, but {want} was promised. {advice}").format(
                 name=self.name, got=got, want=want, advice=advice
             )
         )
 
 
 def call_on_host(fn: Callable[..., Any], name: str, args: Sequence[Any]) -> Any:
-    """Call `fn` and name it, its line and its arguments where it raises.
+    """Call `fn`; if it raises, report its name, its line and its arguments.
 
     Raises:
-        HostFunctionError: from whatever it raised.
+        HostFunctionError: if `fn` raises; its cause is that exception.
     """
     try:
         return fn(*args)
@@ -147,16 +147,16 @@ def call_on_host(fn: Callable[..., Any], name: str, args: Sequence[Any]) -> Any:
 
 
 def _advice(message: str) -> str:
-    """Return what to do about NumPy's commonest complaints, as a sentence after a space; empty for others."""
+    """Return advice on NumPy's most common errors, as a sentence after a space; empty for others."""
     if "read-only" in message:
-        return " " + _("It gets JAX's own memory: change a copy, made with `.copy()`.")
+        return " " + _("Its arguments are JAX's own memory: modify a copy, made with `.copy()`.")
     if "can be converted to Python scalars" in message:
-        return " " + _("It takes one number at a time: `np.vectorize` makes it take arrays.")
+        return " " + _("It takes one number at a time: wrap it in `np.vectorize` to take arrays.")
     return ""
 
 
 def _described(result: Any) -> str:
-    """Return a result in words: a pytree of arrays as `describe_out` writes it."""
+    """Describe a result; a pytree of arrays is written as by `describe_out`."""
     leaves = jax.tree.leaves(result)
     if isinstance(result, tuple | dict) and 0 < len(leaves) < 9 and all(isinstance(x, np.ndarray) for x in leaves):
         return describe_out(result)
@@ -164,37 +164,37 @@ def _described(result: Any) -> str:
 
 
 def _mapped_axes(arrays: Sequence[np.ndarray], ranks: Sequence[int]) -> tuple[int, ...]:
-    """Return the sizes of the axes that `jax.vmap` put in front."""
+    """Return the sizes of the leading axes that `jax.vmap` added."""
     return np.broadcast_shapes(*(x.shape[: x.ndim - rank] for x, rank in zip(arrays, ranks, strict=True)))
 
 
 def _aligned(array: np.ndarray, rank: int, ranks: Sequence[int]) -> np.ndarray:
-    """Put axes of size 1 between the mapped axes and the array's own, so that mapped arrays broadcast by rows."""
+    """Insert axes of size 1 after the mapped axes, so that mapped arrays broadcast by rows."""
     mapped = array.ndim - rank
     return array.reshape(array.shape[:mapped] + (1,) * (max(ranks) - rank) + array.shape[mapped:])
 
 
 def _known_to_numpy(array: np.ndarray) -> np.ndarray:
-    """Return bfloat16 and the like, which SciPy refuses, as float32."""
+    """Convert bfloat16 and similar dtypes, which SciPy rejects, to float32."""
     return array.astype(np.float32) if array.dtype.kind == "V" and jnp.issubdtype(array.dtype, np.floating) else array
 
 
 def _computed_in_float64(array: np.ndarray) -> np.ndarray:
-    """Return booleans and short integers as what NumPy computes with in float64: of one byte it makes a float16."""
+    """Convert booleans and short integers so that NumPy computes in float64, not in float16 as for single bytes."""
     if array.dtype == bool:
         return array.astype(np.float64)
     return array.astype(np.int32) if array.dtype.itemsize < 4 else array
 
 
 def _repeats(shape: tuple[int, ...], want: tuple[int, ...], mapped: int) -> bool:
-    """Tell whether an array misses nothing but copies along the mapped axes."""
+    """Tell whether an array only lacks copies along the mapped axes."""
     return shape[mapped:] == want[mapped:] and all(n in (1, m) for n, m in zip(shape[:mapped], want, strict=False))
 
 
 def _may_narrow(got: np.dtype, want: np.dtype, elementwise: bool) -> bool:
     """Tell whether a result may be cast to the promised dtype.
 
-    NumPy computes in 64 bits, and JAX itself narrows these while 64-bit types are off. Another kind is never cast.
+    NumPy computes in 64 bits, which JAX itself narrows while 64-bit types are off. The kind is never changed.
     """
     narrower = _kind(got) == _kind(want) and want.itemsize < got.itemsize
     return narrower and (elementwise or got.itemsize == (16 if got.kind == "c" else 8))
@@ -205,7 +205,7 @@ def _kind(dtype: np.dtype) -> str:
 
 
 def _python_number(value: Any, want: np.dtype) -> bool:
-    """Tell whether a Python number becomes the promised dtype without loss of kind; it has no dtype of its own."""
+    """Tell whether a Python number, which has no dtype, may become the promised one: an int may become a float."""
     tower = "iufc"
     if type(value) not in (int, float, complex):
         return False
@@ -213,9 +213,9 @@ def _python_number(value: Any, want: np.dtype) -> bool:
 
 
 def _plain(tree: Any) -> Any:
-    """Return a pytree's structure with tuples, lists and namedtuples alike: `np.linalg.eigh` returns a namedtuple."""
+    """Return a pytree's structure, not distinguishing tuples, lists and namedtuples (`np.linalg.eigh` returns one)."""
     if isinstance(tree, list | tuple):
         return tuple(map(_plain, tree))
     if isinstance(tree, dict):
         return {key: _plain(value) for key, value in tree.items()}
-    return str(jax.tree.structure(tree))  # a structure compares with tuples in ways of its own
+    return str(jax.tree.structure(tree))  # structures compare with tuples in unusual ways

@@ -1,4 +1,4 @@
-"""Turn the derivatives that a user gives, one for each argument, into a rule for `jax.custom_jvp`."""
+"""Combine the user's derivatives, one for each argument, into a rule for `jax.custom_jvp`."""
 
 import difflib
 import inspect
@@ -22,8 +22,8 @@ class Derivatives:
     """The derivatives of one host function by argument.
 
     Args:
-        parameters: the host function's.
-        rules: by position, None for an argument that has no derivative.
+        parameters: the host function's parameters.
+        rules: the rules by position; None for an argument without a derivative.
         elementwise: the rules are partial derivatives `partial(*args)`, else linear maps `rule(tangent, out, *args)`.
     """
 
@@ -36,10 +36,10 @@ class Derivatives:
         return self.rules[index] if index < len(self.rules) else None
 
     def tangent(self, out: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-        """Return the tangent of `out`: the sum of what each argument's tangent contributes.
+        """Return the tangent of `out`: the sum of the contributions of each argument's tangent.
 
         Raises:
-            TypeError: an argument without a derivative has a tangent, or a rule gives something that does not fit.
+            TypeError: an argument without a derivative has a tangent, or the result of a rule does not fit.
         """
         leaves, structure = jax.tree.flatten(out)
         sums: list[Any] = [None] * len(leaves)
@@ -66,7 +66,7 @@ class Derivatives:
         except jax.errors.TracerArrayConversionError as error:
             raise TypeError(
                 _(
-                    "{where} calls NumPy on traced values: write it with `jax.numpy`, or with functions made by "
+                    "{where} calls NumPy on traced values: write it with `jax.numpy` or with functions made by "
                     "`host_function`."
                 ).format(where=where)
             ) from error
@@ -74,7 +74,7 @@ class Derivatives:
         structures: list[Any] = [jax.tree.structure(tree) for tree in (value, out)]
         if structures[0] != structures[1]:
             raise TypeError(
-                _("{where} returned {got} where {want} was expected, like the result.").format(
+                _("{where} returned {got}, but {want} was expected, like the result.").format(
                     where=where, got=describe(value), want=describe_out(out)
                 )
             )
@@ -82,7 +82,7 @@ class Derivatives:
         for x, leaf in zip(values, leaves, strict=True):
             if not is_array_like(x):
                 raise TypeError(
-                    _("{where} returned {got} where {want} was expected, like the result.").format(
+                    _("{where} returned {got}, but {want} was expected, like the result.").format(
                         where=where, got=describe(x), want=array_type(leaf)
                     )
                 )
@@ -95,24 +95,24 @@ class Derivatives:
         others = [i for i, rule in enumerate(self.rules) if rule is not None]
         if not others:
             return _(
-                "`{name}` has no derivative with respect to {argument}: give one in "
+                "`{name}` has no derivative with respect to {argument}: pass one to "
                 "`host_function(..., derivative=...)`, or hold the argument constant with `jax.lax.stop_gradient`."
             ).format(name=name, argument=argument)
         return _(
-            "`{name}` has no derivative with respect to {argument}, only with respect to {others}: differentiate in "
-            "{others} alone (`argnums={first}`), hold {argument} constant with `jax.lax.stop_gradient`, or give one in "
-            "`host_function(..., derivative=...)`."
+            "`{name}` has no derivative with respect to {argument}, only with respect to {others}: differentiate with "
+            "respect to {others} only (`argnums={first}`), hold {argument} constant with `jax.lax.stop_gradient`, or "
+            "pass one to `host_function(..., derivative=...)`."
         ).format(name=name, argument=argument, others=", ".join(map(self.parameters.name_of, others)), first=others[0])
 
 
 def derivatives(
     parameters: Parameters, given: Callable[..., Any] | Sequence[Any] | Mapping[str, Any] | None, elementwise: bool
 ) -> Derivatives:
-    """Read the argument `derivative` of `host_function`.
+    """Validate the argument `derivative` of `host_function`.
 
     Raises:
-        TypeError, ValueError: it names an argument that is not there, holds something that is no function, or functions
-            that do not take what they will be given.
+        TypeError, ValueError: it names an unknown argument, contains something that is not a function, or a function
+            with the wrong number of arguments.
     """
     name = parameters.function
     if given is None:
@@ -121,7 +121,7 @@ def derivatives(
         if parameters.least > 1:
             raise TypeError(
                 _(
-                    "`{name}` takes {count} arguments, so say which one `derivative` belongs to: "
+                    "`{name}` takes {count} arguments, so say which one `derivative` is for: "
                     '`derivative={{"argument": function}}`, or a tuple with a function or None for each argument.'
                 ).format(name=name, count=parameters.least)
             )
@@ -136,15 +136,15 @@ def derivatives(
         if len(given) < parameters.least or (most is not None and len(given) > most):
             raise ValueError(
                 _(
-                    "`derivative` of `{name}` needs a function or None for each of its {most} arguments, and has {got}."
+                    "`derivative` of `{name}` needs a function or None for each of its {most} arguments, but has {got}."
                 ).format(name=name, most=most or parameters.least, got=len(given))
             )
         rules = tuple(given)
     else:
         raise TypeError(
             _(
-                "`derivative` of `{name}` is {got}: give a function, a tuple with a function or None for each "
-                "argument, or a dict by argument."
+                "`derivative` of `{name}` is {got}: pass a function, a tuple with a function or None for each "
+                "argument, or a dict by argument name."
             ).format(name=name, got=describe(given))
         )
     for i, rule in enumerate(rules):
@@ -156,12 +156,12 @@ def derivatives(
 def _unknown(parameters: Parameters, key: Any) -> str:
     if not parameters.names:
         return _(
-            "`derivative` of `{name}` cannot be a dict, because Python does not know the names of its arguments: give "
+            "`derivative` of `{name}` cannot be a dict, because Python does not know the names of its arguments: pass "
             "a tuple with a function or None for each argument."
         ).format(name=parameters.function)
     near = difflib.get_close_matches(str(key), parameters.names, 1, 0.0)[0]
     return _(
-        "`derivative` of `{name}` names {key!r}, which is no argument of `{name}({all})`: did you mean {near!r}?"
+        "`derivative` of `{name}` names {key!r}, which is not an argument of `{name}({all})`: did you mean {near!r}?"
     ).format(name=parameters.function, key=key, all=", ".join(parameters.names), near=near)
 
 
@@ -169,7 +169,7 @@ def _require_rule(parameters: Parameters, index: int, rule: Any, elementwise: bo
     words = {"name": parameters.function, "argument": parameters.name_of(index)}
     if not callable(rule):
         raise TypeError(
-            _("`derivative` of `{name}` for {argument} is {got}: give a function, or None for no derivative.").format(
+            _("`derivative` of `{name}` for {argument} is {got}: pass a function, or None for no derivative.").format(
                 got=describe(rule), **words
             )
         )
@@ -177,10 +177,10 @@ def _require_rule(parameters: Parameters, index: int, rule: Any, elementwise: bo
         raise TypeError(
             _(
                 "`derivative` of `{name}` for {argument} is NumPy's or SciPy's `{rule}`, which cannot run on traced "
-                "values: give a `jax.numpy` function, or `host_function({rule}, elementwise=True)`."
+                "values: pass a `jax.numpy` function, or `host_function({rule}, elementwise=True)`."
             ).format(rule=rule.__name__, **words)
         )
-    if parameters.most == parameters.least:  # otherwise each call says how many there are
+    if parameters.most == parameters.least:  # otherwise each call is checked
         _require_arity(parameters, index, rule, elementwise, parameters.least)
 
 
@@ -196,7 +196,7 @@ def _require_arity(parameters: Parameters, index: int, rule: Any, elementwise: b
     except TypeError:
         raise TypeError(
             _(
-                "`derivative` of `{name}` for {argument} will be called with ({expected}), and takes {signature}."
+                "`derivative` of `{name}` for {argument} will be called with ({expected}), but takes {signature}."
             ).format(
                 name=parameters.function,
                 argument=parameters.name_of(index),
@@ -211,7 +211,7 @@ def _is_zero(tangent: Any) -> bool:
 
 
 def _instantiated(tangent: Any) -> Any:
-    """Return a tangent as an array: of arguments that are pytrees, some leaves may vary and others not."""
+    """Return a tangent as an array: if an argument is a pytree, some of its leaves may be constant."""
     if not isinstance(tangent, SymbolicZero):
         return tangent
     aval: Any = tangent.aval
@@ -228,7 +228,7 @@ def _zero(leaf: Any) -> Any:
 
 
 def _fitted(where: str, value: Any, leaf: Any, broadcasts: bool) -> Any:
-    """Return one term with the shape and dtype of the result's tangent; None for integers, which have none."""
+    """Return a term with the shape and dtype of the result's tangent; None for integers, which have no tangent."""
     if not _has_tangent(leaf):
         return None
     value = jnp.asarray(value)
@@ -237,13 +237,13 @@ def _fitted(where: str, value: Any, leaf: Any, broadcasts: bool) -> Any:
     )
     if not fits:
         raise TypeError(
-            _("{where} gives {got}, which does not fit the result {want}: {advice}.").format(
+            _("{where} returned {got}, which does not fit the result {want}: {advice}.").format(
                 where=where,
                 got=array_type(value),
                 want=array_type(leaf),
-                advice=_("return one factor, or one for each number of the result")
+                advice=_("return one factor, or one for each element of the result")
                 if broadcasts
-                else _("return the change of the result, of the same shape"),
+                else _("return the change of the result, with the same shape"),
             )
         )
     if value.dtype != leaf.dtype:

@@ -1,4 +1,4 @@
-"""Make a NumPy or SciPy function part of a JAX program: `host_function`."""
+"""Call NumPy and SciPy functions from JAX programs, with `host_function`."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from jaxguide.jaxpr.arguments import describe
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 
-# A rule, or one for each argument by position or by name; None where there is no derivative.
+# A rule, or one for each argument by position or by name; None for an argument without a derivative.
 Derivative = Callable[..., Any] | Sequence[Callable[..., Any] | None] | Mapping[str, Callable[..., Any] | None]
 
 
@@ -43,53 +43,54 @@ def host_function(
     The derivative of `ndtr` agrees with finite differences.
       argument 1: largest difference ..., largest derivative 0.352
 
-    A function that is not elementwise has to say what comes back, and its derivative is a linear map for each
+    For a function that is not elementwise, `out` describes the result, and the derivative is a linear map for each
     argument:
 
     >>> inv = host_function(np.linalg.inv, out=lambda a: a, derivative=lambda da, inverse, a: -inverse @ da @ inverse)
     >>> print(jax.grad(lambda s: inv(s * jnp.eye(2)).sum())(2.0))
     -0.5
 
-    JAX assumes that the function is pure: it may call it again, not at all (a result that is not used), or once for
-    many loop steps. For reading, writing and drawing use `io_function`. A host function that calls JAX itself can wait
-    for ever for the program that waits for it: compute with NumPy inside. Each call moves its arguments to the host and
-    its result back.
+    JAX assumes that the function is pure: it may call it more than once, not at all (if the result is not used), or
+    once for many loop steps. For reading, writing and drawing random numbers, use `io_function`. A host function that
+    itself calls JAX can deadlock, waiting for the program that waits for it: compute with NumPy inside. Each call
+    copies its arguments to the host and its result back.
 
     Args:
         fn: the function. It gets its arguments as read-only NumPy arrays and returns NumPy arrays or numbers. Arguments
-            are arrays or pytrees of arrays, given by position or name; fix other options with `functools.partial`.
+            are arrays or pytrees of arrays, passed by position or name; bind other options with `functools.partial`.
             `functools.partial(host_function, elementwise=True)` is a decorator.
-        out: what comes back: a `jax.ShapeDtypeStruct`, an array like it, a pytree of them, or a function that makes one
-            from the arguments' `jax.ShapeDtypeStruct`s, such as `lambda a, b: a`. Needed unless `elementwise`, where
-            the shape is that to which the arguments broadcast, the dtype is the arguments' promoted to floating point,
-            and `out` may be another dtype, such as `bool`, or a pytree of dtypes. Where it is left out and no argument
-            is a float, `fn` gets booleans as float64 and short integers as int32: NumPy would compute in float16.
+        out: the result: a `jax.ShapeDtypeStruct`, an array like it, a pytree of them, or a function that makes one from
+            the arguments' `jax.ShapeDtypeStruct`s, such as `lambda a, b: a`. Required unless `elementwise`: then the
+            shape is that to which the arguments broadcast, the dtype is that of the arguments promoted to floating
+            point, and `out` may be another dtype, such as `bool`, or a pytree of dtypes. If it is omitted and no
+            argument is a float, `fn` gets booleans as float64 and short integers as int32, because NumPy would compute
+            in float16.
         vmap_method: how `jax.vmap` calls `fn`, as in `jax.pure_callback`: "sequential" once for each row,
-            "sequential_unrolled" the same without a loop, "expand_dims" and "broadcast_all" once for all rows with an
-            axis in front of every argument (of size 1, or repeated, where an argument is not mapped). Defaults to
+            "sequential_unrolled" the same without a loop, "expand_dims" and "broadcast_all" once for all rows, with a
+            leading axis on every argument (of size 1, or repeated, if an argument is not mapped). Defaults to
             "expand_dims" for elementwise functions, whose ranks are aligned so that rows broadcast, and to "sequential"
             for others.
-        derivative: one function where `fn` has one argument, otherwise a tuple with one for each argument or a dict by
-            argument's name, None or left out for an argument that has no derivative. With `elementwise`, a partial
-            derivative `partial(*args)`: the factor by which a small change is multiplied. Without, a linear map
+        derivative: a function if `fn` has one argument, otherwise a tuple with one for each argument or a dict by
+            argument name; None or omitted for an argument without a derivative. With `elementwise`, a partial
+            derivative `partial(*args)`: the factor by which a small change is multiplied. Otherwise, a linear map
             `rule(tangent, result, *args)` that returns the change of the result, as in
-            `jax.custom_jvp(...).defjvps`. Write either in `jax.numpy` and host functions (also this one), so that it
-            can be differentiated again; but treat `tangent` in `jax.numpy` alone, because reverse mode has to turn
-            that part round.
-        elementwise: `fn` treats arrays of any shape number by number and broadcasts its arguments, as NumPy's ufuncs
-            do. A function of one number can be made so with `np.vectorize`.
+            `jax.custom_jvp(...).defjvps`. Write either with `jax.numpy` and host functions (this one too), so that it
+            can be differentiated again; but use only `jax.numpy` on `tangent`, because reverse mode has to transpose
+            that part.
+        elementwise: `fn` works element by element on arrays of any shape and broadcasts its arguments, as NumPy's
+            ufuncs do. `np.vectorize` makes such a function from a function of one number.
 
     Returns:
         A function of arrays. Its results have exactly the promised shapes and dtypes: NumPy's 64-bit results are
-        narrowed to the promised width, as JAX does, and of an elementwise function 32-bit results too. It has a method
-        `verify`.
+        narrowed to the promised width, as JAX does, and so are 32-bit results of elementwise functions. Its method
+        `verify` checks the derivative.
 
     Raises:
-        TypeError, ValueError: an argument that cannot be, here or where the function is called; in `jax.grad`, a
-            derivative that was not given.
-        HostFunctionError: when it runs, `fn` raised, or returned another shape or dtype than promised.
+        TypeError, ValueError: an argument is invalid, in this call or in a call of the result; in `jax.grad`, a
+            derivative is missing.
+        HostFunctionError: at run time, `fn` raised, or returned another shape or dtype than promised.
 
-    Rests on `jax.pure_callback` and `jax.custom_jvp`; see
+    Based on `jax.pure_callback` and `jax.custom_jvp`; see
     https://docs.jax.dev/en/latest/external-callbacks.html.
     """
     return HostFunction(fn, out, vmap_method, derivative, elementwise)
@@ -106,9 +107,9 @@ class HostFunction:
         if out is None and not elementwise:
             raise TypeError(
                 _(
-                    "`host_function` cannot know what `{name}` returns: pass `elementwise=True` if it works number by "
-                    "number, `out=jax.ShapeDtypeStruct(shape, dtype)` if that is always the same, or a function of the "
-                    "arguments, such as `out=lambda x: x` for the shape and dtype of `x`."
+                    "`host_function` cannot know what `{name}` returns: pass `elementwise=True` if it works element by "
+                    "element, `out=jax.ShapeDtypeStruct(shape, dtype)` if the result is always the same, or a function "
+                    "of the arguments, such as `out=lambda x: x` for the shape and dtype of `x`."
                 ).format(name=name)
             )
         if vmap_method is not None and vmap_method not in VMAP_METHODS:
@@ -130,7 +131,7 @@ class HostFunction:
         return self._host.run(self._call, self._host.arguments(args, kwargs))
 
     def verify(self, /, *args: Any, rtol: float | None = None, **kwargs: Any) -> Verification:
-        """Compare the derivative with finite differences in float64, at these arguments.
+        """Compare the derivative with finite differences in float64, for these arguments.
 
         >>> import jax.numpy as jnp, numpy as np
         >>> wrong = host_function(np.sin, elementwise=True, derivative=lambda x: -jnp.cos(x))
@@ -139,33 +140,33 @@ class HostFunction:
         jaxguide.callbacks.verify.DerivativeError: The derivative of `sin` disagrees with finite differences.
           argument 1: the derivative says -0.540302 and finite differences say 0.540302 (difference 1.08)
 
-        The host function runs on NumPy arrays in float64, whatever `jax_enable_x64` says, and so does the derivative
-        unless `out` promises less. Elementwise derivatives are compared number by number, others along three fixed
-        directions for each argument. Integer arguments are held as they are.
+        The host function runs on NumPy arrays in float64, whatever `jax_enable_x64` is, and so does the derivative
+        unless `out` promises less. Elementwise derivatives are compared element by element, others along three fixed
+        directions for each argument. Integer arguments are held constant.
 
         Args:
             args, kwargs: arguments as in a call, inside the function's domain and away from its kinks.
-            rtol: the difference that is still right, as a part of the largest derivative; 1e-5, or what the precision
-                of the result allows.
+            rtol: the tolerance, relative to the largest derivative; by default 1e-5, or what the precision of the
+                result allows.
 
         Returns:
-            A report to print: by argument, the largest difference, or why nothing was compared.
+            A report to print, with the largest difference for each argument, or why it was not compared.
 
         Raises:
-            DerivativeError: some argument's derivative is wrong; names it, where, and by how much.
-            TypeError: no derivative was given, or arguments that cannot be.
+            DerivativeError: a derivative is wrong; says for which argument, where, and by how much.
+            TypeError: no derivative was given, or an argument is invalid.
             RuntimeError: it was called inside `jax.jit`, `jax.vmap` or another transformation.
         """
         if compat.under_trace():
             raise RuntimeError(
                 _(
-                    "`{name}.verify` was called while JAX traces or transforms a function, where arrays have no values "
-                    "yet: call it outside of `jax.jit`, `jax.vmap` and `jax.grad`, with values."
+                    "`{name}.verify` was called while JAX is tracing or transforming a function, when arrays have no "
+                    "values yet: call it outside `jax.jit`, `jax.vmap` and `jax.grad`, with values."
                 ).format(name=self._host.name)
             )
         if rtol is not None and not (isinstance(rtol, int | float | np.number) and rtol >= 0):
             raise TypeError(
-                _("`rtol` of `{name}.verify` is {got}: give a number that is not negative, such as 1e-4.").format(
+                _("`rtol` of `{name}.verify` is {got}: pass a non-negative number, such as 1e-4.").format(
                     name=self._host.name, got=describe(rtol)
                 )
             )

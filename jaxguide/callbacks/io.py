@@ -1,4 +1,4 @@
-"""Read, write and watch from inside a JAX program: `io_function` and `watch_value`."""
+"""Read, write and watch values from inside a JAX program, with `io_function` and `watch_value`."""
 
 import functools
 import inspect
@@ -17,7 +17,7 @@ from jaxguide.jaxpr.arguments import require_function
 
 
 def io_function(fn: Callable[..., Any], *, out: Any, ordered: bool = True) -> "IOFunction":
-    """Make a function with side effects, such as reading a file or drawing numbers, part of a JAX program.
+    """Make a function with side effects, such as reading a file or drawing numbers, callable from JAX programs.
 
     >>> import jax.numpy as jnp
     >>> log = []
@@ -35,34 +35,34 @@ def io_function(fn: Callable[..., Any], *, out: Any, ordered: bool = True) -> "I
 
     What JAX may do with the calls (measured on jax 0.10.2, 0.11.2 and 0.12.0.1, on CPU):
 
-    - *Dropped*: in a loop (`lax.scan`, `lax.map`, `lax.fori_loop`) that `jax.grad` goes through, calls whose result is
-      not used do not run, ordered or not; where nothing in the call changes from step to step, it runs once. Give the
-      call a result and use it. Otherwise every call runs, used or not. It may run after the program has returned:
-      `jax.effects_barrier()` waits.
-    - *Repeated*: under `jax.vmap`, which needs `ordered=False`, once for each row; once for all rows where the
-      arguments do not differ by row.
-    - *Reordered*: with `ordered=True` never among ordered calls. With `ordered=False` at any time: of three calls in a
-      row, the CPU ran the third before the second.
-    - *Refused*: `ordered=True` under `vmap`; `vmap` of a `lax.cond` or `lax.while_loop` around the call where rows
+    - *Dropped*: in a loop (`lax.scan`, `lax.map`, `lax.fori_loop`) that `jax.grad` differentiates, calls whose result
+      is not used do not run, ordered or not; a call in which nothing changes from step to step runs once. To prevent
+      this, return a result and use it. Otherwise, every call runs, used or not. It may run after the program has
+      returned: wait with `jax.effects_barrier()`.
+    - *Repeated*: under `jax.vmap`, which needs `ordered=False`, once for each row; once for all rows if the arguments
+      are the same in each row.
+    - *Reordered*: with `ordered=True`, never among ordered calls. With `ordered=False`, at any time: of three calls in
+      a row, the CPU ran the third before the second.
+    - *Refused*: `ordered=True` under `vmap`; `vmap` of a `lax.cond` or `lax.while_loop` around the call if rows
       choose differently; `jax.grad` with respect to its arguments; `jax.grad` of `jax.checkpoint` around it.
 
     Args:
         fn: the function. It gets its arguments as read-only NumPy arrays; arguments are arrays or pytrees of arrays.
-        out: what comes back: a `jax.ShapeDtypeStruct`, an array like it, a pytree of them, a function that makes one
-            from the arguments' `jax.ShapeDtypeStruct`s, such as `lambda x: x`; or None for nothing, and what `fn`
-            returns is then ignored.
-        ordered: keep the order of the program. The default here is the safe one; `jax.experimental.io_callback` has
+        out: the result: a `jax.ShapeDtypeStruct`, an array like it, a pytree of them, or a function that makes one
+            from the arguments' `jax.ShapeDtypeStruct`s, such as `lambda x: x`; or None for no result, and what `fn`
+            returns is ignored.
+        ordered: keep the order of the program. The default is the safe one; that of `jax.experimental.io_callback` is
             False.
 
     Returns:
         A function of arrays; its results have exactly the promised shapes and dtypes, as in `host_function`.
 
     Raises:
-        TypeError: `fn` is no function; or, where it is called, arguments that it does not take.
-        ValueError: where it is called under `vmap` although ordered, or differentiated.
-        HostFunctionError: when it runs, `fn` raised, or returned another shape or dtype than promised.
+        TypeError: `fn` is not a function, or is called with arguments that it does not take.
+        ValueError: an ordered function is called under `vmap`, or the call is differentiated.
+        HostFunctionError: at run time, `fn` raised, or returned another shape or dtype than promised.
 
-    Rests on `jax.experimental.io_callback`; see https://docs.jax.dev/en/latest/external-callbacks.html, and for calls
+    Based on `jax.experimental.io_callback`; see https://docs.jax.dev/en/latest/external-callbacks.html, and for calls
     in differentiated loops https://github.com/jax-ml/jax/issues/16637.
     """
     return IOFunction(fn, out, ordered)
@@ -85,8 +85,8 @@ class IOFunction:
         except ValueError as error:
             if str(error) == "Cannot `vmap` ordered IO callback.":
                 message = _(
-                    "`{name}` keeps its calls in order, and rows under `vmap` have none: make it with "
-                    "`io_function(..., ordered=False)`, or call it outside the function that is mapped."
+                    "`{name}` keeps its calls in order, but rows under `vmap` have no order: make it with "
+                    "`io_function(..., ordered=False)`, or call it outside the mapped function."
                 )
             elif str(error) == "IO callbacks do not support JVP.":
                 message = _(
@@ -116,27 +116,27 @@ def watch_value(value: Any, fn: Callable[[Any], Any] = print, *, ordered: bool =
 
     What JAX may do with the calls (measured on jax 0.10.2, 0.11.2 and 0.12.0.1, on CPU):
 
-    - *Dropped*: in a loop that `jax.grad` goes through, a value that is the same in each step is seen once. The call
-      may run after the program has returned: `jax.effects_barrier()` waits.
-    - *Repeated*: under `jax.vmap` once for each row (once for all where the value does not differ by row), also for
+    - *Dropped*: in a loop that `jax.grad` differentiates, a value that is the same in each step is seen once. The call
+      may run after the program has returned: wait with `jax.effects_barrier()`.
+    - *Repeated*: under `jax.vmap`, once for each row (once for all if the value is the same in each row), also for
       rows that do not take this branch of a `lax.cond`, or whose `lax.while_loop` has ended; under `jax.grad` of
-      `jax.checkpoint` once more, when the value is computed again.
+      `jax.checkpoint`, once more, when the value is recomputed.
     - *Reordered*: at any time, unless `ordered=True`: of three calls in a row, the CPU ran the third before the second.
-    - *Refused*: nothing; derivatives do not see the call.
+    - *Refused*: never; derivatives ignore the call.
 
     Args:
         value: an array or a pytree of arrays; `fn` gets NumPy arrays.
-        fn: what to do with it; what it returns is ignored. Defaults to `print`.
+        fn: the function to call; what it returns is ignored. Defaults to `print`.
         ordered: keep the order of the program among ordered calls.
 
     Returns:
-        `value`, as it is.
+        `value`, unchanged.
 
     Raises:
-        TypeError: `fn` is no function of one argument, or `value` holds something that is no array.
-        HostFunctionError: when it runs, `fn` raised; under `jax.jit` JAX wraps it as in `host_function`.
+        TypeError: `fn` is not a function of one argument, or `value` contains something that is not an array.
+        HostFunctionError: at run time, `fn` raised; under `jax.jit`, JAX wraps it as in `host_function`.
 
-    Rests on `jax.debug.callback`; `jax.debug.print` formats a line. See
+    Based on `jax.debug.callback`; `jax.debug.print` formats a line. See
     https://docs.jax.dev/en/latest/external-callbacks.html.
     """
     require_function("watch_value", fn, "watch_value(x, print)")

@@ -1,4 +1,4 @@
-"""Measure on the installed JAX what each kind of host callback can do, and how often it runs."""
+"""Measure what each kind of host callback can do on the installed JAX, and how often it runs."""
 
 import dataclasses
 import re
@@ -20,13 +20,13 @@ class Cell:
     """What happened to one kind of callback in one situation.
 
     Args:
-        calls: how often the host function ran; None where the program was refused.
+        calls: how often the host function ran; None if the program was refused.
         expected: how often the program, read as plain Python, calls it.
-        value: a value came back from the host; None where the situation does not ask for one.
-        in_order: the calls came in the order of the program; None where there is no order to keep.
-        error: the class and first line of the exception where the program was refused, empty otherwise.
-        documented: what JAX's guide to external callbacks says: 'yes', 'no', or empty where it says nothing.
-        agrees: what was measured is what the guide says; None where it says nothing.
+        value: whether the host's value was returned; None if the situation does not use it.
+        in_order: whether the calls came in the order of the program; None if there is no order to keep.
+        error: the class and first line of the exception if the program was refused; otherwise empty.
+        documented: what JAX's guide to external callbacks says: 'yes', 'no', or empty if it says nothing.
+        agrees: whether the measurement agrees with the guide; None if the guide says nothing.
     """
 
     calls: int | None
@@ -39,7 +39,7 @@ class Cell:
 
     @property
     def works(self) -> bool:
-        """Tell that it ran as often, with the result and in the order that the program says."""
+        """Tell whether it ran as often, with the value and in the order that the program says."""
         return self.calls == self.expected and self.value is not False and self.in_order is not False
 
 
@@ -49,11 +49,11 @@ class Situation:
 
     Args:
         name: a short fixed name, such as 'unused'.
-        run: runs the program; it is given the function that calls the host.
+        run: runs the program with a given function that calls the host.
         expected: how often plain Python would call the host.
-        column: the column of the guide's table that it belongs to, empty for none.
-        ordered: the values of the calls come as 0, 1, 2, ... when the order is kept.
-        needs_value: whether the host's value must come back.
+        column: the column of the guide's table that it belongs to; empty for none.
+        ordered: the values of the calls are 0, 1, 2, ... if the order is kept.
+        needs_value: whether the host's value must be returned.
         default_vmap: leave out `vmap_method`, which every other situation sets.
     """
 
@@ -67,7 +67,7 @@ class Situation:
 
 
 def kinds() -> dict[str, Callable[[Callable[[Any], Any], bool], Call]]:
-    """Return for each kind what makes a function that calls the host; it returns the host's value, or its input."""
+    """Return, for each kind, what makes a function that calls the host and returns its value, or else its input."""
 
     def like(x: Any) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(jnp.shape(x), jnp.result_type(x))
@@ -149,8 +149,8 @@ def situations() -> list[Situation]:
     ]
 
 
-# What JAX's guide to external callbacks says, by its own columns; `S4-07` to `S4-09` in the ledger. The ordered kinds
-# are its second footnote.
+# What JAX's guide to external callbacks says, by the columns of its table; `S4-07` to `S4-09` in the ledger. Its second
+# footnote covers the ordered kinds.
 _GUIDE = {
     "pure_callback": {"returns": "yes", "jit": "yes", "vmap": "yes", "grad": "no", "loops": "yes", "guaranteed": "no"},
     "io_callback": {"returns": "yes", "jit": "yes", "vmap": "yes", "grad": "no", "loops": "yes", "guaranteed": "yes"},
@@ -161,7 +161,7 @@ _GUIDE["debug.callback ordered"] = _GUIDE["debug.callback"]
 
 
 def measure(kind: str, situation: Situation) -> Cell:
-    """Run one kind of callback in one situation and note what happened.
+    """Run one kind of callback in one situation and record what happens.
 
     >>> unused = next(s for s in situations() if s.name == "unused")
     >>> cell = measure("pure_callback", unused)
@@ -177,10 +177,10 @@ def measure(kind: str, situation: Situation) -> Cell:
     documented = _GUIDE[kind].get(situation.column, "")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a deprecation is no refusal
+            warnings.simplefilter("ignore")  # a deprecation is not a refusal
             result = jax.block_until_ready(situation.run(kinds()[kind](host, situation.default_vmap)))
             jax.effects_barrier()
-    except Exception as error:  # each kind refuses with a class of its own, some with Exception itself
+    except Exception as error:  # each kind raises another class, some Exception itself
         said = re.sub(r" object at 0x[0-9a-f]+", "", f"{type(error).__name__}: {error}".splitlines()[0])
         agrees = None if not documented else documented == "no"
         return Cell(None, situation.expected, error=said, documented=documented, agrees=agrees)

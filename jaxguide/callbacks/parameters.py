@@ -1,4 +1,4 @@
-"""Know the arguments of a host function: how many it takes, and what they are called."""
+"""Find out how many arguments a host function takes, and what they are called."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +16,9 @@ class Parameters:
 
     Args:
         function: the function's name.
-        names: their names, empty where Python does not tell.
-        least, most: how many arguments it takes; `most` is None where there is no limit.
-        signature: what `inspect` says, None for NumPy's and SciPy's own functions.
+        names: their names; empty if Python does not know them.
+        least, most: how many arguments it takes; `most` is None if there is no limit.
+        signature: the signature from `inspect`; None for NumPy's and SciPy's own functions.
     """
 
     function: str
@@ -35,7 +35,7 @@ class Parameters:
         """
         if self.signature is not None:
             try:
-                self.signature.bind_partial(*args, **kwargs)  # says what is too much, before what is missing
+                self.signature.bind_partial(*args, **kwargs)  # reports surplus arguments before missing ones
                 bound = self.signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(
@@ -46,13 +46,13 @@ class Parameters:
             args, kwargs = bound.args, bound.kwargs
         if kwargs:
             raise TypeError(
-                _("Give `{function}` its argument `{name}` by position: only positional arguments are arrays.").format(
+                _("Pass argument `{name}` of `{function}` by position: only positional arguments are arrays.").format(
                     function=self.function, name=next(iter(kwargs))
                 )
             )
         if len(args) < self.least or (self.most is not None and len(args) > self.most):
             raise TypeError(
-                _("`{function}` takes {count} and was called with {given}.").format(
+                _("`{function}` takes {count}, but was called with {given}.").format(
                     function=self.function,
                     count=plural("{count} argument", "{count} arguments", self.least),
                     given=_given(args, kwargs),
@@ -61,7 +61,7 @@ class Parameters:
         return tuple(args)
 
     def name_of(self, index: int) -> str:
-        """Return words for one argument: its name in backticks, or its position."""
+        """Return what to call an argument in messages: its name in backticks, or its position."""
         if index < len(self.names):
             return f"`{self.names[index]}`"
         return _("argument {number}").format(number=index + 1)

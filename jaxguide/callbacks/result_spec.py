@@ -1,4 +1,4 @@
-"""Work out what a host function promises to give back."""
+"""Work out what a host function promises to return."""
 
 import inspect
 import operator
@@ -17,7 +17,7 @@ _PYTHON_NUMBERS = (bool, int, float, complex)
 
 
 def promised(name: str, out: Any, args: Sequence[Any], elementwise: bool) -> Any:
-    """Return the pytree of `jax.ShapeDtypeStruct` that a call with these arguments gives back.
+    """Return the pytree of `jax.ShapeDtypeStruct` that a call with these arguments promises to return.
 
     >>> promised("f", None, (jnp.ones((3, 1)), jnp.arange(4)), elementwise=True)
     ShapeDtypeStruct(shape=(3, 4), dtype=float32)
@@ -28,7 +28,7 @@ def promised(name: str, out: Any, args: Sequence[Any], elementwise: bool) -> Any
         name: the host function's name, for messages.
         out: as in `host_function`.
         args: the arguments, arrays or tracers.
-        elementwise: shapes come from broadcasting the arguments, and `out` needs no more than dtypes.
+        elementwise: shapes come from broadcasting the arguments, and `out` only needs dtypes.
     """
     specs = jax.tree.map(lambda x: jax.ShapeDtypeStruct(jnp.shape(x), jnp.result_type(x)), tuple(args))
     if callable(out) and not is_dtype(out):
@@ -52,7 +52,7 @@ def promised(name: str, out: Any, args: Sequence[Any], elementwise: bool) -> Any
 
 
 def _asked(name: str, out: Callable[..., Any], specs: Sequence[jax.ShapeDtypeStruct]) -> Any:
-    """Return what the function `out` says for these arguments."""
+    """Return what the function `out` returns for these arguments."""
     try:
         said = out(*specs)
     except Exception as error:
@@ -61,7 +61,7 @@ def _asked(name: str, out: Callable[..., Any], specs: Sequence[jax.ShapeDtypeStr
         raise TypeError(
             _(
                 "`out` of `{name}` raised {error}{place}: it is called with a `jax.ShapeDtypeStruct` for each array "
-                "(here {types}), which has a `shape` and a `dtype` and no values; use only these."
+                "(in this call {types}), which has a `shape` and a `dtype` but no values; use only these."
             ).format(
                 name=name,
                 error=f"{type(error).__name__}: {message}" if message else type(error).__name__,
@@ -74,15 +74,15 @@ def _asked(name: str, out: Callable[..., Any], specs: Sequence[jax.ShapeDtypeStr
         if not (is_dtype(leaf) or _is_shaped(leaf)):
             raise TypeError(
                 _(
-                    "`out` of `{name}` returned {got}: let it return a `jax.ShapeDtypeStruct(shape, dtype)` for each "
-                    "array that comes back, such as `jax.ShapeDtypeStruct(x.shape, x.dtype)` or `x` itself."
+                    "`out` of `{name}` returned {got}: return a `jax.ShapeDtypeStruct(shape, dtype)` for each "
+                    "array of the result, such as `jax.ShapeDtypeStruct(x.shape, x.dtype)` or `x` itself."
                 ).format(name=name, got=_words(leaf) if leaf is said else _holding(said, leaf))
             )
     return said
 
 
 def _holding(said: Any, leaf: Any) -> str:
-    return _("{tree}, which holds {leaf}").format(tree=describe(said), leaf=_words(leaf))
+    return _("{tree}, which contains {leaf}").format(tree=describe(said), leaf=_words(leaf))
 
 
 def _words(leaf: Any) -> str:
@@ -92,7 +92,7 @@ def _words(leaf: Any) -> str:
 
 
 def _is_shaped(value: Any) -> bool:
-    """Tell whether a value has the shape and dtype of an array that can cross to the host: keys and text cannot."""
+    """Tell whether a value has the shape and dtype of an array that can be sent to the host, unlike keys and text."""
     try:
         if any(operator.index(length) < 0 for length in value.shape):
             return False
@@ -123,22 +123,22 @@ def _broadcast(name: str, specs: Sequence[jax.ShapeDtypeStruct]) -> tuple[int, .
     except ValueError:
         raise TypeError(
             _(
-                "`{name}` is elementwise and was called with {types}, whose shapes do not broadcast: add axes to them, "
-                "or leave out `elementwise=True` and say in `out` what comes back."
+                "`{name}` is elementwise, but was called with {types}, whose shapes do not broadcast: add axes to "
+                "them, or leave out `elementwise=True` and describe the result in `out`."
             ).format(name=name, types=", ".join(map(array_type, specs)))
         ) from None
 
 
 def _struct(name: str, leaf: Any, shape: tuple[int, ...] | None) -> jax.ShapeDtypeStruct:
     if is_dtype(leaf) and shape is not None:
-        # Python's float and int stand for JAX's default width.
+        # Python's float and int mean JAX's default width.
         python = isinstance(leaf, type) and leaf in _PYTHON_NUMBERS
         dtype = jnp.result_type(leaf) if python else np.dtype(leaf)
     elif is_dtype(leaf):
         raise TypeError(
             _(
                 "`out` of `{name}` gives a dtype without a shape, which is enough only for elementwise host functions: "
-                "write `jax.ShapeDtypeStruct(shape, {dtype!r})`, or a function of the arguments such as `lambda x: x`."
+                "pass `jax.ShapeDtypeStruct(shape, {dtype!r})`, or a function of the arguments such as `lambda x: x`."
             ).format(name=name, dtype=jnp.result_type(leaf).name)
         )
     elif _is_shaped(leaf):
@@ -146,14 +146,14 @@ def _struct(name: str, leaf: Any, shape: tuple[int, ...] | None) -> jax.ShapeDty
     else:
         raise TypeError(
             _(
-                "`out` of `{name}` holds {got}: give a `jax.ShapeDtypeStruct(shape, dtype)` for each array that comes "
-                "back, or a function of the arguments that returns them."
+                "`out` of `{name}` contains {got}: pass a `jax.ShapeDtypeStruct(shape, dtype)` for each array of the "
+                "result, or a function of the arguments that returns them."
             ).format(name=name, got=_words(leaf))
         )
     if jax.dtypes.canonicalize_dtype(dtype) != dtype:
         raise TypeError(
             _(
-                "`out` of `{name}` promises {dtype}, and JAX has no 64-bit types now: promise {narrow}, or call "
+                "`out` of `{name}` promises {dtype}, but 64-bit types are off in JAX: promise {narrow}, or call "
                 '`jax.config.update("jax_enable_x64", True)` first.'
             ).format(name=name, dtype=dtype, narrow=jax.dtypes.canonicalize_dtype(dtype))
         )
@@ -161,7 +161,7 @@ def _struct(name: str, leaf: Any, shape: tuple[int, ...] | None) -> jax.ShapeDty
 
 
 def describe_out(out: Any, mapped: tuple[int, ...] = ()) -> str:
-    """Return a promised pytree in short: `float32[3]`, `(float32[3], int32[])`.
+    """Write a promised pytree briefly: `float32[3]`, `(float32[3], int32[])`.
 
     >>> describe_out((jax.ShapeDtypeStruct((3,), "float32"), {"n": jax.ShapeDtypeStruct((), "int32")}))
     "(float32[3], {'n': int32[]})"

@@ -1,4 +1,4 @@
-"""Show what each kind of host callback can do on the installed JAX, beside what JAX's guide says."""
+"""Show what each kind of host callback can do on the installed JAX, next to what JAX's guide says."""
 
 from dataclasses import dataclass
 from html import escape
@@ -13,11 +13,11 @@ from jaxguide.callbacks.measured import Cell, kinds, measure, situations
 
 @dataclass(frozen=True, repr=False)
 class CallbackTable:
-    """What was measured: a row for each situation, a column for each kind of callback.
+    """The measurements: a row for each situation, a column for each kind of callback.
 
     Args:
         rows: situation -> kind -> `Cell`.
-        jax_version, platform: where it was measured, such as '0.12.0.1' and 'cpu'.
+        jax_version, platform: where they were made, such as '0.12.0.1' and 'cpu'.
     """
 
     rows: dict[str, dict[str, Cell]]
@@ -25,7 +25,7 @@ class CallbackTable:
     platform: str
 
     def differences(self) -> list[tuple[str, str]]:
-        """Return the (situation, kind) pairs in which JAX does not do what its guide says."""
+        """Return the (situation, kind) pairs in which JAX differs from its guide."""
         return [(row, kind) for row, cells in self.rows.items() for kind, cell in cells.items() if cell.agrees is False]
 
     def to_plain(self) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class CallbackTable:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        # Colours and stripes are set on every part: JupyterLab's own table style is unreadable in its dark theme.
+        # Set colours and stripes on every part: JupyterLab's own table style is unreadable in its dark theme.
         edge = f"border:0;border-bottom:1px solid {LINE};text-align:left;padding:0.25em 0.9em 0.25em 0"
         plain = f"background:none;color:{FOREGROUND}"
         heads = "".join(f'<th scope="col" style="{edge}">{escape(kind)}</th>' for kind in ("", *kinds()))
@@ -73,14 +73,14 @@ class CallbackTable:
         )
 
     def _title(self) -> str:
-        return _("Host callbacks on jax {version}, {platform}: measured, beside what JAX's guide says").format(
+        return _("Host callbacks on jax {version}, {platform}: measurements, next to what JAX's guide says").format(
             version=self.jax_version, platform=self.platform
         )
 
     def _notes(self) -> list[str]:
         different = len(self.differences())
         notes = [
-            _("✓ as often as plain Python calls it; ! otherwise; ✗ refused, or no value; ≠ not as the guide says."),
+            _("✓ as often as plain Python calls it; ! otherwise; ✗ refused, or no value; ≠ differs from the guide."),
             plural("{count} cell differs from the guide.", "{count} cells differ from the guide.", different),
         ]
         errors: dict[str, list[str]] = {}
@@ -92,12 +92,12 @@ class CallbackTable:
 
 
 def callback_table() -> CallbackTable:
-    """Measure on the installed JAX what each kind of host callback supports and how often it runs.
+    """Measure what each kind of host callback supports on the installed JAX, and how often it runs.
 
-    Runs fifteen small programs with each of `jax.pure_callback`, `jax.experimental.io_callback` and
-    `jax.debug.callback`, the last two also with `ordered=True`: return values, `jit`, `vmap`, `grad`, loops, order,
-    and the cases in which a call is dropped, hoisted out of a loop, or repeated. It takes some seconds. Where JAX's
-    guide to external callbacks has the same question, its answer stands below, and differences are marked.
+    It runs fifteen small programs with each of `jax.pure_callback`, `jax.experimental.io_callback` and
+    `jax.debug.callback`, the last two also with `ordered=True`: return values, `jit`, `vmap`, `grad`, loops, order, and
+    the cases in which a call is dropped, hoisted out of a loop, or repeated. It takes a few seconds. If JAX's guide to
+    external callbacks covers a situation, its answer is shown below, and differences are marked.
 
     >>> table = callback_table()
     >>> table.rows["constant_in_scan"]["pure_callback"].calls, table.rows["vmap_of_cond"]["debug.callback"].calls
@@ -108,7 +108,7 @@ def callback_table() -> CallbackTable:
     Returns:
         A `CallbackTable`; print it, or end a notebook cell with it.
 
-    Rests on https://docs.jax.dev/en/latest/external-callbacks.html.
+    See https://docs.jax.dev/en/latest/external-callbacks.html for the guide.
     """
     rows = {situation.name: {kind: measure(kind, situation) for kind in kinds()} for situation in situations()}
     return CallbackTable(rows, jax.__version__, jax.default_backend())

@@ -1,4 +1,4 @@
-"""Run a program once and show each call that it makes on the host, with its time: `callback_timeline`."""
+"""Run a program once and show each call to the host with its time, with `callback_timeline`."""
 
 import functools
 import threading
@@ -27,12 +27,12 @@ _KINDS = {"pure_callback": "pure_callback", "io_callback": "io_callback", "debug
 
 @dataclass(frozen=True)
 class Site:
-    """A callback that stands in the program.
+    """A callback in the program.
 
     Args:
-        name: of the host function; the format of a `jax.debug.print`.
+        name: the name of the host function, or the format of a `jax.debug.print`.
         kind: 'pure_callback', 'io_callback', 'debug.callback' or 'debug.print'.
-        ordered: it was asked for with `ordered=True`.
+        ordered: whether it has `ordered=True`.
     """
 
     name: str
@@ -45,8 +45,8 @@ class HostRun:
     """One call on the host.
 
     Args:
-        site: which callback.
-        given: dtypes and shapes of its arguments, such as 'float32[3]'.
+        site: the callback.
+        given: the dtypes and shapes of its arguments, such as 'float32[3]'.
         start_s, end_s: seconds since the program was called.
         thread: the name of the thread that ran it.
     """
@@ -60,14 +60,14 @@ class HostRun:
 
 @dataclass(frozen=True, repr=False)
 class Timeline:
-    """What a program did on the host in one run. Print it, or end a notebook cell with it.
+    """The calls to the host in one run of a program. Print it, or end a notebook cell with it.
 
     Args:
-        name: of the function.
-        sites: the callbacks that stand in its program, also those that never ran.
-        runs: each call on the host, as they began.
-        returned_s: when the call came back to Python; the program may go on, as JAX dispatches asynchronously.
-        ready_s: when results were there and all callbacks had ended.
+        name: the function's name.
+        sites: the callbacks in its program, including those that never ran.
+        runs: the calls on the host, in the order in which they began.
+        returned_s: when the call returned to Python; the program may still run, as JAX dispatches asynchronously.
+        ready_s: when the results were ready and all callbacks had ended.
         result: what the function returned.
     """
 
@@ -79,7 +79,7 @@ class Timeline:
     result: Any
 
     def picture(self) -> Picture:
-        """Return it as text, HTML and SVG."""
+        """Return the timeline as text, HTML and SVG."""
         return picture(self)
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ class Timeline:
 
 
 def callback_timeline(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Timeline:
-    """Run a function once as one jitted program, and show which host calls it made, in which order and when.
+    """Run a function once as a jitted program, and show which host calls it makes, in which order and when.
 
     >>> import jax.numpy as jnp
     >>> def log(x):
@@ -105,18 +105,18 @@ def callback_timeline(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Time
     >>> print(timeline)
     Host calls of steps: 3 calls of 1 callback. ...
 
-    Compiling is done before the clock starts. What the host functions do, they do once. Times are those of this run and
-    this machine: what a program promises is the order of ordered callbacks, nothing else.
+    Compilation is finished before the clock starts. The side effects of the host functions happen once. The times are
+    those of this run on this machine: a program only guarantees the order of ordered callbacks.
 
     Args:
         fn: the function, jitted or not.
         args, kwargs: its arguments.
 
     Raises:
-        TypeError: `fn` is no function.
-        Exception: whatever `fn` raises while it is traced, and what its host functions raise.
+        TypeError: `fn` is not a function.
+        Exception: whatever `fn` raises while it is traced, or its host functions raise.
 
-    Rests on `jax.make_jaxpr` and https://docs.jax.dev/en/latest/external-callbacks.html.
+    Based on `jax.make_jaxpr`; see https://docs.jax.dev/en/latest/external-callbacks.html.
     """
     require_function("callback_timeline", fn, "callback_timeline(f, x)")
     staged = stage(fn, args, kwargs)
@@ -134,7 +134,7 @@ def callback_timeline(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Time
 
 
 class _Clock:
-    """The sites of a program, and what was called at them."""
+    """The callbacks of a program, and the calls of each."""
 
     def __init__(self) -> None:
         self.sites: list[Site] = []
@@ -148,7 +148,7 @@ class _Clock:
         return time.perf_counter() - self._zero
 
     def watched(self, site: Site, host: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a host function that does the same, with its calls noted."""
+        """Wrap a host function so that its calls are recorded."""
         self.sites.append(site)
 
         def run(*args: Any) -> Any:
@@ -163,7 +163,7 @@ class _Clock:
 
 
 def _instrumented(jaxpr: Any, clock: _Clock) -> Any:
-    """Return the same program with every callback noted, in loops and branches too; a jaxpr or a closed one."""
+    """Return a jaxpr, closed or not, with every callback recorded, including in loops and branches."""
     plain, _consts = compat.jaxpr_parts(jaxpr)
     eqns = [_instrumented_eqn(eqn, clock) for eqn in plain.eqns]
     new = plain.replace(eqns=eqns)
@@ -178,7 +178,7 @@ def _instrumented_eqn(eqn: Any, clock: _Clock) -> Any:
         function = function.fn if isinstance(function, Checked) else function
         site = Site(function_name(function), _KINDS[kind], _is_ordered(eqn))
         return eqn.replace(params={**eqn.params, "callback": clock.watched(site, host)})
-    if kind == "debug_print":  # it has a format in place of a callback (0.10.2 to 0.12.0.1)
+    if kind == "debug_print":  # it has a format instead of a callback (0.10.2 to 0.12.0.1)
         site = Site(eqn.params["fmt"], "debug.print", eqn.params["ordered"])
         return _as_callback(eqn, clock.watched(site, functools.partial(_print, eqn.params)))
     params = {name: _instrumented_value(value, clock) for name, value in eqn.params.items()}
@@ -196,7 +196,7 @@ def _is_ordered(eqn: Any) -> bool:
 
 
 def _as_callback(eqn: Any, host: Callable[..., Any]) -> Any:
-    """Return a `jax.debug.callback` in the place of a print."""
+    """Return a `jax.debug.callback` equation to replace a print."""
     like = [jax.ShapeDtypeStruct(atom.aval.shape, atom.aval.dtype) for atom in eqn.invars]
     made = jax.make_jaxpr(lambda *xs: jax.debug.callback(host, *xs, ordered=eqn.params["ordered"]))(*like)
     (callback,) = compat.jaxpr_parts(made)[0].eqns
@@ -216,7 +216,7 @@ def _print(params: dict[str, Any], *arrays: Any) -> None:
         )
 
 
-# More columns than this are told in words alone.
+# The maximum number of calls that are drawn and listed.
 _MOST = 24
 _LANE, _BOX, _MARGIN, _TOP = 34, 22, 8, 8
 _COLUMN = 54
@@ -239,10 +239,10 @@ def picture(timeline: "Timeline") -> Picture:
 
 def _summary(timeline: "Timeline") -> str:
     if not timeline.sites:
-        return _("there is no callback in its program.")
+        return _("its program has no callbacks.")
     sites = plural("{count} callback", "{count} callbacks", len(timeline.sites))
     runs = plural("{count} call of {sites}.", "{count} calls of {sites}.", len(timeline.runs), sites=sites)
-    back = _("The call was back after {returned}, its result was there after {ready}.")
+    back = _("The call returned after {returned}, and its result was ready after {ready}.")
     return f"{runs} {back.format(returned=_ms(timeline.returned_s), ready=_ms(timeline.ready_s))}"
 
 
@@ -257,7 +257,7 @@ def _label(site: "Site") -> str:
 
 @dataclass(frozen=True)
 class _Mark:
-    """What happened between the calls on the host: the call came back, or all was done."""
+    """An event other than a host call: the program's call returned, or its result was ready."""
 
     start_s: float
     is_end: bool
@@ -267,13 +267,13 @@ class _Mark:
 
 
 def _columns(timeline: "Timeline") -> list["HostRun | _Mark"]:
-    """Return what happened, as it began."""
+    """Return the calls and events in the order in which they began."""
     marks = [_Mark(timeline.returned_s, is_end=False), _Mark(timeline.ready_s, is_end=True)]
     return sorted([*timeline.runs, *marks], key=lambda what: what.start_s)
 
 
 def _lines(timeline: "Timeline") -> list[str]:
-    """Return what happened in words, a line each; equal neighbours only where there are few."""
+    """Return a line for each call and event, and the number of calls that are left out."""
     found, number = [], 0
     for what in _columns(timeline):
         if isinstance(what, _Mark):
@@ -281,7 +281,7 @@ def _lines(timeline: "Timeline") -> list[str]:
             continue
         number += 1
         if number <= _MOST:
-            took = _("{ms} long").format(ms=_ms(what.end_s - what.start_s))
+            took = _("took {ms}").format(ms=_ms(what.end_s - what.start_s))
             given = f"({what.given})"
             found.append(f"{number:>4} {_ms(what.start_s):>12}  {_label(what.site)}  {given}  {took}")
         elif number == _MOST + 1:

@@ -18,7 +18,7 @@ _DIRECTIONS = 3
 
 
 class DerivativeError(AssertionError):
-    """A derivative given to `host_function` disagrees with finite differences."""
+    """Raised if a derivative given to `host_function` disagrees with finite differences."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Comparison:
     """What `verify` found for one argument.
 
     Args:
-        argument: the argument in words.
-        note: why nothing was compared; None where something was.
+        argument: the argument's name or position.
+        note: why nothing was compared; None if something was.
         difference: the largest difference found.
         largest: the largest derivative along the directions tried.
-        allowed: the difference that is still right.
+        allowed: the tolerance.
         index: where in the result the difference is largest.
-        derivative, expected: there, what the derivative says, and what finite differences say.
+        derivative, expected: the values at that index from the derivative and from finite differences.
     """
 
     argument: str
@@ -46,7 +46,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether the derivative is right, as far as it was compared."""
+        """Whether the derivative is right where it was compared."""
         return self.difference <= self.allowed
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Verification:
-    """What `verify` found, argument by argument; print it.
+    """What `verify` found for each argument. Print it.
 
     Args:
         function: the host function's name.
@@ -107,12 +107,12 @@ def verify(
     name = derivatives.parameters.function
     if not any(derivatives.rules):
         raise TypeError(
-            _("`{name}` has no derivative to verify: give one in `host_function(..., derivative=...)`.").format(
+            _("`{name}` has no derivative to verify: pass one to `host_function(..., derivative=...)`.").format(
                 name=name
             )
         )
     values = [jax.tree.map(lambda x: _wide(np.asarray(x)), arg) for arg in args]
-    # A function that computes in float32 whatever it gets cannot keep a promise of float64.
+    # A function that always computes in float32 cannot promise float64.
     results = [np.asarray(leaf) for leaf in jax.tree.leaves(call_on_host(fn, name, values))]
     wide = all(leaf.dtype == _wide(leaf).dtype for leaf in results)
     with compat.float64() if wide else contextlib.nullcontext():
@@ -122,7 +122,7 @@ def verify(
         raise DerivativeError(str(report))
     if all(comparison.note for comparison in comparisons):
         raise TypeError(
-            _("Nothing of `{name}` could be verified at these arguments:\n{report}").format(
+            _("No derivative of `{name}` could be verified at these arguments:\n{report}").format(
                 name=name, report="\n".join(f"  {comparison}" for comparison in comparisons)
             )
         )
@@ -140,9 +140,9 @@ def _compare(
     name = derivatives.parameters.function
     argument = derivatives.parameters.name_of(index)
     if derivatives.rule(index) is None:
-        return Comparison(argument, _("no derivative was given, not compared"))
+        return Comparison(argument, _("not compared: no derivative was given"))
     if not any(map(_is_inexact, jax.tree.leaves(args[index]))):
-        return Comparison(argument, _("integers, not compared: give floats"))
+        return Comparison(argument, _("not compared: pass floats instead of integers"))
 
     def of_host(value: Any) -> list[np.ndarray]:
         result = call_on_host(fn, name, [*args[:index], value, *args[index + 1 :]])
@@ -163,13 +163,13 @@ def _compare(
                 found += _worst(argument, jax.tree_util.keystr(path), np.asarray(got), want, allowed)
     _require_reverse(derivatives, index, of_jax, args[index])
     if not found:
-        return Comparison(argument, _("no finite differences at these arguments, not compared"))
+        return Comparison(argument, _("not compared: no finite differences at these arguments"))
     worst = max(found, key=lambda comparison: comparison.difference - comparison.allowed)
     return replace(worst, largest=max(comparison.largest for comparison in found))
 
 
 def _require_reverse(derivatives: Derivatives, index: int, of_jax: Callable[[Any], Any], value: Any) -> None:
-    """Raise DerivativeError where the derivative works forward and not backward."""
+    """Raise DerivativeError if the derivative works in forward mode but not in reverse mode."""
     try:
         out, backward = jax.vjp(of_jax, value)
         backward(jax.tree.map(lambda x: _tangent(np.asarray(x), np.ones(x.shape)), out))
@@ -178,15 +178,15 @@ def _require_reverse(derivatives: Derivatives, index: int, of_jax: Callable[[Any
             raise
         raise DerivativeError(
             _(
-                "The derivative of `{name}` with respect to {argument} works forward only: it calls a host function on "
-                "the tangent, and reverse mode (`jax.grad`) cannot turn that round. Call host functions on the "
-                "arguments and the result, and treat the tangent with `jax.numpy`."
+                "The derivative of `{name}` with respect to {argument} works only in forward mode: it calls a host "
+                "function on the tangent, which reverse mode (`jax.grad`) cannot transpose. Call host functions on the "
+                "arguments and the result, but only `jax.numpy` on the tangent."
             ).format(name=derivatives.parameters.function, argument=derivatives.parameters.name_of(index))
         ) from error
 
 
 def _allowed(result: np.ndarray, want: np.ndarray, error: np.ndarray, eps: float, rtol: float | None) -> np.ndarray:
-    """Return how far a derivative may be from its differences: their own error, and rounding of what is large."""
+    """Return the tolerance of a comparison, from the error of the differences and the rounding of large values."""
     eps = max(eps, float(jax.numpy.finfo(result.dtype).eps))
     part = max(1e-5, 100 * eps**0.8) if rtol is None else rtol
     scale = np.abs(want[np.isfinite(want)]).max(initial=0.0)
@@ -195,7 +195,7 @@ def _allowed(result: np.ndarray, want: np.ndarray, error: np.ndarray, eps: float
 
 
 def _worst(argument: str, path: str, got: np.ndarray, want: np.ndarray, allowed: np.ndarray) -> list[Comparison]:
-    """Return the comparison where the derivative is furthest beyond what is allowed; none without differences."""
+    """Return the comparison that exceeds the tolerance most, in a list; empty if there are no finite differences."""
     known = np.isfinite(want) & np.isfinite(allowed)
     if not known.any():
         return []
@@ -217,9 +217,9 @@ def _worst(argument: str, path: str, got: np.ndarray, want: np.ndarray, allowed:
 def _differences(
     fn: Callable[[Any], list[np.ndarray]], value: Any, direction: Any, unit: Any
 ) -> list[tuple[np.ndarray, np.ndarray, float]]:
-    """Return for each result its central differences along `direction`, how far off they may be, and its precision.
+    """Return each result's central differences along `direction`, their estimated error, and the result's precision.
 
-    Each number takes the step, of many, at which two extrapolated differences agree best.
+    Each element uses the step, of many, at which two extrapolated differences agree best.
     """
     middle = fn(value)
     precision = [float(np.finfo(x.dtype).eps) if _is_inexact(x) else 0.0 for x in middle]
@@ -234,7 +234,7 @@ def _differences(
             coarse = before = None
             continue
         plain = [(_wide(a) - _wide(b)) / (2 * step) for a, b in zip(up, down, strict=True)]
-        # Steps shrink by 4, so that this takes out the error that grows with the step's square.
+        # Steps shrink by a factor of 4, so this cancels the error that grows with the square of the step.
         fine = None if coarse is None else [(16 * p - c) / 15 for p, c in zip(plain, coarse, strict=True)]
         if fine is not None and before is not None:
             for i, (new, old) in enumerate(zip(fine, before, strict=True)):
@@ -250,7 +250,7 @@ def _moved(value: Any, direction: Any, step: Any) -> Any:
 
 
 def _directions(value: Any, elementwise: bool) -> Iterator[tuple[Any, Any]]:
-    """Yield fixed directions in which to change an argument, each with the argument's size: the unit of the steps."""
+    """Yield fixed directions in which to change an argument, each with the argument's size, the unit of the steps."""
     random = np.random.default_rng(0)
     leaves = [leaf for leaf in jax.tree.leaves(value) if _is_inexact(leaf)]
     unit: Any
@@ -270,7 +270,7 @@ def _tangent(leaf: np.ndarray, direction: np.ndarray) -> np.ndarray:
 
 
 def _wide(array: np.ndarray) -> np.ndarray:
-    """Return floats as float64 and complex numbers as complex128."""
+    """Convert floats to float64 and complex numbers to complex128."""
     if jax.numpy.issubdtype(array.dtype, np.complexfloating):
         return array.astype(np.complex128)
     return array.astype(np.float64) if jax.numpy.issubdtype(array.dtype, np.floating) else array

@@ -36,15 +36,15 @@ WRONG_OUT = {
     "takes another number": (lambda a, b: a, "is called with the 1 argument that `twice` gets: missing a required"),
     "takes none": (lambda: X, "is called with the 1 argument that `twice` gets: too many positional arguments"),
     "is a builtin": (max, "`out` of `twice` raised TypeError: "),
-    "returns None": (lambda x: None, "`out` of `twice` returned None: let it return a `jax.ShapeDtypeStruct(shape"),
-    "returns a number": (lambda x: 3, "`out` of `twice` returned the int 3: let it return"),
-    "returns a shape": (lambda x: x.shape, "returned a tuple of 1, which holds the int 3: let it return"),
-    "returns text": (lambda x: ["abc"], "returned a list of 1, which holds the str 'abc': let it return"),
-    "returns a function": (lambda x: jnp.sin, "returned the function `sin`: let it return"),
-    "returns a generator": (lambda x: (y for y in [x]), "returned an object of type `generator`: let it return"),
-    "returns a key": (lambda x: jax.random.key(0), " key<fry>[]: let it return"),
-    "has a broken length": (lambda x: STRUCT((2.5,), x.dtype), "returned the shape and dtype float32[2.5]: let it"),
-    "has a negative length": (lambda x: STRUCT((-1,), x.dtype), "returned the shape and dtype float32[-1]: let it"),
+    "returns None": (lambda x: None, "`out` of `twice` returned None: return a `jax.ShapeDtypeStruct(shape"),
+    "returns a number": (lambda x: 3, "`out` of `twice` returned the int 3: return"),
+    "returns a shape": (lambda x: x.shape, "returned a tuple of 1, which contains the int 3: return"),
+    "returns text": (lambda x: ["abc"], "returned a list of 1, which contains the str 'abc': return"),
+    "returns a function": (lambda x: jnp.sin, "returned the function `sin`: return"),
+    "returns a generator": (lambda x: (y for y in [x]), "returned an object of type `generator`: return"),
+    "returns a key": (lambda x: jax.random.key(0), " key<fry>[]: return"),
+    "has a broken length": (lambda x: STRUCT((2.5,), x.dtype), "returned the shape and dtype float32[2.5]: return"),
+    "has a negative length": (lambda x: STRUCT((-1,), x.dtype), "returned the shape and dtype float32[-1]: return"),
 }
 
 
@@ -58,7 +58,9 @@ class TestOut:
         assert message in message_of(host_function(twice, elementwise=True, out=out), X)
 
     def test_the_error_of_the_function_is_the_cause_and_its_way_of_being_called_is_told(self):
-        with pytest.raises(TypeError, match=r"`jax.ShapeDtypeStruct` for each array \(here float32\[3\]\)") as caught:
+        with pytest.raises(
+            TypeError, match=r"`jax.ShapeDtypeStruct` for each array \(in this call float32\[3\]\)"
+        ) as caught:
             host_function(twice, out=lambda x: 1 / 0)(X)
         assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
@@ -89,8 +91,8 @@ class TestDerivative:
         f = host_function(twice, out=lambda x: x, derivative=rule)
         for ask in (jax.jacfwd(f), jax.jacrev(f), lambda x: jax.jvp(f, (x,), (x,))):
             assert message_of(wrap(ask), X) == (
-                f"The derivative of `twice` with respect to `x` gives {got}, which does not fit the result float32[3]: "
-                "return the change of the result, of the same shape."
+                f"The derivative of `twice` with respect to `x` returned {got}, which does not fit the result "
+                "float32[3]: return the change of the result, with the same shape."
             )
 
     def test_a_linear_map_of_the_results_shape_is_right(self):
@@ -100,14 +102,17 @@ class TestDerivative:
     def test_what_is_no_array_is_refused(self):
         f = host_function(twice, elementwise=True, derivative=lambda x: "two")
         assert message_of(jax.grad(f), 1.0) == (
-            "The derivative of `twice` with respect to `x` returned the str 'two' where float32[] was expected, "
+            "The derivative of `twice` with respect to `x` returned the str 'two', but float32[] was expected, "
             "like the result."
         )
 
     def test_the_gradient_in_the_order_of_a_bessel_function_is_refused_with_what_to_do(self):
         message = message_of(jax.grad(bessel_jv), 1.0, 2.0)
         assert message.startswith("`bessel_jv` has no derivative with respect to `v`, only with respect to `z`: ")
-        assert "differentiate in `z` alone (`argnums=1`), hold `v` constant with `jax.lax.stop_gradient`" in message
+        assert (
+            "differentiate with respect to `z` only (`argnums=1`), hold `v` constant with `jax.lax.stop_gradient`"
+            in message
+        )
         assert np.isfinite(jax.grad(bessel_jv, argnums=1)(1.0, 2.0))
         assert np.isfinite(jax.grad(lambda v: bessel_jv(jax.lax.stop_gradient(v), v))(1.0))
 
@@ -155,20 +160,20 @@ class TestBooleansAndShortIntegers:
 
     def test_a_function_that_answers_yes_or_no_has_to_say_so(self):
         for x in (flags := np.array([True]), flags.astype(int), X):
-            with pytest.raises(HostFunctionError, match=r"returned bool\[\d\] where float32.*say in `out`"):
+            with pytest.raises(HostFunctionError, match=r"returned bool\[\d\], but float32.*change `out`"):
                 host_function(np.logical_not, elementwise=True)(x)
 
 
 ANSWERS = {
     "text, named": (
         lambda: host_function(twice, elementwise=True)("a"),
-        "`twice` needs an array or a number as `x` and got the str 'a': only arrays go to the host, so fix it before, "
-        "in `functools.partial(twice, x='a')`.",
+        "`twice` needs an array or a number as `x`, but got the str 'a': only arrays are sent to the host, so bind the "
+        "str first, with `functools.partial(twice, x='a')`.",
     ),
     "text, by position": (
         lambda: host_function(np.sin, elementwise=True)("a"),
-        "`sin` needs an array or a number as argument 1 and got the str 'a': only arrays go to the host, so fix it "
-        "before, in a function of the arrays alone.",
+        "`sin` needs an array or a number as argument 1, but got the str 'a': only arrays are sent to the host, so "
+        "bind the str first, with a function of the arrays alone.",
     ),
     "a name that is not there": (
         lambda: host_function(twice, elementwise=True)(y=1.0),
@@ -176,7 +181,7 @@ ANSWERS = {
     ),
     "a key to watch": (
         lambda: watch_value({"key": jax.random.key(0)}),
-        "`watch_value` runs on the host, where PRNG keys are unknown: pass `jax.random.key_data(key)`.",
+        "`watch_value` runs on the host, which has no PRNG keys: pass `jax.random.key_data(key)`.",
     ),
     "a watcher of two values": (
         lambda: watch_value(1.0, lambda a, b: None),
@@ -184,11 +189,11 @@ ANSWERS = {
     ),
     "text as tolerance": (
         lambda: bessel_jv.verify(1, 2.0, rtol="small"),
-        "`rtol` of `bessel_jv.verify` is the str 'small': give a number that is not negative, such as 1e-4.",
+        "`rtol` of `bessel_jv.verify` is the str 'small': pass a non-negative number, such as 1e-4.",
     ),
     "a negative tolerance": (
         lambda: bessel_jv.verify(1, 2.0, rtol=-1),
-        "`rtol` of `bessel_jv.verify` is the int -1: give a number that is not negative, such as 1e-4.",
+        "`rtol` of `bessel_jv.verify` is the int -1: pass a non-negative number, such as 1e-4.",
     ),
 }
 
@@ -215,6 +220,6 @@ class TestVerify:
         for given in (lambda x: x, lambda x: 1.0):
             message = message_of(transform(lambda x, given=given: f.verify(given(x)) and x), x, kind=RuntimeError)
             assert message == (
-                "`sin.verify` was called while JAX traces or transforms a function, where arrays have no values yet: "
-                "call it outside of `jax.jit`, `jax.vmap` and `jax.grad`, with values."
+                "`sin.verify` was called while JAX is tracing or transforming a function, when arrays have no values "
+                "yet: call it outside `jax.jit`, `jax.vmap` and `jax.grad`, with values."
             )

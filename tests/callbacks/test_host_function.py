@@ -251,10 +251,10 @@ class TestDerivatives:
     @pytest.mark.parametrize(
         ("value", "message"),
         [
-            (None, r"returned None where float32\[\] was expected"),
-            (np.ones(2), r"gives float32\[2\], which does not fit the result float32\[\]"),
-            (1j, r"gives complex64\[\], which does not fit"),
-            ((1.0, 1.0), r"returned a tuple of 2 where float32\[\]"),
+            (None, r"returned None, but float32\[\] was expected"),
+            (np.ones(2), r"returned float32\[2\], which does not fit the result float32\[\]"),
+            (1j, r"returned complex64\[\], which does not fit"),
+            ((1.0, 1.0), r"returned a tuple of 2, but float32\[\]"),
         ],
     )
     def test_a_derivative_of_another_kind_is_refused(self, value, message):
@@ -277,18 +277,18 @@ class TestMistakes:
                 lambda: host_function(two, elementwise=True, derivative=lambda v, z: 1),
                 "takes 2 arguments, so say which",
             ),
-            (lambda: host_function(two, elementwise=True, derivative=(None,)), "each of its 2 arguments, and has 1"),
+            (lambda: host_function(two, elementwise=True, derivative=(None,)), "each of its 2 arguments, but has 1"),
             (lambda: host_function(two, elementwise=True, derivative={"ordr": two}), "did you mean 'order'?"),
-            (lambda: host_function(np.add, elementwise=True, derivative={"x": two}), "give a tuple with a function"),
+            (lambda: host_function(np.add, elementwise=True, derivative={"x": two}), "pass a tuple with a function"),
             (lambda: host_function(two, elementwise=True, derivative=(None, 3)), "for `z` is the int 3"),
-            (lambda: host_function(two, elementwise=True, derivative=3), "is the int 3: give a function, a tuple"),
+            (lambda: host_function(two, elementwise=True, derivative=3), "is the int 3: pass a function, a tuple"),
             (
                 lambda: host_function(two, elementwise=True, derivative={"z": lambda z: 1}),
-                "for `z` will be called with (order, z), and takes (z)",
+                "for `z` will be called with (order, z), but takes (z)",
             ),
             (
                 lambda: host_function(two, out=like_first, derivative={"z": two}),
-                "will be called with (tangent, out, order, z), and takes (order, z)",
+                "will be called with (tangent, out, order, z), but takes (order, z)",
             ),
         ],
     )
@@ -302,10 +302,10 @@ class TestMistakes:
         ("out", "message"),
         [
             (jnp.float32, "gives a dtype without a shape"),
-            (3, "holds the int 3: give a `jax.ShapeDtypeStruct(shape, dtype)`"),
+            (3, "contains the int 3: pass a `jax.ShapeDtypeStruct(shape, dtype)`"),
             (lambda a: None, "`out` of `two` is called with the 2 arguments that `two` gets: too many"),
-            (lambda *a: None, "returned None: let it return a `jax.ShapeDtypeStruct"),
-            (jax.ShapeDtypeStruct((), np.float64), "promises float64, and JAX has no 64-bit types now"),
+            (lambda *a: None, "returned None: return a `jax.ShapeDtypeStruct"),
+            (jax.ShapeDtypeStruct((), np.float64), "promises float64, but 64-bit types are off in JAX"),
         ],
     )
     def test_in_what_comes_back(self, wrap, out, message):
@@ -323,11 +323,11 @@ class TestMistakes:
         [
             (lambda: host_function(two, elementwise=True)(1), "`two(order, z)` cannot be called with 1 argument"),
             (lambda: host_function(two, elementwise=True)(1, 2, y=1), "unexpected keyword argument 'y'"),
-            (lambda: power(1), "`power` takes 2 arguments and was called with 1 argument"),
-            (lambda: power(1, 2, out=3), "Give `power` its argument `out` by position"),
+            (lambda: power(1), "`power` takes 2 arguments, but was called with 1 argument"),
+            (lambda: power(1, 2, out=3), "Pass argument `out` of `power` by position"),
             (lambda: host_function(two, elementwise=True)(1, "a"), "needs an array or a number as `z`"),
             (lambda: host_function(two, elementwise=True)([1], 2), "as `order`, but got a list of 1"),
-            (lambda: host_function(two, out=like_first)("a", 2), "as `order` and got the str 'a'"),
+            (lambda: host_function(two, out=like_first)("a", 2), "as `order`, but got the str 'a'"),
             (lambda: host_function(two, out=like_first)(jax.random.key(0), 2), "pass `jax.random.key_data(key)`"),
         ],
     )
@@ -343,17 +343,17 @@ def raises(x):
 
 BROKEN = [
     (raises, "`raises` raised ValueError: negative order (test_host_function.py, line "),
-    (lambda x: None, "`<lambda>` returned None where float32[3] was promised. Does it end without `return`?"),
-    (lambda x: x[:2], "returned float32[2] where float32[3] was promised. Return an array of this shape"),
-    (lambda x: x.astype(int), "returned int64[3] where float32[3] was promised. Convert it with `.astype`"),
-    (lambda x: x > 0, "returned bool[3] where float32[3] was promised"),
-    (lambda x: x.astype(np.float16), "returned float16[3] where float32[3] was promised"),
-    (lambda x: x + 1j, "returned complex64[3] where float32[3] was promised"),
-    (lambda x: "abc", "returned the str 'abc' where float32[3] was promised"),
-    (lambda x: (x, x), "returned (float32[3], float32[3]) where float32[3] was promised"),
-    (lambda x: [1.0, 2.0, 3.0], "returned a list of 3 where float32[3] was promised"),
-    (lambda x: {"x": x}, "returned {'x': float32[3]} where float32[3] was promised"),
-    (lambda x: (y for y in x), "returned an object of type `generator` where float32[3] was promised. Return NumPy"),
+    (lambda x: None, "`<lambda>` returned None, but float32[3] was promised. Is a `return` missing?"),
+    (lambda x: x[:2], "returned float32[2], but float32[3] was promised. Return an array of the promised shape"),
+    (lambda x: x.astype(int), "returned int64[3], but float32[3] was promised. Convert it with `.astype`"),
+    (lambda x: x > 0, "returned bool[3], but float32[3] was promised"),
+    (lambda x: x.astype(np.float16), "returned float16[3], but float32[3] was promised"),
+    (lambda x: x + 1j, "returned complex64[3], but float32[3] was promised"),
+    (lambda x: "abc", "returned the str 'abc', but float32[3] was promised"),
+    (lambda x: (x, x), "returned (float32[3], float32[3]), but float32[3] was promised"),
+    (lambda x: [1.0, 2.0, 3.0], "returned a list of 3, but float32[3] was promised"),
+    (lambda x: {"x": x}, "returned {'x': float32[3]}, but float32[3] was promised"),
+    (lambda x: (y for y in x), "returned an object of type `generator`, but float32[3] was promised. Return NumPy"),
 ]
 
 
@@ -389,7 +389,7 @@ class TestPromises:
 
     def test_integers_give_floats_only_where_the_promise_was_inferred(self):
         assert power(2, 3).dtype == jnp.float32
-        with pytest.raises(HostFunctionError, match=r"int32\[\] where float32\[\]"):
+        with pytest.raises(HostFunctionError, match=r"int32\[\], but float32\[\]"):
             host_function(np.power, elementwise=True, out=jnp.float32)(2, 3)
 
     def test_results_in_64_bits_are_narrowed_and_python_numbers_fit(self):
@@ -397,7 +397,7 @@ class TestPromises:
         assert host_function(lambda x: 0, out=like_first)(1.0).dtype == jnp.float32
 
     def test_integers_that_do_not_fit_are_not_wrapped_round(self):
-        with pytest.raises(HostFunctionError, match="Some of its numbers do not fit"):
+        with pytest.raises(HostFunctionError, match="Some of its values do not fit"):
             host_function(lambda x: np.full(3, 2**40), elementwise=True, out=int)(X)
 
     def test_floats_that_do_not_fit_become_infinite_without_a_warning(self):
@@ -487,7 +487,7 @@ class TestVerify:
     def test_what_cannot_be_compared_is_said(self):
         with pytest.raises(TypeError, match="`sin` has no derivative to verify"):
             host_function(np.sin, elementwise=True).verify(1.0)
-        with pytest.raises(TypeError, match="integers, not compared: give floats"):
+        with pytest.raises(TypeError, match="not compared: pass floats instead of integers"):
             sin.verify(1)
         with pytest.raises(TypeError, match="no finite differences at these arguments"):
             host_function(lambda x: x * np.nan, elementwise=True, derivative=lambda x: x).verify(1.0)
@@ -502,7 +502,9 @@ class TestVerify:
             out=lambda a, b: b,
             derivative=(None, lambda db, x, a, b: solve(a, db)),
         )
-        with pytest.raises(DerivativeError, match="works forward only: it calls a host function on the tangent"):
+        with pytest.raises(
+            DerivativeError, match="works only in forward mode: it calls a host function on the tangent"
+        ):
             solve.verify(np.eye(2), np.ones(2))
 
 
@@ -553,7 +555,7 @@ def test_a_derivative_of_the_wrong_arity_is_named_where_a_call_shows_the_number_
     norm = host_function(
         np.linalg.norm, out=lambda x: jax.ShapeDtypeStruct((), x.dtype), derivative=lambda x: x / jnp.linalg.norm(x)
     )
-    message = r"`derivative` of `norm` for `x` will be called with \(tangent, out, x\), and takes \(x\)\."
+    message = r"`derivative` of `norm` for `x` will be called with \(tangent, out, x\), but takes \(x\)\."
     with pytest.raises(TypeError, match=message):
         jax.grad(norm)(jnp.array([3.0, 4.0]))
 

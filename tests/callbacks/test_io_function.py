@@ -108,8 +108,8 @@ class TestIoFunction:
         ("fn", "message"),
         [
             (lambda x: 1 / 0, "`<lambda>` raised ZeroDivisionError: division by zero (test_io_function.py, line "),
-            (lambda x: None, "`<lambda>` returned None where float32[3] was promised"),
-            (lambda x: x[0], "returned float32[] where float32[3] was promised"),
+            (lambda x: None, "`<lambda>` returned None, but float32[3] was promised"),
+            (lambda x: x[0], "returned float32[], but float32[3] was promised"),
         ],
     )
     def test_broken_promises_are_one_sentence(self, fn, message):
@@ -125,9 +125,9 @@ class TestIoFunction:
         ("call", "message"),
         [
             (lambda: io_function(3, out=None), "`io_function` needs a function, but got the int 3"),
-            (lambda: io_function(print, out=3)(1.0), "`out` of `print` holds the int 3"),
+            (lambda: io_function(print, out=3)(1.0), "`out` of `print` contains the int 3"),
             (lambda: io_function(lambda x: None, out=None)(), "`<lambda>(x)` cannot be called with 0 arguments"),
-            (lambda: io_function(lambda x: None, out=None)("a"), "needs an array or a number as `x` and got the str"),
+            (lambda: io_function(lambda x: None, out=None)("a"), "needs an array or a number as `x`, but got the str"),
         ],
     )
     def test_mistakes_are_one_sentence(self, call, message):
