@@ -1,4 +1,4 @@
-"""See what ran: printed lines, recorded values, scripted breakpoints, the first NaN, trouble of the installation."""
+"""Capture prints, record values, script breakpoints, find the first NaN, and report problems of the installation."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jaxguide.debug.nonfinite import breakpoint_if_nonfinite
     from jaxguide.debug.recordings import Recording, record, record_gradient, recording
 
-# Public name -> module that defines it: each helper costs what it needs itself.
+# Public name -> module that defines it, so that each helper loads only what it needs.
 _HOMES = {
     "BadValue": "nan_report",
     "Diagnosis": "diagnosis",

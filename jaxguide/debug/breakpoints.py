@@ -1,4 +1,4 @@
-"""Drive JAX's debugger from a list of commands, where there is no terminal."""
+"""Drive JAX's debugger from a list of commands, without a terminal."""
 
 import cmd
 import contextlib
@@ -14,10 +14,10 @@ from jaxguide.jaxpr.arguments import describe
 
 
 class Transcript:
-    """What the debugger showed and what was typed, as a person at the terminal would have seen it.
+    """What the debugger printed and the commands typed, as they would appear in a terminal.
 
     `str(transcript)` is the text, `stops` the number of breakpoints that were reached, and `unused` the commands that
-    were not typed, because too few breakpoints were reached.
+    were not typed because too few breakpoints were reached.
     """
 
     def __init__(self, commands: list[str]) -> None:
@@ -36,11 +36,11 @@ class Transcript:
         return str(self)
 
     def write(self, text: str) -> int:
-        """Append what the debugger prints."""
+        """Append output of the debugger."""
         return self._text.write(text)
 
     def type(self) -> str:
-        """Return the next command, `c` where none is left, and show it as typed."""
+        """Return the next command, or `c` if none is left, and show it as typed."""
         if self._waiting:
             line = self._waiting.pop(0)
             self.write(f"{line}\n")
@@ -51,7 +51,7 @@ class Transcript:
 
 @contextlib.contextmanager
 def scripted_breakpoints(commands: Iterable[str]) -> Iterator[Transcript]:
-    r"""Answer every `jax.debug.breakpoint()` in a block from a list of commands, and keep what the debugger showed.
+    r"""Answer every `jax.debug.breakpoint()` in a block from a list of commands, and keep the debugger's output.
 
     >>> import jax
     >>> import jax.numpy as jnp
@@ -70,25 +70,25 @@ def scripted_breakpoints(commands: Iterable[str]) -> Iterator[Transcript]:
     Array(-0.37840125, dtype=float32)
     (jdb) c
 
-    The program stays as it is, and needs no terminal: this works in a notebook, in a test, and in a process whose input
-    is closed. The commands are typed one after the other, over all breakpoints: `c` leaves one, and the next command
-    goes to the next. When none is left, each further breakpoint is continued, which the transcript says. The program's
-    own prints go where they always go. Of two breakpoints in one compiled program JAX may reach the second first, which
-    `jax.debug.breakpoint(ordered=True)` prevents. Breakpoints that are given a debugger of their own
+    The program needs no changes and no terminal: this works in a notebook, in a test, and in a process whose input is
+    closed. The commands are typed in order, across all breakpoints: `c` leaves one, and the next command goes to the
+    next. When the commands run out, each further breakpoint is continued, and the transcript says so. The program's own
+    prints are not captured. JAX may reach the second of two breakpoints in a compiled program first;
+    `jax.debug.breakpoint(ordered=True)` prevents that. Breakpoints with their own debugger
     (`jax.debug.breakpoint(stdin=...)`) and Python's `breakpoint()` are left alone.
 
     Args:
-        commands: lines as one types them after `(jdb)`: `p x`, `pp x`, `u`, `d`, `w`, `l`, `c`, `help` (see
+        commands: the lines to type after `(jdb)`: `p x`, `pp x`, `u`, `d`, `w`, `l`, `c`, `help` (see
             https://docs.jax.dev/en/latest/debugging/print_breakpoint.html).
 
     Yields:
-        A `Transcript`. It is complete after the block, also when an exception leaves it.
+        A `Transcript`. It is complete after the block, even if the block raises.
 
     Raises:
-        TypeError: when `commands` is not a list of str.
-        ValueError: for a command that would end the whole program, such as `q`, or that has more than one line.
+        TypeError: `commands` is not a list of str.
+        ValueError: a command would end the whole program, such as `q`, or has more than one line.
 
-    Rests on `jax.debug.breakpoint`, whose debugger is a `cmd.Cmd`.
+    Based on `jax.debug.breakpoint`, whose debugger is a `cmd.Cmd`.
     """
     transcript = Transcript(_checked(commands))
     with flushed():
@@ -99,16 +99,16 @@ def scripted_breakpoints(commands: Iterable[str]) -> Iterator[Transcript]:
 
 @contextlib.contextmanager
 def passed_breakpoints() -> Iterator[None]:
-    """Let the program go on at every `jax.debug.breakpoint()` in a block, as where nobody is at the keyboard.
+    """Continue at every `jax.debug.breakpoint()` in a block, without waiting for input.
 
     >>> import jax
     >>> with passed_breakpoints():
     ...     jax.debug.breakpoint()
 
-    Breakpoints that are given a debugger of their own (`jax.debug.breakpoint(stdin=...)`) are left alone, and so are
-    those of a `scripted_breakpoints` in the block.
+    Breakpoints with their own debugger (`jax.debug.breakpoint(stdin=...)`), and those of a `scripted_breakpoints` in
+    the block, are left alone.
 
-    Rests on `jax.debug.breakpoint`, whose debugger is a `cmd.Cmd`.
+    Based on `jax.debug.breakpoint`, whose debugger is a `cmd.Cmd`.
     """
     with _reached(lambda debugger, loop: None):
         yield
@@ -116,7 +116,7 @@ def passed_breakpoints() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _driven(transcript: Transcript) -> Iterator[None]:
-    """Let the command loop of JAX's debugger read from a transcript's commands."""
+    """Let JAX's debugger read its commands from a transcript."""
 
     def type_commands(debugger: cmd.Cmd, loop: Callable[[], None]) -> None:
         transcript.stops += 1
@@ -132,7 +132,7 @@ def _driven(transcript: Transcript) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _reached(at_breakpoint: Callable[[cmd.Cmd, Callable[[], None]], None]) -> Iterator[None]:
-    """Hand JAX's debugger and its command loop to a function instead of running the loop at the keyboard."""
+    """Pass JAX's debugger and its command loop to a function, instead of running the loop at the keyboard."""
     original = cmd.Cmd.cmdloop
 
     def cmdloop(self: cmd.Cmd, intro: Any = None) -> None:
@@ -157,7 +157,7 @@ class _Keyboard(io.TextIOBase):
 
 
 class _Screen(io.TextIOBase):
-    """Write what the debugger's thread prints to the transcript, and what others print to where it went before."""
+    """Write output of the debugger's thread to the transcript, and that of other threads to the previous stream."""
 
     def __init__(self, transcript: Transcript, before: TextIO | None) -> None:
         self._transcript = transcript
@@ -177,28 +177,28 @@ def _checked(commands: Any) -> list[str]:
     wanted = _('a list of debugger commands, such as `["p x", "c"]`')
     if isinstance(commands, str) or not isinstance(commands, Iterable):
         raise TypeError(
-            _("`scripted_breakpoints` needs {wanted}, and got {got}.").format(wanted=wanted, got=describe(commands))
+            _("`scripted_breakpoints` needs {wanted}, but got {got}.").format(wanted=wanted, got=describe(commands))
         )
     checked = list(commands)
     parser = cmd.Cmd(stdin=io.StringIO(), stdout=io.StringIO())
     for command in checked:
         if not isinstance(command, str):
             raise TypeError(
-                _("`scripted_breakpoints` needs {wanted}, and got {got} among them.").format(
+                _("`scripted_breakpoints` needs {wanted}, but one of them is {got}.").format(
                     wanted=wanted, got=describe(command)
                 )
             )
         if "\n" in command:
             raise ValueError(
-                _("The command {command!r} has more than one line: give each line as a command of its own.").format(
+                _("The command {command!r} has more than one line: pass each line as a separate command.").format(
                     command=command
                 )
             )
         if parser.parseline(command)[0] in _ENDING:
             raise ValueError(
                 _(
-                    "The command {command!r} ends the whole program, not only the debugger: use `c`, which lets the "
-                    "program go on."
+                    "The command {command!r} ends the whole program, not only the debugger: use `c` to continue the "
+                    "program."
                 ).format(command=command)
             )
     return checked

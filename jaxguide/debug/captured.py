@@ -1,4 +1,4 @@
-"""Capture the lines that a program prints, with those that JAX prints while it runs."""
+"""Capture the lines that a program prints, including those that JAX prints while it runs."""
 
 import contextlib
 import io
@@ -14,7 +14,7 @@ from jaxguide.base.text import _
 
 @contextlib.contextmanager
 def capture() -> Iterator[list[str]]:
-    r"""Collect the lines printed in a `with` block: by `print`, `jax.debug.print` and prints in `jax.debug.callback`.
+    r"""Collect the lines printed in a `with` block by `print`, `jax.debug.print` and prints in `jax.debug.callback`.
 
     >>> import jax.numpy as jnp
     >>> @jax.jit
@@ -29,35 +29,35 @@ def capture() -> Iterator[list[str]]:
     >>> lines
     ['tracing', 'x = 2.0', 'called', 'x = 3.0']
 
-    The list is there from the beginning and grows line by line; before reading it inside the block, call
-    `jax.effects_barrier()`. It is complete after the block, also when an exception leaves it: what JAX still has to
-    print is waited for. The order is the one in which the lines were printed; JAX may run unordered callbacks in
-    another order than they are written, which `ordered=True` prevents.
+    The list grows line by line; before reading it inside the block, call `jax.effects_barrier()`. It is complete after
+    the block, even if the block raises, because `capture` waits for what JAX still has to print. Lines are in the order
+    in which they were printed; JAX may run unordered callbacks in a different order than the code, which `ordered=True`
+    prevents.
 
-    A line is what one thread wrote up to a newline, so that callbacks on other threads do not cut lines in two. A last
-    line without a newline is kept too: `print("a", end="")` gives `['a']`. Of nested captures the innermost gets the
-    lines. Not captured: stderr, and so warnings and logging; what a notebook displays; what child processes and
-    libraries in C print.
+    Each thread's output is split into lines separately, so callbacks on other threads do not cut lines in two. A last
+    line without a newline is kept too: `print("a", end="")` gives `['a']`. The innermost of nested captures gets the
+    lines. Not captured are stderr, including warnings and logging, what a notebook displays, and what child processes
+    and C libraries print.
 
     Yields:
-        The lines without their newlines.
+        The list of lines, without newlines.
 
     Raises:
-        TypeError: where the block prints something that is not text, as `print` to a terminal would.
+        TypeError: the block writes something other than text, as when printing to a terminal.
 
-    Rests on `jax.effects_barrier` and `contextlib.redirect_stdout`; as that does, it replaces `sys.stdout` for all
+    Based on `jax.effects_barrier` and `contextlib.redirect_stdout`; like the latter, it replaces `sys.stdout` for all
     threads of the process, in a Jupyter kernel too.
     """
     lines: list[str] = []
     with flushed():
-        pass  # what ran before the block prints where it belongs
+        pass  # pending prints from before the block are not captured
     with _LineStream(lines) as stream, contextlib.redirect_stdout(stream), flushed():
         yield lines
 
 
 @contextlib.contextmanager
 def flushed() -> Iterator[None]:
-    """Wait at the end of a block for JAX's callbacks; an exception of the block goes before one of a callback.
+    """Wait for JAX's callbacks at the end of a block; its exceptions take precedence over those of callbacks.
 
     >>> with flushed():
     ...     jax.debug.print("done")
@@ -73,11 +73,11 @@ def flushed() -> Iterator[None]:
 
 
 class _LineStream(io.TextIOBase):
-    """Put what is written into a list, line by line, and after its `with` block into the stream that was there."""
+    """Write to a list, line by line, and after the `with` block to the previous stream."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
-        self._begun: dict[int, str] = {}  # thread -> the line that it has begun
+        self._begun: dict[int, str] = {}  # thread -> its unfinished line
         self._lock = threading.Lock()
         self._before: TextIO | None = sys.stdout
         self._over = False
@@ -105,5 +105,5 @@ class _LineStream(io.TextIOBase):
                 if begun:
                     self._begun[thread] = begun
                 return len(text)
-        # Somebody kept the stream, as a logging handler does.
+        # Something kept a reference to the stream, as logging handlers do.
         return len(text) if self._before is None else self._before.write(text)

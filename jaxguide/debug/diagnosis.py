@@ -1,4 +1,4 @@
-"""Report what is installed, how JAX is set up, and the known trouble of both with its remedy."""
+"""Report what is installed, how JAX is configured, and known problems with their remedies."""
 
 import contextlib
 import importlib.metadata
@@ -23,21 +23,21 @@ from jaxguide.base.render.theme import CODE, frame
 from jaxguide.base.text import _
 
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ipykernel", "jupyterlab")
-# What the failing compile needs: a reduction that feeds an unordered callback, over this many elements or more.
+# Compilation fails for a reduction over at least this many elements that feeds an unordered callback.
 _PRINT_SIZE = 4096
 _GRID = "margin:0;display:grid;grid-template-columns:max-content 1fr;column-gap:1em;align-items:baseline"
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """One thing that is wrong or surprising here, and what to do.
+    """One thing that is wrong or surprising on this machine, and what to do.
 
     Args:
         name: a short fixed name, such as 'debug_print_fails_to_compile'.
-        serious: code that is right fails or runs somewhere else; otherwise it is worth knowing only.
+        serious: correct code fails or runs somewhere else; otherwise it is only worth knowing.
         what: what happens, in one sentence.
         remedy: what to do, in one sentence.
-        cured: lessons and the grader apply the remedy themselves, so that it is left to do for your own scripts alone.
+        cured: lessons and the grader apply the remedy themselves, so only your own scripts need it.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Diagnosis:
 
     Args:
         facts: versions, devices and settings, each as a name and its value.
-        troubles: empty where nothing is known to be wrong.
+        troubles: empty if nothing is known to be wrong.
     """
 
     facts: dict[str, str] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
-        """Tell that nothing serious was found but what lessons and the grader cure."""
+        """Tell whether nothing serious was found, except what lessons and the grader fix."""
         return not any(trouble.serious and not trouble.cured for trouble in self.troubles)
 
     def to_plain(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Diagnosis:
         for trouble in self.troubles:
             lines += ["", f"{_glyph(trouble)} {_word(trouble)}: {trouble.what}", f"  {trouble.remedy}"]
         if not self.troubles:
-            lines += ["", "✓ " + _("No known trouble.")]
+            lines += ["", "✓ " + _("No known problems.")]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -96,14 +96,14 @@ class Diagnosis:
             for trouble in self.troubles
         )
         tone = "bad" if not self.healthy else "partly" if self.troubles else "good"
-        good = f'<p style="margin:0.5em 0">✓ {escape(_("No known trouble."))}</p>'
+        good = f'<p style="margin:0.5em 0">✓ {escape(_("No known problems."))}</p>'
         return f'<section style="{frame(tone)}"><dl style="{_GRID}">{facts}</dl>{troubles or good}</section>'
 
 
 def doctor() -> Diagnosis:
-    """Report versions, devices and settings of JAX here, and known trouble with the remedy.
+    """Report JAX's versions, devices and settings, and known problems with their remedies.
 
-    It starts JAX's backend and compiles two small functions, as what fails on this machine is measured, not looked up.
+    It starts JAX's backend and compiles two small functions, to measure what fails on this machine, not look it up.
 
     >>> from jaxguide.debug import doctor
     >>> diagnosis = doctor()
@@ -120,8 +120,8 @@ def doctor() -> Diagnosis:
 
 
 def diagnose(measured: bool) -> Diagnosis:
-    """Report as `doctor` does; without what is measured it compiles nothing and takes no time once JAX has started."""
-    # Without the cure on purpose: it reports this process as it is.
+    """Report as `doctor` does; unless `measured`, compile nothing, which takes no time once JAX has started."""
+    # The print flag is not set, on purpose: report this process as it is.
     facts = {"jaxguide": jaxguide.__version__, "Python": f"{platform.python_version()} ({sys.executable})"}
     for package in _PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -138,7 +138,7 @@ def diagnose(measured: bool) -> Diagnosis:
                 "no_backend",
                 True,
                 _("JAX cannot start: {reason}.").format(reason=reason),
-                _("Unset JAX_PLATFORMS, or name a platform that is here, such as cpu; then start Python again."),
+                _("Unset JAX_PLATFORMS, or set it to an available platform, such as cpu; then restart Python."),
             )
         )
     else:
@@ -152,8 +152,8 @@ def diagnose(measured: bool) -> Diagnosis:
 
 
 def _settings() -> dict[str, str]:
-    config: Any = jax.config  # its fields are made at run time
-    partitionable = _("on") if config.jax_threefry_partitionable else _("off: the numbers of JAX before 0.5")
+    config: Any = jax.config  # its fields are defined at run time
+    partitionable = _("on") if config.jax_threefry_partitionable else _("off: random numbers as in JAX before 0.5")
     found = {
         "PRNG": f"{config.jax_default_prng_impl}, threefry_partitionable {partitionable}",
         "64 bits": _("on") if config.jax_enable_x64 else _("off: float32 is the widest float"),
@@ -175,8 +175,8 @@ def _mismatched_versions(facts: dict[str, str]) -> Trouble | None:
     return Trouble(
         "versions_differ",
         True,
-        _("jax is {jax} and jaxlib is {jaxlib}, which do not belong together.").format(jax=front, jaxlib=lib),
-        _("Install both at one version: pip install --upgrade jax jaxlib"),
+        _("jax {jax} and jaxlib {jaxlib} do not match.").format(jax=front, jaxlib=lib),
+        _("Install matching versions: pip install --upgrade jax jaxlib"),
     )
 
 
@@ -186,7 +186,7 @@ def _no_bytecode() -> Trouble | None:
     return Trouble(
         "no_bytecode",
         False,
-        _("Python may not write bytecode here, so that importing JAX takes about three times as long each time."),
+        _("Python does not write bytecode here, so importing JAX takes about three times as long each time."),
         _("Unset PYTHONDONTWRITEBYTECODE, or compile once: python -m compileall {folder}").format(
             folder=os.path.dirname(str(jax.__file__))
         ),
@@ -199,8 +199,8 @@ def _unused_gpu(used: str) -> Trouble | None:
     return Trouble(
         "gpu_not_used",
         False,
-        _("This machine seems to have an NVIDIA GPU, and JAX runs on the CPU."),
-        _('Install JAX for it: pip install "jax[cuda13]", or set JAX_PLATFORMS=cpu if the CPU is what you want.'),
+        _("This machine seems to have an NVIDIA GPU, but JAX runs on the CPU."),
+        _('Install JAX for GPUs: pip install "jax[cuda13]", or set JAX_PLATFORMS=cpu if you want to use the CPU.'),
     )
 
 
@@ -210,23 +210,23 @@ def _print_fails() -> Trouble | None:
     flag = compat.print_flag(importlib.metadata.version("jaxlib"))
     what = _(
         "jax.jit of a function that prints a reduction of {size} or more elements with jax.debug.print fails to "
-        "compile here (INTERNAL: RET_CHECK failure)."
+        "compile on this machine (INTERNAL: RET_CHECK failure)."
     ).format(size=_PRINT_SIZE)
     cured = False
     if flag is None:
-        remedy = _("Give jax.debug.print ordered=True in such functions, and report it to JAX: no flag is known.")
+        remedy = _("Pass ordered=True to jax.debug.print in such functions, and report it to JAX: no flag is known.")
     elif flag in os.environ.get("XLA_FLAGS", "").split():
         remedy = _(
-            "The flag that cures it is set, but JAX had started before: restart, and set it before the first use."
+            "The flag that fixes it is set, but JAX had already started: restart, and set it before the first use."
         )
     elif flag.split("=")[0] in os.environ.get("XLA_FLAGS", ""):
-        remedy = _("XLA_FLAGS sets the flag that cures it to another value: set {flag}.").format(flag=flag)
+        remedy = _("XLA_FLAGS sets the flag that fixes it to another value: set {flag}.").format(flag=flag)
     else:
-        # Lessons and workers are processes of their own: what they set does not reach this one.
+        # Lessons and workers are separate processes: their flags do not affect this one.
         cured = True
         remedy = _(
-            "A lesson's first cell, %load_ext jaxguide and the grader set the flag that cures it. For your own scripts "
-            "set it before JAX starts: XLA_FLAGS={flag}"
+            "A lesson's first cell, %load_ext jaxguide and the grader set the flag that fixes it. For your own "
+            "scripts, set it before JAX starts: XLA_FLAGS={flag}"
         ).format(flag=flag)
     return Trouble("debug_print_fails_to_compile", True, what, remedy, cured)
 
@@ -237,7 +237,7 @@ def _fails_to_compile() -> bool:
         jax.debug.callback(lambda mean: None, y.mean())
         return y
 
-    # Through the compiler only: nothing is printed, nothing runs. A cached program would prove nothing.
+    # Compile only: nothing runs or is printed. A cached program would prove nothing.
     with _quiet_stderr(), _setting("jax_enable_compilation_cache", False):
         try:
             jax.jit(probe).lower(jax.ShapeDtypeStruct((_PRINT_SIZE,), "float32")).compile()
@@ -262,8 +262,8 @@ def _prints_out_of_order() -> Trouble | None:
     return Trouble(
         "callbacks_out_of_order",
         False,
-        _("Compiled code may run jax.debug.print and other unordered callbacks in another order than your lines."),
-        _("Where the order matters write jax.debug.print(..., ordered=True)."),
+        _("Compiled code may run jax.debug.print and other unordered callbacks in a different order than your code."),
+        _("If the order matters, write jax.debug.print(..., ordered=True)."),
     )
 
 
@@ -274,7 +274,7 @@ def _draws_differ() -> Trouble | None:
     return Trouble(
         "draws_of_older_jax",
         False,
-        _("jax_threefry_partitionable is off, so that random numbers differ from those of other installations."),
+        _("jax_threefry_partitionable is off, so random numbers differ from those of other installations."),
         _("Unset JAX_THREEFRY_PARTITIONABLE; for the numbers of older documents use jaxguide.keys.documented_draws()."),
     )
 
@@ -291,7 +291,7 @@ def _setting(name: str, value: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet_stderr() -> Iterator[None]:
-    """Keep the compiler's own log of a failure, which it writes to the file descriptor, from the user."""
+    """Hide the compiler's log of a failure, which it writes to the file descriptor."""
     saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
@@ -303,7 +303,7 @@ def _quiet_stderr() -> Iterator[None]:
 
 
 def _label(fact: str) -> str:
-    """Return a fact's name as it is shown; names of packages stay."""
+    """Return the displayed name of a fact; names of packages are not translated."""
     words = {
         "system": _("system"),
         "devices": _("devices"),
@@ -322,5 +322,5 @@ def _glyph(trouble: Trouble) -> str:
 
 def _word(trouble: Trouble) -> str:
     if trouble.cured:
-        return _("Cured in lessons and in grading")
-    return _("Trouble") if trouble.serious else _("Worth knowing")
+        return _("Fixed in lessons and in grading")
+    return _("Problem") if trouble.serious else _("Worth knowing")

@@ -1,4 +1,4 @@
-"""Say in words and as a card what `find_nan` found, and what to do about it."""
+"""Report what `find_nan` found and what to do about it, as text and as a card."""
 
 import dataclasses
 import re
@@ -13,7 +13,7 @@ from jaxguide.code.lines import Line
 
 
 class Made(Protocol):
-    """What is known of the operation: see `jaxguide.debug.nan_report.BadValue`."""
+    """The facts about an operation that advice needs: see `jaxguide.debug.nan_report.BadValue`."""
 
     @property
     def primitive(self) -> str: ...
@@ -28,13 +28,13 @@ class Made(Protocol):
 
 
 def advice(bad: Made) -> list[str]:
-    """Return one sentence on what to do, or none where there is nothing certain to say."""
+    """Return one sentence on what to do, or none if nothing is certain."""
     if bad.backward:
         return _backward(bad)
     if bad.primitive in ("exp", "exp2", "expm1", "cosh", "sinh") and bad.made == "inf":
         return [
             _(
-                "`{primitive}` of a large number is too large for its dtype: subtract the largest value first, as "
+                "`{primitive}` of a large number overflows its dtype: subtract the largest value first, as "
                 "`jax.nn.softmax` and `jax.nn.logsumexp` do."
             ).format(primitive=bad.primitive)
         ]
@@ -47,25 +47,25 @@ def advice(bad: Made) -> list[str]:
         ]
     if bad.primitive in ("log", "sqrt", "rsqrt") and bad.made == "nan" and bad.operands[:1] and _is_negative(bad):
         return [
-            _("`{primitive}` of a negative number is not a number: see why its input is negative.").format(
+            _("`{primitive}` of a negative number is NaN: find out why its input is negative.").format(
                 primitive=bad.primitive
             )
         ]
     if bad.primitive == "div" and _float(bad.operands[-1:]) == 0.0:
-        return [_("It divides by 0: put another divisor there, as in `x / jnp.where(y == 0, 1.0, y)`.")]
+        return [_("It divides by 0: use another divisor, as in `x / jnp.where(y == 0, 1.0, y)`.")]
     return []
 
 
 def safe_input(masked: Made) -> str:
-    """Say how to keep a branch that is not taken from spoiling the gradient."""
+    """Return advice on how to keep the branch that is not selected from spoiling the gradient."""
     remedy = (
         "`jnp.where(ok, x / jnp.where(ok, y, 1.0), other)`"
         if masked.primitive == "div"
         else "`jnp.where(ok, risky(jnp.where(ok, x, 1.0)), other)`"
     )
     return _(
-        "`jnp.where` picks the right branch, yet the other one still sends 0 * inf back. Make the input safe before "
-        "the risky operation: {remedy}."
+        "`jnp.where` selects the right branch, but the other one still sends 0 * inf backward. Make the input safe "
+        "before the risky operation: {remedy}."
     ).format(remedy=remedy)
 
 
@@ -74,8 +74,8 @@ def _backward(bad: Made) -> list[str]:
     if found and 0.0 in [_float((operand,)) for operand in bad.operands]:
         return [
             _(
-                "The slope of the square root is infinite at 0, and `{name}` takes one there: keep its input above 0, "
-                "as in `jnp.sqrt(s + 1e-12)`, or choose a safe input with `jnp.where` first."
+                "The slope of the square root is infinite at 0, where `{name}` takes one: keep its input above 0, "
+                "as in `jnp.sqrt(s + 1e-12)`, or select a safe input with `jnp.where` first."
             ).format(name=found[1])
         ]
     return []
@@ -95,12 +95,12 @@ def _float(operands: tuple[str, ...]) -> float | None:
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop around an equation.
+    """A loop around an equation.
 
     Args:
         kind: 'scan' or 'while'.
-        iteration: which pass, counted from 0 as the forward program counts, also in the backward pass.
-        length: how many passes a scan has; None for a while.
+        iteration: the iteration, counted from 0 in forward order, also in the backward pass.
+        length: the number of iterations of a scan; None for a while.
         line: the user's line that called it.
     """
 
@@ -113,26 +113,27 @@ class Loop:
         where = f" ({self.line})" if self.line else ""
         if self.length is None:
             return _("iteration {i} of the while loop{where}, counted from 0").format(i=self.iteration, where=where)
-        return _("iteration {i} of the {n} of the scan{where}, counted from 0").format(
+        return _("iteration {i} of {n} of the scan{where}, counted from 0").format(
             i=self.iteration, n=self.length, where=where
         )
 
 
 @dataclass(frozen=True)
 class BadValue:
-    """One equation that made a NaN or an infinity.
+    """An equation that made a NaN or an infinity.
 
     Args:
         primitive: its primitive, such as 'log'.
-        made: 'nan', 'inf' or '-inf', at the first place of the result that is not finite.
-        line: the user's line behind it, None inside library code on its own.
+        made: 'nan', 'inf' or '-inf': the first element of the result that is not finite.
+        line: the user's line behind it; None if there is none.
         source: the text of that line.
-        backward: it belongs to the gradient's way back rather than to the forward pass.
+        backward: it belongs to the backward pass of the gradient.
         loops: the loops around it, outermost first.
-        index: that first place, as an index into the equation's result.
-        operands: each operand there as text; for an operand of another shape its type, such as 'float32[3,4]'.
-        kind: 'made' by the equation, 'written' in the code as a constant, or 'outside': it came from outside of JAX.
-        masked_at: the line where it ended, where it does not reach the result and that is known.
+        index: the index of that element in the equation's result.
+        operands: each operand's element at that index as text; for an operand of another shape, its type, such as
+            'float32[3,4]'.
+        kind: 'made' by the equation, 'written' in the code as a constant, or 'outside' if it came from outside JAX.
+        masked_at: the line at which it was masked, if it was and the line is known.
         masked: it does not reach the result.
     """
 
@@ -149,25 +150,25 @@ class BadValue:
     masked: bool = False
 
     def on_the_way_back(self) -> "BadValue":
-        """Return this as part of the backward pass."""
+        """Return a copy that is part of the backward pass."""
         return dataclasses.replace(self, backward=True)
 
     def from_outside(self) -> "BadValue":
-        """Return this as one that came from outside of JAX rather than from the code's constants."""
+        """Return a copy that came from outside JAX instead of being a constant in the code."""
         return dataclasses.replace(self, kind="outside") if self.kind == "written" else self
 
     def ended(self, line: Line | None) -> "BadValue":
-        """Return this as one that ended at a line."""
+        """Return a copy that was masked at a line."""
         return dataclasses.replace(self, masked=True, masked_at=line)
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
 
     def sentences(self) -> list[str]:
-        """Return what there is to say, a line each: what was made and where, the loops, the operands."""
+        """Return the description as lines: what was made and where, the loops, the operands."""
         where = str(self.line) if self.line else _("in library code")
         if self.kind == "written":
-            first = _("a {made} that the code holds as a constant came in at {where}")
+            first = _("a {made} that is a constant in the code came in at {where}")
         elif self.kind == "outside":
             first = _("a {made} that was not computed by JAX came in at {where}")
         else:
@@ -193,12 +194,12 @@ class NanReport:
 
     Args:
         found: every equation that made a NaN or infinity: first those that reach the result, then those that were
-            masked, then those of the gradient, each in the order of the program.
-        bad_arguments: the names of the arguments that hold one already.
+            masked, then those of the gradient, each in program order.
+        bad_arguments: the names of the arguments that already contain one.
         result_is_finite: no NaN or infinity reaches the result.
-        gradient_is_finite: so is the gradient; None where it was not computed, as `gradient_note` says.
-        gradient_note: 'no_floats' where there is nothing to differentiate, else the error, empty otherwise.
-        outside: a sentence on what ran in NumPy, where nothing can be watched; empty where all was JAX's.
+        gradient_is_finite: nor the gradient; None if it was not computed, and `gradient_note` says why.
+        gradient_note: 'no_floats' if there is nothing to differentiate, or the error; empty if it was computed.
+        outside: a sentence on what ran in NumPy, where nothing can be watched; empty if everything ran in JAX.
     """
 
     found: list[BadValue] = field(default_factory=list)
@@ -210,7 +211,7 @@ class NanReport:
 
     @property
     def first(self) -> BadValue | None:
-        """Return the equation to look at first, None where there is none."""
+        """Return the equation to look at first; None if there is none."""
         return self.found[0] if self.found else None
 
     def __bool__(self) -> bool:
@@ -231,14 +232,14 @@ class NanReport:
 
     def _content(self) -> tuple[str, list[list[str]]]:
         paragraphs = [
-            [_("The argument `{name}` holds a NaN or an infinity already.").format(name=name)]
+            [_("The argument `{name}` already contains a NaN or an infinity.").format(name=name)]
             for name in self.bad_arguments
         ]
         forward = [bad for bad in self.found if not bad.masked and not bad.backward]
         masked = [bad for bad in self.found if bad.masked and not bad.backward]
         backward = [bad for bad in self.found if bad.backward]
         if forward:
-            # What was masked beside it may still have a share in it, as the lower inf of inf / inf has.
+            # Masked values may still have contributed to it, as the lower inf of inf / inf does.
             paragraphs.append([*forward[0].sentences(), *advice(forward[0])])
             masked = []
         places = {(bad.primitive, bad.line): bad for bad in reversed(masked)}
@@ -254,7 +255,7 @@ class NanReport:
             paragraphs.append([self.outside])
         elif not self.result_is_finite and not paragraphs:
             paragraphs.append(
-                [_("No equation made it: it is written in the code, or was computed in Python outside of JAX.")]
+                [_("No equation made it: it is written in the code, or was computed in Python outside JAX.")]
             )
         if self.gradient_is_finite is None and self.gradient_note not in ("", "no_floats"):
             paragraphs.append([_("The gradient was not checked: {note}").format(note=self.gradient_note)])
@@ -262,18 +263,20 @@ class NanReport:
 
     def _head(self) -> str:
         if not self.result_is_finite:
-            return "✗ " + _("The result holds a NaN or an infinity.")
+            return "✗ " + _("The result contains a NaN or an infinity.")
         if self.gradient_is_finite is False:
-            return "✗ " + _("The result is finite, but its gradient holds a NaN or an infinity.")
+            return "✗ " + _("The result is finite, but its gradient contains a NaN or an infinity.")
         if self.found:
-            return "! " + _("The result is finite; a NaN or an infinity was made on the way.")
+            return "! " + _("The result is finite; a NaN or an infinity was made along the way.")
         if self.gradient_is_finite:
-            return "✓ " + _("No NaN and no infinity, neither in the result nor in its gradient.")
-        return "✓ " + _("No NaN and no infinity in the result.")
+            return "✓ " + _("No NaN or infinity in the result or its gradient.")
+        return "✓ " + _("No NaN or infinity in the result.")
 
     def _on_masked(self, bad: BadValue) -> str:
         where = (
-            _("it ends at {line}").format(line=bad.masked_at) if bad.masked_at else _("it does not reach the result")
+            _("it is masked at {line}").format(line=bad.masked_at)
+            if bad.masked_at
+            else _("it does not reach the result")
         )
         if self.gradient_is_finite is False or any(other.backward for other in self.found):
             return _("{where}: harmless forward, dangerous for the gradient.").format(where=where)

@@ -1,4 +1,4 @@
-"""Watch a program run equation by equation and note where NaN and infinity are made, and where they end."""
+"""Watch a program run equation by equation, and record where NaNs and infinities are made and masked."""
 
 import contextlib
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ _LOOPS = {"scan": "scan", "while": "while"}
 
 
 class NanWatch(interpret.Observer):
-    """Note each value that is not finite: who made it, and whether it reaches the result.
+    """Record each value that is not finite: which equation made it, and whether it reaches the result.
 
-    Values are told apart by identity: what a value was made from is known while it is passed on.
+    Values are identified by object identity, so that a bad value is recognized while it is passed on.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class NanWatch(interpret.Observer):
         self._lines: dict[int, tuple[Any, tuple[Line, ...]]] = {}
 
     def given(self, values: Sequence[Any]) -> None:
-        """Take note of the arguments: what is bad in them, no equation made."""
+        """Register the arguments: no equation made the bad values in them."""
         self._origins.update({id(value): (value, ()) for value in values if is_bad(value)})
 
     def enters(self, step: interpret.Step) -> bool:
@@ -40,13 +40,13 @@ class NanWatch(interpret.Observer):
         return True
 
     def before(self, step: interpret.Step) -> Sequence[Any] | None:
-        """Note how many bad values there were when a call or loop began."""
+        """Record how many bad values there were when a call or loop began."""
         if _holds_a_program(step.eqn):
             self._entered[id(step)] = len(self._made)
         return None
 
     def after(self, step: interpret.Step, outputs: Sequence[Any]) -> None:
-        """Note what an equation made or ended."""
+        """Record the bad values that an equation made or masked."""
         bad_out = [value for value in outputs if self._is_bad(step, value)]
         start = self._entered.pop(id(step), None)
         if not bad_out:
@@ -57,15 +57,15 @@ class NanWatch(interpret.Observer):
             if id(value) not in self._origins:
                 made = self._passed_on(step, start)
                 if made and start is None and _new_nan(step, value) and all(bad.kind == "written" for bad in made):
-                    made = None  # the code's own infinities are meant, what comes of them here is not
+                    made = None  # the infinities in the code are intended, the NaN made from them is not
                 self._origins[id(value)] = (value, (self._make(step, value),) if made is None else made)
 
     def finish(self, outputs: Sequence[Any]) -> None:
-        """Sort what was made by whether it reaches these outputs, in the order in which it was made."""
+        """Divide the bad values into those that reach these outputs and those that were masked, in the order made."""
         reaching = [bad for v in outputs if is_bad(v) and id(v) in self._origins for bad in self._origins[id(v)][1]]
         self.reached = [bad for bad in self._made if any(bad is other for other in reaching)]
         rest = [bad for bad in self._made if not any(bad is other for other in reaching)]
-        # An infinity that the code itself writes and masks again is meant.
+        # An infinity that is written in the code and masked again is intended.
         self.masked = [bad.ended(self._ended.get(id(bad))) for bad in rest if bad.kind == "made"]
 
     def _is_bad(self, step: interpret.Step, value: Any) -> bool:
@@ -74,19 +74,19 @@ class NanWatch(interpret.Observer):
         masks = [outer.scope.active for outer in step.outward() if outer.scope.active is not None]
         if not masks:
             return True
-        # A row whose loop has ended goes on with values that are thrown away.
+        # A row whose loop has ended keeps running, with values that are discarded.
         data = np.asarray(value)
         return bool((~np.isfinite(data) & active_rows(data.shape, masks)).any())
 
     def _passed_on(self, step: interpret.Step, start: int | None) -> tuple[BadValue, ...] | None:
-        """Return who made the bad values that a step passes on; None where the step itself made them."""
+        """Return the origin of the bad values that a step passes on; None if the step itself made them."""
         if start is not None:
-            # What leaves a loop is stacked anew: all that was made inside and did not end there.
+            # A loop stacks its outputs anew, so take everything that was made inside and not masked there.
             inside = [bad for bad in self._made[start:] if id(bad) not in self._ended]
             if inside:
                 return tuple(inside)
         for outer in step.outward():
-            # In a loop's body the inputs are slices of what the loop was given.
+            # In a loop's body, the inputs are slices of the loop's inputs.
             known = [self._origins[id(atom)][1] for atom in outer.inputs if id(atom) in self._origins]
             if known:
                 return tuple(dict.fromkeys(bad for made in known for bad in made))
@@ -120,7 +120,7 @@ class NanWatch(interpret.Observer):
         return bad
 
     def _loops(self, step: interpret.Step) -> list[Loop]:
-        """Return the loops around a step, outermost first, each with its iteration as the program counts it."""
+        """Return the loops around a step, outermost first, each with its iteration in forward order."""
         found = []
         inner = step
         for outer in list(step.outward())[1:]:
@@ -143,7 +143,7 @@ class NanWatch(interpret.Observer):
 
 
 def is_bad(value: Any) -> bool:
-    """Tell whether a value is a floating-point or complex array, or a number, that holds a NaN or an infinity.
+    """Tell whether a value is a floating-point or complex array or number with a NaN or an infinity.
 
     >>> is_bad(jnp.array([1.0, jnp.nan])), is_bad(float("inf")), is_bad(jnp.arange(3)), is_bad("nan")
     (True, True, False, False)
@@ -176,7 +176,7 @@ def _word(number: Any) -> str:
 
 
 def _operand(value: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    """Return an operand's number at the place of the bad one where the shapes tell it, else its type."""
+    """Return an operand's element at the index of the bad one if the shapes broadcast, else its type."""
     data = value
     with contextlib.suppress(TypeError, ValueError):
         if not interpret.is_literal(value):

@@ -1,4 +1,4 @@
-"""Find the first equation of a program that made a NaN or an infinity, forward or in the gradient."""
+"""Find the first equation of a program that made a NaN or an infinity, in the result or the gradient."""
 
 import ast
 import functools
@@ -28,12 +28,12 @@ _HOMES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg")
 
 
 def outside(fn: Callable[..., Any], error: Exception | None) -> str:
-    """Say in one sentence what NumPy ran outside of JAX, told by the error that tracing `fn` ended with.
+    """Return a sentence that says what NumPy ran outside JAX, based on the error from tracing `fn`.
 
     >>> import numpy as np
     >>> from jaxguide.debug import find_nan
     >>> find_nan(np.sqrt, 4.0).outside
-    "`np.sqrt` is NumPy's and ran on the host, outside of JAX, where no equation is seen: use `jnp.sqrt`."
+    "`np.sqrt` is NumPy's and ran on the host, outside JAX, where equations cannot be seen: use `jnp.sqrt`."
     >>> outside(np.sqrt, None)
     ''
     """
@@ -45,7 +45,7 @@ def outside(fn: Callable[..., Any], error: Exception | None) -> str:
         frame, line, call = place
         path, where = _path_of(_value(call, frame)), _(" at {line}").format(line=line)
     if path is None:
-        return _("NumPy ran on the host{where}, outside of JAX, where no equation is seen: use `jax.numpy`.").format(
+        return _("NumPy ran on the host{where}, outside JAX, where equations cannot be seen: use `jax.numpy`.").format(
             where=where
         )
     root, _dot, rest = path.partition(".")
@@ -54,13 +54,13 @@ def outside(fn: Callable[..., Any], error: Exception | None) -> str:
     if not _exists(f"jax.{path}"):
         replacement = "jax.numpy"
     return _(
-        "`{name}`{where} is {owner} and ran on the host, outside of JAX, where no equation is seen: use "
+        "`{name}`{where} is {owner} and ran on the host, outside JAX, where equations cannot be seen: use "
         "`{replacement}`."
     ).format(name=path.replace("numpy.", "np."), where=where, owner=owner, replacement=replacement)
 
 
 def _last_of_user(traceback: TracebackType | None) -> tuple[FrameType, Line, ast.expr | None] | None:
-    """Return the user's innermost frame, the line that it had reached, and what it called there."""
+    """Return the user's innermost frame, the line it had reached, and the function it called there."""
     found = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -84,7 +84,7 @@ def _called(file: str, first: int, last: int, start: int, end: int) -> ast.expr 
 
 
 def _value(node: ast.expr | None, frame: FrameType) -> Any:
-    """Return what a name, or an attribute of a module, is in a frame; None for any other expression."""
+    """Return the value in a frame of a name or of a module's attribute; None for any other expression."""
     if isinstance(node, ast.Name):
         return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
     if isinstance(node, ast.Attribute):
@@ -94,7 +94,7 @@ def _value(node: ast.expr | None, frame: FrameType) -> Any:
 
 
 def _path_of(fn: Any) -> str | None:
-    """Return where a function of NumPy or SciPy is found, as 'numpy.linalg.inv'; None for any other."""
+    """Return the path of a NumPy or SciPy function, such as 'numpy.linalg.inv'; None for any other."""
     name = getattr(fn, "__name__", "")
     for home in _HOMES:
         if name and getattr(sys.modules.get(home), name, None) is fn:
@@ -110,13 +110,13 @@ def _exists(path: str) -> bool:
 
 
 def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
-    """Find the first equation that makes a NaN or an infinity when `fn` runs on these arguments, and in its gradient.
+    """Find the first equation that makes a NaN or an infinity when `fn` runs on these arguments, or in its gradient.
 
-    The program really runs, equation by equation, so that a host callback in it runs too. First the result; where that
-    is finite, the gradient of its sum for every floating-point argument, since a NaN that `jnp.where` masks is harmless
-    forward and can still spoil the gradient. Rests on `jax.make_jaxpr`; `jax.debug_nans`, which JAX has for this, names
-    a loop and not the line in it. An infinity that is written in the code (`jnp.where(mask, x, -jnp.inf)`) is reported
-    only where it reaches the result.
+    The program really runs, equation by equation, including its host callbacks. If the result is finite, the gradient
+    of its sum with respect to every floating-point argument is checked too, because a NaN that `jnp.where` masks is
+    harmless forward but can still spoil the gradient. An infinity that is written in the code
+    (`jnp.where(mask, x, -jnp.inf)`) is reported only if it reaches the result. Based on `jax.make_jaxpr`; JAX's own
+    `jax.debug_nans` names a loop, but not the line in it.
 
     >>> import jax.numpy as jnp
     >>> def safe_log(x):
@@ -130,15 +130,16 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     False
 
     Args:
-        fn: any function, also jitted, vmapped or made by `jax.grad`; one that needs real values (a Python `if` on an
-            array) is run without tracing. What NumPy computes in it has no equations; the report says where.
-        args, kwargs: its arguments; arrays and floats are traced, Python integers, strings and None stay as they are.
+        fn: any function, also jitted, vmapped or made by `jax.grad`; if it needs real values (a Python `if` on an
+            array), it is run without tracing. What NumPy computes in it has no equations; the report says where.
+        args, kwargs: its arguments; arrays and floats are traced, Python integers, strings and None are passed as they
+            are.
 
     Returns:
-        A `NanReport`, which is true when something was found. Print it.
+        A `NanReport`, which is true if something was found. Print it.
 
     Raises:
-        TypeError: `fn` is no function, does not take these arguments, or is given a `jax.ShapeDtypeStruct`.
+        TypeError: `fn` is not a function, does not take these arguments, or gets a `jax.ShapeDtypeStruct`.
         RuntimeError: it was called inside `jax.jit`, `jax.vmap` or another transformation.
         Exception: whatever `fn` raises.
     """
@@ -169,14 +170,14 @@ def _require_values(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     if compat.under_trace() or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
         raise RuntimeError(
             _(
-                "`find_nan` was called while JAX traces or transforms a function, where arrays have no values yet: "
-                "call it outside of `jax.jit`, `jax.vmap` and `jax.grad`, on the whole function."
+                "`find_nan` was called while JAX is tracing or transforming a function, when arrays have no values "
+                "yet: call it outside `jax.jit`, `jax.vmap` and `jax.grad`, on the whole function."
             )
         )
     if any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves):
         raise TypeError(
             _(
-                "`find_nan` runs the program and was given a `jax.ShapeDtypeStruct`, which has no values: pass arrays, "
+                "`find_nan` runs the program, but got a `jax.ShapeDtypeStruct`, which has no values: pass arrays, "
                 "such as those that led to the NaN."
             )
         )
@@ -185,10 +186,10 @@ def _require_values(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
 def _run(
     fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], watch: NanWatch
 ) -> tuple[Any, Exception | None]:
-    """Return the result, and the error that kept `fn` from being traced where it was run without."""
+    """Return the result, and the error of tracing `fn` if it had to be run without tracing."""
     try:
         staged = stage(fn, args, kwargs)
-    except Exception as error:  # run without tracing, the same call works or raises the user's own error
+    except Exception as error:  # without tracing, the same call works or raises the user's own error
         watch.given(jax.tree.leaves((args, kwargs)))
         result = run_eagerly(fn, args, kwargs, watch)
         watch.finish(jax.tree.leaves(result))
@@ -203,7 +204,7 @@ def _run(
 def _gradient(
     fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], result: Any, forward: NanWatch
 ) -> tuple[bool | None, list[BadValue], str]:
-    """Run the gradient of the sum of the results; return whether it is finite, what is bad in it, and why not run."""
+    """Run the gradient of the sum of the results; return whether it is finite, its bad values, and why it failed."""
     leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
     chosen = [i for i, leaf in enumerate(leaves) if _is_float(leaf)]
     if not chosen or not any(_is_float(leaf) for leaf in jax.tree.leaves(result)):
@@ -223,7 +224,7 @@ def _gradient(
         gradient, _error = _run(jax.grad(total, argnums=tuple(range(len(chosen)))), values, {}, watch)
     except jax.errors.TracerArrayConversionError:
         return None, [], _("JAX has no derivative of what NumPy computes.")
-    except Exception as error:  # no gradient: through a `while`, a callback, or a custom rule that has none
+    except Exception as error:  # no gradient: through a `while`, a callback, or a custom rule without one
         return None, [], f"{type(error).__name__}: {error}".splitlines()[0]
     known = {(bad.primitive, bad.line, bad.loops) for bad in forward.reached + forward.masked}
     fresh = [bad for bad in watch.reached if (bad.primitive, bad.line, bad.loops) not in known or bad.backward]
@@ -234,9 +235,9 @@ def _gradient(
 def _sides(
     fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], found: list[BadValue]
 ) -> list[BadValue]:
-    """Mark what a gradient function made on its way back: what the function that it differentiates does not make.
+    """Mark the bad values of a gradient function's backward pass: those that the differentiated function does not make.
 
-    JAX says so itself of transposed equations; the factors of the chain rule carry the same name as the forward pass.
+    JAX marks transposed equations itself; factors of the chain rule carry the same names as the forward pass.
     """
     primal = inspect.unwrap(fn)
     if primal is fn or not found or all(bad.backward for bad in found):
@@ -244,14 +245,14 @@ def _sides(
     watch = NanWatch()
     try:
         _run(primal, args, kwargs, watch)
-    except Exception:  # `fn` was more than its gradient: leave what JAX said
+    except Exception:  # `fn` is more than a gradient: keep what JAX marked
         return found
     known = {(bad.primitive, bad.line, bad.loops) for bad in watch.reached + watch.masked}
     return [bad if (bad.primitive, bad.line, bad.loops) in known else bad.on_the_way_back() for bad in found]
 
 
 def _arguments(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return each leaf of the arguments with the name that the function gives it, such as `params['w']`."""
+    """Return each leaf of the arguments with its name in the function, such as `params['w']`."""
     try:
         named = inspect.signature(fn).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):

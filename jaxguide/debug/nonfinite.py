@@ -1,4 +1,4 @@
-"""Stop in JAX's debugger where a value is not finite."""
+"""Stop in JAX's debugger if a value is not finite."""
 
 import functools
 from typing import Any
@@ -12,7 +12,7 @@ from jaxguide.jaxpr.arguments import describe, is_array_like
 
 
 def breakpoint_if_nonfinite(x: Any) -> None:
-    """Open JAX's debugger when there is a NaN or an infinity in `x`, and do nothing otherwise.
+    """Open JAX's debugger if `x` contains a NaN or an infinity.
 
     >>> from jaxguide.debug import scripted_breakpoints
     >>> @jax.jit
@@ -33,26 +33,25 @@ def breakpoint_if_nonfinite(x: Any) -> None:
     Array(0., dtype=float32)
     (jdb) c
 
-    In the debugger `p x` shows the value, and `u` twice leads to the function that called. Under `vmap` it stops at the
-    rows that are not finite, one after the other, with the row's number as `row`; the calling function cannot be
-    reached from there. (The documents' own code, `lax.cond` and `breakpoint`, stops under `vmap` at every row, finite
-    or not, because `vmap` runs both branches of a `cond`.) With `jax.checkpoint` it may stop twice, as JAX computes
-    twice.
+    In the debugger, `p x` shows the value, and `u` twice goes up to the calling function. Under `vmap`, it stops at
+    each row that is not finite, with the row number as `row`; the calling function cannot be reached from there. (The
+    code in JAX's documentation, `lax.cond` and `breakpoint`, stops under `vmap` at every row, finite or not, because
+    `vmap` runs both branches of a `cond`.) With `jax.checkpoint` it may stop twice, because JAX computes twice.
 
     Args:
-        x: an array or a pytree of arrays, under `jit`, `vmap`, `grad`, `scan` too. Integers, booleans and keys are
+        x: an array or a pytree of arrays, also under `jit`, `vmap`, `grad` or `scan`. Integers, booleans and keys are
             always finite.
 
     Raises:
-        TypeError: when something in `x` is not an array.
+        TypeError: something in `x` is not an array.
 
-    Rests on `jax.lax.cond` and `jax.debug.breakpoint`, and without `vmap` compiles to the same program as the
+    Based on `jax.lax.cond` and `jax.debug.breakpoint`; without `vmap`, it compiles to the same program as the
     function of this name in https://docs.jax.dev/en/latest/debugging.html.
     """
     _require_arrays(x)
     if not _has_floats(x):
         return
-    # Every array among the locals of this frame goes to the debugger, so there are no more than these two.
+    # The debugger gets every array among the locals of this frame, so keep only these two.
     is_finite = _is_finite(jax.lax.stop_gradient(x))
 
     def true_fn(x: Any) -> None:
@@ -71,7 +70,7 @@ def _is_finite(x: Any) -> jax.Array:
 
 @_is_finite.def_vmap
 def _stop_at_rows(size: int, batched: Any, x: Any) -> tuple[jax.Array, bool]:
-    """Stop at the rows of a batch here, so that the caller, who holds all rows at once, need not."""
+    """Stop at the bad rows of a batch, then report it as finite, so that the caller does not stop for all rows."""
     rows = jax.tree.map(
         lambda leaf, has_rows: leaf if has_rows else jnp.broadcast_to(leaf, (size, *leaf.shape)), x, batched[0]
     )
@@ -90,14 +89,14 @@ def _stop_at_row(row: jax.Array, x: Any) -> None:
         pass
 
     def false_fn(row: jax.Array, x: Any) -> None:
-        jax.debug.breakpoint(num_frames=1)  # further out are values of another trace
+        jax.debug.breakpoint(num_frames=1)  # outer frames have values of another trace
 
     jax.lax.cond(is_finite, true_fn, false_fn, row, x)
 
 
 @jax.custom_batching.custom_vmap
 def _finite_everywhere(x: Any) -> jax.Array:
-    """Tell whether everything is finite, in all rows under `vmap`, so that a `cond` on it stays one."""
+    """Tell whether everything is finite, in all rows under `vmap`, so that a `cond` on it is not batched."""
     return _all_finite(x)
 
 
@@ -124,7 +123,7 @@ def _require_arrays(x: Any) -> None:
     wrong = [leaf for leaf in jax.tree.leaves(x) if not is_array_like(leaf)]
     if wrong:
         raise TypeError(
-            _("`breakpoint_if_nonfinite` needs an array or a pytree of arrays, and got {got}.").format(
+            _("`breakpoint_if_nonfinite` needs an array or a pytree of arrays, but got {got}.").format(
                 got=describe(wrong[0])
             )
         )

@@ -20,7 +20,7 @@ from jaxguide.jaxpr.arguments import array_type, describe, is_array_like
 class Recording(Mapping[str, Any]):
     """The values recorded under each name; `recording["loss"]` stacks them along a new first axis.
 
-    A mapping from names to arrays, or to pytrees of arrays where pytrees were recorded.
+    A mapping from names to arrays, or to pytrees of arrays if pytrees were recorded.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Recording(Mapping[str, Any]):
         self._lock = threading.Lock()
 
     def entries(self, name: str) -> list[Any]:
-        """Return the values recorded under a name one by one, for instance where their shapes differ.
+        """Return the list of values recorded under a name, for example if their shapes differ.
 
         >>> with recording() as rec:
         ...     record("x", np.zeros(2))
@@ -37,7 +37,7 @@ class Recording(Mapping[str, Any]):
         [(2,), (3,)]
 
         Raises:
-            KeyError: when nothing was recorded under that name.
+            KeyError: nothing was recorded under that name.
         """
         if any(self in opened for opened in list(_open.values())):
             jax.effects_barrier()
@@ -57,7 +57,7 @@ class Recording(Mapping[str, Any]):
             seen = dict.fromkeys(_types(value) for value in values)
             raise ValueError(
                 _(
-                    "`{name}` was recorded in different shapes, {shapes}, which cannot be stacked: use "
+                    "`{name}` was recorded with different shapes, {shapes}, which cannot be stacked: use "
                     "`.entries({name!r})`, the list of the values."
                 ).format(name=name, shapes=_(" and ").join(seen))
             )
@@ -91,7 +91,7 @@ class Recording(Mapping[str, Any]):
 
 @contextlib.contextmanager
 def recording() -> Iterator[Recording]:
-    """Collect what `record` and `record_gradient` see while the block runs.
+    """Collect what `record` and `record_gradient` get while the block runs.
 
     >>> import jax.numpy as jnp
     >>> @jax.jit
@@ -109,22 +109,22 @@ def recording() -> Iterator[Recording]:
     >>> rec
     loss: 4 times float32[]
 
-    A function that was jitted and called before the block is traced anew at its first call in a block, with the
-    recording in it. Later blocks find that program again, and calls outside find the one without. The block's own
-    thread records; threads that do so at the same time get their own values each, and need a trace each. A function
-    compiled ahead of time (`lower().compile()`) records if it was lowered in a block, whichever such thread calls it.
+    A jitted function that was called before the block is traced again at its first call in a block, now with recording.
+    Later blocks use that program again, and calls outside use the one without recording. Only the thread of the block
+    records; threads that record at the same time each get their own values, and each need a trace. A function compiled
+    ahead of time (`lower().compile()`) records if it was lowered in a block, whichever recording thread calls it.
 
-    Values come in program order. In `scan` and loops there is one entry for each step, and under `vmap` one for each
-    row: a scan of 5 steps in a `vmap` of 3 rows gives 15 entries, step by step, so `.reshape(5, 3, ...)` sorts them.
-    What JAX runs is what is recorded: `jax.checkpoint` computes, and records, twice; `vmap` of `lax.cond` runs both
-    branches for every row, and `vmap` of a loop runs every row until the last has ended; in the gradient of a `scan`, a
-    value that is the same in each step is computed once.
+    Values are in program order. `scan` and loops give one entry for each step, and `vmap` one for each row: a scan of 5
+    steps in a `vmap` of 3 rows gives 15 entries, step by step, so `.reshape(5, 3, ...)` sorts them. Whatever JAX runs
+    is recorded: `jax.checkpoint` computes, and records, twice; `vmap` of `lax.cond` runs both branches for every row,
+    and `vmap` of a loop runs every row until the last has ended; in the gradient of a `scan`, a value that is the same
+    in each step is computed once.
 
     Yields:
-        A `Recording`. It is complete after the block, also when an exception leaves it. Of nested recordings the
-        innermost gets the values.
+        A `Recording`. It is complete after the block, even if the block raises. The innermost of nested recordings gets
+        the values.
 
-    Rests on `jax.debug.callback(..., ordered=True)`, `jax.make_user_context` and `jax.effects_barrier`.
+    Based on `jax.debug.callback(..., ordered=True)`, `jax.make_user_context` and `jax.effects_barrier`.
     """
     recorded = Recording()
     with flushed():
@@ -134,7 +134,7 @@ def recording() -> Iterator[Recording]:
 
 
 def record(name: str, value: Any, *, ordered: bool = True) -> None:
-    """Record a value under a name, in traced code too; outside a `recording()` do nothing and cost nothing.
+    """Record a value under a name, also in traced code; outside a `recording()`, do nothing and cost nothing.
 
     >>> import jax.numpy as jnp
     >>> @jax.vmap
@@ -151,13 +151,13 @@ def record(name: str, value: Any, *, ordered: bool = True) -> None:
     Args:
         name: the name under which the values are stacked.
         value: an array, a number, or a pytree of them, of any dtype; a typed PRNG key is recorded as its key data.
-        ordered: keep program order. JAX can do that on one device only; for a program on several give False.
+        ordered: keep program order. JAX can do that on one device only; pass False for a program on several.
 
     Raises:
-        TypeError: when the name is not a str, or there is something in `value` that is not an array.
+        TypeError: the name is not a str, or something in `value` is not an array.
 
-    Rests on `jax.debug.callback`: in a recording, the compiled program is the one with
-    `jax.debug.callback(keep, value, ordered=ordered)` in this place; outside, the one without.
+    Based on `jax.debug.callback`: in a recording, the program is compiled with
+    `jax.debug.callback(keep, value, ordered=ordered)` in this place; outside, without it.
     """
     _require_arrays("record", name, value)
     if _records():
@@ -167,7 +167,7 @@ def record(name: str, value: Any, *, ordered: bool = True) -> None:
 
 
 def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
-    """Return `value` as it is, and record under a name the gradient that flows back through it.
+    """Return `value` unchanged, and record the gradient that flows back through it under a name.
 
     >>> import jax.numpy as jnp
     >>> def loss(w):
@@ -178,31 +178,31 @@ def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
     >>> rec["hidden"]  # d loss / d hidden = 2 * hidden
     array([[0. , 1.5231884]], dtype=float32)
 
-    Use what it returns: gradients flow back through that only. The backward pass goes from the end to the beginning, so
-    of a `scan` the last step comes first (`rec["hidden"][::-1]` stands beside the forward values). No gradient is
-    recorded where none is computed; second derivatives record the first backward pass only.
+    Use what it returns: only gradients through that are recorded. The backward pass goes from the end to the beginning,
+    so the last step of a `scan` comes first (`rec["hidden"][::-1]` matches the forward values). If no gradient is
+    computed, none is recorded; second derivatives record only the first backward pass.
 
     Args:
         name: the name under which the gradients are stacked.
         value: a real or complex floating array, or a pytree of them.
-        ordered: as for `record`.
+        ordered: as in `record`.
 
     Returns:
-        `value`, same shapes and dtypes.
+        `value`, with the same shapes and dtypes.
 
     Raises:
-        TypeError: when the name is not a str, or something in `value` has no gradient, such as an integer array.
-            In a recording, JAX raises its own under forward mode (`jax.jvp`, `jax.jacfwd`).
+        TypeError: the name is not a str, or something in `value` has no gradient, such as an integer array.
+            In a recording, forward mode (`jax.jvp`, `jax.jacfwd`) raises JAX's own error.
 
-    Rests on `jax.custom_vjp` and `jax.debug.callback`.
+    Based on `jax.custom_vjp` and `jax.debug.callback`.
     """
     _require_arrays("record_gradient", name, value)
     for leaf in jax.tree.leaves(value):
         if not jax.dtypes.issubdtype(jax.dtypes.result_type(leaf), np.inexact):
             raise TypeError(
                 _(
-                    "`record_gradient({name!r}, ...)` got {got}, and only floating-point values have a gradient: leave "
-                    "it out, or look at the value with `record`."
+                    "`record_gradient({name!r}, ...)` got {got}, but only floating-point values have a gradient: leave "
+                    "it out, or record the value with `record`."
                 ).format(name=name, got=describe(leaf))
             )
     if not _records():
@@ -220,8 +220,8 @@ def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
     return identity(value)
 
 
-# The recordings of each thread that records, innermost last, by a number that callbacks carry: JAX may run them on
-# threads of its own. A number is used again when its thread has done, so that the programs with it serve the next one.
+# The recordings of each recording thread, innermost last, by a number that callbacks carry, because JAX may run them
+# on its own threads. Numbers are reused when a thread is done, so that the next one can use the same programs.
 _open: dict[int, list[Recording]] = {}
 _lock = threading.Lock()
 
@@ -244,9 +244,9 @@ def _opened(recorded: Recording) -> Iterator[None]:
 
 @functools.cache
 def _context() -> Any:
-    """Return the setting that stands in the key of JAX's caches: the number of the thread that records, 0 for none.
+    """Return the setting that is part of JAX's cache keys: the number of the recording thread, 0 for none.
 
-    Made when the first recording begins: making it costs every function jitted before one new trace.
+    Made when the first recording begins, because making it causes every jitted function to be traced once more.
     """
     return jax.make_user_context(default_value=0)
 
@@ -258,7 +258,7 @@ def _records() -> bool:
 def _receive(number: int, name: str, value: Any) -> None:
     opened = _open.get(number)
     if opened:  # a program compiled in a recording may run after it
-        opened[-1].add(name, jax.tree.map(np.array, value))  # copies, which the reader may write to
+        opened[-1].add(name, jax.tree.map(np.array, value))  # copies, so that the reader may modify them
 
 
 def _plain(leaf: Any) -> Any:
@@ -270,7 +270,7 @@ def _plain(leaf: Any) -> Any:
 def _require_arrays(helper: str, name: Any, value: Any) -> None:
     if not isinstance(name, str):
         raise TypeError(
-            _("`{helper}` needs a name first and got {got}: write `{helper}('loss', loss)`.").format(
+            _("`{helper}` needs a name first, but got {got}: write `{helper}('loss', loss)`.").format(
                 helper=helper, got=describe(name)
             )
         )
@@ -279,8 +279,8 @@ def _require_arrays(helper: str, name: Any, value: Any) -> None:
     if wrong:
         raise TypeError(
             _(
-                "`{helper}({name!r}, ...)` needs arrays, numbers, or a pytree of them, and got {got}: what JAX cannot "
-                "compute with cannot be recorded."
+                "`{helper}({name!r}, ...)` needs arrays, numbers, or a pytree of them, but got {got}: only values that "
+                "JAX can compute with can be recorded."
             ).format(helper=helper, name=name, got=describe(wrong[0]))
         )
 
@@ -294,8 +294,8 @@ def _types(value: Any) -> str:
 def _no_such_name(name: str, names: list[str]) -> str:
     if not names and compat.under_trace():
         return _(
-            "Nothing was recorded: the block is in a function that JAX traces, and runs before there are values. Open "
-            "`recording()` around the call of that function."
+            "Nothing was recorded: the block is in a function that JAX traces, so it runs before there are values. "
+            "Open `recording()` around the call of that function."
         )
     if not names:
         return _(

@@ -72,8 +72,8 @@ def test_the_remedy_that_it_names_cures() -> None:
 def test_a_flag_set_too_late_is_told_from_one_not_set() -> None:
     late = f"import os, jax; jax.devices(); os.environ['XLA_FLAGS'] = {FLAG!r}"
     plain = _doctor(late, JAX_PLATFORMS="cpu")
-    assert "JAX had started before" in _trouble(plain, "debug_print_fails_to_compile")["remedy"]
-    assert plain["healthy"] is False, "nothing fixes the problem in this process"
+    assert "JAX had already started" in _trouble(plain, "debug_print_fails_to_compile")["remedy"]
+    assert plain["healthy"] is False, "nothing cures this process"
 
 
 @pytest.mark.long
@@ -89,8 +89,8 @@ def test_a_flag_of_another_value_is_serious_as_lessons_leave_it_alone() -> None:
 def test_what_is_cured_is_told_as_cured_and_leaves_the_diagnosis_healthy() -> None:
     trouble = Trouble("debug_print_fails_to_compile", True, "It fails.", "Set it.", cured=True)
     found = Diagnosis({}, [trouble])
-    assert "✓ Cured in lessons and in grading: It fails.\n  Set it." in str(found)
-    assert "Cured in lessons and in grading" in found._repr_html_()
+    assert "✓ Fixed in lessons and in grading: It fails.\n  Set it." in str(found)
+    assert "Fixed in lessons and in grading" in found._repr_html_()
     assert found.healthy
     assert not Diagnosis({}, [trouble, dataclasses.replace(trouble, cured=False)]).healthy
 
@@ -147,7 +147,7 @@ def test_the_command_prints_it_and_its_status_says_whether_something_serious_was
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("jaxguide ")
-    assert ("✓ Cured in lessons and in grading: " in done.stdout) == (FLAG is not None)
+    assert ("✓ Fixed in lessons and in grading: " in done.stdout) == (FLAG is not None)
     assert "✗" not in done.stdout
     env["JAX_PLATFORMS"] = "none_such"
     done = subprocess.run([*command, "--json"], env=env, capture_output=True, text=True, check=False)

@@ -259,9 +259,9 @@ def test_it_needs_no_terminal(stdin, tmp_path):
 @pytest.mark.parametrize(
     ("commands", "error", "message"),
     [
-        ("p x", TypeError, 'needs a list of debugger commands, such as `["p x", "c"]`, and got the str \'p x\'.'),
-        (None, TypeError, "and got None."),
-        (["p x", 3], TypeError, "and got the int 3 among them."),
+        ("p x", TypeError, 'needs a list of debugger commands, such as `["p x", "c"]`, but got the str \'p x\'.'),
+        (None, TypeError, "but got None."),
+        (["p x", 3], TypeError, "but one of them is the int 3."),
         (["p x", "q"], ValueError, "The command 'q' ends the whole program, not only the debugger: use `c`"),
         (["exit()"], ValueError, "The command 'exit()' ends"),
         (["  quit"], ValueError, "The command '  quit' ends"),
@@ -421,7 +421,7 @@ def test_keys_in_a_pytree_are_finite():
 
 
 def test_what_is_no_array_is_refused():
-    with pytest.raises(TypeError, match=r"`breakpoint_if_nonfinite` needs an array or a pytree of arrays, and got the"):
+    with pytest.raises(TypeError, match=r"`breakpoint_if_nonfinite` needs an array or a pytree of arrays, but got the"):
         breakpoint_if_nonfinite({"a": "nan"})
 
 

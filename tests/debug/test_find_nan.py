@@ -52,7 +52,7 @@ def test_a_finite_program_has_nothing_found():
     report = find_nan(safe_input, jnp.array([1.0, 0.0]))
     assert not report
     assert (report.first, report.result_is_finite, report.gradient_is_finite) == (None, True, True)
-    assert str(report) == "✓ No NaN and no infinity, neither in the result nor in its gradient."
+    assert str(report) == "✓ No NaN or infinity in the result or its gradient."
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit, lambda f: jax.jit(jax.jit(f))], ids=["eager", "jit", "nested"])
@@ -101,7 +101,7 @@ def test_a_masked_value_is_harmless_forward_and_dangerous_for_the_gradient():
     assert (backward.primitive, backward.made, backward.backward) == ("div", "nan", True)
     assert (report.result_is_finite, report.gradient_is_finite) == (True, False)
     text = str(report)
-    assert text.startswith("✗ The result is finite, but its gradient holds a NaN or an infinity.")
+    assert text.startswith("✗ The result is finite, but its gradient contains a NaN or an infinity.")
     assert "harmless forward, dangerous for the gradient" in text
     assert "Make the input safe before the risky operation" in text
     # The advice is right: JAX's gradient is not finite there, and that of the repaired function is.
@@ -143,7 +143,7 @@ def test_an_infinity_written_into_the_code_is_blamed_only_where_it_gets_out():
     assert (bad.primitive, bad.made, bad.operands) == ("sub", "nan", ("-inf", "-inf"))
     bad = find_nan(lambda x: x + jnp.inf, 1.0).first
     assert bad.kind == "written"
-    assert "that the code holds as a constant" in str(bad)
+    assert "that is a constant in the code" in str(bad)
 
 
 def test_an_argument_that_is_bad_already_is_named():
@@ -151,7 +151,7 @@ def test_an_argument_that_is_bad_already_is_named():
     assert report.bad_arguments == ["params['w']"]
     assert report.found == []
     assert bool(report)
-    assert "The argument `params['w']` holds a NaN or an infinity already." in str(report)
+    assert "The argument `params['w']` already contains a NaN or an infinity." in str(report)
 
 
 def test_a_function_that_needs_real_values_is_run_as_it_is():
@@ -225,12 +225,13 @@ def report_of(fn, *args):
 def test_what_numpy_computes_outside_of_jax_is_said_with_what_to_use():
     x = jnp.array([-1.0])
     assert str(report_of(np.log, x)) == (
-        "✗ The result holds a NaN or an infinity.\n"
-        "  `np.log` is NumPy's and ran on the host, outside of JAX, where no equation is seen: use `jnp.log`."
+        "✗ The result contains a NaN or an infinity.\n"
+        "  `np.log` is NumPy's and ran on the host, outside JAX, where equations cannot be seen: use `jnp.log`."
     )
     place = f"test_find_nan.py, line {line_of('NumPy')}"
     assert report_of(of_numpy, x).outside == (
-        f"`np.log` at {place} is NumPy's and ran on the host, outside of JAX, where no equation is seen: use `jnp.log`."
+        f"`np.log` at {place} is NumPy's and ran on the host, outside JAX, where equations cannot be seen: "
+        "use `jnp.log`."
     )
     assert f"`np.linalg.norm` at test_find_nan.py, line {line_of('of a norm')}" in str(report_of(of_a_norm, x))
     assert "use `jnp.linalg.norm`" in str(report_of(of_a_norm, x))
@@ -255,8 +256,8 @@ def test_a_finite_result_of_numpy_is_told_to_be_unseen():
 @pytest.mark.parametrize("fn", [lambda x: float(x) * float("nan"), lambda x: jnp.nan], ids=["Python", "written"])
 def test_a_nan_that_no_equation_made_is_told_so(fn):
     assert str(find_nan(fn, jnp.float32(1))) == (
-        "✗ The result holds a NaN or an infinity.\n"
-        "  No equation made it: it is written in the code, or was computed in Python outside of JAX."
+        "✗ The result contains a NaN or an infinity.\n"
+        "  No equation made it: it is written in the code, or was computed in Python outside JAX."
     )
 
 
@@ -271,13 +272,13 @@ def test_a_nan_that_no_equation_made_is_told_so(fn):
     ids=["jit", "closed over", "vmap", "grad"],
 )
 def test_inside_a_trace_it_is_refused_in_one_sentence(call):
-    with pytest.raises(RuntimeError, match=r"^`find_nan` was called while JAX traces or transforms") as caught:
+    with pytest.raises(RuntimeError, match=r"^`find_nan` was called while JAX is tracing or transforming") as caught:
         call(jnp.ones(2))
     assert "\n" not in str(caught.value)
 
 
 def test_a_shape_without_values_is_refused_in_one_sentence():
-    with pytest.raises(TypeError, match=r"^`find_nan` runs the program and was given a `jax.ShapeDtypeStruct`"):
+    with pytest.raises(TypeError, match=r"^`find_nan` runs the program, but got a `jax.ShapeDtypeStruct`"):
         find_nan(lambda p: jnp.log(p["w"]), {"w": jax.ShapeDtypeStruct((2,), "float32")})
 
 

@@ -434,15 +434,15 @@ assert sorted(rec["x"].tolist()) == [[0, 1], [2, 3]], rec
     [
         (
             lambda: record("x", "three"),
-            "`record('x', ...)` needs arrays, numbers, or a pytree of them, and got the str",
+            "`record('x', ...)` needs arrays, numbers, or a pytree of them, but got the str",
         ),
-        (lambda: record("x", None), "and got None: what JAX cannot compute with cannot be recorded."),
-        (lambda: record("x", [1.0, "a"]), "and got the str 'a'"),
-        (lambda: record("x", {}), "and got a dict of 0"),
-        (lambda: record(jnp.ones(2), "x"), "`record` needs a name first and got an array float32[2]: write"),
-        (lambda: record_gradient(1, 2.0), "`record_gradient` needs a name first and got the int 1"),
-        (lambda: record_gradient("n", jnp.arange(3)), "got an array int32[3], and only floating-point values have a"),
-        (lambda: record_gradient("x", max), "and got the function `max`"),
+        (lambda: record("x", None), "but got None: only values that JAX can compute with can be recorded."),
+        (lambda: record("x", [1.0, "a"]), "but got the str 'a'"),
+        (lambda: record("x", {}), "but got a dict of 0"),
+        (lambda: record(jnp.ones(2), "x"), "`record` needs a name first, but got an array float32[2]: write"),
+        (lambda: record_gradient(1, 2.0), "`record_gradient` needs a name first, but got the int 1"),
+        (lambda: record_gradient("n", jnp.arange(3)), "got an array int32[3], but only floating-point values have a"),
+        (lambda: record_gradient("x", max), "but got the function `max`"),
     ],
 )
 @pytest.mark.parametrize("on", [True, False])
@@ -461,7 +461,9 @@ def test_other_shapes_are_refused_when_stacked_and_kept_as_entries():
     with recording() as rec:
         record("x", np.zeros(2, np.float32))
         record("x", np.zeros(3, np.float32))
-    with pytest.raises(ValueError, match=r"`x` was recorded in different shapes, float32\[2\] and float32\[3\], which"):
+    with pytest.raises(
+        ValueError, match=r"`x` was recorded with different shapes, float32\[2\] and float32\[3\], which"
+    ):
         rec["x"]
     assert [x.shape for x in rec.entries("x")] == [(2,), (3,)]
     assert "x" in rec
