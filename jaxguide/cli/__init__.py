@@ -1,4 +1,4 @@
-"""The program `jaxguide`: one function per command, no logic of its own."""
+"""The command line program `jaxguide`: one function per command, without logic."""
 
 import importlib
 from typing import Any, cast
@@ -11,7 +11,7 @@ from jaxguide.base.text import _
 from jaxguide.cli.anew import note_program
 from jaxguide.translation.spoken import click_spoken, spoken
 
-# Command -> module and attribute; imported when the command is used, so that `--help` starts at once.
+# Command -> module and attribute. Running a command imports only its module, so that it starts quickly.
 _COMMANDS = {
     "start": "jaxguide.cli.start:start",
     "watch": "jaxguide.cli.watch:watch",

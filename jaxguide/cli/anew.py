@@ -1,9 +1,9 @@
-"""Begin a command anew in a process that holds nothing of anybody's: JAX is imported once, for workers and for us.
+"""Restart a command in a clean process, so that one import of JAX serves both the workers and the command.
 
-Workers are forked from a process that has imported JAX and read nothing: no command line, no environment, no key. To
-import JAX once more, for the command itself, costs as much as grading a submission. So the command gives way to such a
-process, under its own number; that one imports, forks what workers are forked from, and only then takes back the
-command line and the environment, and goes on.
+Workers are forked from a process that has imported JAX but has not seen the command line, the environment or the key.
+Importing JAX again for the command itself would take as long as grading a submission. So the command replaces itself
+(`exec`, same process ID) with a clean process, which imports JAX and forks the zygote, from which workers are forked.
+Only then does it restore the command line and the environment and run the command.
 """
 
 import io
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 _REST = "JAXGUIDE_REST"
-"""The variable that has the number of the file with the command line and the environment."""
+"""The variable with the descriptor of the file that holds the command line and the environment."""
 
 _WITH_SCIPY = "JAXGUIDE_WITH_SCIPY"
 
@@ -24,16 +24,16 @@ _is_program = False
 
 
 def note_program() -> None:
-    """Note that this process runs one command, and nothing else is to be done in it."""
+    """Note that this process runs one command and nothing else."""
     global _is_program
     _is_program = True
 
 
 def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
-    """Give way to a process that has imported JAX and forked the zygote, where that is possible here.
+    """Replace this process with one that has imported JAX and forked the zygote, if possible.
 
     Args:
-        prog_name: what the program is called in its messages.
+        prog_name: the program's name in messages.
         with_scipy: see `forking.prepare`.
     """
     from jaxguide.grading.workers.spawning import can_fork
@@ -53,12 +53,12 @@ def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
         "path": sys.path,
         "streams": [_how_written(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)],
     }
-    file = os.memfd_create("jaxguide", 0)  # for this user alone, and gone with the last process that has it open
+    file = os.memfd_create("jaxguide", 0)  # private to this user, and deleted once no process has it open
     with open(os.dup(file), "w", encoding="ascii") as written:
         json.dump(rest, written)
     variables = environment(Path(tempfile.gettempdir()), "-" * len(new_token()))
     variables |= {_REST: str(file), _WITH_SCIPY: str(int(with_scipy))}
-    del variables["PYTHONDONTWRITEBYTECODE"]  # which keeps submissions alone from writing any
+    del variables["PYTHONDONTWRITEBYTECODE"]  # meant for submissions only
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os.execve(sys.executable, command("jaxguide.cli.anew"), variables)
@@ -73,7 +73,7 @@ def _how_written(stream: Any) -> dict[str, Any] | None:
 
 
 def main() -> NoReturn:
-    """Import, fork the zygote, take back command line and environment, and run the command."""
+    """Import JAX, fork the zygote, restore the command line and the environment, and run the command."""
     from jaxguide.grading.workers import forking, spawning
 
     file = int(os.environ[_REST])

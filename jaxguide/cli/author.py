@@ -1,4 +1,4 @@
-"""The commands of authors and maintainers: `verify`, `print`, `coverage` and `drift`."""
+"""The commands for authors and maintainers: `verify`, `print`, `coverage` and `drift`."""
 
 import sys
 import time
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jaxguide.course.books.library import Course
     from jaxguide.proving.verify import Problem, Proof
 
-# A process is ready after some seconds, in which another has proven about as many exercises.
+# In the seconds that it takes to start a process, a running one proves about this many exercises.
 _WORTH_A_PROCESS = 4
 
 
@@ -32,14 +32,14 @@ _WORTH_A_PROCESS = 4
 @course_option
 @json_option
 @click.option("--seeds", type=click.IntRange(1), default=2, show_default=True, help="Seeds to judge each answer with.")
-@click.option("--only", metavar="EXERCISE", help="Prove this exercise alone.", shell_complete=complete_exercise)
-@click.option("--jobs", type=click.IntRange(1), help="How many exercises at a time; by default one for each core.")
+@click.option("--only", metavar="EXERCISE", help="Prove only this exercise.", shell_complete=complete_exercise)
+@click.option("--jobs", type=click.IntRange(1), help="Exercises to prove in parallel; by default one per core.")
 def verify(
     lessons: tuple[str, ...], folder: Path | None, as_json: bool, seeds: int, only: str | None, jobs: int | None
 ) -> None:
-    """Prove every exercise: right answers pass, wrong ones are rejected by the check that names them.
+    """Prove every exercise: right answers pass, and each wrong answer fails the check that it names.
 
-    With lessons named, prove theirs alone.
+    If you name lessons, only their exercises are proven.
 
     \b
     Example: jaxguide verify random_numbers
@@ -78,7 +78,7 @@ def verify(
 def _prove(
     course: "Course", lessons: tuple[str, ...], only: str | None, seeds: int, jobs: int | None, as_json: bool
 ) -> "Proof":
-    """Prove the exercises that are asked for, and show how far it is and what is wrong."""
+    """Prove the requested exercises, and show the progress and the problems."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -117,8 +117,8 @@ def _prove(
 
 @click.command("print")
 @course_option
-@click.option("--check", "only_check", is_flag=True, help="Write nothing; end with status 1 where a file is stale.")
-@click.option("--lang", metavar="LANGUAGE", help="Print translated, into notebooks/LANGUAGE; see `jaxguide translate`.")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit with status 1 if a file is stale.")
+@click.option("--lang", metavar="LANGUAGE", help="Print a translation, into notebooks/LANGUAGE; see `translate`.")
 def print_(folder: Path | None, only_check: bool, lang: str | None) -> None:
     """Print the books for students: notebooks/<topic>.ipynb and .py.
 
@@ -133,7 +133,7 @@ def print_(folder: Path | None, only_check: bool, lang: str | None) -> None:
     target = course.places.notebooks
     if lang is not None:
         if len(named(lang)) != 1 or not files(COURSE, named(lang)):
-            words = _("There is no translation of the lessons to `{name}`; `jaxguide translate {name}` begins one.")
+            words = _("The lessons are not translated into `{name}`; start with `jaxguide translate {name}`.")
             raise click.UsageError(words.format(name=lang))
         target /= named(lang)[0]
     language = lang or SOURCE
@@ -147,14 +147,14 @@ def print_(folder: Path | None, only_check: bool, lang: str | None) -> None:
     for path in stale:
         click.echo(_("printed {path}").format(path=path))
     if not stale:
-        click.echo(_("every printed lesson in {folder} is current").format(folder=target))
+        click.echo(_("every printed lesson in {folder} is up to date").format(folder=target))
 
 
-@click.command(short_help="List the documented examples reproduced.")
+@click.command(short_help="List the documented examples that exercises reproduce.")
 @course_option
 @json_option
 def coverage(folder: Path | None, as_json: bool) -> None:
-    """Tell which documented examples the course's exercises reproduce.
+    """List the documented examples that the course's exercises reproduce.
 
     \b
     Example: jaxguide coverage --json
@@ -176,9 +176,9 @@ def coverage(folder: Path | None, as_json: bool) -> None:
 @course_option
 @json_option
 def drift(folder: Path | None, as_json: bool) -> None:
-    """Tell how each documented example comes out on the installed JAX: run it on each new release.
+    """Compare each documented example with what the installed JAX does; run this on each new release.
 
-    The status is 1 where an example comes out otherwise than the ledger has it.
+    The exit status is 1 if an example differs from what the ledger records.
 
     \b
     Example: jaxguide drift --json

@@ -1,4 +1,4 @@
-"""What several commands share: load the course or say why not, and print JSON alone."""
+"""Helpers shared by several commands: load a course or report why not, find names, complete them, print JSON."""
 
 import contextlib
 import sys
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-# Nothing else here: a shell waits for this module at every Tab.
+# Import nothing else up here: the shell waits for this module at every Tab.
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
@@ -23,7 +23,7 @@ course_option = click.option(
     "--course",
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A course's folder with exercises/ and solutions/; by default the one that comes with jaxguide.",
+    help="A course's folder, with exercises/ and solutions/; by default the course that comes with jaxguide.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON and nothing else.")
 
@@ -31,7 +31,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print machin
 def read_course(
     folder: Path | None, *, keys: bool, as_json: bool = False, lessons: "Collection[str] | None" = None
 ) -> "Course":
-    """Load a course, or some of its lessons; where an author made a mistake, say so and end with status 1."""
+    """Load a course, or some of its lessons; if it contains a mistake, report it and exit with status 1."""
     from jaxguide import compat
     from jaxguide.course.books.library import load_course
 
@@ -41,7 +41,7 @@ def read_course(
 
 
 def read_outline(folder: Path | None, *, as_json: bool = False) -> "Outline":
-    """Read a course without running its books, as `read_course` does, for commands that only look at it."""
+    """Read a course without running its books; if it contains a mistake, report it and exit with status 1."""
     from jaxguide.course.books import library
 
     with _author_errors_told(as_json):
@@ -64,7 +64,7 @@ def _author_errors_told(as_json: bool) -> "Iterator[None]":
 
 @contextlib.contextmanager
 def judged_course(folder: Path | None, *, as_json: bool) -> "Iterator[Course]":
-    """Load a course with its keys, to run its answers inside the block: there each program is compiled once."""
+    """Load a course with its keys; inside the block, each program that its answers use is compiled once."""
     from jaxguide.course.judging.compiled import compiled_once
 
     with compiled_once():
@@ -72,10 +72,11 @@ def judged_course(folder: Path | None, *, as_json: bool) -> "Iterator[Course]":
 
 
 def begin_anew(files: "Iterable[Path] | None" = None) -> None:
-    """Go on in a process from which workers can be forked, where there is to be one; see `jaxguide.cli.anew`.
+    """Continue in a process from which workers can be forked, if possible; see `jaxguide.cli.anew`.
 
     Args:
-        files: all that is read of course and submissions, where that is known: SciPy is imported where one names it.
+        files: all files of course and submissions that will be read, if known. SciPy is imported if one of them
+            mentions it or is not a plain file.
     """
     from jaxguide.cli.anew import begin_anew as begin
 
@@ -92,11 +93,11 @@ def files_of(folder: Path | None) -> list[Path]:
 
 
 def start_zygote() -> bool:
-    """Start what workers are forked from while the course loads; return False where each is a new Python."""
+    """Start the zygote while the course loads; return False if workers cannot be forked and each is a new Python."""
     from jaxguide.grading.workers import spawning
 
     def start() -> None:
-        with contextlib.suppress(OSError):  # the first worker says what is wrong
+        with contextlib.suppress(OSError):  # the first worker reports what is wrong
             spawning.the_zygote()
 
     if spawning.can_fork():
@@ -112,7 +113,7 @@ def print_json(plain: Any) -> None:
 
 
 def workspace_of(course: "Outline") -> Path:
-    """Return the student's folder."""
+    """Return the student's workspace."""
     from jaxguide.student.workspace import find_workspace
 
     return find_workspace(course.books)
@@ -121,7 +122,7 @@ def workspace_of(course: "Outline") -> Path:
 def need_names(
     folder: Path | None, exercises: "Iterable[str]", lessons: "Iterable[str]" = (), *, as_json: bool = False
 ) -> None:
-    """End with a usage error where a course has no exercise or lesson of a name: before any of it is run."""
+    """Exit with a usage error if a course lacks one of these exercises or lessons, before any of it runs."""
     exercises, lessons = list(exercises), list(lessons)
     if exercises or lessons:
         outline = read_outline(folder, as_json=as_json)
@@ -132,11 +133,11 @@ def need_names(
 
 
 def need(find: "Callable[[str], Found]", name: str) -> Found:
-    """Return what is found by this name, or end with a usage error that suggests the nearest.
+    """Return the exercise or lesson of this name, or exit with a usage error that suggests the closest name.
 
     Args:
-        find: a course's `exercise` or `lesson`.
-        name: the name.
+        find: a course's method `exercise` or `lesson`.
+        name: the name to look up.
     """
     from jaxguide.course.books.outline import UnknownName
 
@@ -147,7 +148,7 @@ def need(find: "Callable[[str], Found]", name: str) -> Found:
 
 
 def complete_exercise(context: click.Context, parameter: click.Parameter, begun: str) -> "list[CompletionItem]":
-    """Return the exercises whose names begin so, with their titles where the shell shows them."""
+    """Return the exercises whose names begin with `begun`, with their titles for shells that show them."""
     from click.shell_completion import CompletionItem
 
     from jaxguide.base.text import translated
@@ -157,7 +158,7 @@ def complete_exercise(context: click.Context, parameter: click.Parameter, begun:
 
 
 def complete_lesson(context: click.Context, parameter: click.Parameter, begun: str) -> "list[CompletionItem]":
-    """Return the lessons whose names begin so."""
+    """Return the lessons whose names begin with `begun`."""
     from click.shell_completion import CompletionItem
 
     from jaxguide.course.books.places import in_order, places
@@ -167,7 +168,7 @@ def complete_lesson(context: click.Context, parameter: click.Parameter, begun: s
 
 
 def _lessons(context: click.Context) -> "list[Lesson]":
-    """Return a course's lessons; where an author's mistake keeps it from being read, those whose books are right."""
+    """Return a course's lessons; if a mistake makes it unreadable, return those whose books can be read."""
     from jaxguide.course.books.library import read_outline
     from jaxguide.course.books.places import in_order, places
     from jaxguide.course.exercise import AuthorError

@@ -1,4 +1,4 @@
-"""`jaxguide completion`: print what a shell needs to complete commands, exercises and lessons."""
+"""The command `completion`: print the script with which a shell completes commands, exercises and lessons."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -10,7 +10,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what SHELL needs to complete the names of commands, exercises and lessons.
+    """Print a script with which SHELL completes the names of commands, exercises and lessons.
 
     \b
     Example: eval "$(jaxguide completion bash)"                                 (in ~/.bashrc)

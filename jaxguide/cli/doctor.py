@@ -1,4 +1,4 @@
-"""The command `doctor`."""
+"""The command `doctor`: report the installation, the isolation of submissions, and known problems."""
 
 import sys
 
@@ -7,15 +7,15 @@ import click
 from jaxguide.cli.common import json_option, print_json
 
 
-@click.command(short_help="Report versions, devices, settings and known trouble.")
+@click.command(short_help="Report versions, devices, settings and known problems.")
 @json_option
 def doctor(as_json: bool) -> None:
-    """Report what is installed, which devices JAX uses, how it is set, and known trouble with its remedy.
+    """Report installed versions, JAX's devices and settings, and known problems with their remedies.
 
-    What keeps submissions apart in grading is tried out and reported too: the isolation tier, and why it is no better;
-    how their workers start, and why no faster. The tier is always tried anew; other commands then go by what was found.
+    Also report the isolation tier for grading and what keeps it from being better, and how workers start and what keeps
+    them from starting faster. The tier is always tested again; other commands then use the result.
 
-    The exit status is 1 where something serious was found that neither lessons nor the grader cure by themselves.
+    The exit status is 1 if there is a serious problem that neither lessons nor the grader fix by themselves.
 
     \b
     Example: jaxguide doctor --json

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group(short_help="Build a Gradescope autograder, or a gradebook for Moodle or Canvas.")
 def export() -> None:
-    """Hand grading or marks to another program.
+    """Build a Gradescope autograder, or write marks for Moodle or Canvas.
 
     \b
     Example: jaxguide export moodle results/
@@ -24,7 +24,7 @@ def export() -> None:
 
 
 _results = click.argument("results", type=click.Path(exists=True, path_type=Path), default=Path("results"))
-_item = click.option("--item", default="jaxguide", show_default=True, help="The name of the gradebook's item.")
+_item = click.option("--item", default="jaxguide", show_default=True, help="The name of the item in the gradebook.")
 
 
 def _out(default: str) -> Callable[[Any], Any]:
@@ -36,11 +36,11 @@ def _out(default: str) -> Callable[[Any], Any]:
 @_results
 @_item
 @click.option(
-    "--students-are", default="Username", show_default=True, help="Moodle's name for what students are named by."
+    "--students-are", default="Username", show_default=True, help="The Moodle field that identifies your students."
 )
 @_out("moodle.csv")
 def moodle(results: Path, item: str, students_are: str, out: Path) -> None:
-    """Write marks as a CSV file that Moodle imports. Who has no mark has an empty cell.
+    """Write marks as a CSV file that Moodle imports. Students without a mark get an empty cell.
 
     \b
     Example: jaxguide export moodle results/ --item "Homework 1" --students-are "Email address"
@@ -58,11 +58,11 @@ def moodle(results: Path, item: str, students_are: str, out: Path) -> None:
     type=click.Choice(["SIS Login ID", "SIS User ID", "ID"]),
     default="SIS Login ID",
     show_default=True,
-    help="Canvas's name for what students are named by.",
+    help="The Canvas column that identifies your students.",
 )
 @_out("canvas.csv")
 def canvas(results: Path, item: str, students_are: str, out: Path) -> None:
-    """Write marks as a CSV file that Canvas imports. Who has no mark has an empty cell.
+    """Write marks as a CSV file that Canvas imports. Students without a mark get an empty cell.
 
     \b
     Example: jaxguide export canvas results/ --item "Homework 1 (4711)"
@@ -94,9 +94,9 @@ def _write_gradebook(results: Path, out: Path, make: "Callable[[BatchResult], st
 
 
 @export.command()
-@click.option("--seed", type=int, help="What every random input derives from. By default a new one, kept in the zip.")
-@click.option("--only", multiple=True, metavar="EXERCISE", help="Grade this exercise alone; may be repeated.")
-@click.option("--all-or-nothing", is_flag=True, help="No partial marks.")
+@click.option("--seed", type=int, help="The seed of every random input; by default a new one, stored in the zip.")
+@click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this exercise; may be repeated.")
+@click.option("--all-or-nothing", is_flag=True, help="Give no partial marks.")
 @click.option(
     "--hidden",
     "visibility",
@@ -105,14 +105,14 @@ def _write_gradebook(results: Path, out: Path, make: "Callable[[BatchResult], st
     show_default=True,
     help="When students see their marks and hidden checks.",
 )
-@click.option("--trust-submissions", is_flag=True, help="Grade even where nothing keeps a submission off the key.")
+@click.option("--trust-submissions", is_flag=True, help="Grade even if submissions could read the key.")
 @click.option(
     "--limits",
     "limits_text",
     metavar="LIMITS",
-    help="What code may use: cpu=10,memory=1.5GB. See `jaxguide grade --help`.",
+    help="Limits for submitted code, such as cpu=10,memory=1.5GB. See `jaxguide grade --help`.",
 )
-@click.option("--requirement", help="What pip installs as jaxguide: a wheel's path, or a requirement.")
+@click.option("--requirement", help="How pip installs jaxguide: from the path of a wheel, or by a requirement.")
 @_out("autograder.zip")
 @course_option
 def gradescope(
@@ -126,7 +126,7 @@ def gradescope(
     out: Path,
     folder: Path | None,
 ) -> None:
-    """Build the zip that Gradescope makes an autograder from. It holds the key and the seed.
+    """Build the zip that you upload to Gradescope as the autograder. It contains the key and the seed.
 
     \b
     Example: jaxguide export gradescope --course mycourse/ --out autograder.zip
@@ -152,18 +152,18 @@ def gradescope(
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.ClickException(str(error)) from None
-    message = _("Written: {file}. Its seed is {seed}; it holds the key as well, so keep it to yourself.")
+    message = _("Written: {file}. It contains the key and the seed {seed}, so keep it to yourself.")
     click.echo(message.format(file=out, seed=settings.seed))
 
 
 def _requirement(text: str | None) -> Path | str | None:
-    """Return the path of a wheel that goes into the zip, else what pip finds by itself."""
+    """Return the path of a wheel to put into the zip, or else a requirement that pip resolves."""
     if text is None or "://" in text or not text.endswith(".whl"):
         return text
     if not Path(text).is_file():
         message = _(
-            "There is no wheel at {path}. Build one with `pip wheel --no-deps` and name it, or name what pip can "
-            "install, as `jaxguide @ git+https://...`."
+            "There is no wheel at {path}. Build one with `pip wheel --no-deps` and give its path, or give a "
+            "requirement such as `jaxguide @ git+https://...`."
         )
         raise click.UsageError(message.format(path=text))
     return Path(text)
@@ -172,7 +172,7 @@ def _requirement(text: str | None) -> Path | str | None:
 @export.command("fill-gradescope", hidden=True)
 @click.argument("root", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def fill_gradescope(root: Path) -> None:
-    """Compile what the course needs while a Gradescope image is built; the zip's `setup.sh` calls this.
+    """Compile the course's programs while Gradescope builds its image; the zip's `setup.sh` calls this.
 
     \b
     Example: jaxguide export fill-gradescope /autograder

@@ -1,4 +1,4 @@
-"""The command of instructors: `grade`."""
+"""The command `grade`: grade submissions and write the reports."""
 
 import functools
 import sys
@@ -14,20 +14,20 @@ from jaxguide.cli.common import begin_anew, course_option, files_of, json_option
 if TYPE_CHECKING:
     from jaxguide.grading.batch.grader import GradeSettings
 
-# So many of those that are not on the roster are named in the terminal; the report names all.
+# How many of the students who are not on the roster are named in the terminal; the report names all.
 _SOME = 5
 ALL_GRADED, SOMETHING_NOT_GRADED, GRADER_BROKEN, STOPPED = 0, 1, 3, 130
 
 
 LIMITS_HELP = _(
-    "What code may use, as cpu=10,memory=1.5GB. One exercise: cpu=30 (s, which decides), idle=60 (s of waiting), "
-    "memory=2GB, output=16MB (printed), scratch=256MB (files together), file=64MB (one file); the whole submission: "
-    "total-cpu=600; wall-factor=10: after so many times cpu on the clock, the machine is too busy to grade."
+    "Limits for submitted code, such as cpu=10,memory=1.5GB. For one exercise: cpu=30 (s of computing), idle=60 (s of "
+    "waiting), memory=2GB, output=16MB (printed), scratch=256MB (all files), file=64MB (one file). For the whole "
+    "submission: total-cpu=600 (s). After wall-factor=10 times cpu on the clock, the machine counts as too busy."
 )
 
 
 class _SubmittedPath(click.Path):
-    """A file or folder, or a file in an archive, written as results name it: `class.zip/ada/lesson.ipynb`."""
+    """A file, a folder, or a file in an archive, as results name it: `class.zip/ada/lesson.ipynb`."""
 
     def __init__(self) -> None:
         super().__init__(exists=True, path_type=Path)
@@ -43,13 +43,13 @@ class _SubmittedPath(click.Path):
 
 
 class _Unusable(click.ClickException):
-    """The folder of results cannot be used."""
+    """The results folder cannot be used."""
 
     exit_code = GRADER_BROKEN
 
 
 def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command that is stopped before it has begun to grade end as one that is stopped later."""
+    """Exit in the same way if Ctrl-C comes before grading begins as if it comes later."""
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
@@ -63,11 +63,11 @@ def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _say_stopped() -> None:
-    click.echo(_("Stopped. Run the same command again to go on."), err=True)
+    click.echo(_("Stopped. Run the same command again to continue."), err=True)
 
 
 def _say_tier(settings: "GradeSettings") -> None:
-    """Say what will keep submissions apart before any runs; where they may not run here at all, that is said later."""
+    """Print the isolation tier before any submission runs; if none can be used, the grader says so later."""
     from jaxguide.grading.isolation import IsolationError, find_tier
     from jaxguide.grading.isolation.tier import STRONG
 
@@ -101,9 +101,9 @@ def _say_unknown(students: list[str]) -> None:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("results"),
     show_default=True,
-    help="Folder for the results. Run again with the same folder to go on after an interruption.",
+    help="Folder for the results. After an interruption, run again with the same folder to continue.",
 )
-@click.option("--jobs", type=click.IntRange(1), help="How many submissions at a time; by default one for each core.")
+@click.option("--jobs", type=click.IntRange(1), help="Submissions to grade in parallel; by default one per core.")
 @click.option("--limits", "limits_text", metavar="LIMITS", help=LIMITS_HELP)
 @click.option(
     "--seed",
@@ -111,30 +111,31 @@ def _say_unknown(students: list[str]) -> None:
     default="0",
     show_default=True,
     metavar="NUMBER",
-    help="What every random input derives from; `secret` for a number that nobody can guess, kept in OUT/seed.txt.",
+    help="The seed of every random input; `secret` creates a random seed and keeps it in OUT/seed.txt.",
 )
-@click.option("--only", multiple=True, metavar="EXERCISE", help="Grade this exercise alone; may be repeated.")
-@click.option("--all-or-nothing", is_flag=True, help="No partial marks.")
+@click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this exercise; may be repeated.")
+@click.option("--all-or-nothing", is_flag=True, help="Give no partial marks.")
 @click.option(
     "--roster",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="CSV",
-    help="Who is in the class, in the column `student`. Who sent nothing is listed as absent.",
+    help="The class list, in the column `student`. Students who sent nothing are listed as absent.",
 )
 @click.option(
     "--student-from",
     metavar="PATTERN",
-    help="Where the student's name is: '{student}_*/*', or a regular expression with a group `student`.",
+    help="Where a path contains the student's name: '{student}_*/*', or a regular expression with a group `student`.",
 )
 @click.option(
     "--overrides",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="CSV",
-    help="Points you give by hand: student, exercise, points, comment. By default OUT/overrides.csv, if it is there.",
+    help="Points that you give by hand, in the columns student, exercise, points and comment; by default "
+    "OUT/overrides.csv, if it exists.",
 )
-@click.option("--reveal", is_flag=True, help="Show students what hidden checks saw, too.")
-@click.option("--isolation", "tier", type=click.Choice(["strong", "medium", "process"]), help="The tier to ask for.")
-@click.option("--trust-submissions", is_flag=True, help="Grade even where nothing keeps a submission off your files.")
+@click.option("--reveal", is_flag=True, help="Show students the details of hidden checks, too.")
+@click.option("--isolation", "tier", type=click.Choice(["strong", "medium", "process"]), help="Insist on this tier.")
+@click.option("--trust-submissions", is_flag=True, help="Grade even if submissions could read your files.")
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on the workers of this Dask scheduler.")
 @course_option
 @json_option
@@ -159,9 +160,9 @@ def grade(
 ) -> None:
     """Grade submissions: notebooks, .py files, and folders of them.
 
-    Each submission's code runs in processes of its own. Killed at any moment and run again, the same command goes on
-    where it was. Exit status: 0 when every file has marks, 1 when one has none, 2 for wrong usage, 3 when the grader
-    itself does not work here, 130 when you stopped it.
+    Each submission runs in its own processes. If grading is interrupted, run the same command again: it continues where
+    it stopped. Exit status: 0 if every submission has marks, 1 if one has none, 2 if the command was wrong, 3 if the
+    grader does not work on this machine, 130 if you stopped it.
 
     \b
     Example: jaxguide grade submissions/ --out results/
@@ -214,7 +215,7 @@ def grade(
     except NoBatch as error:
         if status is None:
             raise _Unusable(str(error)) from None
-        sys.exit(status)  # it has been said why
+        sys.exit(status)  # the reason is already printed
     except (StoreError, OSError) as error:
         raise _Unusable(str(error)) from None
     if as_json:

@@ -1,4 +1,4 @@
-"""The commands of students about the course: `list`, `next` and `progress`."""
+"""The commands for students about the course: `list`, `next` and `progress`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from jaxguide.student.place import Place
 
 
-@click.command("list", short_help="List lessons and exercises, and what is done.")
+@click.command("list", short_help="List lessons and exercises, and which are done.")
 @click.argument("lesson", required=False, shell_complete=complete_lesson)
 @click.option("--all", "is_all", is_flag=True, help="List the exercises of every lesson.")
 @course_option
 def list_(lesson: str | None, is_all: bool, folder: Path | None) -> None:
-    """List the lessons, and the exercises of LESSON; by default of the lesson that you are at.
+    """List all lessons, with the exercises of the lesson you are working on; or list the exercises of LESSON.
 
     \b
     Example: jaxguide list
@@ -59,10 +59,10 @@ def next_(folder: Path | None) -> None:
     console().print(ExerciseText(exercise, place.course.book_of(exercise), text))
 
 
-@click.command(short_help="Show how far you are.")
+@click.command(short_help="Show your progress.")
 @course_option
 def progress(folder: Path | None) -> None:
-    """Show how far you are: exercises, points and hints of each lesson, and what to do next.
+    """Show your progress: exercises, points and hints of each lesson, and what to do next.
 
     \b
     Example: jaxguide progress
@@ -87,6 +87,6 @@ def _open(course: "Outline") -> "tuple[Place, list[FileAnswers]]":
     workspace = workspace_of(course)
     files = read_all(workspace.resolve(), course)
     if not files and not (workspace / FILE_NAME).is_file():
-        said = _("No lesson and no progress is in {folder}. `jaxguide watch` makes a workspace here.")
+        said = _("{folder} contains no lessons and no progress. `jaxguide watch` creates a workspace in it.")
         click.echo(said.format(folder=workspace.resolve()), err=True)
     return Place(course, Progress(workspace), topics_of(files, course)), files

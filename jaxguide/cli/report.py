@@ -1,4 +1,4 @@
-"""The command `report`."""
+"""The command `report`: write the reports of a graded class again."""
 
 from pathlib import Path
 
@@ -10,20 +10,21 @@ from jaxguide.cli.common import course_option, read_course
 
 @click.command(short_help="Write a class's reports again, without grading.")
 @click.argument("results", type=click.Path(exists=True, path_type=Path), default=Path("results"))
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Another folder to write to.")
-@click.option("--names", is_flag=True, help="Say in report.html who met a misconception.")
-@click.option("--reveal", is_flag=True, help="Show students what hidden checks saw, too.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Write to another folder.")
+@click.option("--names", is_flag=True, help="Name the students who met each misconception in report.html.")
+@click.option("--reveal", is_flag=True, help="Show students the details of hidden checks, too.")
 @click.option(
     "--overrides",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="CSV",
-    help="Points you give by hand: student, exercise, points, comment. By default RESULTS/overrides.csv.",
+    help="Points that you give by hand, in the columns student, exercise, points and comment; by default "
+    "RESULTS/overrides.csv, if it exists.",
 )
 @course_option
 def report(
     results: Path, out: Path | None, names: bool, reveal: bool, overrides: Path | None, folder: Path | None
 ) -> None:
-    """Write the reports of a graded class again: tables, feedback pages, report.html. Nothing is graded.
+    """Write a graded class's tables, feedback pages and report.html again, without grading.
 
     RESULTS is the folder that `grade` wrote (by default `results`), or a results.json.
 
@@ -53,6 +54,6 @@ def report(
 
 def _recorded(folder: Path | None) -> Path | None:
     if folder is not None and not folder.is_dir():
-        message = _("The course was graded from `{folder}`, which is not here. Name its folder with --course.")
+        message = _("The class was graded with the course `{folder}`, which is missing. Give its folder with --course.")
         raise click.UsageError(message.format(folder=folder))
     return folder

@@ -1,4 +1,4 @@
-"""`jaxguide start`: lay the lessons into the student's workspace and open JupyterLab on it."""
+"""The command `start`: copy the lessons into the student's workspace and open JupyterLab in it."""
 
 import contextlib
 import importlib.util
@@ -16,31 +16,31 @@ import click
 
 from jaxguide.base.text import _
 
-# What only `start` itself needs is imported there: the help of all commands reads this module.
+# `jaxguide --help` imports this module, so functions import what only they need.
 if TYPE_CHECKING:
     from jaxguide.student.workspace import LaidFile
 
-# Turns off JupyterLab's questions about news and its look-ups of newer versions.
+# Turns off JupyterLab's questions about news and its checks for updates.
 _JUPYTER_CONFIG = Path(__file__).parent / "jupyter"
-# Where Jupyter and what kernels import write below the home folder.
+# Variables for the folders, in the home folder by default, that Jupyter, IPython and Matplotlib write to.
 _IN_HOME = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR")
 _START_LIMIT_S = 120.0
 _STOP_LIMIT_S = 15.0
 
 
-@click.command(short_help="Lay your workspace and open JupyterLab.")
+@click.command(short_help="Create your workspace and open JupyterLab.")
 @click.option(
     "--workspace",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("workspace"),
     show_default=True,
-    help="Your folder: lessons are copied into it, and what is there already is never overwritten.",
+    help="Your folder. Lessons are copied into it, and your files are never overwritten.",
 )
-@click.option("--browser/--no-browser", default=True, help="Open a browser, or print the address only.")
-@click.option("--port", type=click.IntRange(1, 65535), help="Port to use; the first free one from 8888 by default.")
+@click.option("--browser/--no-browser", default=True, help="Open a browser, or only print the address.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port to use; by default the first free one from 8888.")
 @click.option("--ip", default="localhost", show_default=True, help="Address to listen on; 0.0.0.0 in a container.")
 def start(workspace: Path, browser: bool, port: int | None, ip: str) -> NoReturn:
-    """Lay the lessons into your workspace and open JupyterLab on it.
+    """Copy the lessons into your workspace and open JupyterLab in it.
 
     \b
     Example: jaxguide start
@@ -50,14 +50,14 @@ def start(workspace: Path, browser: bool, port: int | None, ip: str) -> NoReturn
 
 
 def run_start(workspace: Path, browser: bool, port: int | None, ip: str = "localhost") -> int:
-    """Lay the workspace, run JupyterLab on it until it is stopped, and return the exit status."""
+    """Create the workspace, run JupyterLab in it until it is stopped, and return the exit status."""
     from jaxguide.course.books.places import places
     from jaxguide.student.workspace import lay_workspace
 
     try:
         laid = lay_workspace(workspace, places().notebooks)
     except OSError as error:
-        click.echo(_("The workspace could not be laid: {error}.").format(error=error), err=True)
+        click.echo(_("The workspace could not be created: {error}.").format(error=error), err=True)
         return 1
     for line in _said(workspace, laid):
         click.echo(line)
@@ -78,7 +78,7 @@ def _said(workspace: Path, laid: "list[LaidFile]") -> list[str]:
     words = {
         FileState.NEW: _("new"),
         FileState.KEPT: _("yours, kept as it is"),
-        FileState.CURRENT: _("there already, unchanged"),
+        FileState.CURRENT: _("already there, unchanged"),
     }
     width = max((len(file.path.name) for file in laid), default=0)
     lines = [_("Your workspace is {folder}").format(folder=workspace.resolve())]
@@ -90,7 +90,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 class _Server:
-    """JupyterLab in a process of its own, from its start to its end."""
+    """JupyterLab in a separate process, from start to stop."""
 
     def __init__(self, workspace: Path, browser: bool, port: int | None, ip: str):
         import secrets
@@ -110,7 +110,7 @@ class _Server:
         if port is not None:
             self.command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
-            self.command.append("--allow-root")  # containers have no other user
+            self.command.append("--allow-root")  # containers often have no other user
 
     def environment(self) -> dict[str, str]:
         """Return the server's environment, which kernels inherit."""
@@ -120,24 +120,24 @@ class _Server:
         config = [str(_JUPYTER_CONFIG), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
         return {
             **os.environ,
-            # By environment, since every user of the machine can read a command line.
+            # In the environment, since every user of the machine can read a command line.
             "JUPYTER_TOKEN": self.token,
-            # The kernel must be this Python, not one that the student installed for themselves at another time.
+            # The kernel must be this Python, not a kernel that the student installed earlier.
             "JUPYTER_PREFER_ENV_PATH": "1",
             "JUPYTER_CONFIG_PATH": os.pathsep.join(config),
             "JAXGUIDE_WORKSPACE": str(self.workspace),
         }
 
     def run(self) -> int:
-        click.echo(_("Starting JupyterLab; Ctrl-C stops it."))
+        click.echo(_("Starting JupyterLab; press Ctrl-C to stop it."))
         for name in ("SIGTERM", "SIGHUP"):  # a closed terminal or a stopped container ends the server too
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), _interrupt)
         with contextlib.ExitStack() as stack:
             if not _home_can_be_written():
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxguide-jupyter-"))
-                click.echo(_("Your home folder cannot be written: JupyterLab's settings are kept until it stops."))
-                # This process looks there, too.
+                click.echo(_("Your home folder is not writable, so JupyterLab forgets its settings when it stops."))
+                # This process reads these variables, too.
                 os.environ.update({name: f"{folder}/{name}" for name in _IN_HOME if name not in os.environ})
             return self._run()
 
@@ -158,12 +158,12 @@ class _Server:
         return 1 if status else 0
 
     def _wait_for_address(self, process: subprocess.Popen[bytes]) -> str | None:
-        """Wait until the server has written down where it listens; None when it ended or told nothing."""
+        """Return the server's address once it has written it to disk, or None if it ends or takes too long."""
         from jupyter_core.paths import jupyter_runtime_dir
 
         deadline = time.monotonic() + _START_LIMIT_S
         while process.poll() is None and time.monotonic() < deadline:
-            # Found by the token: on Windows the server's process is not the one started here.
+            # Search for the token: on Windows, the server runs in another process than the one started here.
             for path in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
                 info = _read_json(path)
                 if info.get("token") == self.token:
@@ -182,7 +182,7 @@ def _home_can_be_written() -> bool:
 
 
 def _read_json(path: Path) -> dict[str, object]:
-    """Read a file that another process may be writing or removing at this moment."""
+    """Return what a file contains, or an empty dict if another process is writing or deleting it."""
     import json
 
     try:
@@ -193,7 +193,7 @@ def _read_json(path: Path) -> dict[str, object]:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the server with its kernels; at a second signal, or when it takes too long, at once."""
+    """Stop the server and its kernels; kill it at a second signal or if it takes too long."""
     try:
         process.terminate()
         process.wait(_STOP_LIMIT_S)

@@ -1,4 +1,4 @@
-"""The commands of students about one exercise: `check`, `hint`, `solution` and `reset`."""
+"""The commands for students about one exercise: `check`, `hint`, `solution` and `reset`."""
 
 import sys
 from pathlib import Path
@@ -21,15 +21,15 @@ from jaxguide.cli.common import (
 )
 
 
-@click.command(short_help="Check a file by the visible checks.")
+@click.command(short_help="Run the visible checks on a file.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("exercises", nargs=-1, metavar="[EXERCISE]...", shell_complete=complete_exercise)
 @course_option
 @json_option
 def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
-    """Check the answers in FILE, a notebook or a .py, by the visible checks.
+    """Run the visible checks on the answers in FILE, a notebook or a .py file.
 
-    The exit status is 0 where all that was checked has passed, 1 where not, and 2 where the command is wrong.
+    The exit status is 0 if everything that was checked passed, 1 if not, and 2 if the command was wrong.
 
     \b
     Example: jaxguide check random_numbers.py
@@ -97,10 +97,10 @@ def hint(exercise: str, folder: Path | None) -> None:
 
 @click.command(short_help="Show the solution of an exercise.")
 @click.argument("exercise", shell_complete=complete_exercise)
-@click.option("--sure", is_flag=True, help="Show it after three different tries, before the exercise has passed.")
+@click.option("--sure", is_flag=True, help="Show it after three different tries, even if the exercise has not passed.")
 @course_option
 def solution(exercise: str, sure: bool, folder: Path | None) -> None:
-    """Show the solution of EXERCISE, once it has passed or three different tries have not.
+    """Show the solution of EXERCISE, once it has passed or after three different tries.
 
     \b
     Example: jaxguide solution two_samples
@@ -115,16 +115,16 @@ def solution(exercise: str, sure: bool, folder: Path | None) -> None:
     click.echo(solution_text(found, course) if closed is None else closed)
 
 
-@click.command(short_help="Give an exercise's empty function back.")
+@click.command(short_help="Restore an exercise's empty function.")
 @click.argument("exercise", shell_complete=complete_exercise)
 @click.option(
     "--file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The file to change, where several of yours answer the exercise.",
+    help="The file to change, if several of your files answer the exercise.",
 )
 @course_option
 def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
-    """Put the empty function of EXERCISE back into your notebook or .py file; your old answer is kept in a file.
+    """Restore the empty function of EXERCISE in your notebook or .py file; your old answer is saved to a file.
 
     \b
     Example: jaxguide reset two_samples
@@ -142,13 +142,13 @@ def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
     if file is not None:
         answered = [file.resolve()]
     elif not having:
-        words = _("No file in {folder} has `{name}`. Name one: jaxguide reset {name} --file FILE")
+        words = _("No file in {folder} contains `{name}`. Give one: jaxguide reset {name} --file FILE")
         raise click.UsageError(words.format(folder=workspace, name=exercise))
     elif not answered:
-        click.echo(_("`{name}` is as it was: there is nothing to reset.").format(name=exercise))
+        click.echo(_("`{name}` is unchanged, so there is nothing to reset.").format(name=exercise))
         return
     elif len(answered) > 1:
-        words = _("Several of your files answer `{name}`: {files}. Name one with --file.")
+        words = _("Several of your files answer `{name}`: {files}. Choose one with --file.")
         files = ", ".join(str(path.relative_to(workspace)) for path in answered)
         raise click.UsageError(words.format(name=exercise, files=files))
     try:

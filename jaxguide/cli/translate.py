@@ -1,4 +1,4 @@
-"""The command of translators: `translate`."""
+"""The command `translate`: collect the messages to translate, and compile the translations."""
 
 import importlib.util
 import sys
@@ -10,19 +10,19 @@ from jaxguide.base.text import _
 from jaxguide.cli.common import course_option
 
 
-@click.command(short_help="Begin or update a translation.")
+@click.command(short_help="Start or update a translation.")
 @click.argument("language")
 @course_option
 @click.option(
     "--to",
     "target",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder to write to; by default the package's own, or the course's folder locale/.",
+    help="The folder to write to; by default the package's, or the course's folder locale/.",
 )
 def translate(language: str, folder: Path | None, target: Path | None) -> None:
-    """Write what there is to translate into LANGUAGE (de, pt_BR, zh_CN), and compile what is translated.
+    """Collect the messages to translate into LANGUAGE (de, pt_BR, zh_CN), and compile the translations.
 
-    Run it before you translate, and again afterwards: translations are kept, and mistakes in them are listed.
+    Run it before you translate and again afterwards: it keeps translations and lists mistakes in them.
 
     \b
     Example: jaxguide translate de

@@ -1,4 +1,4 @@
-"""`jaxguide watch`: check answers whenever their file is saved."""
+"""The command `watch`: check answers whenever their file is saved."""
 
 import contextlib
 import signal
@@ -24,15 +24,15 @@ _CPU_LIMIT_S = 20.0
     default=_CPU_LIMIT_S,
     show_default=True,
     metavar="SECONDS",
-    help="How long one exercise may compute before it is stopped.",
+    help="CPU time that one exercise may use before it is stopped.",
 )
 @click.argument("workspace", required=False, metavar="[FOLDER]", type=click.Path(file_okay=False, path_type=Path))
 def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> None:
     """Show the next exercise, and check your answers whenever you save a notebook or .py file in FOLDER.
 
-    FOLDER is your workspace. A folder that is not there yet is made, with the lessons in it.
+    FOLDER is your workspace. If it does not exist, it is created with the lessons in it.
 
-    Each check runs in a process of its own: code that never ends, or crashes, costs that check and nothing else.
+    Each check runs in its own process, so code that crashes or never ends affects only that check.
 
     \b
     Example: jaxguide watch
@@ -42,8 +42,8 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
     from jaxguide.student import watching
 
     if not start_zygote():
-        click.echo(_("On this system each check starts a new Python, which takes some seconds."))
-    for name in ("SIGTERM", "SIGHUP"):  # a closed terminal ends the session in order, too
+        click.echo(_("On this system, each check starts a new Python, which takes a few seconds."))
+    for name in ("SIGTERM", "SIGHUP"):  # closing the terminal ends the session cleanly, too
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _end)
     click.echo(_("Loading the lessons …") if _can_show("…") else _("Loading the lessons ..."))

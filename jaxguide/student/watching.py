@@ -265,7 +265,7 @@ class Watching:
     def _ask_to_reset(self, exercise: Task) -> None:
         homes = [f for f in home_of(exercise, list(self.files.values())) if exercise.name in f.prints]
         if not homes:
-            self.screen.say(_("`{name}` is as it was: there is nothing to reset.").format(name=exercise.name))
+            self.screen.say(_("`{name}` is unchanged, so there is nothing to reset.").format(name=exercise.name))
             return
         path = homes[0].path
         text = _(
@@ -393,7 +393,7 @@ def open_workspace(folder: Path, course: Course) -> Path:
             )
             print(words)
     except OSError as error:
-        raise NoWorkspace(_("The workspace could not be laid: {error}.").format(error=error)) from None
+        raise NoWorkspace(_("The workspace could not be created: {error}.").format(error=error)) from None
     if not read_all(folder, course):
         message = _("No file in {folder} has an exercise. `jaxguide watch workspace` makes a folder with the lessons.")
         raise NoWorkspace(message.format(folder=folder))

@@ -193,7 +193,7 @@ def test_who_stops_it_before_it_grades_is_told_as_later(
     write(tmp_path, ada=RIGHT)
     monkeypatch.setattr("jaxguide.cli.grade.read_course", stop)
     done = command()
-    assert (done.exit_code, done.stderr) == (130, "Stopped. Run the same command again to go on.\n")
+    assert (done.exit_code, done.stderr) == (130, "Stopped. Run the same command again to continue.\n")
 
 
 @pytest.mark.long
@@ -247,7 +247,10 @@ def test_stopped_at_any_moment_it_goes_on(
     process.send_signal(number)
     stdout, stderr = process.communicate()
     if number is signal.SIGINT:
-        assert (process.returncode, stderr.splitlines()[1:]) == (130, ["Stopped. Run the same command again to go on."])
+        assert (process.returncode, stderr.splitlines()[1:]) == (
+            130,
+            ["Stopped. Run the same command again to continue."],
+        )
         assert "Not graded yet: the batch ended before." in " ".join(stdout.split())
     write(tmp_path, zoe=RIGHT)
     before = rows_in(tmp_path / "results" / "grading.sqlite")

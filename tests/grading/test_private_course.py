@@ -138,7 +138,7 @@ def test_points_given_by_hand_and_the_command_to_grade_again_find_the_course(fol
     assert "Bob Lee,graded,1" in (results / "grades.csv").read_text()
     elsewhere = jaxguide("report", folder / "results", folder=folder / "course")
     assert elsewhere.returncode == 2
-    assert "The course was graded from `course`, which is not here." in " ".join(elsewhere.stderr.split())
+    assert "The class was graded with the course `course`, which is missing." in " ".join(elsewhere.stderr.split())
     (results / "overrides.csv").unlink()
 
 

@@ -120,7 +120,7 @@ def test_check_hint_and_solution_take_a_course_of_ones_own(run, workspace: Path)
 
 
 def test_reset_says_where_the_old_answer_is(run, workspace: Path) -> None:
-    assert run("reset", "double").stdout == "`double` is as it was: there is nothing to reset.\n"
+    assert run("reset", "double").stdout == "`double` is unchanged, so there is nothing to reset.\n"
     answer(workspace / "multiply.py", "double", "return 3 * x")
     done = run("reset", "double")
     assert done.stdout.startswith("multiply.py has the empty function again. Your old answer is in ")
