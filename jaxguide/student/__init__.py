@@ -1,1 +1,1 @@
-"""The student's session in a terminal: where they are, what changed in their files, and what is shown of it."""
+"""A student's session in notebook and terminal: workspace, place in the course, changed answers, help, progress."""

@@ -30,14 +30,14 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 @dataclasses.dataclass(frozen=True)
 class FileAnswers:
-    """What one file answers.
+    """The answers in one file.
 
     Args:
         path: the file.
-        places: exercise -> the line or cell that defines it, for every exercise that the file has.
-        prints: exercise -> what tells its code from other code, for those that are no longer the starter.
-        broken: a sentence for each cell that is no Python and has no exercise: a helper, perhaps.
-        changed_s: when the file was changed, in seconds since 1970.
+        places: exercise -> the line or cell that defines it, for every exercise in the file.
+        prints: exercise -> a digest of its code, for the exercises that are no longer the starter.
+        broken: a sentence for each cell that Python cannot read and that contains no exercise, perhaps a helper.
+        changed_s: when the file was last changed, in seconds since 1970.
     """
 
     path: Path
@@ -48,7 +48,7 @@ class FileAnswers:
 
 
 def is_watched(path: Path, folder: Path, course: Outline) -> bool:
-    """Return whether a file of a workspace may hold answers: not where editors keep copies, nor the course's own."""
+    """Return whether a workspace file may contain answers: not a hidden or installed file, nor one of the course."""
     if not is_submission(path) or not path.is_relative_to(folder):
         return False
     inner = path.relative_to(folder).parts
@@ -60,11 +60,11 @@ def is_watched(path: Path, folder: Path, course: Outline) -> bool:
 
 
 def find_files(folder: Path, course: Outline) -> list[Path]:
-    """Return the files below a folder that may hold answers, by name.
+    """Return the files below a folder that may contain answers, sorted by name.
 
     Args:
         folder: the workspace, absolute.
-        course: whose own files are left out.
+        course: the course; its own files are left out.
     """
     found = []
     for parent, folders, names in os.walk(folder):
@@ -80,21 +80,21 @@ def read_answers(path: Path, course: Outline) -> FileAnswers:
     """Read which exercises a file answers.
 
     Raises:
-        UnreadableSubmission: it is no notebook, no text, or holds no code.
-        OSError: it cannot be read, or is gone.
+        UnreadableSubmission: it is neither a notebook nor text, or contains no code.
+        OSError: it cannot be read, or no longer exists.
     """
     return _File(path, path.read_bytes()).answers(course)
 
 
 def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
-    """Read every file of a workspace that can be read and has an exercise.
+    """Read every readable file of a workspace that contains an exercise.
 
-    What was found is kept by digest, so that only a file that has changed is read as code again.
+    The answers found are cached by the digest of their file, so only changed files are parsed again.
     """
     found: list[FileAnswers] = []
     exercises = course.exercises
     stubs = [f"{name}\n{exercise.starter_source}".encode() for name, exercise in exercises.items()]
-    # Places are told in the reader's language.
+    # Places are sentences in the reader's language, so the cache depends on its catalogues.
     said_by = [f"{path} {path.stat().st_mtime_ns}".encode() for path in files(PACKAGE, languages())]
     makers = ["code", "course", "course/books", "grading/intake", "student"]
     place = kept_place("answers", makers, [os.fsencode(folder), b"\n".join(said_by), *stubs])
@@ -116,7 +116,7 @@ def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
 
 
 class _File:
-    """A file of a workspace with its bytes, in which answers are found."""
+    """A workspace file with its content, in which answers are found."""
 
     def __init__(self, path: Path, content: bytes):
         self.path, self.content, self.changed_s = path, content, path.stat().st_mtime
@@ -134,7 +134,7 @@ class _File:
         return _Pool(self.submission)
 
     def answers(self, course: Outline) -> FileAnswers:
-        """Read which exercises the file answers."""
+        """Find the exercises that the file answers."""
         exercises = course.exercises
         places: dict[str, str] = {}
         answered: dict[str, int] = {}
@@ -158,7 +158,7 @@ class _File:
         return {"places": answers.places, "answered": answers.prints.answered, "broken": list(answers.broken)}
 
     def answers_as_kept(self, kept: Any, names: Collection[str]) -> FileAnswers | None:
-        """Return the answers of which `kept` has the data; None where it has none, or something odd."""
+        """Return the answers cached in `kept`, or None if there are none or their data is malformed."""
         plain = kept.get(self.digest) if isinstance(kept, dict) else None
         if not isinstance(plain, dict) or plain.keys() != {"places", "answered", "broken"}:
             return None
@@ -177,15 +177,15 @@ class _File:
 
 
 def _may_have(content: bytes, names: Collection[str]) -> bool:
-    """Return whether a file may have one of these exercises; to read it as cells takes 20 times as long."""
+    """Return whether a file may contain one of these exercises; parsing its cells would take 20 times as long."""
     is_plain = all(map(str.isascii, names))  # JSON may write other letters as escapes
     return not is_plain or not set(names).isdisjoint(_WORD.findall(content.decode("ascii", "replace")))
 
 
 def home_of(exercise: Task, files: list[FileAnswers]) -> list[FileAnswers]:
-    """Return the files in which an exercise may be answered, the one to name first.
+    """Return the files that contain an exercise, beginning with the one to show.
 
-    Where it is answered already, that file; of several, the one changed last.
+    Files that already answer it come first, and among these the one changed last.
     """
     having = [file for file in files if exercise.name in file.places]
     return sorted(having, key=lambda file: (exercise.name not in file.prints, -file.changed_s, str(file.path)))
@@ -206,9 +206,9 @@ def _no_python(cell: SubmittedCell) -> str:
 
 
 class _Prints(Mapping[str, str]):
-    """What tells the code of a file's answers from other code, by exercise: found when asked for, as it takes long.
+    """The digests of a file's answers, by exercise, each computed when first needed because that is slow.
 
-    `answered` has the number of the cell for each of them.
+    `answered` maps each exercise to the number of its cell.
     """
 
     def __init__(self, file: _File, answered: Mapping[str, int]):
@@ -232,14 +232,14 @@ class _Prints(Mapping[str, str]):
 
 
 class _Pool:
-    """The statements of a file, in which what an answer stands on is found."""
+    """The statements of a file, in which the code that an answer depends on is found."""
 
     def __init__(self, submission: Submission):
         sources = [cell.source.strip("\n") for cell in submission.cells if cell.tree]
         self._statements = [statement for source in sources for statement in cell_statements(source)]
 
     def state(self, name: str, cell: SubmittedCell) -> str:
-        """Return what changes when an answer must be checked again: it, or what it needs in any cell of the file."""
+        """Return a digest of an answer and of all code in the file that it needs: if it changes, check it again."""
         if cell.tree is None:
             return short_digest([cell.source.strip()])
         kept = needed(self._statements, [name])

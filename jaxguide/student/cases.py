@@ -1,4 +1,4 @@
-"""Write down the cases of each check: how it called the student's function, and what came back."""
+"""Record the cases of each check: how it called the student's function, and what came back."""
 
 import dataclasses
 import functools
@@ -15,18 +15,18 @@ from jaxguide.course.verdict import ErrorInfo
 _VALUE_WIDTH = 80
 
 Cases = dict[str, list[str]]
-"""The name of a check -> its cases, each in a line."""
+"""The name of a check -> its cases, one line each."""
 
 
 class WatchedAnswer(LocalAnswer):
-    """An answer in this process whose calls are written down, under the check that makes them."""
+    """An answer in this process whose calls are recorded under the check that makes them."""
 
     cases: Cases
     running: list[str]
 
     @classmethod
     def of(cls, answer: LocalAnswer, cases: Cases, running: list[str]) -> "WatchedAnswer":
-        """Return the same answer, watched; `running` holds the name of the check that runs now."""
+        """Return the same answer with its calls recorded; `running` contains the name of the running check."""
         found = cls(answer.name, answer.function, answer.names, answer.steps, answer.log)
         found.cases, found.running = cases, running
         return found
@@ -41,7 +41,7 @@ class WatchedAnswer(LocalAnswer):
 
 
 def watched(exercise: Exercise, answer: LocalAnswer) -> tuple[Exercise, WatchedAnswer, Cases]:
-    """Return an exercise and an answer that judge as these do, and where the cases will be written."""
+    """Return an equivalent exercise and answer that record their cases, and the dict that will contain them."""
     cases: Cases = {}
     running = [""]
     checks = [dataclasses.replace(check, function=_noting(check, running)) for check in exercise.checks]
@@ -79,5 +79,5 @@ def _outcome(call: str, value: Data, error: ErrorInfo | None) -> str:
 
 
 def _in_a_line(words: str) -> str:
-    """Join the rows of an array."""
+    """Join the rows of a printed array into one line."""
     return " ".join(words.split())

@@ -1,4 +1,4 @@
-"""Check a student's own file by the visible checks, in a worker, and note their progress."""
+"""Run the visible checks on a student's own file, in a worker, and record their progress."""
 
 import contextlib
 from collections.abc import Collection
@@ -19,30 +19,30 @@ from jaxguide.grading.intake.submission import Submission, UnreadableSubmission,
 from jaxguide.grading.workers.usage import Limits
 
 _PROGRAMS_BYTES = 256 * 2**20
-# Lies in the folder of programs while a check runs, and stays where its process was killed.
+# A file in the folder of programs while a check runs; it stays there if the process is killed.
 _MARK = "a-check-runs"
 
 
 def lessons_in(path: Path, course: Outline) -> list[str] | None:
-    """Return the lessons that a file answers, which are all that checking it needs; None where it answers none."""
+    """Return the lessons that a file answers, all that is needed to check it, or None if it answers none."""
     try:
         return lessons_of(read_submission(path), course) or None
-    except (OSError, UnreadableSubmission):  # to be told where it is checked
+    except (OSError, UnreadableSubmission):  # reported when the file is checked
         return None
 
 
 def check_file(path: Path, course: Course, progress: Progress, only: Collection[str] | None = None) -> SubmissionResult:
-    """Check a notebook or Python file by the visible checks.
+    """Run the visible checks on a notebook or Python file.
 
     Args:
         path: the file.
         course: the course; its keys are not needed.
-        progress: where the outcome is noted.
-        only: names of exercises; the others are left out.
+        progress: where the outcome is recorded.
+        only: the names of the exercises to check; by default all.
 
     Raises:
-        GraderError: workers do not start here.
-        FileNotFoundError: there is no such file.
+        GraderError: workers do not start on this machine.
+        FileNotFoundError: the file does not exist.
     """
     (found,) = grade([path], course, hidden=False, only=only)
     if found.unreadable is None:
@@ -56,20 +56,20 @@ def check_file(path: Path, course: Course, progress: Progress, only: Collection[
 
 
 def note(found: SubmissionResult, submission: Submission, course: Course, progress: Progress) -> None:
-    """Note in a student's progress what a check of their file came to."""
+    """Record the results of checking a student's file in their progress."""
     for result in found.results:
         progress.note(result, _answer_id(found, submission, course.exercise(result.name), course))
 
 
 class Checker:
-    """Checks a student's own files again and again, each time in a new process, forked where that is possible.
+    """Checks a student's own files repeatedly, each time in a new process, forked if possible.
 
-    Their code may do there what it may do in their notebook: nothing keeps it from their files. What it compiles is
-    kept for the next time in this user's own cache, so that a check costs little more than what changed.
+    Their code may do what it may do in their notebook; in particular, it can reach their files. The programs that it
+    compiles are cached for this user, so the next check compiles little more than what changed.
 
     Args:
         course: the course; its keys are not needed.
-        limits: what one exercise may use.
+        limits: the limits for one exercise.
     """
 
     def __init__(self, course: Course, limits: Limits | None = None):
@@ -78,14 +78,14 @@ class Checker:
         self._grader: Grader | None = None
 
     def check(self, path: Path, content: bytes, only: Collection[str]) -> SubmissionResult:
-        """Check some exercises of a file whose bytes are these; notes nothing.
+        """Check some exercises of a file with this content, without recording progress.
 
         Raises:
-            GraderError: workers do not start here, or `stop` was called meanwhile.
+            GraderError: workers do not start on this machine, or `stop` was called during the check.
         """
         settings = GradeSettings(limits=self._limits, hidden=False, only=frozenset(only))
         grader = self._grader or Grader(self._course, settings, fill=self._programs)
-        grader.settings = settings  # to make a grader takes as long as to check
+        grader.settings = settings  # making a grader takes as long as a check
         self._grader = grader
         remove_unfinished(self._programs)
         with contextlib.suppress(OSError):
@@ -97,14 +97,14 @@ class Checker:
         return found
 
     def stop(self) -> None:
-        """End the check that runs now, from any thread."""
+        """Stop the running check; any thread may call this."""
         grader, self._grader = self._grader, None
         if grader is not None:
             grader.stop()
 
 
 def own_programs() -> Path:
-    """Return the folder of what this user's own code has compiled; the oldest goes where it holds too much."""
+    """Return the folder of the programs compiled from this user's code; if it is too large, delete the oldest."""
     folder = user_folder() / "own"
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -119,9 +119,10 @@ def own_programs() -> Path:
 
 
 def remove_unfinished(programs: Path) -> None:
-    """Remove what was written since a check began that did not end by itself.
+    """Delete the programs written during a check that was stopped.
 
-    JAX writes a program into its place, not beside it: one that was cut off would stay, and warn each time (JAX 0.12).
+    JAX writes a program straight to its final path, so one that was cut off would stay and cause a warning each time
+    (JAX 0.12).
     """
     with contextlib.suppress(OSError):
         since = (programs / _MARK).stat().st_mtime
@@ -131,7 +132,7 @@ def remove_unfinished(programs: Path) -> None:
 
 
 def _answer_id(found: SubmissionResult, submission: Submission, exercise: Exercise, course: Course) -> str:
-    """Return the id of the answer that was judged: in the cell that counts, else the last that was to answer."""
+    """Return the id of the judged answer: that of the cell that counts, or else of the last cell that has one."""
     name = exercise.name
     places = [fact["number"] for fact in found.cells if name in fact["counts"]]
     places = places or [fact["number"] for fact in found.cells if name in fact["answers"]]

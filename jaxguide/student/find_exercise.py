@@ -1,4 +1,4 @@
-"""Find the exercise that a student means by a function of theirs, or by its name."""
+"""Find the exercise that a student means by a function or its name."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,11 +11,11 @@ from jaxguide.course.exercise import Exercise
 
 
 def find(target: Any, names: Mapping[str, Any], course: Course) -> tuple[Exercise, Any] | str:
-    """Return the exercise and the student's function, or a sentence that says why there is none.
+    """Return the exercise and the student's function, or a sentence that says why it was not found.
 
     Args:
-        target: what they gave: a function, or its name in quotes.
-        names: the names of their session.
+        target: what the student passed: a function, or its name as a string.
+        names: the global names of their session.
         course: the course.
     """
     if isinstance(target, str):
@@ -30,7 +30,7 @@ def find(target: Any, names: Mapping[str, Any], course: Course) -> tuple[Exercis
         bound = [name for name, value in names.items() if value is target and name in course.exercises]
         if not bound:
             return _not_an_exercise(target, course)
-        # Of two names for one function, the one in its `def` is meant.
+        # If a function has two names, the student means the one in its `def`.
         own = getattr(target, "__name__", "")
         exercise, function = course.exercises[own if own in bound else bound[-1]], target
     if not callable(function):
@@ -41,13 +41,13 @@ def find(target: Any, names: Mapping[str, Any], course: Course) -> tuple[Exercis
 
 def _not_an_exercise(target: Any, course: Course) -> str:
     if target is None:
-        return _("Which exercise? Name your function: `check(name)`; so for `hint` and `solution`.")
+        return _("Which exercise? Pass your function: `check(name)`; likewise for `hint` and `solution`.")
     if not callable(target):
         text = _(
-            "A function is needed, or its name in quotes; this is of type {kind}. "
-            "Write `check(name)`, not `check(name(...))`; so for `hint` and `solution`."
+            "Expected a function, or its name in quotes, but got a value of type {kind}. "
+            "Write `check(name)`, not `check(name(...))`; likewise for `hint` and `solution`."
         )
         return text.format(kind=type(target).__name__)
     name = getattr(target, "__name__", type(target).__name__)
-    text = _("No exercise is bound to this function (`{name}`). Give it the name of the exercise, then check again.")
+    text = _("This function (`{name}`) does not belong to an exercise. Give it the exercise's name, then check again.")
     return text.format(name=name) + did_you_mean(name, list(course.exercises))

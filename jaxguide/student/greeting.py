@@ -1,4 +1,4 @@
-"""What a lesson says first: versions, device, PRNG setting, the progress found, and what is wrong, if anything is."""
+"""Greet a student who starts a lesson: versions, device, PRNG setting, progress so far, and problems."""
 
 import functools
 import importlib.metadata
@@ -11,15 +11,15 @@ from jaxguide.base.text import _, plural
 from jaxguide.course.books.library import read_outline
 from jaxguide.course.progress import Progress
 
-# Of what the doctor finds without compiling, what a student can do something about before the lesson.
+# The problems that `doctor` finds without compiling and that a student can solve before the lesson.
 _TOLD = ("versions_differ", "no_backend", "gpu_not_used", "draws_of_older_jax")
 
 
 def greeting(topic: str, progress: Progress) -> list[str]:
-    """Return the lines to show when a lesson starts: one where all is well. Starts JAX's backend.
+    """Return the lines to show when a lesson starts: one, and one more for each problem. Starts JAX's backend.
 
     Args:
-        topic: the lesson's name, such as 'random_numbers'; it is one of the course's.
+        topic: the name of a lesson of the course, such as 'random_numbers'.
         progress: what the student has done.
     """
     troubles = [_started_too_early()]
@@ -58,7 +58,7 @@ def _done(topic: str, progress: Progress) -> str:
 
 @functools.cache
 def _started_too_early() -> str:
-    """Say so where JAX has started before a flag was set that the installed jaxlib needs."""
+    """Return a sentence if JAX started before a flag was set that the installed jaxlib needs, else an empty string."""
     flag = compat.print_flag(importlib.metadata.version("jaxlib"))
     if flag is None or "jax" not in sys.modules or not compat.backend_started():
         return ""

@@ -1,4 +1,4 @@
-"""The help that an exercise has: its hints, a step at each call, and its solution, once that is open."""
+"""Help with an exercise: its hints, one at each call, and its solution, once it is open."""
 
 from typing import Literal
 
@@ -12,13 +12,13 @@ ATTEMPTS_BEFORE_SOLUTION = 3
 
 
 def next_hint(exercise: Task, progress: Progress) -> tuple[str, str]:
-    """Return the heading and the text of the next hint for an exercise, and note that it was read.
+    """Return the heading and text of the next hint for an exercise, and record that it was read.
 
-    After a pass it is all of them, and nothing is noted.
+    Once the exercise has passed, return all of its hints and record nothing.
     """
     steps = len(exercise.hints)
     if progress.of(exercise.name).passed:
-        # Code begins on a line of its own, where its first line is indented as the others are.
+        # A hint of several lines begins on a new line, so that its first line is indented like the others.
         texts = [translated(text) for text in exercise.hints]
         numbered = [f"{i}.\n{text}" if "\n" in text else f"{i}. {text}" for i, text in enumerate(texts, 1)]
         return _("All hints for {name}").format(name=exercise.name), "\n\n".join(numbered)
@@ -31,7 +31,7 @@ def next_hint(exercise: Task, progress: Progress) -> tuple[str, str]:
 
 
 def stuck(name: str, where: Literal["notebook", "terminal", "watch"]) -> str:
-    """Say how to get the next hint for an exercise, as the student's front end has it."""
+    """Return a sentence that says how to get the next hint in the student's front end."""
     return {
         "notebook": _("Stuck? `hint({name})` helps."),
         "terminal": _("Stuck? `jaxguide hint {name}` helps."),
@@ -40,13 +40,13 @@ def stuck(name: str, where: Literal["notebook", "terminal", "watch"]) -> str:
 
 
 def why_closed(exercise: Task, progress: Progress, sure: bool, how: str, next_hint: str) -> str | None:
-    """Return why the solution of an exercise is not shown yet, or None where it may be.
+    """Return why the solution of an exercise is not shown yet, or None if it may be shown.
 
     Args:
-        exercise: which one.
+        exercise: the exercise.
         progress: what the student has done.
-        sure: whether they want to see it before a pass.
-        how: what to type to be sure.
+        sure: whether the student confirmed that they want to see it before they pass.
+        how: what to type to confirm.
         next_hint: a sentence that says how to get a hint.
     """
     name, done = exercise.name, progress.of(exercise.name)
@@ -65,12 +65,12 @@ def why_closed(exercise: Task, progress: Progress, sure: bool, how: str, next_hi
         return text if done.hints >= len(exercise.hints) else f"{text} {next_hint}"
     if sure:
         return None
-    text = _("You have not passed {name} yet. To see its solution all the same: {how}.")
+    text = _("You have not passed {name} yet. To see its solution anyway: {how}.")
     return text.format(name=name, how=how)
 
 
 def solution_text(exercise: Task, course: Outline) -> str:
-    """Return the key's answer to an exercise, and the other right answers that it has."""
+    """Return the key's answer to an exercise, and its other right answers, as text."""
     where = course.places.solutions / f"{exercise.lesson}.py"
     if not where.is_file():
         return _("The solutions are not part of this installation.")

@@ -1,4 +1,4 @@
-"""Read single keys of a terminal, without Enter, and leave the terminal as it was."""
+"""Read single keys from a terminal, without Enter, and restore the terminal afterwards."""
 
 import contextlib
 import os
@@ -18,10 +18,10 @@ _LOOKS_AFTER_S = 0.1
 
 
 class Keyboard:
-    """The keys that are pressed while it is entered, one call of `press` for each, from a thread of its own.
+    """A context that calls `press` from its own thread for each key that is pressed.
 
-    Letters come as small ones, also those of a Chinese or Japanese input method, which are twice as wide. `ENTER` is
-    Enter, `END` the end of all input. Keys that send several characters, such as arrows, are left out.
+    Letters arrive in lower case, also the full-width ones of Chinese and Japanese input methods. `ENTER` is the Enter
+    key, `END` the end of all input. Keys that send several characters, such as arrows, are ignored.
     """
 
     def __init__(self, press: Callable[[str], None]):
@@ -49,7 +49,7 @@ class Keyboard:
             self._fd = sys.stdin.fileno()
             self._before = termios.tcgetattr(self._fd)
             self._set_single_keys()
-            # A shell puts the terminal back when it stops a program (Ctrl-Z), and not again when the program goes on.
+            # When Ctrl-Z stops a program, the shell resets the terminal and does not undo that when it continues.
             self._continued_before: Any = signal.signal(signal.SIGCONT, self._set_single_keys)
 
         def _set_single_keys(self, *unused: object) -> None:
@@ -57,13 +57,13 @@ class Keyboard:
             import tty
 
             with contextlib.suppress(termios.error):
-                tty.setcbreak(self._fd, termios.TCSANOW)  # what was typed before is kept
+                tty.setcbreak(self._fd, termios.TCSANOW)  # TCSANOW keeps what was already typed
 
         def _leave_terminal(self) -> None:
             import termios
 
             signal.signal(signal.SIGCONT, self._continued_before)
-            with contextlib.suppress(termios.error):  # a terminal that was closed
+            with contextlib.suppress(termios.error):  # the terminal was closed
                 termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
 
         def _read(self) -> None:
@@ -91,7 +91,7 @@ class Keyboard:
 
 
 def keys_of(data: bytes) -> list[str]:
-    r"""Return the keys that some bytes of a terminal stand for.
+    r"""Return the keys that bytes read from a terminal represent.
 
     >>> keys_of(b"N"), keys_of("ｈ".encode()), keys_of(b"\x1b[A"), keys_of(b"\r")
     (['n'], ['h'], [], ['\n'])

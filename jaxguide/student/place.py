@@ -1,4 +1,4 @@
-"""Where a student is in a course: which exercises are theirs to do, and which comes next."""
+"""Tell where a student is in a course: which exercises they have to do, and which comes next."""
 
 import dataclasses
 from collections.abc import Collection, Iterable
@@ -11,7 +11,7 @@ from jaxguide.student.answers_in_files import FileAnswers
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """How much of a lesson, or of several, is done."""
+    """How much of one or several lessons is done."""
 
     exercises: int
     done: int
@@ -21,18 +21,18 @@ class Counts:
 
 
 def topics_of(files: Iterable[FileAnswers], course: Outline) -> set[str]:
-    """Return the lessons that a student's files answer."""
+    """Return the lessons whose exercises a student's files contain."""
     names = {name for file in files for name in file.places}
     return {exercise.lesson for exercise in course.exercises.values() if exercise.name in names}
 
 
 class Place:
-    """A student's place in a course; it is read from their progress, and kept there.
+    """A student's place in a course, according to their recorded progress.
 
     Args:
         course: the course.
-        progress: what they have done.
-        topics: the lessons that their files answer; all of them where there are none.
+        progress: what the student has done.
+        topics: the lessons that their files contain; if empty, all lessons count.
     """
 
     def __init__(self, course: Outline, progress: Progress, topics: Collection[str] = ()):
@@ -45,13 +45,13 @@ class Place:
         return [exercise for topic in self.topics for exercise in self.course.books[topic].exercises]
 
     def done(self, exercise: Task) -> ExerciseProgress:
-        """Return what was done of an exercise."""
+        """Return the progress in one exercise."""
         return self.progress.of(exercise.name)
 
     def current(self) -> Task | None:
-        """Return the exercise to work on: the one that the student was at, or the next one that is not done.
+        """Return the exercise to work on: the student's last one if it is not done, or else the next one that is not.
 
-        None where all are done.
+        Return None if all are done.
         """
         everything, last = self.progress.everything(), self.progress.place
         if last is None:
@@ -63,9 +63,9 @@ class Place:
         return self.after(at)
 
     def after(self, exercise: Task | None) -> Task | None:
-        """Return the first exercise not done behind this one, from the beginning again after the last.
+        """Return the next exercise after this one that is not done, starting over at the end of the course.
 
-        None where all are done, but for this one.
+        Return None if all others are done.
         """
         exercises, everything = self.exercises, self.progress.everything()
         at = next((i for i, e in enumerate(exercises) if exercise is not None and e.name == exercise.name), -1)
@@ -73,7 +73,7 @@ class Place:
         return next((e for e in waiting if not everything.get(e.name, ExerciseProgress()).passed), None)
 
     def counts(self, books: Collection[Lesson]) -> Counts:
-        """Return how much of some lessons is done."""
+        """Return how much of these lessons is done."""
         everything = self.progress.everything()
         exercises = [exercise for book in books for exercise in book.exercises]
         known = [everything.get(exercise.name, ExerciseProgress()) for exercise in exercises]

@@ -1,4 +1,4 @@
-"""Give an exercise's stub back in a student's own file, and keep their old answer beside it."""
+"""Restore an exercise's stub in a student's file, and save their old answer to the workspace."""
 
 import ast
 import dataclasses
@@ -22,27 +22,27 @@ BACKUP_FOLDER = "old_answers"
 
 @dataclasses.dataclass(frozen=True)
 class Reset:
-    """What a reset did: the file that was changed, and the file that keeps the old answer."""
+    """The result of a reset: the changed file, and the file with the old answer."""
 
     path: Path
     backup: Path
 
 
 def give_stub_back(path: Path, exercise: Task, book: Lesson, folder: Path) -> Reset:
-    """Put an exercise's stub in the place of its answer in a notebook or Python file.
+    """Replace an exercise's answer with its stub in a notebook or Python file.
 
-    A cell that has no other exercise becomes what it was when it was new; elsewhere, only the function is replaced. The
-    old answer is written first.
+    A cell without other exercises is restored as a whole; elsewhere, only the function is replaced. The old answer is
+    saved first.
 
     Args:
         path: the student's file, which defines the exercise.
-        exercise: which one.
+        exercise: the exercise.
         book: its lesson.
-        folder: the workspace, for the backup.
+        folder: the workspace, in which the old answer is saved.
 
     Raises:
         OSError: a file cannot be read or written.
-        ValueError: the file is no notebook, or does not define the exercise.
+        ValueError: the file is not a notebook, or does not define the exercise.
     """
     text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     if is_notebook(path):
@@ -57,7 +57,7 @@ def give_stub_back(path: Path, exercise: Task, book: Lesson, folder: Path) -> Re
 
 
 def _keep(old: list[str], exercise: Task, path: Path, folder: Path) -> Path:
-    """Write what was taken out to a new file; `.txt`, so that nothing takes it for an answer."""
+    """Save the old answer to a new file; its suffix is `.txt` so that nothing takes it for an answer."""
     place = folder / BACKUP_FOLDER
     number = 1
     while (backup := place / f"{exercise.name}-{number}.txt").exists():
@@ -72,7 +72,7 @@ def _keep(old: list[str], exercise: Task, path: Path, folder: Path) -> Path:
 def _in_notebook(notebook: Any, exercise: Task, book: Lesson) -> tuple[str, list[str]]:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
-        raise ValueError(_("The file is no notebook: it has no list of cells."))
+        raise ValueError(_("The file is not a notebook: it has no list of cells."))
     old: list[str] = []
     for cell in cells:
         if not isinstance(cell, dict) or cell.get("cell_type") != "code":
@@ -110,7 +110,10 @@ def _answer_of(source: str, name: str) -> str:
 
 
 def _without_answer(source: str, exercise: Task, book: Lesson, is_cell: bool, is_first: bool) -> str | None:
-    """Return a cell's source with the stub for the answer, or without it behind the first; None where it has none."""
+    """Return a cell's source with the stub in place of the answer, or None if it has no answer.
+
+    Only the first answer in a file is replaced; later ones are deleted.
+    """
     spans = _spans(source, exercise.name)
     if not spans:
         return None
@@ -124,7 +127,10 @@ def _without_answer(source: str, exercise: Task, book: Lesson, is_cell: bool, is
 
 
 def _spans(source: str, name: str) -> list[tuple[int, int]]:
-    """Return the lines, from and to, of each statement at the margin that binds a name; by its look where no Python."""
+    """Return the lines, as (start, end), of each top-level statement that binds a name.
+
+    If Python cannot parse the source, statements are recognized by how their lines begin.
+    """
     try:
         nodes = [node for node in ast.parse(source).body if name in bound_names(node)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):

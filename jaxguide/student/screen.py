@@ -1,4 +1,4 @@
-"""Print what a session has to say, one thing after the other: nothing that a student reads is taken away again."""
+"""Print a session's output line after line, so that nothing a student is reading disappears."""
 
 import time
 from collections.abc import Sequence
@@ -30,25 +30,25 @@ class Screen:
 
     Args:
         folder: the workspace, absolute.
-        has_keys: whether keys can be pressed.
+        has_keys: whether the session reads keys.
     """
 
     def __init__(self, folder: Path, has_keys: bool):
         self.folder, self.has_keys = folder, has_keys
 
     def say(self, text: str, style: str = "") -> None:
-        """Print a sentence, below an empty line."""
+        """Print a sentence after an empty line."""
         self._print(self._layout().text(clean(text), style=style))
 
     def name(self, path: Path) -> str:
-        """Return what a file of the workspace is called."""
+        """Return the path of a workspace file, relative to the workspace, safe to print."""
         return clean(str(path.relative_to(self.folder)), 200)
 
     def checking(self, path: Path, names: Sequence[str]) -> None:
-        """Say that a check begins."""
+        """Print that a check begins."""
         layout = self._layout()
         title = f"{self.name(path)} · {time.strftime('%H:%M:%S')}"
-        # Only the line is dim: dim words are hard to read on a light ground.
+        # Only the rule is dim: dim words are hard to read on a light background.
         rule = Rule(layout.text(title), align="left", style="dim", characters="-" if layout.ascii_only else "─")
         words = _("Checking {names} …").format(names=", ".join(names))
         self._print(rule)
@@ -60,25 +60,25 @@ class Screen:
         self._print(ExerciseText(exercise, book, where(exercise, homes, self.folder)))
 
     def lessons(self, place: Place, current: Task | None) -> None:
-        """Print the lessons, and the exercises of the one at hand."""
+        """Print the lessons, and the exercises of the current one."""
         opened = [place.course.book_of(current)] if current is not None else []
         self._print(ExerciseList(place, opened, place.books))
 
     def hint(self, heading: str, text: str) -> None:
         """Print a hint."""
         self.say(heading, style="bold")
-        # Line by line: the last hints are Python.
+        # Keep the line breaks: the last hints are Python.
         console().print(Padding(self._layout().text(text), (0, 0, 0, 2), expand=False))
 
     def lesson_done(self, book: Lesson, place: Place) -> None:
-        """Say so where every exercise of a lesson is done."""
+        """Print that a lesson is done, if all of its exercises are."""
         counts = place.counts([book])
         if counts.done == counts.exercises:
             words = _("{lesson}: all {count} exercises are done.")
             self.say(words.format(lesson=translated(book.title), count=counts.exercises), style="bold")
 
     def status(self, place: Place) -> None:
-        """Print how much is done, and the keys."""
+        """Print how much is done, and which keys do what."""
         layout = self._layout()
         counts = place.counts(place.books)
         line = bar(counts, layout, _STATUS_BAR_CELLS)
@@ -91,7 +91,7 @@ class Screen:
         self._print(line)
 
     def passed(self, result: ExerciseResult) -> None:
-        """Print that an exercise has passed; of a prediction, what JAX gives."""
+        """Print that an exercise has passed, or for a prediction, what JAX gives."""
         if result.reveal is not None:
             self._print(Card(result))
             return
@@ -103,12 +103,12 @@ class Screen:
         console().print(layout.text(f"  {words}"))
 
     def failed(self, shown: ExerciseResult, results: Sequence[ExerciseResult], repairs: Sequence[str]) -> None:
-        """Print the card of one result, and a line for each where there are several.
+        """Print the card of one result, and a summary of all results if several did not pass.
 
         Args:
             shown: the result to explain.
-            results: all of them.
-            repairs: what else went wrong in the file.
+            results: all results of the check.
+            repairs: other problems in the file, a sentence each.
         """
         if shown.first_failure is not None:
             shown.hint = stuck(shown.name, "watch" if self.has_keys else "terminal")
@@ -129,9 +129,9 @@ class Screen:
 
 
 def news(repairs: Sequence[str], submission: Submission, name: str) -> list[str]:
-    """Return what went wrong in a file beside the exercise of this name, whose card says it already.
+    """Return the problems in a file, except those in the cell of the named exercise, which are on its card already.
 
-    That a magic was not run is no news at every save.
+    Magics that were not run are left out too: students need not read about them at every save.
     """
     magics = {magic[:100] for cell in submission.cells for magic in cell.magics}
     own = tuple(f"{cell.label}:" for cell in submission.cells if name in cell.defines)
@@ -140,7 +140,7 @@ def news(repairs: Sequence[str], submission: Submission, name: str) -> list[str]
 
 
 def where(exercise: Task, homes: list[FileAnswers], folder: Path) -> str:
-    """Say in which file to answer, the one to open first."""
+    """Return a sentence that says in which files to answer, beginning with the one to open."""
     if not homes:
         words = _("None of your files has `{name}`. Write it in a .py file or a notebook in {folder} and save.")
         return words.format(name=exercise.name, folder=folder.name)
@@ -154,9 +154,9 @@ def where(exercise: Task, homes: list[FileAnswers], folder: Path) -> str:
 
 
 def reset_sentence(path: Path, backup: Path, folder: Path) -> str:
-    """Say what a reset did and where the old answer is."""
+    """Return a sentence that says what a reset did and where the old answer is."""
     said = _("{file} has the empty function again. Your old answer is in {backup}.")
     said = said.format(file=path.relative_to(folder), backup=backup.relative_to(folder))
     if is_notebook(path):
-        said += " " + _("If the notebook is open, load it again (File > Reload Notebook from Disk).")
+        said += " " + _("If the notebook is open, reload it (File > Reload Notebook from Disk).")
     return said

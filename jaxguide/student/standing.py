@@ -1,4 +1,4 @@
-"""How far a student is with a lesson: a bar, its exercises, points, hints read, and what to do next."""
+"""Show a student's progress in a lesson: a bar, its exercises, points, hints read, and what to do next."""
 
 import math
 from collections.abc import Iterator
@@ -29,19 +29,19 @@ class Standing:
     Args:
         course: the course.
         book: the lesson.
-        done: what was done of each exercise that was touched.
-        place: the exercise that the student was at last, None where nobody knows.
+        done: the progress in each exercise that was started.
+        place: the student's last exercise, or None if it is not known.
     """
 
     def __init__(self, course: Outline, book: Lesson, done: dict[str, ExerciseProgress], place: str | None = None):
         self.course, self.book, self._done, self._place = course, book, done, place
 
     def of(self, exercise: Task) -> ExerciseProgress:
-        """Return what was done of one exercise."""
+        """Return the progress in one exercise."""
         return self._done.get(exercise.name, ExerciseProgress())
 
     def next_step(self) -> str:
-        """Say what to do next: an exercise that is not done, from where the student was; else the next lesson."""
+        """Return a sentence that names the next exercise that is not done, or else the next lesson."""
         names = [exercise.name for exercise in self.book.exercises]
         at = names.index(self._place) if self._place in names else 0
         waiting = sorted(self._waiting(self.book), key=lambda exercise: names.index(exercise.name) < at)
@@ -62,7 +62,7 @@ class Standing:
         return [exercise for exercise in book.exercises if not self.of(exercise).passed]
 
     def _totals(self) -> tuple[str, str]:
-        """Say how many exercises are done, and the points and hints."""
+        """Return how many exercises are done, and the points and hints, in words."""
         exercises = self.book.exercises
         passed = [exercise for exercise in exercises if self.of(exercise).passed]
         points, hints = sum(e.points for e in exercises), sum(self.of(e).hints for e in exercises)
@@ -82,7 +82,7 @@ class Standing:
         done, points = self._totals()
         yield layout.text(f"{translated(self.book.title)} ({self.book.topic})", style="bold")
         filled, empty = ("#", "-") if layout.ascii_only else ("█", "░")
-        # Full only when all are done, empty only when none is.
+        # The bar is full only if all exercises are done, and empty only if none is.
         full = math.ceil(_BAR_CELLS * self._share()) if self._share() < 0.5 else int(_BAR_CELLS * self._share())
         bar = Text(overflow="fold").append_text(layout.text(filled * full, style="green"))
         bar.append_text(layout.text(empty * (_BAR_CELLS - full), style="dim"))
@@ -106,11 +106,11 @@ class Standing:
         return " · ".join(found)
 
     def text(self, width: int | None = None) -> str:
-        """Return the progress as plain text without colour, no line longer than `width`."""
+        """Return the progress as plain text without color, with lines of at most `width` characters."""
         return to_text(self, width)
 
     def html(self) -> str:
-        """Return the progress as HTML with inline style, for light and dark themes."""
+        """Return the progress as HTML with inline styles, for light and dark themes."""
         done, points = self._totals()
         title = escape(translated(self.book.title))
         own, theme = EDGES["good"]
@@ -146,7 +146,7 @@ class Standing:
 
 
 def state_of(done: ExerciseProgress) -> State:
-    """Return how far a student is with an exercise, in a glyph and a word.
+    """Return a student's progress in an exercise as a glyph and a word.
 
     >>> state_of(ExerciseProgress(attempts=["a"])).word
     'tried'

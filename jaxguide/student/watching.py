@@ -1,4 +1,4 @@
-"""The session of `jaxguide watch`: the exercise at hand, a check after each save, and single keys."""
+"""Run the session of `jaxguide watch`: show the current exercise, check after each save, react to keys."""
 
 import contextlib
 import dataclasses
@@ -50,7 +50,7 @@ class Pressed:
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """A check has ended: what it came to, or why there was none."""
+    """A check has ended, with a result or with the error that prevented it."""
 
     job: int
     content: bytes
@@ -61,14 +61,14 @@ Event = Saved | Pressed | Checked
 
 
 class Watching:
-    """What is shown and done after each event; only the checks themselves run in another thread.
+    """A session: it handles one event after the other, and only the checks run in another thread.
 
     Args:
         course: the course.
         folder: the workspace, absolute.
-        progress: the student's.
+        progress: the student's progress.
         checker: runs the checks.
-        has_keys: whether keys can be pressed.
+        has_keys: whether the session reads keys.
     """
 
     def __init__(self, course: Course, folder: Path, progress: Progress, checker: Checker, has_keys: bool):
@@ -85,19 +85,19 @@ class Watching:
 
     @property
     def place(self) -> Place:
-        """Where the student is, in the lessons that their files hold now."""
+        """The student's place in the lessons that their files contain now."""
         return Place(self.course, self.progress, topics_of(self.files.values(), self.course))
 
     def tell(self, event: Event) -> None:
-        """Take an event, from any thread."""
+        """Queue an event; any thread may call this."""
         self.events.put(event)
 
     def run(self) -> None:
-        """Show the exercise at hand, and go on until `q` or the end of the keys."""
+        """Show the current exercise, and handle events until `q` or the end of the keys."""
         self._go_to(self.current)
         while True:
             try:
-                event = self.events.get(timeout=_LOOKS_AFTER_S)  # on Windows, Ctrl-C waits for a `get` to end
+                event = self.events.get(timeout=_LOOKS_AFTER_S)  # on Windows, Ctrl-C waits until `get` returns
             except queue.Empty:
                 continue
             if isinstance(event, Pressed):
@@ -110,11 +110,11 @@ class Watching:
                 self._show_result(event)
 
     def stop(self) -> None:
-        """End the check that runs, if one does."""
+        """Stop the running check, if there is one."""
         self._job += 1
         self.checker.stop()
 
-    # What changes
+    # Changed files
 
     def _look_at(self, paths: Iterable[Path]) -> None:
         for path in sorted(paths):
@@ -140,7 +140,7 @@ class Watching:
     def _check(self, path: Path, names: Iterable[str]) -> None:
         wanted = frozenset(names)
         if self._checking is not None:
-            # What is being checked has changed meanwhile, or still waits for its result.
+            # Exercises of this file whose check is running may have changed, and still need a result: check them again.
             if self._checking[0] == path:
                 wanted |= self._checking[1]
             self.stop()
@@ -164,7 +164,7 @@ class Watching:
 
     def _show_result(self, event: Checked) -> None:
         if event.job != self._job or self._checking is None:
-            return  # of a check that was stopped
+            return  # the check was stopped
         self._checking = None
         found = event.found
         if isinstance(found, GraderError) or found.unreadable is not None:
@@ -203,16 +203,16 @@ class Watching:
             self.screen.lesson_done(self.course.book_of(last), self.place)
             self._go_to(self.place.after(last))
 
-    # Where the student is
+    # The student's place
 
     def _go_near(self, name: str) -> None:
-        """Follow the student to the exercise that they work at."""
+        """Make an exercise that the student works on the current one."""
         if self.current is None or self.current.name != name:
             self.current = self.course.exercise(name)
         self.progress.move_to(name)
 
     def _go_to(self, exercise: Task | None) -> None:
-        """Show an exercise; what was answered and not checked yet is checked."""
+        """Show an exercise, and check its answer if there is one that was not checked yet."""
         self.current = exercise
         if exercise is None:
             self.screen.say(_("All {count} exercises are done.").format(count=len(self.place.exercises)), style="bold")
@@ -269,7 +269,7 @@ class Watching:
             return
         path = homes[0].path
         text = _(
-            "Put the empty `{name}` back into {file}? Yours goes to {kept}/. Press y for yes, any other key for no."
+            "Restore the empty `{name}` in {file}? Your answer goes to {kept}/. Press y for yes, any other key for no."
         )
         self.screen.say(text.format(name=exercise.name, file=self.screen.name(path), kept=BACKUP_FOLDER))
         self._asked = ("y", lambda: self._reset(exercise, path))
@@ -290,15 +290,15 @@ _LOOKS_AFTER_MS = 1000
 
 
 class Saves:
-    """Calls `tell` with the files that changed, from a thread of its own.
+    """A context that calls `tell` from its own thread with the files that changed.
 
-    The system says what changes. Some folders say nothing (those of another machine, or of a container's host), and
-    what changes before the system listens is not said either, so the files are looked at every second too.
+    The operating system reports changes, but not in some folders (those of another machine, or of a container's host)
+    and not before it has begun to watch. So the files are also compared every second.
 
     Args:
         folder: the workspace, absolute.
-        course: whose own files are left out.
-        tell: gets the files, absolute.
+        course: the course; its own files are left out.
+        tell: gets the changed files, absolute.
     """
 
     def __init__(self, folder: Path, course: Outline, tell: Callable[[frozenset[Path]], None]):
@@ -342,7 +342,7 @@ class Saves:
 
 
 def _looks_of(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
-    """Return when each file was changed and how long it is, for those that are there."""
+    """Return the modification time and the size of each file that exists."""
     found = {}
     for path in paths:
         try:
@@ -354,11 +354,11 @@ def _looks_of(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
 
 
 class NoWorkspace(Exception):
-    """A folder is no workspace; the message says what to type."""
+    """A folder is not a workspace; the message says what to type."""
 
 
 def usual_folder(course: Course) -> Path:
-    """Return the folder to watch where none is named: the workspace that there is, or the one to lay."""
+    """Return the folder to watch by default: the existing workspace, or the one to create."""
     found = find_workspace(course.books)
     if found != Path() or _is_begun(found):
         return found
@@ -375,36 +375,36 @@ def _is_begun(folder: Path) -> bool:
 
 
 def open_workspace(folder: Path, course: Course) -> Path:
-    """Return a workspace's whole path; a folder that is not there, or is empty, gets the lessons.
+    """Return a workspace's absolute path; copy the lessons into it if it is missing or empty.
 
     Raises:
-        NoWorkspace: it cannot be made, or holds other things and no lesson.
+        NoWorkspace: it cannot be created, or it contains files but no exercise.
     """
     folder = folder.resolve()
     notebooks = course.places.notebooks
     try:
         if not folder.exists() or not any(folder.iterdir()):
             if not notebooks.is_dir():
-                message = _("There is no lesson to put into {folder}: {notebooks} is missing.")
+                message = _("There are no lessons to copy into {folder}: {notebooks} is missing.")
                 raise NoWorkspace(message.format(folder=folder, notebooks=notebooks))
             laid = lay_workspace(folder, notebooks)
             words = plural(
-                "{count} file put into {folder}.", "{count} files put into {folder}.", len(laid), folder=folder
+                "{count} file copied into {folder}.", "{count} files copied into {folder}.", len(laid), folder=folder
             )
             print(words)
     except OSError as error:
         raise NoWorkspace(_("The workspace could not be created: {error}.").format(error=error)) from None
     if not read_all(folder, course):
-        message = _("No file in {folder} has an exercise. `jaxguide watch workspace` makes a folder with the lessons.")
+        message = _("There is no exercise in {folder}. `jaxguide watch workspace` creates a folder with the lessons.")
         raise NoWorkspace(message.format(folder=folder))
     return folder
 
 
 def watch(course: Course, folder: Path, cpu_limit_s: float) -> None:
-    """Run a session until the student ends it; without a terminal, without keys."""
+    """Run a session until the student ends it; keys are read only in a terminal."""
     has_keys = sys.stdin.isatty() and sys.stdout.isatty()
     watching = Watching(course, folder, Progress(folder), Checker(course, Limits(cpu_s=cpu_limit_s)), has_keys)
-    words = _("Watching {folder}. Save a file, and what changed in it is checked.")
+    words = _("Watching {folder}. Save a file to check the answers that changed in it.")
     watching.screen.say(words.format(folder=folder))
     with contextlib.ExitStack() as stack:
         stack.callback(watching.stop)

@@ -1,4 +1,4 @@
-"""What a student's session shows: an exercise, the list of exercises, how far they are."""
+"""Render what a student's session shows: an exercise, the list of exercises, and the progress."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,14 +17,14 @@ from jaxguide.course.progress import ExerciseProgress
 from jaxguide.student.place import Counts, Place
 from jaxguide.student.standing import state_of
 
-# A line that begins something: a list's entry, a table's row, or, where it is indented, names with a colon behind them.
+# Lines that begin an entry: of a list, of a table, or, if they are indented, names followed by a colon.
 _STARTS = re.compile(r"[-*|#] |\d+\. ")
-_COLONS = (":", "：")  # Chinese and Japanese have their own
+_COLONS = (":", "：")  # the second is for Chinese and Japanese
 _NAMES = re.compile(r"`?\*{0,2}\w+`?(?:, `?\*{0,2}\w+`?)*(?: \([^)]*\))?(?::\s|：)")
 
 
 class Flow:
-    r"""Text that is wrapped anew for any width, Chinese and Japanese at twice the cells of Latin letters.
+    r"""Text that is rewrapped for any width; Chinese and Japanese characters are as wide as two Latin letters.
 
     >>> from jaxguide.course.cards.terminal import to_text
     >>> print(to_text(Flow("Add one\nto x.\n\nArgs:\n    x: float32[n],\n        any n."), 40))
@@ -47,7 +47,7 @@ class Flow:
 
 
 def joined_lines(text: str) -> list[tuple[int, str]]:
-    r"""Return a text's lines as (indent, words), with the lines of one paragraph or entry joined.
+    r"""Return a text's lines as (indent, words), with the lines of each paragraph or entry joined.
 
     >>> joined_lines("Do this,\nthen that:\n\n    >>> f(1)\n    2")
     [(0, 'Do this, then that:'), (0, ''), (4, '>>> f(1)'), (4, '2')]
@@ -67,7 +67,7 @@ def joined_lines(text: str) -> list[tuple[int, str]]:
         follows = bool(found) and found[-1][1] != "" and not is_verbatim and not _STARTS.match(words)
         follows = follows and not (indent and _NAMES.match(words))
         is_same = indent == last_indent
-        # A deeper line goes on with the entry above, unless that one is a heading such as `Args:`.
+        # A deeper line continues the entry above, unless that is a heading such as `Args:`.
         is_hanging = follows and indent > found[-1][0] and not found[-1][1].endswith(_COLONS)
         if follows and (is_same or is_hanging) and not _is_heading(found[-1], indent):
             before, said = found[-1]
@@ -83,7 +83,7 @@ def _is_heading(line: tuple[int, str], indent: int) -> bool:
 
 
 def _space(before: str, after: str) -> str:
-    """Return what stands between two joined lines: nothing between Chinese or Japanese characters."""
+    """Return the separator of two joined lines: a space, but nothing between Chinese or Japanese characters."""
     return "" if ord(before[-1]) > 0x2E7F and ord(after[0]) > 0x2E7F else " "
 
 
@@ -92,7 +92,7 @@ _BAR_CELLS = 20
 
 
 def console(stderr: bool = False) -> Console:
-    """Return the terminal as it is now; lines are no longer than can be read well."""
+    """Return a console for the terminal, with lines that are short enough to read well."""
     found = Console(highlight=False, markup=False, emoji=False, stderr=stderr)
     if found.width > _WIDEST:
         found.width = _WIDEST
@@ -100,10 +100,10 @@ def console(stderr: bool = False) -> Console:
 
 
 class ExerciseText:
-    """An exercise as a student reads it before the first try: where it stands, what is asked, where to answer.
+    """An exercise as a student reads it before the first try: lesson and part, task, and where to answer.
 
     Args:
-        exercise: which one.
+        exercise: the exercise.
         book: its lesson.
         where: a sentence that says which file to write in.
     """
@@ -134,9 +134,9 @@ class ExerciseList:
     """Lessons with how much of each is done, and the exercises of some of them.
 
     Args:
-        place: where the student is.
-        opened: the lessons whose exercises are listed.
-        closed: the lessons that are only counted.
+        place: the student's place in the course.
+        opened: the lessons shown with their exercises.
+        closed: the lessons shown without.
     """
 
     def __init__(self, place: Place, opened: Sequence[Lesson], closed: Sequence[Lesson] = ()):
@@ -176,7 +176,7 @@ class ExerciseList:
 
 
 class ProgressText:
-    """How far a student is: a bar for each lesson, what they earned, and what to do next."""
+    """A student's progress: a bar for each lesson, the points earned, and what to do next."""
 
     def __init__(self, place: Place, books: Sequence[Lesson], next_step: str):
         self.place, self.books, self.next_step = place, books, next_step
@@ -209,10 +209,10 @@ class ProgressText:
 
 
 def bar(counts: Counts, layout: Layout, cells: int = _BAR_CELLS) -> Text:
-    """Return a bar that is as full as so many exercises are done; full only when all are."""
+    """Return a bar that shows the share of exercises done; it is full only if all are."""
     full = cells * counts.done // max(1, counts.exercises)
     filled, empty = ("#", "-") if layout.ascii_only else ("█", "░")
-    found = Text(overflow="fold")  # without a style of its own, which would be that of all that follows
+    found = Text(overflow="fold")  # without a style, which would apply to all that follows
     found.append_text(layout.text(filled * full, style="green"))
     return found.append_text(layout.text(empty * (cells - full), style="dim"))
 

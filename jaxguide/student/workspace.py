@@ -1,4 +1,4 @@
-"""Lay the printed lessons into a student's own folder, where no file of theirs is ever overwritten."""
+"""Copy the printed lessons into a student's workspace without ever overwriting a file."""
 
 import contextlib
 import dataclasses
@@ -18,7 +18,7 @@ _ABANDONED_AFTER_S = 60.0
 
 
 class FileState(enum.StrEnum):
-    """What was done for one file: laid new; kept, being the student's own by now; or there already and the same."""
+    """What happened to one file: it was copied, kept because the student changed it, or already there unchanged."""
 
     NEW = "new"
     KEPT = "kept"
@@ -27,28 +27,28 @@ class FileState(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class LaidFile:
-    """One file of a workspace and what was done for it."""
+    """One file of a workspace and what happened to it."""
 
     path: Path
     state: FileState
 
 
 def lay_workspace(folder: Path, notebooks_folder: Path) -> list[LaidFile]:
-    """Copy each lesson's `.ipynb` and `.py` into `folder`, leaving alone whatever is there already.
+    """Copy each lesson's `.ipynb` and `.py` file into `folder`, leaving existing files alone.
 
-    A lesson that is printed in the reader's language comes in it.
+    Lessons that are printed in the reader's language are copied in that language.
 
-    A file appears whole or not at all, also when two commands run at once or one is killed.
+    A file appears completely or not at all, even if two commands run at once or one is killed.
 
     Args:
-        folder: the student's workspace; made where it is missing.
-        notebooks_folder: where the printed lessons are.
+        folder: the student's workspace, created if it is missing.
+        notebooks_folder: the folder with the printed lessons.
 
     Returns:
-        One record for each lesson file, in order of name.
+        One record for each lesson file, sorted by name.
 
     Raises:
-        OSError: the folder cannot be made or written.
+        OSError: the folder cannot be created or written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _remove_abandoned_parts(folder)
@@ -65,9 +65,9 @@ def _printed_in(folder: Path) -> list[Path]:
 
 
 def find_workspace(topics: Iterable[str]) -> Path:
-    """Return the student's folder: the one that `jaxguide start` opened, this one, or the `workspace` in it.
+    """Return the student's workspace: the one that `jaxguide start` opened, the current folder, or `workspace` in it.
 
-    A folder is a workspace where it holds a progress file or a lesson; where neither is one, it is this one.
+    A folder is a workspace if it contains a progress file or a lesson. If neither is one, return the current folder.
 
     Args:
         topics: the names of the lessons.
@@ -89,7 +89,7 @@ def _lay(source: Path, target: Path) -> LaidFile:
 
 
 def _create(target: Path, content: bytes) -> bool:
-    """Write a new file under a name of its own and link it into place; False where another came first."""
+    """Write a new file under a temporary name and link it into place; return False if the target exists by then."""
     part = target.with_name(_PART.replace("*", secrets.token_hex(8)))
     try:
         with part.open("xb") as file:
@@ -105,7 +105,7 @@ def _move_without_overwriting(part: Path, target: Path) -> bool:
     except FileExistsError:
         return False
     except OSError:
-        # No hard links here (FAT, some network folders): the remaining gap is the moment between these two lines.
+        # Without hard links (FAT, some network folders), another file can still appear between these two lines.
         if os.path.lexists(target):
             return False
         os.replace(part, target)

@@ -94,7 +94,7 @@ def test_an_exercise_is_found_by_the_name_that_is_bound_not_by_the_functions_own
     lesson._check(names["draw_per_key"], names)
     assert "Visible checks passed: One draw for each key (draw_per_key)" in capsys.readouterr().out
     lesson._check(names["draw_per_key"], {"other": names["draw_per_key"]})
-    assert "No exercise is bound to this function" in capsys.readouterr().out
+    assert "does not belong to an exercise" in capsys.readouterr().out
 
 
 def test_the_stub_is_not_started(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
