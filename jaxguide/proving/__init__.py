@@ -1,1 +1,1 @@
-"""Prove a course: right answers pass, wrong ones fail the check that names them, examples are reproduced."""
+"""Prove a course: right answers pass, wrong ones fail the check that they name, examples are reproduced."""

@@ -1,4 +1,4 @@
-"""Which documented examples the course reproduces by graded exercises."""
+"""Find the documented examples that the graded exercises of a course reproduce."""
 
 import dataclasses
 from typing import Any
@@ -10,7 +10,7 @@ from jaxguide.proving.verify import reproduced
 
 @dataclasses.dataclass(frozen=True)
 class Coverage:
-    """The documented examples in all, and which exercise reproduces each one that is."""
+    """All documented examples, and the exercise that reproduces each of those that are reproduced."""
 
     documented: tuple[str, ...]
     by_exercise: dict[str, str]
@@ -24,7 +24,7 @@ class Coverage:
 
 
 def coverage(course: Course) -> Coverage:
-    """Return the coverage that is proven: an example counts only when a check compares it with the ledger's record."""
+    """Return the proven coverage: an example counts only if a check compares it with the ledger's record."""
     by_exercise: dict[str, str] = {}
     for exercise in course.exercises.values():
         by_exercise |= dict.fromkeys(sorted(reproduced(course.book_of(exercise), exercise)), exercise.name)

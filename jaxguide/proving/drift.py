@@ -1,4 +1,4 @@
-"""Compare the ledger with the installed JAX: which documented examples come out as documented, and which do not."""
+"""Compare the ledger with the installed JAX: which documented examples still give what is documented."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -17,21 +17,21 @@ AS_DOCUMENTED, WITH_SETTING, CHANGED = "as documented", "with setting", "changed
 NEWLY_CHANGED, NOT_COMPARED = "newly changed", "not compared"
 STATES = (AS_DOCUMENTED, WITH_SETTING, CHANGED, NEWLY_CHANGED, NOT_COMPARED)
 
-# What the ledger says an example was when it was recorded; what stood there and was never true counts as changed.
+# The ledger's class of an example -> its state when it was recorded; claims that never held count as changed.
 _KNOWN = {"REPRODUCES-WITH-CONFIG": WITH_SETTING, "CHANGED": CHANGED, "CLAIM-FALSE": CHANGED}
 
 
 @dataclasses.dataclass(frozen=True)
 class Drift:
-    """What one documented example comes to on the installed JAX.
+    """What one documented example gives on the installed JAX.
 
     Args:
         example: its id in the ledger.
         state: one of `STATES`.
         says: what the example shows.
-        exercise: which exercise compares it, '' where none does.
-        setting, since: under which setting, or since which release of JAX, as far as the ledger's record has it.
-        got: what differs from the ledger's record, where that is new.
+        exercise: the exercise that compares it, '' if none does.
+        setting, since: the setting under which, or the JAX release since which it holds, if the ledger records one.
+        got: how it differs from the ledger's record, if that is new.
     """
 
     example: str
@@ -47,15 +47,15 @@ class Drift:
 
 
 def drift(course: Course) -> Iterator[Drift]:
-    """Run the key's answers on the installed JAX, and compare with the ledger, example by example.
+    """Run the key's answers on the installed JAX, and compare each documented example with the ledger.
 
-    Each check that reproduces an example runs, whatever came of others; so one change is reported once.
+    Each check that reproduces an example runs whether or not others fail, so each change is reported once.
 
     Args:
         course: with its keys loaded.
 
     Yields:
-        What each documented example comes to, in the ledger's order.
+        The outcome of each documented example, in the ledger's order.
     """
     exercises = {example: one for one in course.exercises.values() for example in one.reproduces}
     failures: dict[str, dict[str, str]] = {}
@@ -74,7 +74,7 @@ def drift(course: Course) -> Iterator[Drift]:
 
 
 def _failures(course: Course, exercise: Exercise) -> dict[str, str]:
-    """Return what is wrong with the key's answer by today's JAX: example -> what came out."""
+    """Return how the key's answer differs from the ledger on the installed JAX: example -> what came out."""
     assert exercise.key is not None
     found: dict[str, str] = {}
     namespace = run_answer(course.book_of(exercise), exercise.key.answer.source)
@@ -91,7 +91,7 @@ def _run(check: Check, exercise: Exercise, answer: LocalAnswer) -> str:
     draw = Draw(DEFAULT_SEED, exercise.name, check.name)
     try:
         run_check(check, result, exercise, answer, answer, draw)
-    except Exception as error:  # the check itself may rest on what changed
+    except Exception as error:  # the check itself may depend on what changed
         return f"{type(error).__name__}: {error}"
     if result.passed:
         return ""

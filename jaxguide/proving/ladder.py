@@ -1,4 +1,4 @@
-"""Prove the ladder of an exercise's hints: a question, the concept with a link, a skeleton, a worked sibling."""
+"""Prove an exercise's ladder of hints: a question, the concept with a link, a skeleton, a similar task worked out."""
 
 import ast
 import contextlib
@@ -14,16 +14,16 @@ from jaxguide.course.verdict import Verdict
 
 
 def ladder_problems(exercise: Exercise, run: Callable[[str], dict[str, Any]]) -> Iterator[str]:
-    """Tell what is wrong with the hints of an exercise, a sentence each.
+    """Yield a sentence for each problem with the hints of an exercise.
 
     Args:
-        exercise: which one; its fourth hint, where it has one, is Python that runs.
-        run: run Python in a new student's namespace, and return that.
+        exercise: the exercise; its fourth hint, if it has one, is Python that runs.
+        run: a function that runs Python source in a new student namespace and returns the namespace.
     """
     question, concept, skeleton, *siblings = exercise.hints
     name = exercise.name
     if "?" not in question:
-        yield _("the first hint of `{name}` is no question").format(name=name)
+        yield _("the first hint of `{name}` is not a question").format(name=name)
     if "https://" not in concept:
         yield _("the second hint of `{name}` has no link to the concept").format(name=name)
     if "____" not in skeleton:

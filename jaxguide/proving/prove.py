@@ -1,4 +1,4 @@
-"""Prove exercises of a course, several at a time, each process with its own compiled programs."""
+"""Prove exercises of a course in parallel, each process with its own compiled programs."""
 
 import contextlib
 import functools
@@ -23,25 +23,25 @@ from jaxguide.proving.verify import Proof, prove_exercise
 
 
 class ProverDied(RuntimeError):
-    """A process that proved an exercise ended before it could say what it found."""
+    """A process that was proving an exercise ended without a result."""
 
 
 def prove(
     course: Course, exercises: Sequence[Exercise], *, seeds: int = 2, jobs: int = 1
 ) -> Iterator[tuple[Exercise, Proof]]:
-    """Prove exercises in several processes at a time.
+    """Prove exercises in parallel processes.
 
     Args:
-        course: with its keys loaded.
-        exercises: those of the course to prove.
-        seeds: how many seeds each planted answer is judged with; the verdict must be the same with each.
-        jobs: how many processes; with 1 it is this one.
+        course: the course, with its keys loaded.
+        exercises: the exercises of the course to prove.
+        seeds: the number of seeds to judge each planted answer with; the verdict must not depend on the seed.
+        jobs: the number of processes; 1 means this one.
 
     Yields:
         Each exercise, in the order given, and the proof so far; the same `Proof` each time.
 
     Raises:
-        ProverDied: one of the processes ended, as when memory ran out.
+        ProverDied: a process ended early, for example because memory ran out.
     """
     proof = Proof(seeds=seeds)
     if min(jobs, len(exercises)) <= 1:
@@ -49,7 +49,7 @@ def prove(
             proof.add(prove_exercise(course.book_of(exercise), exercise, seeds))
             yield exercise, proof
         return
-    # A process forked from one that has started JAX hangs; a folder of programs is for one process.
+    # A process forked after JAX has started would hang. Each process needs its own folder of programs.
     context = multiprocessing.get_context("spawn")
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxguide-programs-")))
@@ -69,16 +69,16 @@ def prove(
 
 
 def _died(names: list[str]) -> str:
-    # They are taken in order, so each process has one of the first that are not done.
+    # Exercises are taken in order, so each process was at one of the first that are not done.
     message = _(
-        "A process that proves exercises ended before its result: it was killed, or memory ran out. It was at {names}. "
-        "Try again with `--jobs 1`, which needs less memory"
+        "A process was killed or ran out of memory before it had proven its exercise, {names}. Try again with "
+        "`--jobs 1`, which needs less memory"
     )
     return message.format(names=_(" or ").join(f"`{name}`" for name in names))
 
 
 def _begin() -> None:
-    """Set up a process: it ends at Ctrl-C, which an answer would take for an error of its own, and with its parent."""
+    """Set up a process to end with its parent, and at Ctrl-C, which would otherwise look like an error in an answer."""
     compat.set_print_flag()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()

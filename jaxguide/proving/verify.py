@@ -1,4 +1,4 @@
-"""Prove every exercise of a course: right answers pass, wrong ones are rejected by the check that names them."""
+"""Prove every exercise of a course: right answers pass, and wrong ones are rejected by the check that they name."""
 
 import ast
 import dataclasses
@@ -30,7 +30,7 @@ _COUNTS = ("exercises", "predictions", "checks", "hidden_checks", "wrong", "alte
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """One thing that is missing or wrong in a book or key."""
+    """Something that is missing or wrong in a book or key."""
 
     path: Path
     line: int
@@ -42,7 +42,7 @@ class Problem:
 
 @dataclasses.dataclass
 class Proof:
-    """What was proven of a course: the problems found, and how much was tried."""
+    """The proof of a course: the problems found, and how much was tried."""
 
     problems: list[Problem] = dataclasses.field(default_factory=list)
     exercises: int = 0
@@ -56,7 +56,7 @@ class Proof:
     reproduced: set[str] = dataclasses.field(default_factory=set)
 
     def add(self, other: "Proof") -> None:
-        """Add what was proven of other exercises, with as many seeds."""
+        """Add the proof of other exercises, made with as many seeds."""
         self.problems += other.problems
         self.reproduced |= other.reproduced
         for name in _COUNTS:
@@ -73,9 +73,9 @@ def verify(course: Course, seeds: int = 2, only: str | None = None) -> Iterator[
     """Prove the exercises of a course one by one.
 
     Args:
-        course: with its keys loaded.
-        seeds: how many seeds each planted answer is judged with; the verdict must be the same with each.
-        only: the one exercise to prove.
+        course: the course, with its keys loaded.
+        seeds: the number of seeds to judge each planted answer with; the verdict must not depend on the seed.
+        only: the name of the only exercise to prove; by default all.
 
     Yields:
         Each exercise and the proof so far; the same `Proof` each time.
@@ -89,24 +89,24 @@ def verify(course: Course, seeds: int = 2, only: str | None = None) -> Iterator[
 
 
 def prove_exercise(book: Book, exercise: Exercise, seeds: int) -> Proof:
-    """Return the proof of one exercise of a book; its key is loaded."""
+    """Return the proof of one exercise of a book, whose key must be loaded."""
     proof = Proof(seeds=seeds)
-    # What an answer sets in NumPy would change what the next exercise prints, and so what its checks read.
+    # If an answer changed NumPy's print options, checks of the next exercise would read other text.
     with np.printoptions():
         _Prover(book, exercise, seeds, proof).prove()
     return proof
 
 
 def reproduced(book: Book, exercise: Exercise) -> set[str]:
-    """Return the documented examples that an exercise's checks compare with the ledger and notice when changed."""
+    """Return the documented examples that an exercise's checks compare with the ledger and notice changes in."""
     prover = _Prover(book, exercise, 1, Proof())
     prover.prove_documented()
     return prover.proof.reproduced
 
 
 def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
-    """Return a problem for each printed file of these lessons that is not what its book prints now."""
-    message = _("not what the book prints now; run `jaxguide print`")
+    """Return a problem for each printed file of these lessons that differs from what its book prints now."""
+    message = _("differs from what the book prints now; run `jaxguide print`")
     folder = course.places.notebooks
     return [Problem(path, 1, message) for name in lessons for path in stale_files(course.books[name], folder)]
 
@@ -128,9 +128,9 @@ class _Prover:
             return
         if returns_value(self.key.answer.source, self.exercise.name) and not deciding(self.exercise):
             message = _(
-                "`{name}` returns a value, and no required check decides on it: what is observed in the process that "
+                "`{name}` returns a value, but no required check decides on it, and observations in the process that "
                 "runs an answer can be forged. Add a check of stage `value` and kind `value`, or of kind `relation` "
-                "where several values are right"
+                "if several values are right"
             )
             self._problem(message.format(name=self.exercise.name))
         if not self._prove_right(self.key.answer, _("the key's answer")):
@@ -159,7 +159,7 @@ class _Prover:
         node = next(n for n in body if isinstance(n, ast.FunctionDef) and n.name == self.exercise.name)
         signature = f"({ast.unparse(node.args)})"
         if signature != self.exercise.signature:
-            message = _("the key's `{name}{key}` has another signature than the book's `{name}{book}`")
+            message = _("the signature of the key's `{name}{key}` differs from that of the book's `{name}{book}`")
             self._problem(
                 message.format(name=self.exercise.name, key=signature, book=self.exercise.signature), self.key.answer
             )
@@ -167,14 +167,14 @@ class _Prover:
     def _judge(self, planted: Planted, seed: int, exercise: Exercise | None = None) -> ExerciseResult:
         self.proof.judged += 1
         reference = self._answer(self.key.answer)
-        # All checks must bear every answer: that is seen with the first seed. Which one is the first to reject it must
-        # not depend on the seed.
+        # With the first seed, run all checks, since each must cope with every answer. With the others, it is enough to
+        # see that the same check is the first to reject it.
         return judge(
             exercise or self.exercise, self._answer(planted), seed=seed, reference=reference, until_failure=seed > 0
         )
 
     def _answer(self, planted: Planted) -> LocalAnswer:
-        """Return a planted answer, run once: its compiled programs serve every seed."""
+        """Return a planted answer, run only once so that its compiled programs serve every seed."""
         if planted.name not in self.answers:
             namespace = run_answer(self.book, planted.source)
             self.answers[planted.name] = LocalAnswer(self.exercise.name, namespace[self.exercise.name], namespace)
@@ -232,7 +232,7 @@ class _Prover:
             return False
         failure = result.first_failure
         if is_untouched:
-            message = _("the wrong answer `{wrong}` is the starter, which counts as not attempted: write it otherwise")
+            message = _("the wrong answer `{wrong}` is the starter, which counts as not attempted: write another")
             self._problem(message.format(wrong=planted.name), planted)
         elif failure is None:
             message = _("the wrong answer `{wrong}` passes all checks (seed {seed})")
@@ -259,7 +259,7 @@ class _Prover:
             self._problem(_("the prediction cannot be run: {error}").format(error=_one_line(error)), self.key.answer)
             return
         if result.verdict is not Verdict.PASSED or not guessed_right(result):
-            message = _("the key predicts {guess}, and JAX gives {live}")
+            message = _("the key predicts {guess}, but JAX gives {live}")
             self._problem(message.format(guess=result.note, live=result.reveal), self.key.answer)
 
     def prove_documented(self) -> None:
@@ -269,17 +269,17 @@ class _Prover:
             if example not in entries:
                 self._problem(_("the ledger has no documented example {example}").format(example=example))
         for example in sorted({*exercise.reproduces} ^ {*named}):
-            message = _("{example} stands on the exercise or on a check of it, and not on both")
+            message = _("{example} must be listed on both the exercise and one of its checks")
             self._problem(message.format(example=example))
         if len(exercise.reproduces) > MANY_EXAMPLES and not exercise.why_so_many:
-            message = _("`{name}` reproduces more than {most} documented examples; say `why_so_many`")
+            message = _("`{name}` reproduces more than {most} documented examples; explain it in `why_so_many`")
             self._problem(message.format(name=exercise.name, most=MANY_EXAMPLES))
         for example in exercise.reproduces:
             if example in named and example in entries and self._is_reproduced(example):
                 self.proof.reproduced.add(example)
 
     def _is_reproduced(self, example: str) -> bool:
-        """Return whether checks that name the example compare each part of its record, and notice a changed one."""
+        """Return whether the checks that name an example compare each part of its record and notice changes."""
         parts = ledger.parts(example)
         if not parts:
             self._problem(_("the ledger's entry {example} has no record to compare with").format(example=example))
@@ -295,13 +295,13 @@ class _Prover:
             with ledger.corrupted(example, part):
                 is_noticed = self._judge(self.key.answer, 0, exercise).first_failure is not None
             if not is_noticed:
-                message = _("changing the {part} of {example} in the ledger makes no check fail that names it")
+                message = _("if the {part} of {example} changes in the ledger, no check that names it fails")
                 self._problem(message.format(part=part, example=example))
                 return False
         return True
 
     def _naming(self, example: str) -> Exercise:
-        """Return the exercise with those checks alone that name a documented example."""
+        """Return the exercise with only the checks that name a documented example."""
         checks, hidden = (
             [check for check in checks if example in check.reproduces]
             for checks in (self.exercise.checks, self.key.hidden)

@@ -46,7 +46,7 @@ def test_what_an_answer_sets_in_numpy_is_gone_after_its_exercise(tiny: Path) -> 
 @pytest.mark.long
 def test_a_process_that_ends_is_told_with_the_exercises_it_may_have_been_at(tiny: Path) -> None:
     edit(tiny, "solutions/tiny.py", "x = draw.floats(4)", "import os; os._exit(9)")
-    told = "ended before its result: it was killed, or memory ran out. It was at `double` or `guess_shape`."
+    told = "was killed or ran out of memory before it had proven its exercise, `double` or `guess_shape`."
     with pytest.raises(ProverDied, match=re.escape(told)):
         _prove(tiny, jobs=2)
 

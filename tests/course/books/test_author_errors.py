@@ -81,7 +81,7 @@ MISTAKES = {
         KEY,
         "def double(x):\n    return 2 * x",
         "def double(y):\n    return 2 * y",
-        "another signature",
+        "differs from that of the book's",
         "@answer",
     ),
     "a starter that passes": (
@@ -110,7 +110,7 @@ MISTAKES = {
     "a wrong prediction in the key": (KEY, "return (3,)", "return (4,)", "JAX gives (3,)", "@answer"),
     "an unknown documented example": (BOOK, "points=2,", 'points=2, reproduces=["S9-99"],', "S9-99", "@exercise"),
     "an example no check names": (BOOK, "points=2,", 'points=2, reproduces=["S0-41"],', "S0-41", "@exercise"),
-    "an example no check compares": (BOOK, "points=2,", 'points=2, reproduces=["S0-41"],', "not on both", "@exercise"),
+    "an example no check compares": (BOOK, "points=2,", 'points=2, reproduces=["S0-41"],', "on both the", "@exercise"),
     "an answer that needs another's": (KEY, "return (3,)", "return double(jnp.zeros(3)).shape", "NameError", "@answer"),
 }
 
