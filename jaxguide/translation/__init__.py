@@ -1,1 +1,1 @@
-"""Make and update gettext's catalogues: of the package's own messages, and of what authors write in books and keys."""
+"""Create and update gettext catalogues for the package's messages and for the texts in books and keys."""

@@ -1,4 +1,4 @@
-"""Find the texts that students read in a book or a key, from its source alone: authors mark nothing."""
+"""Find the texts for students in a book or a key from its source, in which authors need not mark them."""
 
 import ast
 import dataclasses
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from jaxguide.course.books.percent import split_cells
 from jaxguide.course.books.translatable import comments, pieces
 
-# What authors give to marks -> what translators are told of it.
+# The argument of a decorator or expectation -> what translators read about its text.
 _SAID = {
     "title": "title",
     "hints": "hint",
@@ -25,7 +25,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """One text: its line in the file, what it is, and whether it is an f-string, with `{names}` for what is put in."""
+    """One text: its line in the file, its kind, and whether it is a template, with `{names}` for inserted values."""
 
     line: int
     text: str
@@ -34,7 +34,7 @@ class Found:
 
 
 def texts_in_book(text: str) -> Iterator[Found]:
-    """Yield what a book says, cell by cell: prose, titles, contracts, hints, comments, and what checks say.
+    """Yield the texts of a book, cell by cell: prose, titles, contracts, hints, comments, and messages of checks.
 
     >>> [found.text for found in texts_in_book("# %% [markdown]\\n# # Keys\\n#\\n# A key is an array.")]
     ['Keys', 'A key is an array.']
@@ -55,7 +55,7 @@ def texts_in_book(text: str) -> Iterator[Found]:
 
 
 def texts_in_key(text: str) -> Iterator[Found]:
-    """Yield what a key says to students: facts, ideas and messages of hidden checks, and misconceptions."""
+    """Yield a key's texts for students: facts, ideas and messages of hidden checks, and misconceptions."""
     for kind, source, line in split_cells(text):
         if kind == "[markdown]":
             continue
@@ -79,7 +79,7 @@ def _pieces(text: str, line: int, what: str) -> Iterator[Found]:
 
 
 def _in_checks(tree: ast.Module, line: int) -> Iterator[Found]:
-    """Yield what checks can say: facts, and every text in them that reads as words and is not compared or looked up."""
+    """Yield the texts of checks: facts, and every string of words that the code neither compares nor looks up."""
     docstrings = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and ast.get_docstring(node):
@@ -99,20 +99,20 @@ def _in_checks(tree: ast.Module, line: int) -> Iterator[Found]:
 
 
 def _marked(tree: ast.AST, line: int) -> Iterator[Found]:
-    """Yield titles, hints, ideas and misconceptions, as they are given to the author's marks."""
+    """Yield the titles, hints, ideas and misconceptions that are passed as keyword arguments."""
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
         for keyword in call.keywords:
             if keyword.arg in _SAID:
                 values = keyword.value.elts if isinstance(keyword.value, ast.List | ast.Tuple) else [keyword.value]
                 for value in values:
                     for found in _literal(value, line, _SAID[keyword.arg]):
-                        # One without spaces is the name of a wrong answer.
+                        # A misconception without spaces is the name of a wrong answer.
                         if keyword.arg != "misconception" or " " in found.text:
                             yield found
 
 
 def _single_words(tree: ast.AST, line: int) -> Iterator[Found]:
-    """Yield the single words that are said as got or expected, as in `expect_that(condition, message, "equal")`."""
+    """Yield single words shown as got or expected, such as "equal" in `expect_that(condition, message, "equal")`."""
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
         if ast.unparse(call.func) == "expect_that":
             for value in call.args[2:]:
@@ -134,7 +134,7 @@ def _literal(node: ast.AST, line: int, what: str) -> Iterator[Found]:
 
 
 def _template(node: ast.JoinedStr) -> str:
-    """Return an f-string with a name for each thing put in: its own, or a number.
+    """Return an f-string as a template, with the variable's name or a number for each inserted value.
 
     >>> _template(ast.parse("f'{count} of {len(x)}'", mode="eval").body)
     '{count} of {1}'
@@ -153,7 +153,7 @@ def _template(node: ast.JoinedStr) -> str:
 
 
 def _spoken(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the texts of a syntax tree, but those that code compares, looks up, or hands to a method."""
+    """Yield the strings of a syntax tree, except those that code compares, looks up or passes to a method."""
     if isinstance(node, ast.Constant | ast.JoinedStr) or _is_format(node):
         yield node
         return
@@ -171,14 +171,14 @@ def _spoken(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_format(node: ast.AST) -> bool:
-    """Return whether this is `"...".format(...)`."""
+    """Return whether a node is `"...".format(...)`."""
     function = node.func if isinstance(node, ast.Call) else None
     text = function.value if isinstance(function, ast.Attribute) and function.attr == "format" else None
     return isinstance(text, ast.Constant) and isinstance(text.value, str)
 
 
 def _numbered(text: str) -> str:
-    """Return the text of `"...".format(...)` with a name or number for each thing put in.
+    """Return the string of `"...".format(...)` as a template, with a name or number for each inserted value.
 
     >>> _numbered("{} of {:.2f}, {name}")
     '{0} of {1}, {name}'
@@ -191,7 +191,7 @@ def _numbered(text: str) -> str:
 
 
 def _reads_as_words(found: Found) -> bool:
-    """Return whether a text is one for people: of two words at least, where what is put in counts as one."""
+    """Return whether a text is for people: at least two words, where an inserted value counts as a word."""
     parts = found.text.split()
     return len(parts) > 1 and any(_WORD.fullmatch(part.strip("`'\".,;:!?()")) for part in parts)
 
@@ -202,7 +202,7 @@ def _decorator_names(node: ast.stmt) -> list[str]:
 
 
 def _wrong_name(node: ast.stmt) -> str:
-    """Return the name of a wrong answer that a key plants, which a report shows as words."""
+    """Return the name of the wrong answer that a statement plants, which reports show as words, or ''."""
     if isinstance(node, ast.FunctionDef) and "wrong" in _decorator_names(node):
         return node.name
     call = node.value if isinstance(node, ast.Expr) else None

@@ -1,4 +1,4 @@
-"""Find what can be translated, in the form that Babel asks of an extraction method, for `pybabel extract` too."""
+"""Extract the messages to translate, with methods that also work as Babel's, for `pybabel extract`."""
 
 import ast
 from collections.abc import Iterator
@@ -16,23 +16,23 @@ KEYWORDS: dict[str, tuple[int, ...] | None] = {"_": None, "gettext": None, "plur
 _PACKAGE = Path(__file__).parents[1]
 _COMMANDS = frozenset({"command", "group"})
 
-# As Babel has it: line, function, message or (singular, plural), comments.
+# What Babel expects: line, function, message or (singular, plural), comments.
 Extracted = tuple[int, str, Any, list[str]]
 
 
 def extract_book(file: BinaryIO, keywords: Any, comment_tags: Any, options: Any) -> Iterator[Extracted]:
-    """Yield what a book says, for Babel."""
+    """Yield the texts of a book, for Babel."""
     yield from map(_extracted, texts_in_book(file.read().decode("utf-8")))
 
 
 def extract_key(file: BinaryIO, keywords: Any, comment_tags: Any, options: Any) -> Iterator[Extracted]:
-    """Yield what a key says, for Babel."""
+    """Yield the texts of a key, for Babel."""
     yield from map(_extracted, texts_in_key(file.read().decode("utf-8")))
 
 
 def extract_package(file: BinaryIO, keywords: Any, comment_tags: Any, options: Any) -> Iterator[Extracted]:
-    """Yield what a module of the package says: what `_` and `plural` are given, and the help of commands."""
-    # Babel's own method reads tokens, and with Python 3.11 an f-string is one: it misses what is said inside.
+    """Yield the messages of a module of the package: arguments of `_` and `plural`, and the help of commands."""
+    # Babel's own method reads tokens, and in Python 3.11 an f-string is one token: it would miss messages inside.
     for node in ast.walk(ast.parse(file.read())):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in KEYWORDS:
             said = [one.value for one in node.args[:2] if isinstance(one, ast.Constant) and isinstance(one.value, str)]
@@ -57,7 +57,7 @@ def _is_command(decorator: ast.expr) -> bool:
 
 
 def package_messages() -> Iterator[tuple[str, Extracted]]:
-    """Yield every message of the package and of click, with the file that it stands in."""
+    """Yield every message of the package and of click, with its file."""
     for path in sorted(_PACKAGE.rglob("*.py")):
         if "_course" not in path.parts:
             with path.open("rb") as file:
@@ -71,7 +71,7 @@ def package_messages() -> Iterator[tuple[str, Extracted]]:
 
 
 def course_messages(places: Places) -> Iterator[tuple[str, Extracted]]:
-    """Yield every text that a course's books and keys say to students, with its file."""
+    """Yield every text for students in a course's books and keys, with its file."""
     for book in in_order(places.exercises):
         for found in texts_in_book(book.read_text("utf-8")):
             yield f"exercises/{book.name}", _extracted(found)

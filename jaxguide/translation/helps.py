@@ -1,11 +1,11 @@
-"""Take a command's help apart into the paragraphs that are translated one by one."""
+"""Split a command's help into the paragraphs that are translated one by one."""
 
 VERBATIM = "\b"
-"""The line with which click marks a paragraph whose lines stay as they are."""
+"""The line that tells click not to rewrap the paragraph below."""
 
 
 def paragraphs(text: str) -> list[tuple[bool, str]]:
-    r"""Take a command's help apart: whether a paragraph's lines stay as they are, and its words.
+    r"""Split a command's help into paragraphs: for each, whether its line breaks are kept, and its text.
 
     >>> paragraphs("Say\nit.\n\n\b\nExample: jaxguide hint f")
     [(False, 'Say it.'), (True, 'Example: jaxguide hint f')]

@@ -1,4 +1,4 @@
-"""Say the commands' help in the reader's language: their docstrings, their options' help, and click's own words."""
+"""Show the commands' help in the reader's language: docstrings, help of options, and click's own words."""
 
 import contextlib
 import copy
@@ -16,7 +16,7 @@ from jaxguide.translation.helps import VERBATIM, paragraphs
 
 
 def spoken(command: click.Command) -> click.Command:
-    """Return a command as the reader reads it: a copy, with each paragraph of its help translated."""
+    """Return a copy of a command with its help in the reader's language, translated paragraph by paragraph."""
     if not languages():
         return command
     found = copy.copy(command)
@@ -43,13 +43,13 @@ def _spoken_parameter(parameter: click.Parameter) -> click.Parameter:
 
 @contextlib.contextmanager
 def click_spoken() -> Iterator[None]:
-    """Let click find its own words (Usage, Options, errors) in the package's catalogues while a command runs."""
+    """Let click look up its own words (Usage, Options, errors) in the package's catalogues while a command runs."""
     found = files(PACKAGE, languages()) if languages() else []
     if not found:
         yield
         return
     before: dict[str, Any] = {"domain": gettext.textdomain(), "LANGUAGE": os.environ.get("LANGUAGE")}
-    # Of a file folder/de/LC_MESSAGES/jaxguide.mo.
+    # The file is folder/de/LC_MESSAGES/jaxguide.mo; gettext needs `folder`.
     gettext.bindtextdomain(PACKAGE, str(found[0].parents[2]))
     gettext.textdomain(PACKAGE)
     os.environ["LANGUAGE"] = ":".join(languages())

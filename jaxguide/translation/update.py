@@ -1,4 +1,4 @@
-"""Bring a language's catalogue up to date with what there is to translate, look for mistakes in it, and compile it."""
+"""Bring a language's catalogue up to date with the messages to translate, check it for mistakes, and compile it."""
 
 import dataclasses
 import io
@@ -19,12 +19,12 @@ _SHOWN = 60
 
 
 class BadCatalogue(Exception):
-    """A catalogue cannot be read, or there is no such language; the message says what to do."""
+    """A catalogue cannot be read, or its language does not exist; the message says what to do."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Updated:
-    """What became of one catalogue: its file, how much is translated, and a sentence for each mistake in it."""
+    """An updated catalogue: its file, how much is translated, and a sentence for each mistake in it."""
 
     path: Path
     messages: int
@@ -33,7 +33,7 @@ class Updated:
 
 
 def template(messages: Iterable[tuple[str, Extracted]]) -> Catalog:
-    """Return a catalogue without translations; a text that stands in several places stands in it once."""
+    """Return a catalogue without translations; a message that occurs in several places is in it once."""
     found = Catalog(project="jaxguide", charset="utf-8", fuzzy=False)
     for file, (line, _function, message, comments) in messages:
         one = message if isinstance(message, str) else tuple(message)
@@ -43,30 +43,30 @@ def template(messages: Iterable[tuple[str, Extracted]]) -> Catalog:
 
 
 def update(folder: Path, domain: str, language: str, wanted: Catalog) -> Updated:
-    """Write `folder/language/LC_MESSAGES/domain.po` and `.mo`: what is translated is kept, what is new is added.
+    """Write `folder/language/LC_MESSAGES/domain.po` and `.mo`, keeping translations and adding new messages.
 
     Args:
-        folder: holds a folder for each language.
-        domain: the name of the file.
-        language: such as 'de' or 'zh_CN'.
-        wanted: what is to be translated, as `template` returns it.
+        folder: the folder that contains one folder for each language.
+        domain: the file's name without its suffix.
+        language: the language, such as 'de' or 'zh_CN'.
+        wanted: the messages to translate, as `template` returns them.
 
     Raises:
-        BadCatalogue: the file there cannot be read, or Babel knows no such language.
+        BadCatalogue: the existing file cannot be read, or Babel does not know the language.
     """
     path = folder / language / "LC_MESSAGES" / f"{domain}.po"
     catalogue = _read(path, _locale(language), domain)
-    # Guessing which old message a new one was made of takes minutes for a course; the old ones stay at the file's end.
+    # Guessing which old message became a new one takes minutes for a course; old ones are kept at the end of the file.
     catalogue.update(wanted, no_fuzzy_matching=True, update_creation_date=False)
     out = io.BytesIO()
-    # Without line numbers, which change with every line that an author adds.
+    # Leave out line numbers, which change with every line that an author adds.
     write_po(out, catalogue, width=120, include_lineno=False)
     write_whole(path, out.getvalue().decode("utf-8"))
     return compiled(path, catalogue)
 
 
 def compiled(path: Path, catalogue: Catalog) -> Updated:
-    """Write the `.mo` beside a `.po`, without the translations that have a mistake: their messages stay English."""
+    """Write the `.mo` file next to a `.po`, without faulty translations, whose messages stay English."""
     problems = []
     lines: dict[str, int] = {}
     for message in catalogue:
@@ -81,12 +81,12 @@ def compiled(path: Path, catalogue: Catalog) -> Updated:
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("wb") as file:
         write_mo(file, catalogue)
-    Catalogue(target)  # what a reader's jaxguide could not read must not be found out by them
+    Catalogue(target)  # fails now, and not for readers, if jaxguide cannot read the file
     return Updated(path, len(catalogue), done, tuple(problems))
 
 
 def said(updated: Updated) -> str:
-    """Say how far a translation is."""
+    """Return a sentence that says how much of a catalogue is translated."""
     words = plural(
         "{path}: {done} of {count} message translated",
         "{path}: {done} of {count} messages translated",
@@ -104,7 +104,7 @@ def _locale(language: str) -> Locale:
     try:
         return Locale.parse(language)
     except (UnknownLocaleError, ValueError, TypeError):
-        message = _("There is no language `{name}`; names are such as `de`, `pt_BR` or `zh_CN`.")
+        message = _("There is no language `{name}`; use a name such as `de`, `pt_BR` or `zh_CN`.")
         raise BadCatalogue(message.format(name=language)) from None
 
 
@@ -116,14 +116,14 @@ def _read(path: Path, locale: Locale, domain: str) -> Catalog:
             return read_po(file, locale=locale, domain=domain, charset="utf-8", abort_invalid=True)
     except PoFileError as error:
         line = f":{error.lineno + 1}" if error.lineno is not None else ""
-        message = _("{path}{line}: this is no catalogue: {error}.")
+        message = _("{path}{line}: this is not a valid catalogue: {error}.")
         raise BadCatalogue(message.format(path=path, line=line, error=error)) from None
     except (OSError, ValueError) as error:
         raise BadCatalogue(_("{path} cannot be read: {error}.").format(path=path, error=error)) from None
 
 
 def _lines(path: Path) -> dict[str, int]:
-    """Return the line in which each message begins."""
+    """Return the line on which each message begins."""
     with path.open("rb") as file:
         return {_first(message): message.lineno or 1 for message in read_po(file, charset="utf-8")}
 
@@ -138,7 +138,7 @@ def _is_translated(message: Message) -> bool:
 
 
 def _problem(message: Message) -> str:
-    """Return what is wrong with a translation, nothing where it can be filled in as its message is."""
+    """Return what is wrong with a translation, or '' if it has the placeholders of its message."""
     if isinstance(message.id, str):
         wanted, strings, or_fewer = message.id, [str(message.string)], False
     else:

@@ -170,7 +170,7 @@ def test_a_translator_is_told_of_mistakes_and_what_is_wrong_stays_english(own: P
     assert "has {zahl}" in second.output
     po.write_text("no catalogue")
     third = CliRunner().invoke(main, command)
-    assert (third.exit_code, "course.po:1: this is no catalogue" in third.output) == (1, True)
+    assert (third.exit_code, "course.po:1: this is not a valid catalogue" in third.output) == (1, True)
     unknown = CliRunner().invoke(main, ["translate", "klingon", "--to", str(own)])
     assert (unknown.exit_code, "There is no language `klingon`" in unknown.output) == (1, True)
 
