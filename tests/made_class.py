@@ -93,7 +93,7 @@ def made_class(tier: str = "strong") -> BatchResult:
     submissions[5].state = State.NOT_GRADED
     submissions[7].results[0].checks[0].got = submissions[7].results[0].checks[0].message = EVIL
     submissions[7].results[0].checks[0].verdict = submissions[7].results[0].verdict = Verdict.FAILED
-    submissions[7].repairs = [f"code cell 3: the magic or shell line `{EVIL}` was taken out, not run."]
+    submissions[7].repairs = [f"code cell 3: the magic or shell line `{EVIL}` was removed, not run."]
     submissions[8].cells = [
         {"lesson": "random_numbers", "number": n, "label": f"code cell {n}", "fate": fate, "why": why}
         | {"magics": [], "answers": [], "counts": []}

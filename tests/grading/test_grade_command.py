@@ -137,7 +137,7 @@ def test_tables_of_the_instructors_that_are_wrong_are_wrong_usage(command: Comma
         assert "table.csv:1: " in done.stderr
     table.write_text("student,exercise,points\nadda,double,1\n")
     done = command("--overrides", table)
-    assert "who neither handed in nor is on the roster. Did you mean `ada`?" in " ".join(done.stderr.split())
+    assert "who handed in nothing and is not on the roster. Did you mean `ada`?" in " ".join(done.stderr.split())
 
 
 def test_nothing_to_grade_is_wrong_usage(command: Command) -> None:

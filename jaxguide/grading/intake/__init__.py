@@ -1,1 +1,1 @@
-"""Find what was handed in, whose it is, and what is in it, without running any of it."""
+"""Find the submitted files, their students and their contents without running any code."""

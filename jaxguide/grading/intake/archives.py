@@ -1,4 +1,4 @@
-"""Find the submissions in zip archives, as learning-management systems export them and as students pack them."""
+"""Find the submissions in zip archives, whether exported by a learning platform or packed by students."""
 
 import collections
 import dataclasses
@@ -30,23 +30,23 @@ from jaxguide.grading.intake.zipped import (
 ARCHIVE_SUFFIX = ".zip"
 _DEPTH_LIMIT = 2
 _TOTAL_LIMIT_BYTES = 8 * 2**30
-# What lies in one student's own archive is unpacked again for each of its files.
+# A student's own archive is unpacked again for each file in it, so its limits are lower.
 _OWN_LIMIT_BYTES, _OWN_FILES_LIMIT = 4 * NESTED_LIMIT_BYTES, 200
 _METADATA_LIMIT_BYTES = 16 * 2**20
 
 
 @dataclasses.dataclass(frozen=True)
 class ArchivedEntry:
-    """One file in an archive, or what could not be read of it.
+    """A file in an archive, or the reason why it cannot be read.
 
     Args:
-        path: the archive's path and the file's in it.
+        path: the archive's path followed by the file's path in it.
         archive: the archive on disk.
-        student: whom the export names, None where it names nobody.
-        identity: what tells two students of one name apart, '' where the export does not say.
-        problem: a sentence, where there is nothing to grade.
-        modified_s: when it was changed, in seconds of the clock.
-        numbers: its place in the archive's list, and in that of each archive inside.
+        student: the student that the export names, None if it names no one.
+        identity: an ID that tells students of the same name apart, '' if the export has none.
+        problem: a sentence that says why there is nothing to grade, '' if there is.
+        modified_s: when the file was changed, in seconds since 1970.
+        numbers: the file's index in the archive, preceded by the index of each archive around it.
     """
 
     path: Path
@@ -61,7 +61,7 @@ class ArchivedEntry:
         """Return the file's bytes.
 
         Raises:
-            UnreadableSubmission: there is nothing to grade.
+            UnreadableSubmission: there is nothing to grade, for the reason in the message.
         """
         if self.problem:
             raise UnreadableSubmission(self.problem)
@@ -75,12 +75,12 @@ class ArchivedEntry:
 
 
 def archive_around(path: Path) -> Path | None:
-    """Return the archive that a path leads into, as results name a file in one: `class.zip/ada/lesson.ipynb`."""
+    """Return the archive in a path that leads into one, such as `class.zip/ada/lesson.ipynb`, or None."""
     return next((above for above in path.parents if above.is_file()), None)
 
 
 def find_archives(paths: Iterable[Path]) -> list[Path]:
-    """Return the zip archives among `paths` and below the folders among them, each once."""
+    """Return the zip archives among `paths` and in the folders among them, without duplicates."""
     found: dict[Path, None] = {}
     for path in paths:
         below = sorted(path.rglob("*")) if path.is_dir() else [path]
@@ -95,23 +95,23 @@ def _below(path: Path, folder: Path) -> str:
 
 
 def expand(archives: Iterable[Path]) -> list[ArchivedEntry]:
-    """Return a row for each submission in these archives, and for each that cannot be read.
+    """Return a row for each submission in these archives, including those that cannot be read.
 
     Args:
-        archives: zip files; those in archives are read too, to a depth of 2.
+        archives: zip files; archives inside are read too, to a depth of 2.
     """
     archives = list(archives)
     neighbours = [path.parent for path in archives]
     found = []
     for path in archives:
-        # Of archives side by side in a folder each is one student's; of a single one nobody knows.
+        # Several archives in a folder belong to one student each; a single one may belong to anyone.
         owner = path.stem if neighbours.count(path.parent) > 1 else None
         found += _Listing(path, *(student_on_disk(path) or (owner, ""))).entries()
     return found
 
 
 class _Listing:
-    """The rows of one archive on disk, with what stands in archives inside it."""
+    """The rows of one archive on disk, including those of the archives inside it."""
 
     def __init__(self, path: Path, owner: str | None, identity: str):
         self.path, self.owner, self.identity = path, owner, identity
@@ -129,9 +129,9 @@ class _Listing:
         return self._without_floods(found)
 
     def _without_floods(self, found: list[ArchivedEntry]) -> list[ArchivedEntry]:
-        """Put one row in the place of all of one student's, where those are more than anybody hands in."""
+        """Replace the rows of a student who has too many files with a single row that says so."""
         counts = collections.Counter((row.student or "", row.identity) for row in found if row.student)
-        message = _("The archive holds {count} files of one student; at most {limit} are read.")
+        message = _("The archive contains {count} files of one student; at most {limit} are read.")
         kept: list[ArchivedEntry] = []
         told: set[tuple[str, str]] = set()
         for row in found:
@@ -145,7 +145,7 @@ class _Listing:
         return kept
 
     def _empty(self, place: Path, owner: tuple[str | None, str]) -> ArchivedEntry:
-        problem = _("The archive holds no notebook (.ipynb) and no Python file (.py).")
+        problem = _("The archive contains no notebook (.ipynb) and no Python file (.py).")
         return ArchivedEntry(place, self.path, *owner, problem)
 
     def _walk(
@@ -159,11 +159,11 @@ class _Listing:
         """Yield the rows of one archive.
 
         Args:
-            archive: opened.
-            place: what reports call it.
-            numbers: where it lies in those above.
-            owner: its student and the export's number of them; without a number the name of a file may say another.
-            gradescope: students by the folders of a Gradescope export.
+            archive: the open archive.
+            place: its name in reports.
+            numbers: its index in each archive around it.
+            owner: its student and their ID in the export; without an ID, the names of files may name other students.
+            gradescope: students, by folder of a Gradescope export.
         """
         members = archive.infolist()
         self._count(members, is_own=bool(numbers))
@@ -187,25 +187,25 @@ class _Listing:
                 continue
             answered.add((student, identity))
             if not problem and last[_key(member.filename)] != number:
-                problem = _("The archive holds another file of this name after it, which counts.")
+                problem = _("A later file of the same name in the archive counts instead.")
             if not problem and suffix == ARCHIVE_SUFFIX:
                 yield from self._inside(archive, row)
                 continue
             problem = problem or wrong_kind(row.path) or _refusal(member, FILE_LIMIT_BYTES)
             yield dataclasses.replace(row, problem=problem)
         for whose, row in others.items():
-            # Who handed in something else must not seem to have handed in nothing.
+            # Students who handed in only other files must not be listed as absent.
             if whose not in answered:
                 yield dataclasses.replace(row, problem=row.problem or wrong_kind(row.path))
 
     def _inside(self, archive: zipfile.ZipFile, row: ArchivedEntry) -> Iterator[ArchivedEntry]:
-        """Yield the rows of an archive in an archive; one row where it cannot be read."""
+        """Yield the rows of an archive in an archive, or a single row if it cannot be read."""
         owner = row.student or clean(row.path.stem, 100), row.identity
         if len(row.numbers) == 1:
             self._own_files = self._own_bytes = 0
         try:
             if len(row.numbers) > _DEPTH_LIMIT:
-                message = _("Archives lie in archives more than {limit} deep; hand in the file itself.")
+                message = _("Archives are nested more than {limit} deep; hand in the file itself.")
                 raise UnreadableSubmission(message.format(limit=_DEPTH_LIMIT))
             content = read_member(archive, row.numbers[-1], NESTED_LIMIT_BYTES)
             with open_zip(content) as inner:
@@ -215,7 +215,7 @@ class _Listing:
             yield dataclasses.replace(row, student=owner[0], problem=str(problem))
 
     def _count(self, members: Sequence[zipfile.ZipInfo], is_own: bool) -> None:
-        """Keep all that lies in one archive within its limits, however it is packed."""
+        """Enforce the limits on all files in an archive, also across the archives inside it."""
         wanted = [m.file_size for m in members if m.filename.lower().endswith((*SUFFIXES, ARCHIVE_SUFFIX))]
         size = sum(size for size in wanted if size <= NESTED_LIMIT_BYTES)
         self._members += len(members)
@@ -224,17 +224,17 @@ class _Listing:
             self._own_files += len(wanted)
             self._own_bytes += size
         if self._members > MEMBERS_LIMIT or self._own_files > _OWN_FILES_LIMIT:
-            message = _("The archive and those in it hold more than {limit} files.")
+            message = _("The archive and those in it contain more than {limit} files.")
             limit = MEMBERS_LIMIT if self._members > MEMBERS_LIMIT else _OWN_FILES_LIMIT
             raise UnreadableSubmission(message.format(limit=limit))
         if self._bytes > _TOTAL_LIMIT_BYTES or self._own_bytes > _OWN_LIMIT_BYTES:
-            message = _("The archive and those in it hold more than {size} MB.")
+            message = _("The archive and those in it contain more than {size} MB.")
             limit = _TOTAL_LIMIT_BYTES if self._bytes > _TOTAL_LIMIT_BYTES else _OWN_LIMIT_BYTES
             raise UnreadableSubmission(message.format(size=limit // 2**20))
 
 
 def _parts(member: zipfile.ZipInfo) -> tuple[tuple[str, ...], str]:
-    """Return the parts of a member's name, and why it cannot be taken; then the parts are fit to be shown."""
+    """Return the parts of a member's name, and why it is refused; if it is, the parts are only safe to display."""
     try:
         return tuple(name_parts(member.filename)), ""
     except UnreadableSubmission as problem:

@@ -1,4 +1,4 @@
-"""Whose a file is that a learning-management system exported: Moodle, Canvas and Gradescope put it into names."""
+"""Find the student in the names of files and folders that Moodle, Canvas or Gradescope exported."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jaxguide.course.cards import clean
 
-# Folders of Moodle 4 end where those of older ones have one more `_`.
+# Folders of older versions of Moodle end in one more `_` than those of Moodle 4.
 _MOODLE = re.compile(r"^(?P<student>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")
 _CANVAS = re.compile(r"^(?P<student>[^_]+?)(?:_LATE)?_(?P<id>\d{2,})_\d{3,}_.+$")
 _GRADESCOPE = re.compile(r"^submission_\d+$")
@@ -17,11 +17,11 @@ _NAME = re.compile(r"^\s*-?\s*:name:\s*(.+?)\s*$")
 
 
 def student_in(parts: Sequence[str], gradescope: Mapping[str, str] | None = None) -> tuple[str, str] | None:
-    """Return the student that the parts of an exported path name, and what tells two of one name apart.
+    """Return the student that an exported path names, and an ID that tells students of the same name apart.
 
     Args:
         parts: folders and file, from the top of the archive.
-        gradescope: the folders' students, from `gradescope_students`.
+        gradescope: students by folder, from `gradescope_students`.
 
     >>> student_in(["Ada Byron_1201_assignsubmission_file_", "homework.ipynb"])
     ('Ada Byron', '1201')
@@ -41,16 +41,16 @@ def student_in(parts: Sequence[str], gradescope: Mapping[str, str] | None = None
 
 
 def student_on_disk(path: Path) -> tuple[str, str] | None:
-    """Return the student that an unpacked export names, and what tells two of one name apart.
+    """Return the student that an unpacked export names, and an ID that tells students of the same name apart.
 
-    Only Moodle's names are so peculiar that nobody else's folder is taken for one.
+    Only Moodle's names are recognized: no other folder is likely to be mistaken for one.
 
     >>> student_on_disk(Path("week1/Ada Byron_1201_assignsubmission_file/homework.ipynb"))
     ('Ada Byron', '1201')
     >>> student_on_disk(Path("byronada_LATE_31_4711_homework-2.ipynb"))
     """
     found = _moodle_student(path.absolute().parts)
-    # Letters in the form that they have in archives, too.
+    # Letters in the same form (NFC) as in archives.
     return (clean(unicodedata.normalize("NFC", found[0]), 100).strip(), found[1]) if found else None
 
 
@@ -60,9 +60,9 @@ def _moodle_student(parts: Sequence[str]) -> tuple[str, str] | None:
 
 
 def gradescope_students(metadata: str) -> dict[str, str]:
-    """Return the students of a Gradescope export's folders, from its `submission_metadata.yml`.
+    """Return the students of a Gradescope export by folder, from its `submission_metadata.yml`.
 
-    Only the lines that name students are read; the members of a group are one name.
+    Only the lines that name students are read; the names of a group's members are joined into one.
 
     >>> gradescope_students("submission_7:\\n  :submitters:\\n  - :name: Ada Byron\\n    :sid: '1'\\n")
     {'submission_7': 'Ada Byron'}
@@ -79,7 +79,7 @@ def gradescope_students(metadata: str) -> dict[str, str]:
 
 
 def told_apart(named: Sequence[tuple[str | None, str]]) -> list[str | None]:
-    """Return the students' names, with what tells two apart behind those that several have.
+    """Return the students' names, followed by their ID if several students have the same name.
 
     >>> told_apart([("Ada", "12"), ("Bob", "7"), ("ada", "13"), (None, "")])
     ['Ada (12)', 'Bob', 'ada (13)', None]

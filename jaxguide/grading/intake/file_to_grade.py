@@ -1,4 +1,4 @@
-"""One file to grade, wherever its bytes are."""
+"""Read one file to grade, from disk or from memory."""
 
 import dataclasses
 from pathlib import Path
@@ -11,17 +11,17 @@ from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmi
 class Entry(Protocol):
     """One file to grade.
 
-    `path` is what reports call it, and where its suffix, its stem and its student's name come from.
+    `path` is its name in reports, and the source of its suffix, its stem and its student's name.
     """
 
     @property
     def path(self) -> Path: ...
 
     def read(self) -> bytes:
-        """Return the file's bytes, as they are now.
+        """Return the file's current bytes.
 
         Raises:
-            UnreadableSubmission: there is nothing to grade, and why; the row of this file says so.
+            UnreadableSubmission: there is nothing to grade; the message, shown in the file's row, says why.
         """
 
 
@@ -30,9 +30,9 @@ class FileEntry:
     """A file on disk.
 
     Args:
-        path: where it lies.
-        student: whom an unpacked export names, None where it names nobody.
-        identity: what tells two students of one name apart, '' where the export does not say.
+        path: its path.
+        student: the student that an unpacked export names, None if it names no one.
+        identity: an ID that tells students of the same name apart, '' if the export has none.
     """
 
     path: Path
@@ -40,18 +40,18 @@ class FileEntry:
     identity: str = ""
 
     def read(self) -> bytes:
-        """Return the file's bytes, unless it is a link to another place, no submission by its name, or too large."""
+        """Return the file's bytes, unless it links to another folder, is of the wrong kind, or is too large."""
         path = self.path
         try:
             if path.is_symlink() and path.resolve().parent != path.parent.resolve():
-                # We may read what the student may not: the key, or the answers of another.
+                # The grader may read files that the student may not: the key, or other students' answers.
                 raise UnreadableSubmission(_("The file is a link to another place; grade the file itself."))
             problem = wrong_kind(path)
             if problem:
                 raise UnreadableSubmission(problem)
             if not path.is_file():
-                # A named pipe would keep us waiting for ever.
-                raise UnreadableSubmission(_("The file is no ordinary file."))
+                # Reading a named pipe would block forever.
+                raise UnreadableSubmission(_("The file is not an ordinary file."))
             with path.open("rb") as file:
                 content = file.read(FILE_LIMIT_BYTES + 1)
         except OSError as error:
@@ -64,7 +64,7 @@ class FileEntry:
 
 @dataclasses.dataclass(frozen=True)
 class ReadEntry:
-    """A file whose bytes are here already, as they are sent to another machine."""
+    """A file whose bytes are already in memory, for example because they were sent to another machine."""
 
     path: Path
     content: bytes

@@ -1,4 +1,4 @@
-"""Find the files to grade among what a person names."""
+"""Find the files to grade among the files and folders named on the command line."""
 
 import sys
 from collections.abc import Iterable
@@ -8,16 +8,16 @@ from jaxguide.base.text import _
 from jaxguide.grading.intake.submission import is_submission
 
 STORE_NAME = "grading.sqlite"
-"""The file that lies in every folder of results."""
+"""The file that every results folder contains."""
 
 FOLDERS_PASSED_OVER = frozenset({"__MACOSX", "__pycache__", "node_modules"})
 
 
 def find_submissions(paths: Iterable[Path]) -> list[Path]:
-    """Return the notebooks and Python files among `paths` and below the folders among them, each once.
+    """Return the notebooks and Python files among `paths` and in the folders among them, without duplicates.
 
     Raises:
-        FileNotFoundError: one of the paths is not there.
+        FileNotFoundError: one of the paths does not exist.
     """
     found: dict[Path, None] = {}
     for path in paths:
@@ -31,13 +31,13 @@ def find_submissions(paths: Iterable[Path]) -> list[Path]:
 
 
 def files_below(folder: Path) -> list[Path]:
-    """Return all below a folder that is no folder, sorted, without what programs keep for themselves."""
+    """Return all files below a folder, sorted, without hidden ones and those that programs keep for themselves."""
     below = (path for path in folder.rglob("*") if not path.is_dir())
     return sorted(path for path in below if not _is_passed_over(path.relative_to(folder)))
 
 
 def holds_python(folder: Path) -> bool:
-    """Return whether a folder holds what every worker needs, as when results are written to the top of a clone."""
+    """Return whether a folder contains Python or jaxguide, which workers need: the top of a clone may contain both."""
     places = (sys.prefix, sys.base_prefix, Path(__file__).parents[1])
     return any(Path(place).is_relative_to(folder.absolute()) for place in places)
 

@@ -1,4 +1,4 @@
-"""Line up a class: find its files, whose each is, which of several counts, who sent nothing."""
+"""Line up a class: find its files, the student of each, the files that count, and the students who sent nothing."""
 
 import dataclasses
 import re
@@ -23,7 +23,7 @@ class NothingToGrade(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Submitted:
-    """One file and its student; `superseded` where a later file of theirs counts in its place."""
+    """One file and its student; `superseded` if a later file of theirs counts instead."""
 
     student: str
     entry: Entry
@@ -32,11 +32,11 @@ class Submitted:
 
 @dataclasses.dataclass(frozen=True)
 class LineUp:
-    """What a batch consists of.
+    """The files and students of a batch.
 
     Args:
-        files: in the order in which they were found.
-        roster: the class as far as it is known, None where no roster was given.
+        files: the files, in the order in which they were found.
+        roster: the names of the class, None if no roster was given.
     """
 
     files: list[Submitted]
@@ -44,13 +44,13 @@ class LineUp:
 
     @property
     def absent(self) -> list[str]:
-        """Who is on the roster and sent nothing."""
+        """The students on the roster who sent nothing."""
         there = {one.student.casefold() for one in self.files}
         return [name for name in self.roster or [] if name.casefold() not in there]
 
     @property
     def unknown(self) -> list[str]:
-        """Who sent something and is not on the roster."""
+        """The students who sent something but are not on the roster."""
         if self.roster is None:
             return []
         listed = {name.casefold() for name in self.roster}
@@ -108,9 +108,9 @@ def line_up(
     pattern: StudentPattern | None = None,
     roster: list[str] | None = None,
 ) -> LineUp:
-    """Find out whose each file is, and which of several by one student for one lesson counts: the last.
+    """Find the student of each file; if a student sent several files for one lesson, the last counts.
 
-    The last is the one changed last; of files changed in the same second the last by name, numbers in order.
+    The last file is the one changed last. Files changed in the same second are ordered by name, numbers by value.
     """
     paths = [entry.path for entry in entries]
     named = [getattr(entry, "student", None) for entry in entries]
@@ -124,13 +124,13 @@ def line_up(
 
 
 def _superseded(entries: Iterable[Entry], course: Course) -> Iterable[Entry]:
-    """Yield those of one student's files all of whose lessons a later file answers."""
+    """Yield each of a student's files whose lessons are all answered by later files."""
     answered: set[str] = set()
     for entry in sorted(entries, key=_age, reverse=True):
         try:
             lessons = set(lessons_of(parse_submission(entry.path, entry.read()), course))
         except UnreadableSubmission:
-            lessons = set()  # it gets a row that says so, and takes no other's place
+            lessons = set()  # its row says why it cannot be read, and it supersedes nothing
         if lessons and lessons <= answered:
             yield entry
         answered |= lessons

@@ -1,4 +1,4 @@
-"""Find the students who handed in only files of other kinds: they must not seem to have handed in nothing."""
+"""Find the students who handed in only files of other kinds, so that they are not listed as absent."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -20,17 +20,18 @@ def only_others(
     pattern: StudentPattern | None = None,
     roster: Collection[str] = (),
 ) -> list[FileEntry]:
-    """Return one file of each student for whom nothing was found; reading it says why it cannot be graded.
+    """Return one file of each student without a submission; reading it raises an error that says why.
 
-    A student is whom an unpacked export, the pattern or the roster names, else the folder below the one that was named
-    where others of this class have a folder too. Files that lie loose are nobody's, unless the roster has their name.
+    A file's student is the one that an unpacked export, the pattern or the roster names. Failing that, it is the name
+    of the file's top folder, if others of this class have a folder too. Loose files belong to no one, unless their name
+    is on the roster.
 
     Args:
-        roots: the folders that were named.
-        found: what has a row already.
-        out: the folder for results.
-        pattern: where the student's name is.
-        roster: the names that there are.
+        roots: the folders given on the command line.
+        found: the files that have a row already.
+        out: the results folder.
+        pattern: how paths contain the student's name.
+        roster: the names of the class.
     """
     found = list(found)
     are_folders = any(len(below(entry.path, roots).parts) > 1 for entry in found if isinstance(entry, FileEntry))
@@ -51,7 +52,7 @@ def only_others(
 
 
 class _Owners:
-    """Tells whose a file is that no lesson's name and no other file helps to name."""
+    """Finds the student of a file of another kind, which neither a lesson's name nor other files help to name."""
 
     def __init__(
         self, roots: Sequence[Path], pattern: StudentPattern | None, listed: Collection[str], are_folders: bool
@@ -59,7 +60,7 @@ class _Owners:
         self._roots, self._pattern, self._listed, self._are_folders = roots, pattern, listed, are_folders
 
     def of(self, path: Path) -> _Whose | None:
-        """Return the student's name, and what tells them from others of this name; None where it is nobody's."""
+        """Return the student's name and an ID that tells students of the same name apart, or None if unknown."""
         exported = student_on_disk(path)
         if exported is not None:
             return exported
@@ -72,7 +73,7 @@ class _Owners:
         return (name, "") if name is not None else None
 
     def all_of(self, path: Path) -> Iterator[_Whose]:
-        """Yield every name under which a file that has a row may stand for somebody."""
+        """Yield every name by which a file that has a row may count for a student."""
         whose = self.of(path)
         if whose is not None:
             yield whose
@@ -81,7 +82,7 @@ class _Owners:
 
 
 def _students_files(root: Path, out: Path) -> list[Path]:
-    """Return the files below a folder, without results, now or earlier."""
+    """Return the files below a folder, except those in the results folder or in earlier ones."""
     files = files_below(root)
     results = {out.absolute(), *(path.absolute().parent for path in files if path.name == STORE_NAME)}
     return [path for path in files if results.isdisjoint(path.absolute().parents)]

@@ -22,7 +22,7 @@ CLOSE = 0.8
 
 @dataclasses.dataclass(frozen=True)
 class PlannedCell:
-    """A cell to run, and the exercises whose printed starter it still holds."""
+    """A cell to run, and the exercises whose printed starter it still contains."""
 
     cell: SubmittedCell
     starters: frozenset[str]
@@ -34,9 +34,9 @@ class Plan:
 
     Args:
         setup: the book's code that runs first.
-        cells: what runs then, in the file's order.
-        broken: what asking for an exercise ends in whose definition is no Python, was rejected or is missing.
-        repairs: what was left out or mended, for the report.
+        cells: the cells that run next, in the file's order.
+        broken: exercise -> the error, for exercises whose definition is not valid Python, was rejected or is missing.
+        repairs: what was left out or repaired, a sentence each, for the report.
     """
 
     setup: str
@@ -46,7 +46,7 @@ class Plan:
 
 
 def lessons_of(submission: Submission, course: "Outline") -> list[str]:
-    """Return the lessons that a submission answers: by its definitions, else by what it starts, else by its name."""
+    """Return the lessons that a submission answers: by its definitions, else by its `start` calls, else by its name."""
     defined = frozenset().union(*(cell.defines for cell in submission.cells))
     found = [topic for topic, book in course.books.items() if book.exercise_names & defined]
     if not found:
@@ -57,14 +57,14 @@ def lessons_of(submission: Submission, course: "Outline") -> list[str]:
 
 
 def make_plan(submission: Submission, book: "Book", course: "Course") -> Plan:
-    """Plan how a submission is run for one lesson."""
+    """Plan how to run a submission for one lesson."""
     printed = _printed(course)
     exercises = {exercise.name: exercise for exercise in book.exercises}
     plan = Plan("", [], {}, [])
     reads: set[str] = set()
     for cell in submission.cells:
         for magic in cell.magics:
-            message = _("{label}: the magic or shell line `{line}` was taken out, not run.")
+            message = _("{label}: the magic or shell line `{line}` was removed, not run.")
             plan.repairs.append(message.format(label=cell.label, line=magic[:100]))
         if cell.rejected:
             message = _("{label}: rejected, not run. {why}")
@@ -81,22 +81,22 @@ def make_plan(submission: Submission, book: "Book", course: "Course") -> Plan:
             reads |= _reads(cell.source)
     for name, sentence in _missing(submission, book).items():
         plan.broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, sentence)
-    # Functions that checks send by name are among the book's names.
+    # Include the book's functions that checks send by name.
     plan.setup = book.setup_source({*reads, *book.exercise_setup_names})
     return plan
 
 
 @functools.lru_cache(maxsize=4)
 def _printed(course: "Course") -> frozenset[str]:
-    """Return what the code cells of all printed lessons say."""
+    """Return the meaning of every code cell of the printed lessons."""
     cells = (cell for book in course.books.values() for cell in printed_cells(book))
     return frozenset(meaning(cell.source) for cell in cells if cell.kind != "prose")
 
 
 def _missing(submission: Submission, book: "Book") -> dict[str, str]:
-    """Say of each exercise whose function is nowhere, but was meant to be there: it was renamed, or its cell is gone.
+    """Return a sentence for each exercise whose function is missing because it was renamed or its cell deleted.
 
-    A file that answers some exercises and is not the lesson's own has not attempted the others.
+    In a file that is not the lesson's own, the other exercises were not attempted.
     """
     defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
     missing: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Read the instructor's own tables: who is in the class, and points that they give by hand."""
+"""Read the instructor's tables: the class list, and points given by hand."""
 
 import csv
 import dataclasses
@@ -18,18 +18,18 @@ _NAMES = ("student", "login", "username", "user", "id", "email", "name")
 
 
 class TableError(ValueError):
-    """A CSV file is not as it must be; the message says where and what was expected."""
+    """A CSV file has the wrong format; the message says where and what was expected."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Override:
-    """Points that an instructor gives in place of the grader's.
+    """Points from the instructor that replace the grader's.
 
     Args:
-        student, exercise: whose, and for what.
+        student, exercise: the student, and the exercise.
         points: the points that count.
-        comment: what the instructor says to it.
-        was: the grader's own points, None where it gave none.
+        comment: the instructor's comment.
+        was: the grader's points, None if it gave none.
     """
 
     student: str
@@ -40,14 +40,14 @@ class Override:
 
 
 def read_roster(path: Path) -> list[str]:
-    """Read who is in the class.
+    """Read the names of the class.
 
     Args:
         path: a CSV file (commas, semicolons or tabs) whose first row names the columns. The names are taken from the
-            column `student`, else `login`, `username`, `user`, `id`, `email` or `name`, in this order.
+            first of the columns `student`, `login`, `username`, `user`, `id`, `email` and `name` that exists.
 
     Raises:
-        TableError: it cannot be read, has no such column, or names somebody twice.
+        TableError: the file cannot be read, has no such column, or contains a name twice.
     """
     header, rows = _read(path)
     column = next((name for name in _NAMES if name in header), None)
@@ -62,7 +62,7 @@ def read_roster(path: Path) -> list[str]:
             raise TableError(_("{path}:{line}: the student's name is empty.").format(path=path, line=line))
         first = seen.setdefault(student.casefold(), line)
         if first != line:
-            message = _("{path}:{line}: `{student}` stands in line {first} already.")
+            message = _("{path}:{line}: `{student}` is already in line {first}.")
             raise TableError(message.format(path=path, line=line, student=student, first=first))
         students.append(student)
     return students
@@ -72,12 +72,12 @@ def read_overrides(path: Path, course: Course) -> list[Override]:
     """Read the points that an instructor gives by hand.
 
     Args:
-        path: a CSV file with the columns `student`, `exercise` and `points`, and `comment` if you like.
-        course: whose exercises they are for.
+        path: a CSV file with the columns `student`, `exercise`, `points` and optionally `comment`.
+        course: the course that contains the exercises.
 
     Raises:
-        TableError: it cannot be read, a column is missing, an exercise is none of the course's, points are no number of
-            0 or more, or somebody is given points for one exercise twice.
+        TableError: the file cannot be read, a column is missing, the course does not have an exercise, points are not
+            a number of 0 or more, or a student gets points for the same exercise twice.
     """
     header, rows = _read(path)
     missing = [name for name in ("student", "exercise", "points") if name not in header]
@@ -94,25 +94,25 @@ def read_overrides(path: Path, course: Course) -> list[Override]:
         except ValueError:
             points = math.nan
         if not 0 <= points < math.inf:
-            message = _("{path}:{line}: points are a number of 0 or more, with a dot; this is `{points}`.")
+            message = _("{path}:{line}: points must be a number of 0 or more, with a decimal point, not `{points}`.")
             raise TableError(message.format(path=path, line=line, points=row["points"]))
         key = row["student"].casefold(), row["exercise"]
         if key in overrides:
-            message = _("{path}:{line}: `{student}` was given points for `{exercise}` further up already.")
+            message = _("{path}:{line}: `{student}` already has points for `{exercise}` in a line above.")
             raise TableError(message.format(path=path, line=line, student=row["student"], exercise=row["exercise"]))
         overrides[key] = Override(row["student"], row["exercise"], points, row.get("comment", ""))
     return list(overrides.values())
 
 
 def unknown_student(override: Override, students: list[str]) -> str:
-    """Say that points were given to nobody."""
-    message = _("Points for `{exercise}` are given to `{student}`, who neither handed in nor is on the roster.")
+    """Return a sentence that says that points were given to a student who is not in the class."""
+    message = _("Points for `{exercise}` are given to `{student}`, who handed in nothing and is not on the roster.")
     said = message.format(exercise=override.exercise, student=override.student)
     return said + did_you_mean(override.student, students)
 
 
 def _read(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
-    """Return a table's column names in small letters, and its rows with their lines."""
+    """Return a table's column names in lower case, and its rows with their line numbers."""
     try:
         text = path.read_text("utf-8-sig")  # a spreadsheet writes a byte order mark
     except (OSError, UnicodeDecodeError) as error:
@@ -126,7 +126,7 @@ def _read(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
     except csv.Error as error:
         raise TableError(f"{path}:1: {error}") from None
     if not any(header):
-        raise TableError(_("{path}: the table is empty; its first row names the columns.").format(path=path))
+        raise TableError(_("{path}: the table is empty; its first row must name the columns.").format(path=path))
     return header, _rows(path, reader, header)
 
 
@@ -137,7 +137,7 @@ def _rows(path: Path, reader: Any, header: list[str]) -> Iterator[tuple[int, dic
                 continue
             cells = [cell.strip() for cell in row]
             if any(cells[len(header) :]):
-                message = _("{path}:{line}: {found} cells, where the first row has {wanted}.")
+                message = _("{path}:{line}: the row has {found} cells, but the first row has {wanted}.")
                 fields = {"path": path, "line": reader.line_num, "found": len(row), "wanted": len(header)}
                 raise TableError(message.format(**fields))
             yield reader.line_num, dict(itertools.zip_longest(header, cells[: len(header)], fillvalue=""))

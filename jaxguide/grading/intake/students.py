@@ -1,4 +1,4 @@
-"""Whose a file is: by a pattern, by the roster, else as far as names of files and folders tell."""
+"""Find the student of each file: by a pattern, by the roster, or else by the names of files and folders."""
 
 import collections
 import re
@@ -12,19 +12,19 @@ _WILDCARDS = {"{student}": "(?P<student>[^/]+?)", "**": ".*", "*": "[^/]*", "?":
 
 
 class PatternError(ValueError):
-    """A pattern names no student; the message says what was expected."""
+    """A pattern does not say where the student's name is; the message says what was expected."""
 
 
 class StudentPattern:
-    """Finds the student's name in a file's path below the folder that was named.
+    """Finds the student's name in a file's path below the folder given on the command line.
 
     Args:
-        text: with `{student}` for the name, `*` for anything in one name, `**` for anything at all; or a regular
-            expression with a group of the name `student`. Without a `/` it is matched with the file's name alone. It
-            may leave out the file's suffix, which is never part of the name.
+        text: a pattern with `{student}` for the name, `*` for anything but `/`, and `**` for anything; or a regular
+            expression with a group named `student`. Without a `/`, it is matched against the file name only. The file's
+            suffix may be left out and is never part of the student's name.
 
     Raises:
-        PatternError: it is neither.
+        PatternError: the text is neither.
 
     >>> StudentPattern("{student}_*_file_/*").find(Path("Ada Byron_17_assignsubmission_file_/hw.py"))
     'Ada Byron'
@@ -38,15 +38,15 @@ class StudentPattern:
         self.text = text
         self._is_glob = "{student}" in text
         if not self._is_glob and "(?P<student>" not in text:
-            message = _("`{text}` does not say where the student's name is. Write it as `{{student}}_*.ipynb`, say.")
+            message = _("`{text}` does not say where the student's name is. Write, for example, `{{student}}_*.ipynb`.")
             raise PatternError(message.format(text=text))
         try:
             self._regex = re.compile(_regex_of(text) if self._is_glob else text)
         except re.error as error:
-            raise PatternError(_("`{text}` is no pattern: {error}.").format(text=text, error=error)) from None
+            raise PatternError(_("`{text}` is not a valid pattern: {error}.").format(text=text, error=error)) from None
 
     def find(self, path: PurePath) -> str | None:
-        """Return the name that stands in a path, None where the pattern does not fit."""
+        """Return the student's name in a path, or None if the pattern does not match."""
         whole = path.as_posix() if "/" in self.text else path.name
         stem = whole.removesuffix(path.suffix)
         if self._is_glob:
@@ -73,7 +73,7 @@ def _regex_of(glob: str) -> str:
 
 
 def below(path: Path, roots: Iterable[Path]) -> PurePath:
-    """Return a path as seen from the nearest of the folders that were named, or its name alone."""
+    """Return a path relative to the nearest folder given on the command line, or only its name."""
     absolute = path.absolute()
     inside = [absolute.relative_to(root.absolute()) for root in roots if absolute.is_relative_to(root.absolute())]
     return min((one for one in inside if one.parts), key=lambda one: len(one.parts), default=PurePath(path.name))
@@ -88,20 +88,20 @@ def students_of(
     roster: Collection[str] = (),
     named: Sequence[str | None] = (),
 ) -> list[str]:
-    """Name each file's student.
+    """Return the name of each file's student.
 
-    The pattern decides where it fits, then an export that names the student, then a name on the roster that is the
-    file's stem, or a folder above it. Else the stem, 'ada' for `ada.ipynb`, or the folder, 'ada' for
-    `ada/homework.ipynb`, where the stem is a lesson's or several folders hold a file of this name. Folders of one name
-    in several places are told apart: 'monday/ada'.
+    The first of these decides: the pattern, if it matches; the export, if it names the student; the file's stem or a
+    folder above it, if it is on the roster. Otherwise the name is the stem, 'ada' for `ada.ipynb`; or the folder, 'ada'
+    for `ada/homework.ipynb`, if the stem is a lesson's name or several folders contain a file of this name. Folders of
+    the same name in different places are told apart: 'monday/ada'.
 
     Args:
         paths: the files.
-        course: whose lessons are no students.
-        roots: the folders that were named; what stands above them says nothing about students.
-        pattern: where the name is.
-        roster: the names that there are.
-        named: for each path the student that an export names, None where it names nobody.
+        course: the course; the names of its lessons do not name students.
+        roots: the folders given on the command line; names above them are ignored.
+        pattern: how paths contain the student's name.
+        roster: the names of the class.
+        named: for each path, the student that an export names, or None.
     """
     folders = {path.absolute().parent for path in paths}
     stems = collections.Counter(stem for stem, _folder in {(path.stem, path.absolute().parent) for path in paths})
@@ -124,7 +124,7 @@ def students_of(
 
 
 def _shortest(folder: Path, folders: set[Path]) -> str:
-    """Return so much of the end of a folder's path as tells it from the others."""
+    """Return the shortest end of a folder's path that tells it from the other folders."""
     for count in range(1, len(folder.parts)):
         end = folder.parts[-count:]
         if not any(other != folder and other.parts[-count:] == end for other in folders):

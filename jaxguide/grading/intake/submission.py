@@ -1,4 +1,4 @@
-"""Read a submission, a notebook or a Python file, as cells of code, without running any of it."""
+"""Read a submission, a notebook or a Python file, as code cells, without running them."""
 
 import ast
 import dataclasses
@@ -12,17 +12,17 @@ from jaxguide.code.slices import bound_names
 from jaxguide.course.books.percent import split_cells
 from jaxguide.course.verdict import ErrorInfo
 
-# Cell magics below which stands Python; below others (`%%bash`, `%%html`) stands something else.
+# Cell magics whose cell contains Python, unlike `%%bash` or `%%html`.
 _PYTHON_BELOW = frozenset({"time", "timeit", "capture", "prun", "python", "python3", "mprun", "memit"})
-# Each line taken out has the cell read once more: who writes thousands must not keep the grader busy.
+# The cell is parsed again for each line removed; without a limit, thousands of magics would keep the grader busy.
 _MOST = 300
 _LINE = re.compile(r"^\s*(%|!|\?)|\?\s*$|^[\w\s,.\[\]]+=\s*(!|%\w)")
 
 
 def without_magics(source: str) -> tuple[str, list[str]]:
-    """Return the cell's Python with each magic's line replaced by `pass`, and the lines taken out.
+    """Return the cell's Python with each magic line replaced by `pass`, and the lines removed.
 
-    A cell that is Python is left as it is, also where a string holds a line that looks like a magic.
+    A cell that is valid Python is left alone, even if a string in it contains a line that looks like a magic.
 
     >>> without_magics("%matplotlib inline\\nx = 1")
     ('pass\\nx = 1', ['%matplotlib inline'])
@@ -48,7 +48,7 @@ def without_magics(source: str) -> tuple[str, list[str]]:
 
 
 def _wrong_line(lines: list[str]) -> int | None:
-    """Return the index of the line at which the code stops to be Python."""
+    """Return the index of the line at which Python fails to parse the code, or None."""
     try:
         ast.parse("\n".join(lines))
     except SyntaxError as error:
@@ -66,39 +66,39 @@ OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz")
 
 
 class UnreadableSubmission(Exception):
-    """A file is no submission that can be read; the message says why in one sentence."""
+    """A file cannot be read as a submission; the message says why in one sentence."""
 
 
 def is_submission(path: PurePath) -> bool:
-    """Return whether a file is a notebook or Python by its name; some systems write suffixes in capitals."""
+    """Return whether a file's suffix is that of a notebook or of Python, in lower or upper case."""
     return path.suffix.lower() in SUFFIXES
 
 
 def wrong_kind(path: PurePath) -> str:
-    """Return why a file is no submission by its name; '' where it is one."""
+    """Return why a file cannot be a submission, judging by its suffix, or '' if it can."""
     if path.suffix.lower() in OTHER_ARCHIVES:
-        return _("Archives of this kind are not read; hand in a zip archive, or the file itself.")
+        return _("Archives of this kind are not supported; hand in a zip archive, or the file itself.")
     return "" if is_submission(path) else _("The file is neither a notebook (.ipynb) nor Python (.py).")
 
 
 def is_notebook(path: PurePath) -> bool:
-    """Return whether a file is a notebook by its name."""
+    """Return whether a file's suffix is that of a notebook."""
     return path.suffix.lower() == ".ipynb"
 
 
 @dataclasses.dataclass(frozen=True)
 class SubmittedCell:
-    """One cell of code.
+    """One code cell.
 
     Args:
-        number: its place among the file's cells of code, from 1.
-        label: how a report calls it: 'code cell 3', or 'line 12' of a Python file.
-        source: its Python, without magics; empty lines before it make line numbers those of a Python file.
-        magics: the lines taken out.
-        tree: its statements, None where it is no Python.
-        error: why it is none.
-        rejected: why nobody tried to read it as Python, a sentence; '' where it is not so.
-        defines: the names that its statements bind, as far as they can be told.
+        number: its number among the file's code cells, from 1.
+        label: its name in reports: 'code cell 3', or 'line 12' of a Python file.
+        source: its Python, without magics; empty lines in front make its line numbers those of a Python file.
+        magics: the lines removed.
+        tree: its syntax tree, None if it is not valid Python.
+        error: the syntax error, if there is one.
+        rejected: a sentence that says why Python cannot even parse it, '' if it can.
+        defines: the names that its statements bind, as far as they are known.
     """
 
     number: int
@@ -113,13 +113,13 @@ class SubmittedCell:
 
 @dataclasses.dataclass(frozen=True)
 class Submission:
-    """The cells of code of one file."""
+    """The code cells of one file."""
 
     path: Path
     cells: list[SubmittedCell]
 
     def topics(self) -> list[str]:
-        """Return the lessons that the file itself names with `start("topic")`."""
+        """Return the lessons that the file names with `start("topic")`."""
         found = []
         for node in (node for cell in self.cells if cell.tree for node in ast.walk(cell.tree)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute) and node.args:
@@ -134,25 +134,25 @@ def read_submission(path: Path) -> Submission:
     """Read a file's cells.
 
     Raises:
-        UnreadableSubmission: it cannot be read, is no notebook or holds no code.
+        UnreadableSubmission: the file cannot be read, is not a notebook, or contains no code.
     """
     return parse_submission(path, _read(path))
 
 
 def parse_submission(path: Path, content: bytes) -> Submission:
-    """Return the cells of a file whose bytes are these.
+    """Return the cells of a file with this content.
 
     Raises:
-        UnreadableSubmission: it is no notebook, no text or holds no code.
+        UnreadableSubmission: the file is not a notebook, is not text, or contains no code.
     """
     text = _decode(content)
     sources = _notebook_cells(text) if is_notebook(path) else _script_cells(text)
     if not any(source.strip() for _label, source in sources):
-        raise UnreadableSubmission(_("The file holds no code."))
+        raise UnreadableSubmission(_("The file contains no code."))
     if len(sources) > CELLS_LIMIT:
-        raise UnreadableSubmission(_("The file holds {count} cells of code.").format(count=len(sources)))
+        raise UnreadableSubmission(_("The file contains {count} code cells.").format(count=len(sources)))
     if any(len(source) > CELL_LIMIT for _label, source in sources):
-        raise UnreadableSubmission(_("A cell holds more than {count} characters.").format(count=CELL_LIMIT))
+        raise UnreadableSubmission(_("A cell contains more than {count} characters.").format(count=CELL_LIMIT))
     return Submission(path, [_cell(number, *parts) for number, parts in enumerate(sources, 1)])
 
 
@@ -172,7 +172,7 @@ def _decode(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        message = _("The file is no text: its byte {place} is not UTF-8.").format(place=error.start)
+        message = _("The file is not text: its byte {place} is not UTF-8.").format(place=error.start)
         raise UnreadableSubmission(message) from None
 
 
@@ -192,7 +192,7 @@ def _notebook_cells(text: str) -> list[tuple[str, str]]:
         raise UnreadableSubmission(_("The notebook is damaged: it cannot be read as JSON.")) from None
     cells = _cells(notebook)
     if cells is None:
-        raise UnreadableSubmission(_("The file is no notebook: it has no list of cells."))
+        raise UnreadableSubmission(_("The file is not a notebook: it has no list of cells."))
     sources = [_source(cell) for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code"]
     return [(_("code cell {number}").format(number=n), source) for n, source in enumerate(sources, 1)]
 
@@ -211,7 +211,7 @@ def _source(cell: dict[str, Any]) -> str:
     source = cell.get("source", cell.get("input"))
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
-    # Lone surrogates, which JSON can hold, are no text that Python compiles or a terminal prints.
+    # JSON can contain lone surrogates, which Python cannot compile and terminals cannot print.
     return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
 
 
@@ -225,7 +225,7 @@ def _script_cells(text: str) -> list[tuple[str, str]]:
         parts = [
             (start + 1, "\n".join(lines[start : end - 1]))
             for (_title, source, start), end in zip(cells, bounds[1:], strict=True)
-            # A file's prose is comments; code that stands below it, in the same cell, runs in Python all the same.
+            # Prose in a file is comments; keep a prose cell if there is code in it, since Python would run that too.
             if any(line.strip() and not line.startswith("#") for line in source.split("\n"))
         ]
     return [(_("line {number}").format(number=_first_code(n, s)), "\n" * (n - 1) + s) for n, s in parts if s.strip()]
@@ -236,8 +236,8 @@ def _first_code(number: int, source: str) -> int:
 
 
 def _chunks(text: str) -> list[tuple[int, str]]:
-    """Cut a plain script before each statement at the left margin that follows an empty line, so that one bad part
-    does not take the others with it."""
+    """Split a plain script before each unindented statement that follows an empty line, so that a part with a syntax
+    error does not break the others."""
     lines = text.split("\n")
     try:
         inside = {n for node in ast.parse(text).body for n in range(_start(node) + 1, (node.end_lineno or 0) + 1)}
@@ -263,16 +263,16 @@ def _cell(number: int, label: str, source: str) -> SubmittedCell:
     tree, error, rejected = None, None, ""
     try:
         if "\0" in code:
-            # Since Python 3.12 a mistake in the code like any other; who wrote one made it with a purpose.
+            # Since Python 3.12 this is an ordinary SyntaxError, but a null character is no slip of the pen.
             raise ValueError
         tree = ast.parse(code)
         defines = frozenset().union(*(bound_names(node) for node in tree.body))
     except SyntaxError as wrong:
         error = ErrorInfo("SyntaxError", wrong.msg, wrong.lineno, (wrong.text or "").strip()[:300])
     except ValueError:
-        rejected = _("It holds characters that no Python program can.")
+        rejected = _("It contains characters that are not allowed in Python.")
     except (MemoryError, RecursionError):
-        rejected = _("It is nested too deep to be read as Python.")
+        rejected = _("It is nested too deeply for Python to read.")
     if error is not None or rejected:
         tree, defines = None, frozenset(a or b for a, b in _DEFINITION.findall(code))
     return SubmittedCell(number, label, code, tuple(magics), tree, error, defines, rejected)

@@ -1,4 +1,4 @@
-"""Read zip archives that anybody may have made: nothing is unpacked to disk, nothing is read beyond its limits."""
+"""Read untrusted zip archives within limits, without unpacking anything to disk."""
 
 import contextlib
 import io
@@ -19,7 +19,7 @@ from jaxguide.grading.intake.submission import UnreadableSubmission
 MEMBERS_LIMIT = 20_000
 DIRECTORY_LIMIT_BYTES = 16 * 2**20
 NESTED_LIMIT_BYTES = 64 * 2**20
-# Deflate packs at most 1032 to 1; notebooks are packed 5 to 1, and hardly one of more than a megabyte 200 to 1.
+# Deflate reaches at most 1032 to 1; notebooks reach 5 to 1, and hardly any above a megabyte reaches 200 to 1.
 RATIO_LIMIT, RATIO_COUNTS_FROM_BYTES = 200, 2**20
 _DRIVE = re.compile("[A-Za-z]:")
 _NAME_LIMIT, _PART_LIMIT = 1_000, 255
@@ -38,16 +38,16 @@ _BROKEN = (
 
 @contextlib.contextmanager
 def open_zip(file: Path | bytes) -> Iterator[zipfile.ZipFile]:
-    """Open an archive on disk, or one whose bytes are these.
+    """Open an archive, given its path or its content.
 
     Raises:
-        UnreadableSubmission: it is none, it is damaged, or it lists more than can be.
+        UnreadableSubmission: it is not a zip archive, is damaged, or lists too many files.
     """
     with contextlib.ExitStack() as stack:
         try:
             if isinstance(file, Path) and not file.is_file():
-                # A named pipe would keep us waiting for ever.
-                raise UnreadableSubmission(_("The archive is no ordinary file."))
+                # Reading a named pipe would block forever.
+                raise UnreadableSubmission(_("The archive is not an ordinary file."))
             stream: BinaryIO = io.BytesIO(file) if isinstance(file, bytes) else file.open("rb")
             stack.enter_context(stream)
             _check_directory(stream)
@@ -56,16 +56,16 @@ def open_zip(file: Path | bytes) -> Iterator[zipfile.ZipFile]:
             message = _("The archive cannot be read: {error}.").format(error=error.strerror)
             raise UnreadableSubmission(message) from None
         except _BROKEN:
-            raise UnreadableSubmission(_("The archive is damaged or no zip archive.")) from None
+            raise UnreadableSubmission(_("The archive is damaged, or not a zip archive.")) from None
         count = len(archive.infolist())
         if count > MEMBERS_LIMIT:
-            message = _("The archive holds {count} files; at most {limit} are read.")
+            message = _("The archive contains {count} files; at most {limit} are read.")
             raise UnreadableSubmission(message.format(count=count, limit=MEMBERS_LIMIT))
         yield archive
 
 
 def _check_directory(stream: BinaryIO) -> None:
-    """Refuse an archive whose list of files alone would fill the memory, before it is read."""
+    """Refuse an archive whose list of files would fill the memory, before reading the list."""
     size = stream.seek(0, io.SEEK_END)
     stream.seek(max(0, size - 2**16 - 22 - 76))
     tail = stream.read()
@@ -83,60 +83,60 @@ def _check_directory(stream: BinaryIO) -> None:
             raise zipfile.BadZipFile("no zip64 end record")
         listed = max(0 if listed == 2**32 - 1 else listed, struct.unpack_from("<Q", record, 40)[0])
     if listed > DIRECTORY_LIMIT_BYTES:
-        message = _("The archive lists more files than are read (at most {limit}).")
+        message = _("The archive lists too many files; at most {limit} are read.")
         raise UnreadableSubmission(message.format(limit=MEMBERS_LIMIT))
 
 
 def name_parts(name: str) -> list[str]:
-    """Return the folders and the file that a member's name stands for, letters in one form (NFC).
+    """Return the folders and the file in a member's name, with letters in one form (NFC).
 
     Raises:
-        UnreadableSubmission: it names a place outside of the archive, or is no name that a file can have.
+        UnreadableSubmission: the name leads out of the archive, or is not a valid file name.
 
     >>> name_parts("ada/homework.ipynb"), name_parts(r"ada\\homework.ipynb")
     (['ada', 'homework.ipynb'], ['ada', 'homework.ipynb'])
     """
-    # Programs of Windows have written backslashes into archives.
+    # Some programs on Windows write backslashes into archives.
     text = unicodedata.normalize("NFC", name).replace("\\", "/")
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if text.startswith("/") or ".." in parts or _DRIVE.fullmatch("".join(parts[:1])):
-        raise UnreadableSubmission(_("Its name in the archive leads to a place outside of the archive."))
+        raise UnreadableSubmission(_("Its name in the archive leads out of the archive."))
     if any(unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") for letter in text):
-        raise UnreadableSubmission(_("Its name in the archive holds characters that cannot be seen."))
+        raise UnreadableSubmission(_("Its name in the archive contains invisible characters."))
     if not parts or len(text) > _NAME_LIMIT or any(len(part.encode()) > _PART_LIMIT for part in parts):
-        raise UnreadableSubmission(_("Its name in the archive is longer than the name of a file can be."))
+        raise UnreadableSubmission(_("Its name in the archive is too long for a file name."))
     return parts
 
 
 def check_member(member: zipfile.ZipInfo, limit_bytes: int) -> None:
-    """Refuse a member that is not to be read.
+    """Refuse a member that must not be read.
 
     Raises:
-        UnreadableSubmission: it is a link or no file, encrypted, too large, or packed as no file of a student's is.
+        UnreadableSubmission: it is not an ordinary file, encrypted, too large, or compressed suspiciously well.
     """
     mode = member.external_attr >> 16
     if stat.S_ISLNK(mode):
         raise UnreadableSubmission(_("It is a link in the archive; hand in the file itself."))
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-        raise UnreadableSubmission(_("It is no ordinary file in the archive."))
+        raise UnreadableSubmission(_("It is not an ordinary file."))
     if member.flag_bits & 1:
         raise UnreadableSubmission(_("It is encrypted in the archive; hand it in without a password."))
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        # LZMA, for one, takes as much memory as the archive asks for.
-        raise UnreadableSubmission(_("It is packed in a way that is not read; make an ordinary zip archive."))
+        # LZMA, for example, takes as much memory as the archive demands.
+        raise UnreadableSubmission(_("Its compression method is not supported; create an ordinary zip archive."))
     if member.file_size > limit_bytes:
         message = _("It is larger than {size} MB; clear its outputs.")
         raise UnreadableSubmission(message.format(size=limit_bytes // 2**20))
     if member.file_size > max(RATIO_COUNTS_FROM_BYTES, RATIO_LIMIT * member.compress_size):
-        message = _("It is packed more than {ratio} to 1, as archives are that are made to fill a disk.")
+        message = _("It is compressed more than {ratio} to 1, like archives that are made to fill a disk.")
         raise UnreadableSubmission(message.format(ratio=RATIO_LIMIT))
 
 
 def read_member(archive: zipfile.ZipFile, number: int, limit_bytes: int) -> bytes:
-    """Return the bytes of the member of this number.
+    """Return the content of a member, given its index.
 
     Raises:
-        UnreadableSubmission: it is refused by `check_member`, damaged, or holds more than it says.
+        UnreadableSubmission: `check_member` refuses it, it is damaged, or it is larger than it claims.
     """
     members = archive.infolist()
     if number >= len(members):
@@ -153,7 +153,7 @@ def read_member(archive: zipfile.ZipFile, number: int, limit_bytes: int) -> byte
 
 
 def changed_s(member: zipfile.ZipInfo) -> float:
-    """Return when a member was changed, in seconds of the clock; 0 where the archive does not say."""
+    """Return when a member was changed, in seconds since 1970, or 0 if the archive does not say."""
     try:
         return time.mktime((*member.date_time, 0, 0, -1))
     except (ValueError, OverflowError):

@@ -148,7 +148,7 @@ def facts(course: Course, notebook: Notebook) -> list[dict[str, object]]:
     said = {one.name: one.verdict.value for one in result.results}
     assert said["pair"] == "rejected"
     assert said["double"] == "passed"
-    assert "code cell 7: rejected, not run. It holds characters that no Python program can." in result.repairs
+    assert "code cell 7: rejected, not run. It contains characters that are not allowed in Python." in result.repairs
     return SubmissionResult.from_plain(result.to_plain()).cells
 
 

@@ -52,11 +52,11 @@ def test_a_roster_is_read_as_spreadsheets_write_it(tmp_path: Path, text: str) ->
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "the table is empty; its first row names the columns"),
+        ("", "the table is empty; its first row must name the columns"),
         ("surname,mark\nada,1\n", ":1: no column is called `student`; found `surname`, `mark`."),
-        ("student\nada\nAda\n", ":3: `Ada` stands in line 2 already."),
+        ("student\nada\nAda\n", ":3: `Ada` is already in line 2."),
         ("student,x\n,1\n", ":2: the student's name is empty."),
-        ("student\nada,1\n", ":2: 2 cells, where the first row has 1."),
+        ("student\nada,1\n", ":2: the row has 2 cells, but the first row has 1."),
         ('student\n"ada\n', "unexpected end of data"),
     ],
 )
@@ -77,10 +77,16 @@ def test_a_roster_that_is_no_text_is_said(tmp_path: Path) -> None:
     [
         ("student,exercise\nada,double\n", ":1: there is no column `points`; found `student`, `exercise`."),
         ("student,exercise,points\nada,duoble,1\n", ":2: There is no exercise `duoble`. Did you mean `double`?"),
-        ("student,exercise,points\nada,double,-1\n", ":2: points are a number of 0 or more, with a dot; this is `-1`."),
-        ("student;exercise;points\nada;double;1,5\n", "with a dot; this is `1,5`."),
-        ("student,exercise,points\nada,double,nan\n", "this is `nan`."),
-        ("student,exercise,points\nada,double,1\nADA,double,2\n", ":3: `ADA` was given points for `double` further up"),
+        (
+            "student,exercise,points\nada,double,-1\n",
+            ":2: points must be a number of 0 or more, with a decimal point, not `-1`.",
+        ),
+        ("student;exercise;points\nada;double;1,5\n", "with a decimal point, not `1,5`."),
+        ("student,exercise,points\nada,double,nan\n", "not `nan`."),
+        (
+            "student,exercise,points\nada,double,1\nADA,double,2\n",
+            ":3: `ADA` already has points for `double` in a line above.",
+        ),
     ],
 )
 def test_wrong_overrides_are_said_with_their_line(tmp_path: Path, course: Course, text: str, said: str) -> None:
