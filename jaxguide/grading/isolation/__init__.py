@@ -1,4 +1,4 @@
-"""Keep a submission's process from the key, from the disk, from the network and from everybody else's processes."""
+"""Isolate a submission's process from the key, the disk, the network and all other processes."""
 
 from jaxguide.grading.isolation.enter import enter_inner, enter_outer
 from jaxguide.grading.isolation.find import find_tier

@@ -1,6 +1,6 @@
-"""What a submission must not manage, tried for real by the probe, and what it must still be able to do.
+"""Attempt what a submission must not be able to do, and what it must; the probe makes these attempts for real.
 
-An attempt that raises `OSError` was prevented. Each must succeed where its layer is off: the tests see to that.
+An attempt that raises `OSError` was prevented. Tests ensure that each attempt succeeds without its layer.
 """
 
 import ctypes
@@ -35,22 +35,22 @@ _SHARED_MEMORY_SIZE = 4096
 
 
 class Prevented(OSError):
-    """The system did not refuse, and yet nothing came of it."""
+    """The system reported no error, but the attempt had no effect."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Bait:
-    """What the probe lays out for its children to reach for.
+    """The targets that the probe sets up for the attempts.
 
     Args:
-        secret: a file that is hidden.
-        outside: a folder that anyone may write to, beside the scratch.
-        scratch: the folder that may be written to.
-        address: where somebody listens on this machine.
+        secret: a hidden file.
+        outside: a folder next to the scratch that every user may write to.
+        scratch: the writable folder.
+        address: an address on this machine at which the probe listens.
         message_key: the key of a shared memory segment.
-        prober: the number of the process that asks.
-        user_namespace: the name of that process's namespace of users.
-        root: the device and number of the folder that it calls `/`.
+        prober: the probe's process ID.
+        user_namespace: the name of the probe's user namespace.
+        root: the device and inode of the probe's `/`.
     """
 
     secret: str
@@ -64,7 +64,7 @@ class Bait:
 
 
 def root() -> tuple[int, int]:
-    """Return the device and number of the folder that this process calls `/`."""
+    """Return the device and inode of this process's `/`."""
     found = os.stat("/")
     return found.st_dev, found.st_ino
 
@@ -78,7 +78,7 @@ def write_outside(bait: Bait) -> None:
 
 
 def list_the_root(bait: Bait) -> None:
-    # Its names tell nothing: where Python is in somebody's home, a root of the worker's own has a `home` too.
+    # Do not compare names: if Python is in a home folder, the worker's own root contains `home` too.
     os.listdir("/")
     if root() != tuple(bait.root):
         raise Prevented(errno.ENOENT, "another root")
@@ -98,7 +98,7 @@ def fork(_bait: Bait) -> None:
 
 
 def start_a_program(_bait: Bait) -> None:
-    """Ask for a program that does not exist, as one that does would take this process's place."""
+    """Start a program that does not exist, because one that does would replace this process."""
     with _unless(errno.ENOENT):
         os.execv("/no/such/program", ["program"])
 
@@ -115,7 +115,7 @@ def connect_on_the_machine(bait: Bait) -> None:
     host, port = bait.address
     with socket.socket() as client:
         client.settimeout(5)
-        client.connect((host.encode(), port))  # a str would need a codec that may be out of sight
+        client.connect((host.encode(), port))  # a str would need a codec that may be hidden
 
 
 def trace_a_process(_bait: Bait) -> None:
@@ -208,14 +208,14 @@ def change_a_mode(bait: Bait) -> None:
     before = os.stat(bait.secret).st_mode
     os.chmod(bait.secret, stat.S_IMODE(before) ^ 1)
     if os.stat(bait.secret).st_mode == before:
-        raise Prevented(errno.EPERM, "it stays as it was")
+        raise Prevented(errno.EPERM, "the mode did not change")
 
 
 def change_a_date(bait: Bait) -> None:
     before = os.stat(bait.secret).st_mtime_ns
     os.utime(bait.secret, ns=(before - 10**9, before - 10**9))
     if os.stat(bait.secret).st_mtime_ns == before:
-        raise Prevented(errno.EPERM, "it stays as it was")
+        raise Prevented(errno.EPERM, "the date did not change")
 
 
 def cut_off_a_file(bait: Bait) -> None:
@@ -228,7 +228,7 @@ def watch_a_folder(bait: Bait) -> None:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     try:
-        syscalls.call("inotify_add_watch", watching, os.fsencode(bait.outside), 0x100)  # what is made there
+        syscalls.call("inotify_add_watch", watching, os.fsencode(bait.outside), 0x100)  # IN_CREATE
     finally:
         os.close(watching)
 
@@ -274,7 +274,7 @@ def open_many_files(_bait: Bait) -> None:
 
 
 def write_a_large_file(bait: Bait) -> None:
-    # Python ignores the signal that the system sends, and gets an error instead.
+    # Python ignores the signal SIGXFSZ and gets an error instead.
     with open(Path(bait.scratch, "longest"), "wb") as file:
         file.truncate(FILE_BYTES + 1)
 
@@ -287,7 +287,7 @@ def take_much_memory(_bait: Bait) -> None:
 
 FILE_BYTES, MEMORY_BYTES = 2**16, 2**28
 
-# For each layer, what it alone must prevent.
+# For each layer, the attempts that it must prevent by itself.
 MUST_FAIL: dict[str, tuple[Callable[[Bait], None], ...]] = {
     USER_NAMESPACE: (stay_in_the_users_namespace,),
     PID_NAMESPACE: (see_the_prober,),
@@ -334,7 +334,7 @@ def read_python(_bait: Bait) -> None:
     for name in ("jax", "jaxlib", "numpy"):
         found = importlib.util.find_spec(name)
         if found is None or found.origin is None:
-            raise OSError(errno.ENOENT, f"{name} is not to be seen")
+            raise OSError(errno.ENOENT, f"{name} is not visible")
         Path(found.origin).read_bytes()
     Path(os.__file__).read_bytes()
     Path(rlimits.__file__).read_bytes()
@@ -367,7 +367,7 @@ MUST_WORK: tuple[Callable[[Bait], None], ...] = (
 
 
 class _unless:  # noqa: N801  (read as a statement)
-    """Count these errors, which the kernel gives for nonsense, as having come through."""
+    """Count these errors as success: the kernel allowed the call and only rejected its nonsensical arguments."""
 
     def __init__(self, *codes: int):
         self.codes = codes
@@ -380,30 +380,30 @@ class _unless:  # noqa: N801  (read as a statement)
 
 
 def outcomes(attempts: tuple[Callable[[Bait], None], ...], bait: Bait) -> dict[str, Exception | None]:
-    """Make each attempt and return for each how it was prevented, None where it came through."""
+    """Make each attempt, and return for each the error that prevented it, or None if it succeeded."""
     found: dict[str, Exception | None] = {}
     for attempt in attempts:
         try:
             attempt(bait)
             found[attempt.__name__] = None
-        except (OSError, ImportError, LookupError) as error:  # the last two: a module or codec that is out of sight
+        except (OSError, ImportError, LookupError) as error:  # the last two: a hidden module or codec
             found[attempt.__name__] = error
     return found
 
 
 def in_words(error: Exception | None) -> str:
-    """Return how an attempt was prevented, '' where it came through."""
+    """Return in words how an attempt was prevented, or '' if it succeeded."""
     if isinstance(error, OSError):
         return error.strerror or str(error) or type(error).__name__
     return "" if error is None else f"{type(error).__name__}: {error}"
 
 
 def may_pass(error: BaseException | None, attempt: str = "") -> bool:
-    """Return whether an error may be gone the next time, as the machine was short of something: it shows nothing.
+    """Return whether an error proves nothing, since it may be gone the next time: the machine was short of something.
 
     Args:
-        error: with which an attempt, or entering a layer, ended.
-        attempt: the attempt's name, as a limit that holds lets the machine seem short.
+        error: the error from an attempt, or from entering a layer.
+        attempt: the attempt's name; for some attempts, such an error means that a limit works.
     """
     if isinstance(error, OSError):
         if isinstance(error, TimeoutError | ChildProcessError):

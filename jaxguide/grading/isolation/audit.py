@@ -1,4 +1,4 @@
-"""Refuse Python's own ways to hidden folders by an audit hook: it holds off accidents, not attackers."""
+"""Block Python's access to hidden folders with an audit hook, which stops accidents but not attackers."""
 
 import os
 import sys
@@ -18,8 +18,8 @@ _PATH_EVENTS = frozenset(
 
 
 def confine(hidden: Sequence[Path]) -> None:
-    """Refuse this process, for good, what is `hidden`, loading libraries and starting programs."""
-    import ctypes  # noqa: F401  (loads the C library: not possible once the hook is there)
+    """Forbid this process, irrevocably, to open what is `hidden`, to load libraries and to start programs."""
+    import ctypes  # noqa: F401  (loads the C library, which the hook would forbid)
 
     sys.addaudithook(_hook([str(path) for path in hidden]))
 

@@ -1,4 +1,4 @@
-"""Tell what decides on which layers hold: the kernel, its settings, and what this process may, is and runs from."""
+"""Describe what determines which layers hold: the kernel, its settings, and this process's rights and Python."""
 
 import errno
 import hashlib
@@ -25,20 +25,20 @@ _NO_FILTER = "0"
 
 
 def circumstances(probe: Any, folders: Iterable[str]) -> dict[str, Any] | None:
-    """Return all that decides on what a probe finds, as plain data, or None where some of it cannot be known.
+    """Return everything that determines what a probe finds, as plain data, or None if some of it cannot be known.
 
-    The settings of some kernels lack some of these files, which counts as a setting of its own.
+    Not every kernel has all of these settings; a missing one counts as a value.
 
     Args:
         probe: how the probe is started, as plain data.
-        folders: what it and Python lie in: other users may enter them or not.
+        folders: the folders of the probe and of Python, since other users may or may not be able to enter them.
     """
     if not sys.platform.startswith("linux"):
         return None
     try:
         status = dict(line.split(":", 1) for line in (_PROC / "self/status").read_text().splitlines())
         may = {name: status[name].split() for name in _STATUS}
-        # What a filter refuses cannot be read, and the next process may have another one.
+        # A process cannot read what its filter refuses, and the next process may have another filter.
         if may["Seccomp"] != [_NO_FILTER]:
             return None
         return {
@@ -63,10 +63,10 @@ def circumstances(probe: Any, folders: Iterable[str]) -> dict[str, Any] | None:
 
 
 def _text(path: Path) -> str | None:
-    """Return what a setting is, None where this kernel has none.
+    """Return the value of a setting, or None if this kernel does not have it.
 
     Raises:
-        OSError: it has one, and it cannot be read.
+        OSError: the setting exists but cannot be read.
     """
     try:
         return path.read_text()
@@ -77,7 +77,7 @@ def _text(path: Path) -> str | None:
 
 
 def _owners(places: Iterable[str]) -> list[list[Any]]:
-    """Return of these places and all folders above them whose they are and who may enter, those missing left out."""
+    """Return the owner and mode of each of these places and of all folders above them, leaving out missing ones."""
     found = {}
     for real in {os.path.realpath(place) for place in places}:
         for path in (Path(real), *Path(real).parents):
@@ -88,7 +88,7 @@ def _owners(places: Iterable[str]) -> list[list[Any]]:
 
 
 def _sources() -> str:
-    """Return a digest of this package: of what the layers do, and of what is tried."""
+    """Return a digest of this package's sources, which define the layers and the attempts."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         source = path.read_bytes()

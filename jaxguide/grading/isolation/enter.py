@@ -1,4 +1,4 @@
-"""Enter a tier's layers, in the order in which each still allows the next."""
+"""Enter a tier's layers, in an order in which each still allows the next."""
 
 import contextlib
 import os
@@ -37,21 +37,21 @@ _KILL = 9
 
 
 def enter_outer(tier: Tier, config: dict[str, Any]) -> None:
-    """Prepare what a worker cannot do itself; in the worker's parent, right before it forks the worker.
+    """Enter the layers that the worker's parent must enter, right before it forks the worker.
 
-    Where the tier has namespaces of processes, one more child of this process runs from now on, the first process
-    there; when it ends, so does all that was started after it. This process itself stays outside and may wait.
+    If the tier has a pid namespace, this also starts a child, the first process in that namespace; when it ends, so do
+    all processes started in it later. This process itself stays outside and can wait for the worker.
 
     Args:
         tier: what `find_tier` returned.
-        config: 'scratch', the folder that the worker may write to; `enter_inner` reads what is added here.
+        config: contains 'scratch', the folder that the worker may write to; what `enter_inner` needs is added.
 
     Raises:
-        OSError: a layer refuses.
+        OSError: the system refuses a layer.
     """
     if not sys.platform.startswith("linux"):
         return
-    # The one of mounts is the worker's own affair: a change of root moves all who share it.
+    # The worker makes its own mount namespace, since a change of root affects every process that shares one.
     wanted = [name for name in NAMESPACES if tier.uses(name) and name != MOUNT_NAMESPACE]
     privileged = privileges.may_mount()
     config["user"] = privileges.unused_user() if privileges.is_root() and tier.uses(ORDINARY_USER) else None
@@ -63,7 +63,7 @@ def enter_outer(tier: Tier, config: dict[str, Any]) -> None:
     if config["user"] is not None and not tier.uses(MOUNT_NAMESPACE):
         os.chown(config["scratch"], config["user"], config["user"])
     if privileged:
-        # Root makes the others first: the mounts may then lead where only root may look. Its own users come last.
+        # Root makes the user namespace last, so that mounts can still include folders that only root may enter.
         namespaces.unshare(name for name in wanted if name != USER_NAMESPACE)
     elif wanted:
         if config["user"] is not None:
@@ -75,18 +75,18 @@ def enter_outer(tier: Tier, config: dict[str, Any]) -> None:
 
 
 def enter_inner(tier: Tier, config: dict[str, Any]) -> None:
-    """Enter every layer of the tier, for good; in the worker, before any thread and before JAX's backend.
+    """Enter all layers of the tier, irrevocably, in the worker, before it starts threads and JAX's backend.
 
-    Afterwards the process holds no more than its user may, sees Python, the system's libraries and its scratch, and
-    starts nothing but threads, as far as the tier's layers go.
+    As far as the tier's layers provide, the process then has no special rights, sees only Python, the system's
+    libraries and its scratch folder, and can start nothing but threads.
 
     Args:
         tier: what `find_tier` returned.
-        config: 'hidden', folders and files that must not be seen; 'scratch'; what `enter_outer` added; and perhaps
-            'readable', more files and folders to be read, and 'scratch_bytes', how much the scratch may hold.
+        config: 'hidden', the folders and files that must not be seen; 'scratch'; what `enter_outer` added; and
+            optionally 'readable', more files and folders to show, and 'scratch_bytes', the size limit of the scratch.
 
     Raises:
-        OSError, LandlockMissing, SeccompMissing: a layer refuses, which the probe of `find_tier` did not see.
+        OSError, LandlockMissing, SeccompMissing: the system refuses a layer that the probe of `find_tier` could enter.
     """
     hidden = [Path(os.path.realpath(path)) for path in config["hidden"]]
     scratch = Path(config["scratch"])
@@ -113,7 +113,7 @@ def _enter_linux(tier: Tier, config: dict[str, Any], readable: list[Path], hidde
     if config.get("users_last"):
         namespaces.unshare([USER_NAMESPACE])
     if user is not None:
-        prctl(PR_SET_PDEATHSIG, _KILL)  # which the change of user took off
+        prctl(PR_SET_PDEATHSIG, _KILL)  # the change of user cleared it
         if os.getppid() != parent:
             os._exit(1)
     if tier.uses(CAPABILITIES):

@@ -1,4 +1,4 @@
-"""Find out by trying which tier of isolation this machine allows."""
+"""Find the best isolation tier that this machine allows, by trying its layers."""
 
 import dataclasses
 import functools
@@ -41,22 +41,23 @@ _Reply = dict[str, Any]
 
 
 def find_tier(wanted: str | None = None, anew: bool = False) -> Tier:
-    """Return the best tier that holds here, having tried each of its layers in a real process.
+    """Return the best tier that holds on this machine, after trying each of its layers in a real process.
 
-    What a layer must prevent is attempted inside it; one that does not hold lowers the tier, and says why. That takes
-    some tenths of a second. What was found is kept for this user's next processes, until something changes that
-    decides on it.
+    In each layer, the probe attempts what the layer must prevent. A layer that does not hold lowers the tier and says
+    why. This takes a few tenths of a second. The result is kept for this user's next processes, until anything changes
+    that it depends on.
 
     Args:
-        wanted: 'strong', 'medium' or 'process' for that tier; None for the best.
-        anew: try everything again, whatever was found before.
+        wanted: 'strong', 'medium' or 'process' to insist on that tier; None for the best.
+        anew: try everything again, even if a result was kept.
 
     Raises:
-        IsolationError: the tier asked for does not hold here, or this runs as root and can become no ordinary user.
+        IsolationError: the wanted tier does not hold on this machine, or this process runs as root and cannot become
+            an ordinary user.
         ValueError: there is no such tier.
     """
     if wanted is not None and wanted not in NAMES:
-        raise ValueError(_("There is no tier `{name}`; there are strong, medium and process.").format(name=wanted))
+        raise ValueError(_("There is no tier `{name}`; choose strong, medium or process.").format(name=wanted))
     if anew:
         _found.cache_clear()
     found = _found(anew)
@@ -65,20 +66,20 @@ def find_tier(wanted: str | None = None, anew: bool = False) -> Tier:
         return found[0]
     if wanted not in usable:
         missing = [x for x in found[0].layers if not x.holds and x.name in (*NEEDED[wanted], together(wanted))]
-        message = _("Isolation `{name}` does not hold on this machine. {reasons}. What holds is `{best}`.")
+        message = _("Isolation `{name}` does not hold on this machine. {reasons}. The best that holds is `{best}`.")
         reasons = "; ".join(f"{layer.name}: {layer.why}" for layer in missing)
         raise IsolationError(message.format(name=wanted, reasons=reasons, best=found[0].name))
     return usable[wanted]
 
 
 def together(name: str) -> str:
-    """Return the name of the layer that stands for all layers of a tier at once."""
+    """Return the name of the pseudo-layer that represents all layers of a tier together."""
     return f"all of {name}"
 
 
 @functools.cache
 def _found(anew: bool) -> list[Tier]:
-    """Return the tiers that hold, the best first: those kept, or else those of a probe, kept if it is sure."""
+    """Return the tiers that hold, best first: the recorded ones, or else those of a probe, recorded if it is sure."""
     if not sys.platform.startswith("linux"):
         return [_elsewhere()]
     before = now()
@@ -91,14 +92,14 @@ def _found(anew: bool) -> list[Tier]:
 
 
 def now() -> dict[str, Any] | None:
-    """Return all that decides on what a probe would find, as plain data, None where some of it cannot be known."""
+    """Return everything that determines what a probe finds, as plain data, or None if some of it cannot be known."""
     return circumstances([_command(), _environment()], [tempfile.gettempdir(), *_path()])
 
 
 def _probed() -> tuple[list[Tier], bool]:
-    """Return the tiers that hold, the best first, and whether the next probe would find the same.
+    """Return the tiers that hold, best first, and whether the next probe would find the same.
 
-    Where the machine was short of something, it might not.
+    It might not if the machine was short of something.
     """
     wholes = [(name, False) for name in NAMES]
     if privileges.is_root():
@@ -126,8 +127,8 @@ def _probed() -> tuple[list[Tier], bool]:
     if privileges.is_root() and ORDINARY_USER not in held:
         why = next(layer.why for layer in layers if layer.name == ORDINARY_USER)
         message = _(
-            "Grading runs as root here and cannot hand submissions to an ordinary user ({why}), so that they would run "
-            "as root too. Run it as an ordinary user."
+            "Grading runs as root and cannot run submissions as an ordinary user ({why}), so they would run as root "
+            "too. Run it as an ordinary user."
         )
         raise IsolationError(message.format(why=why))
     tiers = [Tier(name, tuple(_remarked(layers, name) if reading else layers), reading) for name, reading in found]
@@ -135,14 +136,14 @@ def _probed() -> tuple[list[Tier], bool]:
 
 
 def _remarked(layers: list[Layer], name: str) -> list[Layer]:
-    remark = _("it may look into folders of root's that Landlock shows, as Python is in one")
+    remark = _("it may look into root's folders that Landlock shows, because Python is in one")
     if name == PROCESS:
-        remark = _("it may read every file, as Python is in a folder of root's")
+        remark = _("it may read every file, because Python is in one of root's folders")
     return [dataclasses.replace(x, why=remark) if x.name == ORDINARY_USER else x for x in layers]
 
 
 def alone(name: str) -> Tier:
-    """Return a tier of one layer, and of those without which it cannot be entered."""
+    """Return a tier of one layer and the layers without which it cannot be entered."""
     names = {name}
     if name == MOUNT_NAMESPACE:
         names.add(PID_NAMESPACE)
@@ -152,7 +153,7 @@ def alone(name: str) -> Tier:
 
 
 def _leak(reply: _Reply) -> str:
-    """Return why a layer does not hold, '' where everything was prevented."""
+    """Return why a layer does not hold, or '' if everything was prevented."""
     if reply["error"]:
         return str(reply["error"])
     came_through = [name.replace("_", " ") for name, how in reply["fails"].items() if not how]
@@ -160,15 +161,15 @@ def _leak(reply: _Reply) -> str:
 
 
 def _hindrance(reply: _Reply) -> str:
-    """Return what honest code could not do, '' where it could do everything."""
+    """Return what honest code could not do, or '' if it could do everything."""
     hindered = [f"{name.replace('_', ' ')} ({how})" for name, how in reply["works"].items() if how]
     return _("honest code cannot: {names}").format(names=", ".join(hindered)) if hindered else ""
 
 
 def _elsewhere() -> Tier:
-    """Return what other systems than Linux have."""
+    """Return the tier of systems other than Linux."""
     if privileges.is_root():
-        raise IsolationError(_("Grading runs as root here, and submissions would too. Run it as an ordinary user."))
+        raise IsolationError(_("Grading runs as root, so submissions would too. Run it as an ordinary user."))
     why = _("only Linux has it")
     here = (RLIMITS, AUDIT_HOOK) if os.name == "posix" else (AUDIT_HOOK,)
     layers = [Layer(name, name in here, "" if name in here else why) for name in _ALL if name != ORDINARY_USER]
@@ -176,15 +177,15 @@ def _elsewhere() -> Tier:
 
 
 def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]]) -> list[_Reply]:
-    """Enter tiers in processes of their own and attempt there what some layers must prevent.
+    """Enter tiers in separate processes, and attempt there what some layers must prevent.
 
     Args:
         requests: tiers, each with the layers whose attempts to make.
 
     Returns:
-        For each request 'error', why it could not be entered, or None; 'took_s', processor seconds for entering it;
-        'works' and 'fails', for each attempt what the system said, '' where it came through; 'doubts', what may be
-        otherwise the next time.
+        For each request: 'error', why the tier could not be entered, or None; 'took_s', processor seconds to enter it;
+        'works' and 'fails', for each attempt how it was prevented, '' if it succeeded; 'doubts', what may turn out
+        differently next time.
     """
     asked = json.dumps([{"tier": tier.to_plain(), "attempts": list(layers)} for tier, layers in requests])
     try:
@@ -202,7 +203,7 @@ def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]]) -> list[_Reply]:
     except (OSError, subprocess.TimeoutExpired) as error:
         said = str(error)
     except json.JSONDecodeError:
-        said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else _("it said nothing")
+        said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else _("it printed nothing")
     return [{"error": _("the probe did not run: {said}").format(said=said), "doubts": [said]}] * len(requests)
 
 

@@ -1,6 +1,6 @@
-"""Confine this process by Landlock, the Linux kernel's unprivileged sandbox.
+"""Confine this process with Landlock, the Linux kernel's unprivileged sandbox.
 
-What is not granted is refused, for this process, its threads started later and its children, and cannot be taken back.
+Whatever is not granted is refused, irrevocably, to this process, to threads that it starts later, and to its children.
 See https://docs.kernel.org/userspace-api/landlock.html; the numbers are the kernel's.
 """
 
@@ -21,16 +21,16 @@ _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 _FILE_RIGHTS = (1 << 1) | _READ_FILE | (1 << 14)  # write, read, truncate
 _READ = _READ_FILE | _READ_DIR
 # Write, read, list, remove and make directories, files, sockets, pipes, links; rename across folders; truncate.
-# Running programs (bit 0) and devices are granted nowhere.
+# Running programs (bit 0), making devices and their ioctls are never granted.
 _WRITE = (1 << 1) | _READ | sum(1 << bit for bit in (4, 5, 7, 8, 9, 10, 12, 13, 14))
 
 
 class LandlockMissing(Exception):
-    """This kernel has no Landlock, or does not let this process use it."""
+    """This kernel does not have Landlock, or does not let this process use it."""
 
 
 def version() -> int:
-    """Return the kernel's Landlock version, 0 where there is none."""
+    """Return the kernel's Landlock version, or 0 if it has none."""
     if not sys.platform.startswith("linux"):
         return 0
     try:
@@ -40,15 +40,15 @@ def version() -> int:
 
 
 def confine(readable: Iterable[Path], writable: Iterable[Path], hidden: Sequence[Path]) -> None:
-    """Refuse this process every file but these, for good; no TCP either, and no signals to others (kernel 6.12).
+    """Refuse this process, irrevocably, all files but these, TCP, and signals to others (from kernel 6.12).
 
     Args:
-        readable: files and folders that may be read, with all that is below; those missing are passed over.
+        readable: files and folders that may be read, with everything below; missing ones are skipped.
         writable: files and folders that may be read and written.
-        hidden: folders and files that stay unreadable although they lie below a readable one.
+        hidden: folders and files that stay unreadable even if they are below a readable one.
 
     Raises:
-        LandlockMissing: the kernel cannot.
+        LandlockMissing: the kernel does not support it.
     """
     found = version()
     if not found:
@@ -76,9 +76,9 @@ def confine(readable: Iterable[Path], writable: Iterable[Path], hidden: Sequence
 
 
 def without(path: Path, hidden: Sequence[Path]) -> list[Path]:
-    """Return what to grant so that all below `path` is granted but `hidden` is not: `path`, or its parts.
+    """Return what to grant to grant everything below `path` except `hidden`: `path` itself, or parts of it.
 
-    Landlock only grants. A folder that holds a hidden one is therefore granted entry by entry, and cannot be listed.
+    Landlock can only grant. So a folder that contains a hidden one is granted entry by entry, and cannot be listed.
     """
     real = Path(os.path.realpath(path))
     inside = [folder for folder in hidden if folder.is_relative_to(real)]
@@ -90,7 +90,7 @@ def without(path: Path, hidden: Sequence[Path]) -> list[Path]:
         entries = sorted(real.iterdir())
     except OSError:
         return []
-    # A link among the entries may lead anywhere, so that only its target's own rule can grant it.
+    # A link among the entries may lead anywhere; only a rule for its target may grant it.
     return [part for entry in entries if not entry.is_symlink() for part in without(entry, inside)]
 
 

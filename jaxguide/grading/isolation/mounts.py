@@ -1,6 +1,6 @@
-"""Give a worker a file system of its own: Python and the system's libraries, read only, and an empty scratch in memory.
+"""Give a worker its own file system: Python and the system's libraries, read-only, and an empty scratch in memory.
 
-Needs a mount namespace, a namespace of processes, and Linux 5.12 for `mount_setattr`.
+This needs a mount namespace, a pid namespace, and Linux 5.12 for `mount_setattr`.
 """
 
 import collections
@@ -21,14 +21,14 @@ _SCRATCH_FILES = 16384
 
 
 def enter(readable: Sequence[Path], hidden: Sequence[Path], scratch: Path, size_bytes: int, user: int) -> None:
-    """Make a new root of `readable`, `scratch` and the processes of this namespace, and forget the old one.
+    """Replace the root with a new one that contains `readable`, `scratch` and this namespace's `/proc`.
 
     Args:
-        readable: files and folders to be seen, read only, where they are; those missing are passed over.
-        hidden: what stays out of sight although it lies below a readable one.
-        scratch: an existing folder; in its place comes an empty one in memory, the only one that can be written to.
-        size_bytes: what the scratch holds at most.
-        user: whose the scratch is.
+        readable: files and folders to show, read-only, at their paths; missing ones are skipped.
+        hidden: files and folders that stay hidden even if they are below a readable one.
+        scratch: an existing folder; it is replaced by an empty one in memory, the only writable one.
+        size_bytes: the size limit of the scratch.
+        user: the owner of the scratch.
 
     Raises:
         OSError: the system refuses.
@@ -60,7 +60,7 @@ def enter(readable: Sequence[Path], hidden: Sequence[Path], scratch: Path, size_
 
 
 class _Root:
-    """The new root while it is made, at `top`."""
+    """The new root while it is built at `top`."""
 
     def __init__(self, top: str, hidden: Sequence[str]):
         self.top, self.hidden = top, hidden
@@ -102,7 +102,7 @@ class _Root:
 
 
 def _links_to(path: str) -> Iterator[tuple[str, str]]:
-    """Yield the symbolic links that lead to an absolute path, such as /lib64 and usr/lib64: where, and to what."""
+    """Yield the symbolic links on an absolute path as (link, target), such as ('/lib64', 'usr/lib64')."""
     seen, left, links = "/", collections.deque(path.split("/")), 0
     while left and links < _LINKS_LIMIT:
         part = left.popleft()
@@ -118,7 +118,7 @@ def _links_to(path: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_within(path: str, folders: Sequence[str]) -> bool:
-    """Return whether an absolute path is one of these folders or lies in one."""
+    """Return whether an absolute path is one of these folders or inside one."""
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
 
 
@@ -131,6 +131,6 @@ def _mount(source: str | None, target: str, kind: str | None, flags: int, option
 
 
 def _restrict(target: str, attributes: int, recursive: bool = False) -> None:
-    """Add attributes to a mount; those that another user namespace locked stay."""
+    """Add attributes to a mount; attributes that another user namespace locked stay."""
     packed = struct.pack("<4Q", attributes, 0, 0, 0)
     call("mount_setattr", _AT_FDCWD, os.fsencode(target), _AT_RECURSIVE if recursive else 0, packed, len(packed))

@@ -1,4 +1,4 @@
-"""Put a worker into namespaces of its own: users, processes, network, messages and mounts that nobody else sees."""
+"""Put a worker into its own namespaces: users, processes, network, messages and mounts that it shares with no one."""
 
 import ctypes
 import os
@@ -27,8 +27,8 @@ _FLAGS = {
 def unshare(names: Iterable[str]) -> None:
     """Leave the machine's namespaces of these kinds for new ones.
 
-    Of processes it is the next child that enters; with a new one of users, this process's user and group keep their
-    numbers, and it may do in the new namespaces what root may.
+    For a new pid namespace, it is the next child that enters. In a new user namespace, this process keeps its user and
+    group IDs, and may do in the new namespaces what root may.
 
     Raises:
         OSError: the system refuses.
@@ -51,12 +51,12 @@ def _write(path: str, text: str) -> None:
 
 
 def start_init() -> int:
-    """Start the first process of the new namespace of processes, which does nothing; with it all others there end.
+    """Start the first process of the new pid namespace, which does nothing; when it ends, all others in it end.
 
-    A worker that was the first itself would not hear most signals, so that nobody could say how it died.
+    If the worker itself were the first, it would ignore most signals, so no one could tell how it died.
 
     Returns:
-        Its number outside.
+        Its process ID outside the namespace.
 
     Raises:
         OSError: it did not start.
@@ -67,9 +67,9 @@ def start_init() -> int:
         try:
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-                signal.signal(number, signal.SIG_IGN)  # children that ended are then no concern of anybody's
-            os.write(told, b".")  # raises when the parent is gone already
-            # The pipes are not its own: whoever reads them waits for their last writer.
+                signal.signal(number, signal.SIG_IGN)  # ignoring SIGCHLD also reaps orphans
+            os.write(told, b".")  # raises if the parent has already ended
+            # Close inherited pipes, whose readers wait until the last writer closes them.
             os.closerange(0, 1 << 16)
             ctypes.CDLL(None).pause()
         finally:

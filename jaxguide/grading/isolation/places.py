@@ -1,4 +1,4 @@
-"""What a worker may see of the file system: Python, its packages, and what the system's libraries read."""
+"""List what a worker may see of the file system: Python, its packages, and what the system's libraries read."""
 
 import contextlib
 import importlib.util
@@ -18,24 +18,24 @@ _SYSTEM_READABLE = (
 
 
 def forget(hidden: Sequence[Path]) -> None:
-    """Take the folders that hold `hidden`, and the clone that this package stands in, out of Python's path."""
+    """Remove the folders that contain `hidden`, and the clone that contains this package, from Python's path."""
     parents = {str(path.parent) for path in hidden} | _clone()
     sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry or ".") not in parents]
 
 
 def _clone() -> set[str]:
-    """Return the folder that this package stands in, if no other package that is needed stands there.
+    """Return the folder that contains this package, unless it contains the other packages, too.
 
-    In a clone that is installed as editable, other things lie beside the package: the history, solutions, results.
+    After an editable install, that folder is a clone with other things: the history, solutions, results.
     """
     beside = Path(__file__).parents[3]
     jax = importlib.util.find_spec("jax")
-    # In it a whole environment may stand, in a folder of its own.
+    # A virtual environment in a subfolder of the clone does not count.
     return set() if jax is None or jax.origin is None or beside == Path(jax.origin).parents[1] else {str(beside)}
 
 
 def readable() -> list[Path]:
-    """Return the files and folders that running Python and JAX needs, as they are named there."""
+    """Return the files and folders that Python and JAX need to run, by the names that these use for them."""
     package = Path(__file__).parents[2]
     places: list[str | Path] = [*sys.path, package, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     for prefix in {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}:
@@ -44,7 +44,7 @@ def readable() -> list[Path]:
 
 
 def touching(hidden: Sequence[Path], readable: Sequence[Path]) -> list[Path]:
-    """Return the real paths in `hidden` that lie in a readable place or hold one; of a class's files hardly any does.
+    """Return the real paths in `hidden` that are in a readable place or contain one; few of a class's files are.
 
     >>> touching([Path("/a/b/c"), Path("/x"), Path("/y")], [Path("/a/b"), Path("/x/python")])
     [PosixPath('/a/b/c'), PosixPath('/x')]
@@ -55,7 +55,7 @@ def touching(hidden: Sequence[Path], readable: Sequence[Path]) -> list[Path]:
 
 
 def remember_folders() -> None:
-    """List the folders that Python imports from, since one that holds a hidden one cannot be listed later."""
+    """Let Python list the folders that it imports from; those that contain a hidden one cannot be listed later."""
     import jaxguide
 
     for entry in (*sys.path, *jaxguide.__path__):

@@ -1,4 +1,4 @@
-"""Give up what the system's administrator may: root's user number, capabilities, and ever getting them back."""
+"""Give up root's user ID and capabilities, and every way to get them back."""
 
 import contextlib
 import os
@@ -18,17 +18,17 @@ from jaxguide.grading.isolation.syscalls import (
 _CAPABILITIES_VERSION = 0x20080522
 _DAC_READ_SEARCH, _SYS_ADMIN = 2, 21
 _NOBODY = 65534
-# Far above what systems give to people, services and the users of containers.
+# Far above the IDs that systems give to people, services and the users of containers.
 _FIRST_UNUSED, _UNUSED_COUNT = 1_900_000_000, 10_000_000
 
 
 def is_root() -> bool:
-    """Return whether this process runs as the system's administrator."""
+    """Return whether this process runs as root."""
     return sys.platform != "win32" and (os.geteuid() == 0 or os.getuid() == 0)
 
 
 def effective_capabilities() -> int:
-    """Return this process's capabilities as the kernel's bits."""
+    """Return this process's effective capabilities as the kernel's bits."""
     with open("/proc/self/status") as status:
         for line in status:
             if line.startswith("CapEff:"):
@@ -37,12 +37,12 @@ def effective_capabilities() -> int:
 
 
 def may_mount() -> bool:
-    """Return whether this process may make namespaces and mounts without a user namespace of its own."""
+    """Return whether this process may make namespaces and mounts without its own user namespace."""
     return is_root() and bool(effective_capabilities() >> _SYS_ADMIN & 1)
 
 
 def unused_user() -> int:
-    """Return a user number for one worker: one that nobody has, or nobody's where this system maps no high ones."""
+    """Return a user ID for one worker: an unused one, or that of `nobody` if this system does not map high IDs."""
     wanted = _FIRST_UNUSED + os.getpid() % _UNUSED_COUNT
     with contextlib.suppress(OSError), open("/proc/self/uid_map") as ranges:
         for line in ranges:
@@ -53,11 +53,11 @@ def unused_user() -> int:
 
 
 def become(user: int, reads_as_root: bool = False) -> None:
-    """Become this user for good, with no groups and no capabilities.
+    """Become this user, irrevocably, with no groups and no capabilities.
 
     Args:
-        user: the number of the user, and of its group.
-        reads_as_root: keep the right to look into any folder and file that other layers leave visible.
+        user: the ID of the user and of its group.
+        reads_as_root: keep the right to read any folder and file that other layers leave visible.
 
     Raises:
         OSError: the system refuses.
@@ -69,12 +69,12 @@ def become(user: int, reads_as_root: bool = False) -> None:
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
     set_capabilities(1 << _DAC_READ_SEARCH if reads_as_root else 0)
-    # Changing the user locks a process's own folder of /proc, where its namespace's users are written to.
+    # A change of user makes /proc/self unwritable, which a user namespace's ID maps are written to.
     prctl(PR_SET_DUMPABLE, 1)
 
 
 def drop_bounding_set() -> None:
-    """Take every capability out of what a program started later could get, where this process may."""
+    """Remove every capability from the set that programs started later could get, if this process may."""
     for capability in range(64):
         try:
             prctl(PR_CAPBSET_DROP, capability)
@@ -83,7 +83,7 @@ def drop_bounding_set() -> None:
 
 
 def drop_capabilities(kept: int = 0) -> None:
-    """Give up every capability but those whose bits are `kept`."""
+    """Give up every capability except those whose bits are in `kept`."""
     drop_bounding_set()
     with contextlib.suppress(OSError):  # before Linux 4.3
         prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
@@ -91,7 +91,7 @@ def drop_capabilities(kept: int = 0) -> None:
 
 
 def set_capabilities(bits: int) -> None:
-    """Set the effective and permitted capabilities; none is inherited."""
+    """Set the effective and permitted capabilities, and make none inheritable."""
     header = struct.pack("<Ii", _CAPABILITIES_VERSION, 0)
     low, high = bits & 0xFFFFFFFF, bits >> 32
     call("capset", header, struct.pack("<6I", low, low, 0, high, high, 0))

@@ -1,6 +1,6 @@
-"""The process that tries layers: for each request, a child enters them and attempts what they must prevent.
+"""Try layers: for each request, a child process enters them and attempts what they must prevent.
 
-Started by `find_tier`, never imported by it.
+`find_tier` starts this module as a process and never imports it.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ _CHILD_LIMIT_S = 20
 
 
 def main() -> None:
-    """Read tiers and the layers whose attempts to make, and write what came of them."""
+    """Read tiers and the layers whose attempts to make from standard input, and print the outcomes."""
     requests = json.load(sys.stdin)
     with _bait() as bait:
         replies = [_try(Tier.from_plain(r["tier"]), r["attempts"], bait) for r in requests]
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _try(tier: Tier, layers: list[str], bait: Bait) -> dict[str, Any]:
-    """Enter the tier in a child and return what came of each attempt, or the error that kept it from entering."""
+    """Enter the tier in a child process, and return the outcome of each attempt, or the error if it could not enter."""
     scratch = tempfile.mkdtemp(prefix="jaxguide-probe-")
     reading, writing = os.pipe()
     outer = os.fork()
@@ -73,9 +73,9 @@ def _supervise(tier: Tier, layers: list[str], bait: Bait, writing: int) -> None:
             enter_inner(tier, config)
             if tier.uses(RLIMITS):
                 rlimits.limit(attempts.MEMORY_BYTES, attempts.FILE_BYTES, _CHILD_LIMIT_S)
-            took_s = outer_s + time.process_time()  # which began at zero in this process
+            took_s = outer_s + time.process_time()  # zero at the fork
             wanted = tuple(dict.fromkeys(attempt for layer in layers for attempt in MUST_FAIL[layer]))
-            # First what must work: the attempts may leave things behind.
+            # Try first what must work, because the other attempts may leave things behind.
             works, fails = attempts.outcomes(MUST_WORK, bait), attempts.outcomes(wanted, bait)
             doubts = [name for name, error in (works | fails).items() if attempts.may_pass(error, name)]
             reply: dict[str, Any] = {"error": None, "took_s": took_s, "doubts": doubts}
@@ -111,7 +111,7 @@ def _end_with_parent() -> None:
 
 @contextlib.contextmanager
 def _bait() -> Iterator[Bait]:
-    """Lay out what the children are to reach for; anybody may, as far as users go."""
+    """Set up the targets of the attempts, with permissions that let every user reach them."""
     folder = Path(tempfile.mkdtemp(prefix="jaxguide-probe-"))
     (folder / "hidden").mkdir()
     (folder / "hidden" / "secret").write_text("a secret")

@@ -1,6 +1,6 @@
-"""Keep which tiers were found for this user's next commands, in a file that nobody else writes and no worker sees.
+"""Record the tiers found for this user's next commands, in a file that only this user writes and no worker sees.
 
-Whatever is odd about it, there is none: all layers are tried again, and a new one takes its place.
+A record that is odd in any way is ignored: all layers are tried again, and a new record replaces it.
 """
 
 import contextlib
@@ -22,17 +22,17 @@ _TIER_FIELDS, _LAYER_FIELDS = {"name", "layers", "reads_as_root"}, {"name", "hol
 
 
 def place() -> Path | None:
-    """Return where the record is or will be, None where this user has no home."""
+    """Return the path of the record, whether or not it exists, or None if this user has no home folder."""
     with contextlib.suppress(RuntimeError):
         return user_folder() / "isolation.json"
     return None
 
 
 def read(circumstances: dict[str, Any]) -> list[Tier]:
-    """Return the tiers that were found in exactly these circumstances, the best first; none where there is any doubt.
+    """Return the tiers that were found in exactly these circumstances, best first, or none if there is any doubt.
 
     Args:
-        circumstances: what decides on them, as plain data.
+        circumstances: what determines the tiers, as plain data.
     """
     path = place()
     try:
@@ -47,11 +47,12 @@ def read(circumstances: dict[str, Any]) -> list[Tier]:
 
 
 def write(circumstances: dict[str, Any], tiers: Sequence[Tier]) -> None:
-    """Keep tiers for `read`, where the disk allows.
+    """Record tiers for `read`, if the disk allows.
 
     Args:
-        circumstances: what decides on them, as plain data.
-        tiers: the best first. Below `medium` nothing is kept: nothing there keeps a submission from the record.
+        circumstances: what determines the tiers, as plain data.
+        tiers: the tiers, best first. If the best is below `medium`, nothing is recorded, because submissions could
+            change the record.
     """
     path, plain = place(), [tier.to_plain() for tier in tiers]
     if path is None or not _is_well_formed(plain):
@@ -59,14 +60,14 @@ def write(circumstances: dict[str, Any], tiers: Sequence[Tier]) -> None:
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         folder = path.parent.lstat()
-        # Root that grades with another user's home writes nothing there.
+        # If root grades with another user's home folder, write nothing there.
         if stat.S_ISDIR(folder.st_mode) and folder.st_uid == os.geteuid():
             text = json.dumps({"digest": _digest(circumstances, plain), "tiers": plain}, indent=1)
             write_whole(path, text + "\n", mode=_MODE)
 
 
 def discard() -> None:
-    """Remove the record, so that all layers are tried again: what it says does not fit what happens."""
+    """Delete a record that does not fit what happens, so that all layers are tried again."""
     path = place()
     if path is not None:
         with contextlib.suppress(OSError):
@@ -74,13 +75,13 @@ def discard() -> None:
 
 
 def _own_text(path: Path) -> str:
-    """Return what is in a small file that is this user's alone.
+    """Return the content of a small file that only this user can read and write.
 
     Raises:
         OSError: it is something else, or cannot be read.
-        ValueError: it is no text.
+        ValueError: it is not text.
     """
-    # Neither through a link nor waiting for whoever writes to a pipe.
+    # Do not follow a link, and do not wait for a writer if it is a pipe.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         about = os.fstat(descriptor)
@@ -91,12 +92,12 @@ def _own_text(path: Path) -> str:
 
 
 def _digest(circumstances: dict[str, Any], tiers: Any) -> str:
-    """Return a digest of tiers and of what they were found in: each belongs to the other."""
+    """Return a digest that ties tiers to the circumstances they were found in."""
     return hashlib.sha256(json.dumps([circumstances, tiers], sort_keys=True).encode()).hexdigest()
 
 
 def _is_well_formed(tiers: Any) -> bool:
-    """Return whether plain data are tiers as `find_tier` finds them, the best of them `strong` or `medium`."""
+    """Return whether plain data are tiers as `find_tier` finds them, of which the best is `strong` or `medium`."""
     if not isinstance(tiers, list) or not all(isinstance(tier, dict) and _is_tier(tier) for tier in tiers):
         return False
     names = [tier["name"] for tier in tiers]

@@ -1,19 +1,19 @@
-"""Limit what this process may use up by the system's own means, where it has them."""
+"""Limit this process's use of resources with the operating system's resource limits, if it has them."""
 
 import contextlib
 import os
 from pathlib import Path
 
-# JAX's threads are a few for each processor; the rest is a student's.
+# JAX starts a few threads per processor; the rest are for the student's code.
 _THREADS, _THREADS_PER_PROCESSOR = 512, 8
 DESCRIPTORS = 512
 
 
 def limit_counts(threads: int | None) -> None:
-    """Limit how many files are open and how many threads run, and leave no core files. Before JAX starts.
+    """Limit the number of open files and of threads, and write no core files. Call this before JAX starts.
 
     Args:
-        threads: of this process's user together, in its namespace of users; None for no limit.
+        threads: how many threads this process's user may have in its user namespace; None for no limit.
     """
     wanted = {"RLIMIT_CORE": 0, "RLIMIT_NOFILE": DESCRIPTORS}
     if threads is not None:
@@ -22,7 +22,7 @@ def limit_counts(threads: int | None) -> None:
 
 
 def own_threads() -> int:
-    """Return how many threads a worker with a user of its own may have."""
+    """Return how many threads a worker with its own user may have."""
     return _THREADS + _THREADS_PER_PROCESSOR * (os.cpu_count() or 1)
 
 
@@ -30,10 +30,10 @@ def shared_threads(others: int = 2000) -> int | None:
     """Return a limit for a worker whose user has other processes, which the system counts too.
 
     Args:
-        others: room beyond the threads of now, so that no worker notices the next one.
+        others: room beyond the current threads, so that workers do not get in each other's way.
 
     Returns:
-        None where the system does not tell.
+        The limit, or None if the system does not tell how many threads there are.
     """
     user, count = os.getuid(), 0
     try:
@@ -48,12 +48,12 @@ def shared_threads(others: int = 2000) -> int | None:
 
 
 def limit(memory_bytes: int, file_bytes: int, cpu_s: int) -> None:
-    """Limit memory, files and processor time of this process. After JAX started.
+    """Limit this process's memory, file size and processor time. Call this after JAX has started.
 
     Args:
-        memory_bytes: address space beyond what is in use now. JAX should have started: its threads reserve much.
-        file_bytes: the largest file that it may write.
-        cpu_s: processor time after which the system ends it, should nobody else do so.
+        memory_bytes: address space beyond what is in use now, of which JAX's threads reserve a lot.
+        file_bytes: the size of the largest file that it may write.
+        cpu_s: processor time after which the system kills it, if the grader has not done so.
     """
     wanted = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": file_bytes, "RLIMIT_CPU": cpu_s}
     used = _address_space_bytes()

@@ -1,6 +1,7 @@
-"""Refuse this process the kernel's calls that running a student's function never needs, by a seccomp filter.
+"""Refuse this process the system calls that running a student's function never needs, with a seccomp filter.
 
-Threads may start, programs and processes may not; no network, no signals to others, no doors into the kernel. See
+It can start threads, but no programs or processes, and has no access to the network, to other processes, or to complex
+interfaces of the kernel such as bpf and io_uring. See
 https://www.kernel.org/doc/html/latest/userspace-api/seccomp_filter.html; the numbers are the kernel's.
 """
 
@@ -24,20 +25,20 @@ from jaxguide.grading.isolation.syscalls import (
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-# One instruction: load a word, jump if equal / greater or equal / any bit set, mask, return.
+# Instructions: load a word, jump if equal, jump if greater or equal, mask, return.
 _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 _AT_NUMBER, _AT_ARCHITECTURE, _AT_ARGUMENTS = 0, 4, 16
-# Calls that came after these are not known here; libc falls back when it hears that the kernel has none.
+# Calls from this number on are newer than this module. They get ENOSYS, upon which libc falls back to older calls.
 _FIRST_UNKNOWN = 463
 _SET_MODE_FILTER, _ALL_THREADS = 1, 1
 
-# Refused only in part: see `_rules`. The last five are needed, and harm nobody else.
+# Calls that are refused only in part, see `_rules`. The last five are needed and cannot harm other processes.
 _PARTLY = {"clone", "clone3", "kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "prlimit64", "setpriority"} | {
     *("sched_setaffinity", "socketpair", "sendto", "fcntl", "ioctl", "prctl"),
     *("seccomp", "capset", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"),
 }
-# Mode, owner, dates and attributes of files stay as they are, and whoever changes them hears that all went well, as
-# honest code copies files: in a tier without mounts of its own, the grader's own user owns much of what is there.
+# Changes of a file's mode, owner, dates and attributes report success but do nothing. Honest code makes them when it
+# copies files, but in a tier without its own mounts, many visible files belong to the grader's own user.
 IGNORED = (
     *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"),
     *("utime", "utimes", "futimesat", "utimensat"),
@@ -47,52 +48,52 @@ REFUSED = tuple(name for name in NUMBERS if name not in (*_PARTLY, *IGNORED))
 
 _CLONE_THREAD = 0x10000
 _CLONE_NAMESPACES = 0x7E020080  # mount, cgroup, uts, ipc, user, pid, net, time
-_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15  # a signal to whoever is named, sent by the kernel
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15  # make the kernel signal a given process
 _FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX = 0x8901, 0x8902, 0x5412, 0x541C
 _AF_UNIX, _PRIO_PROCESS = 1, 0
 
 
 class SeccompMissing(Exception):
-    """This kernel has no seccomp filters, or this machine's calls are not known here."""
+    """This kernel does not have seccomp filters, or this machine's call numbers are not known."""
 
 
 def confine() -> None:
-    """Refuse them for good: for this process, all its threads, and with it whatever it might start.
+    """Install the filter, irrevocably, for this process, all of its threads and everything it starts.
 
-    The process must be the one that keeps the filter: its number is what may be signalled.
+    Call it in the process to confine, since the filter allows signals only to the ID of the process that calls it.
 
     Raises:
-        SeccompMissing: the kernel cannot.
+        SeccompMissing: the kernel does not support it.
     """
     here = machine()
     if here is None:
-        raise SeccompMissing("the calls of this machine are not known")
+        raise SeccompMissing("the system calls of this machine are not known")
     install(program(os.getpid(), here))
 
 
 def install(instructions: list[bytes]) -> None:
-    """Hand a filter to the kernel, for good.
+    """Install a filter in the kernel, irrevocably.
 
     Raises:
-        SeccompMissing: the kernel cannot.
+        SeccompMissing: the kernel does not support it.
     """
     code = ctypes.create_string_buffer(b"".join(instructions))
     header = struct.pack("<HxxxxxxQ", len(instructions), ctypes.addressof(code))
     try:
-        prctl(PR_SET_NO_NEW_PRIVS, 1)  # without it only root may
+        prctl(PR_SET_NO_NEW_PRIVS, 1)  # otherwise only root may install filters
         left_out = call("seccomp", _SET_MODE_FILTER, _ALL_THREADS, header)
     except OSError as error:
         raise SeccompMissing(str(error)) from error
     if left_out:
-        raise SeccompMissing("a thread that runs already cannot be confined")
+        raise SeccompMissing("a thread that is already running cannot be confined")
 
 
 def program(own_pid: int, here: str) -> list[bytes]:
-    """Return the filter's instructions for a process of this number on a machine, 'x86_64' or 'aarch64'."""
+    """Return the filter's instructions for a process with this ID on a machine, 'x86_64' or 'aarch64'."""
     start = [
         _op(_LOAD, _AT_ARCHITECTURE),
         _op(_EQUAL, _ARCHITECTURES[here], 1, 0),
-        _op(_RETURN, _KILL),  # calls in 32-bit dress have other numbers
+        _op(_RETURN, _KILL),  # 32-bit calls have other numbers
         _op(_LOAD, _AT_NUMBER),
     ]
     if here == "x86_64":
@@ -102,17 +103,17 @@ def program(own_pid: int, here: str) -> list[bytes]:
     for name in REFUSED:
         start += for_call(name, here, [_op(_RETURN, refuse)])
     for name in IGNORED:
-        start += for_call(name, here, [_op(_RETURN, _ERRNO)])  # no error: nothing happens
+        start += for_call(name, here, [_op(_RETURN, _ERRNO)])  # error 0: report success, do nothing
     for name, block in _rules(own_pid).items():
         start += for_call(name, here, block)
     return [*start, _op(_RETURN, _ALLOW)]
 
 
 def _rules(own_pid: int) -> dict[str, list[bytes]]:
-    """Return what is asked of the calls that are refused in part."""
+    """Return the instructions for the calls that are refused only in part."""
     to_itself = _if_argument(0, (own_pid,), allowed=True)
     to_itself_or_zero = _if_argument(0, (0, own_pid), allowed=True)
-    nobody_named = [  # sendto: on a pair of sockets no address is needed
+    nobody_named = [  # sendto: a pair of sockets needs no address
         *(_op(_LOAD, _argument(4)), _op(_EQUAL, 0, 0, 2), _op(_LOAD, _argument(4) + 4), _op(_EQUAL, 0, 1, 0)),
         *(_op(_RETURN, _ERRNO | errno.EPERM), _op(_RETURN, _ALLOW)),
     ]
@@ -127,29 +128,29 @@ def _rules(own_pid: int) -> dict[str, list[bytes]]:
     ]
     return {
         "clone": only_threads,
-        # Its flags lie in memory, where no filter can see them: libc then falls back to `clone`.
+        # Its flags are in memory, which filters cannot read; without it, libc falls back to `clone`.
         "clone3": [_op(_RETURN, _ERRNO | errno.ENOSYS)],
         **dict.fromkeys(("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"), to_itself),
         **dict.fromkeys(("prlimit64", "sched_setaffinity"), to_itself_or_zero),
         "setpriority": own_priority,
-        "socketpair": _if_argument(0, (_AF_UNIX,), allowed=True),  # asyncio wakes itself by one
+        "socketpair": _if_argument(0, (_AF_UNIX,), allowed=True),  # asyncio wakes itself with a pair
         "sendto": nobody_named,
         "fcntl": _if_argument(1, (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX), allowed=False),
         "ioctl": _if_argument(1, (_FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX), allowed=False),
-        # Who takes the first off outlives the grader, and the second hides open files from it.
+        # By clearing the first, a worker would outlive the grader; by the second, it would hide its open files.
         "prctl": _if_argument(0, (PR_SET_PDEATHSIG, PR_SET_DUMPABLE), allowed=False),
     }
 
 
 def _if_argument(index: int, values: tuple[int, ...], allowed: bool) -> list[bytes]:
-    """Return a block that allows, or else refuses, these values of an argument's low word, and does the opposite."""
+    """Return a block that allows only these values of an argument's low word, or refuses only these."""
     yes, no = (_ALLOW, _ERRNO | errno.EPERM) if allowed else (_ERRNO | errno.EPERM, _ALLOW)
     jumps = [_op(_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)]
     return [_op(_LOAD, _argument(index)), *jumps, _op(_RETURN, no), _op(_RETURN, yes)]
 
 
 def refusing(names: Sequence[str], code: int, here: str) -> list[bytes]:
-    """Return a filter that answers these calls with an error and allows all else, as container runtimes' filters do."""
+    """Return a filter that answers these calls with an error and allows all others, as container runtimes do."""
     start = [_op(_LOAD, _AT_NUMBER)]
     for name in names:
         start += for_call(name, here, [_op(_RETURN, _ERRNO | code)])
@@ -157,13 +158,13 @@ def refusing(names: Sequence[str], code: int, here: str) -> list[bytes]:
 
 
 def for_call(name: str, here: str, block: list[bytes]) -> list[bytes]:
-    """Return instructions that run `block`, which returns, when the call is this one."""
+    """Return instructions that run `block`, which ends with a return, if the call is this one."""
     found = number(name, here)
     return [] if found is None else [_op(_EQUAL, found, 0, len(block)), *block]
 
 
 def _argument(index: int) -> int:
-    return _AT_ARGUMENTS + 8 * index  # the low word first, on both machines
+    return _AT_ARGUMENTS + 8 * index  # on both machines, the low word comes first
 
 
 def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:

@@ -1,4 +1,4 @@
-"""The Linux kernel's calls by name, through ctypes, on the two machines whose numbers are known here."""
+"""Make Linux system calls by name, through ctypes, on x86_64 and aarch64."""
 
 import ctypes
 import errno
@@ -8,7 +8,7 @@ import platform
 import sys
 from typing import Any
 
-# name: (x86_64, aarch64), as in the kernel's asm/unistd_64.h and asm-generic/unistd.h; None where there is none.
+# name: (x86_64, aarch64), as in the kernel's asm/unistd_64.h and asm-generic/unistd.h; None if it does not exist.
 NUMBERS: dict[str, tuple[int | None, int | None]] = {
     # programs and processes
     **{"clone": (56, 220), "clone3": (435, 435), "fork": (57, None), "vfork": (58, None), "execve": (59, 221)},
@@ -25,12 +25,12 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     **{"socket": (41, 198), "socketpair": (53, 199), "bind": (49, 200), "connect": (42, 203), "listen": (50, 201)},
     **{"accept": (43, 202), "accept4": (288, 242), "sendto": (44, 206), "sendmsg": (46, 211), "recvmsg": (47, 212)},
     **{"sendmmsg": (307, 269), "recvmmsg": (299, 243)},
-    # memory and messages that outlive or evade a process's account
+    # memory and messages that outlive a process or are not counted as its own
     **{"shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "semget": (64, 190), "semop": (65, 193)},
     **{"semctl": (66, 191), "semtimedop": (220, 192), "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188)},
     **{"msgctl": (71, 187), "mq_open": (240, 180), "mq_unlink": (241, 181), "memfd_create": (319, 279)},
     **{"memfd_secret": (447, 447), "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219)},
-    # wide doors into the kernel
+    # complex interfaces of the kernel
     **{"io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427)},
     **{"io_setup": (206, 0), "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282)},
     **{"modify_ldt": (154, None), "iopl": (172, None), "ioperm": (173, None), "syslog": (103, 116)},
@@ -41,7 +41,7 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     **{"open_by_handle_at": (304, 265), "name_to_handle_at": (303, 264), "fanotify_init": (300, 262)},
     **{"fanotify_mark": (301, 263), "quotactl": (179, 60), "quotactl_fd": (443, 443), "acct": (163, 89)},
     **{"mknod": (133, None), "mknodat": (259, 33), "truncate": (76, 45), "inotify_add_watch": (254, 27)},
-    # what is written about files: neither Landlock nor being unable to open one keeps its owner from that
+    # metadata of files: its owner can change it even if Landlock or a mode keeps the file from being opened
     **{"chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452)},
     **{"chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54)},
     **{"utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88)},
@@ -52,7 +52,7 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     **{"finit_module": (313, 273), "delete_module": (176, 106), "settimeofday": (164, 170)},
     **{"clock_settime": (227, 112), "adjtimex": (159, 171), "clock_adjtime": (305, 266), "sethostname": (170, 161)},
     **{"setdomainname": (171, 162), "vhangup": (153, 58)},
-    # calls of which some uses are refused, and those that this package makes itself
+    # calls that are refused only in part, and those that this package makes itself
     **{"fcntl": (72, 25), "ioctl": (16, 29), "prctl": (157, 167), "seccomp": (317, 277), "capset": (126, 91)},
     **{"landlock_create_ruleset": (444, 444), "landlock_add_rule": (445, 445), "landlock_restrict_self": (446, 446)},
 }
@@ -64,14 +64,14 @@ PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_A
 
 
 def machine() -> str | None:
-    """Return 'x86_64' or 'aarch64', or None where the kernel's numbers are not known here."""
+    """Return 'x86_64' or 'aarch64', or None if this machine's call numbers are not known."""
     name = platform.machine()
-    # A 32-bit Python on a 64-bit kernel makes the calls of another table.
+    # A 32-bit Python on a 64-bit kernel uses another table of numbers.
     return name if sys.platform == "linux" and name in _MACHINES and sys.maxsize > 2**32 else None
 
 
 def number(name: str, here: str | None = None) -> int | None:
-    """Return the number of a call on a machine, by default this one, None where it has none."""
+    """Return the number of a call on a machine, by default this one, or None if it does not exist there."""
     here = here or machine()
     return None if here is None else NUMBERS[name][_MACHINES[here]]
 
@@ -82,17 +82,17 @@ def _libc() -> Any:
 
 
 def call(name: str, *arguments: int | bytes | None) -> int:
-    """Make one call of the kernel.
+    """Make a system call.
 
     Args:
         name: a key of `NUMBERS`.
-        arguments: integers, bytes for a pointer to them, None for no pointer.
+        arguments: integers, bytes for a pointer to them, None for a null pointer.
 
     Returns:
         What the kernel returned.
 
     Raises:
-        OSError: it refused, or has no such call.
+        OSError: the kernel refused, or does not have this call.
     """
     found = number(name)
     if found is None:
@@ -101,7 +101,7 @@ def call(name: str, *arguments: int | bytes | None) -> int:
 
 
 def call_number(found: int, *arguments: int | bytes | None) -> int:
-    """Make the call of this number, for those that have one number on every machine; otherwise as `call`."""
+    """Make the call of this number, for calls with the same number on every machine; otherwise like `call`."""
     converted = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     result = int(_libc().syscall(ctypes.c_long(found), *converted))
     if result < 0:
@@ -111,7 +111,7 @@ def call_number(found: int, *arguments: int | bytes | None) -> int:
 
 
 def prctl(option: int, *arguments: int) -> int:
-    """Set or ask one property of this process, on any machine of Linux.
+    """Set or get a property of this process, on any Linux machine.
 
     Raises:
         OSError: the kernel refused.

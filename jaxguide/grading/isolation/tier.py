@@ -1,4 +1,4 @@
-"""What keeps submissions from the rest of the machine: tiers of layers, each with whether it holds and why not."""
+"""Define the isolation tiers and their layers, each with whether it holds on this machine and if not, why."""
 
 import dataclasses
 from typing import Any
@@ -15,7 +15,7 @@ LANDLOCK, SECCOMP, RLIMITS, AUDIT_HOOK = "landlock", "seccomp", "rlimits", "audi
 
 NAMESPACES = (USER_NAMESPACE, PID_NAMESPACE, NET_NAMESPACE, IPC_NAMESPACE, MOUNT_NAMESPACE)
 _EVERYWHERE = (ORDINARY_USER, CAPABILITIES, NO_NEW_PRIVILEGES, SECCOMP, RLIMITS)
-# What each tier consists of. `process` takes what it can get: only `NEEDED` decides which tier it is.
+# The layers of each tier. `NEEDED` decides whether a tier holds; `process` uses whichever of its layers hold.
 LAYERS = {
     STRONG: (*NAMESPACES, *_EVERYWHERE, LANDLOCK),
     MEDIUM: (*_EVERYWHERE, LANDLOCK),
@@ -25,17 +25,17 @@ NEEDED = {**LAYERS, PROCESS: ()}
 
 
 class IsolationError(Exception):
-    """Submissions cannot be run here as asked; the message says why and what to do."""
+    """Submissions cannot be isolated as requested on this machine; the message says why and what to do."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """One thing that holds a submission off.
+    """One protection against submissions.
 
     Args:
-        name: such as 'seccomp'; the names are this module's.
-        holds: a probe tried on this machine what it must prevent, and failed.
-        why: where it does not hold, what happened; otherwise a remark or nothing.
+        name: one of this module's names of layers, such as 'seccomp'.
+        holds: whether a probe attempted on this machine what the layer must prevent, and failed.
+        why: what happened if it does not hold; otherwise a remark, or ''.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Layer:
 
 @dataclasses.dataclass(frozen=True)
 class Tier:
-    """How well submissions are kept apart from everything else on this machine.
+    """How well submissions are isolated on this machine.
 
     >>> tier = Tier("medium", (Layer("landlock", True), Layer("pid namespace", False, "refused here")))
     >>> tier.uses("landlock"), tier.uses("pid namespace")
@@ -57,9 +57,9 @@ class Tier:
 
     Args:
         name: 'strong', 'medium' or 'process'.
-        layers: all that were tried, those of better tiers too.
-        reads_as_root: started by root, and Python lies where only root may look: workers keep the right to read, not
-            to write, whatever Landlock lets them see.
+        layers: all layers that were tried, including those of better tiers.
+        reads_as_root: root grades, and Python is in a folder that only root may enter: workers keep the right to read,
+            but not to write, whatever Landlock lets them see.
     """
 
     name: str
@@ -71,13 +71,13 @@ class Tier:
         return name in LAYERS[self.name] and any(layer.name == name and layer.holds for layer in self.layers)
 
     def without(self, *names: str) -> "Tier":
-        """Return this tier with some layers switched off, for tests of what they prevent."""
+        """Return this tier with some layers switched off, to test what they prevent."""
         off = [Layer(x.name, False, _("switched off")) if x.name in names else x for x in self.layers]
         return dataclasses.replace(self, layers=tuple(off))
 
     @property
     def asks_for_trust(self) -> bool:
-        """Whether nothing keeps a submission from the key and the disk, so that `--trust-submissions` is needed."""
+        """Whether a submission could reach the key and the disk, so that `--trust-submissions` is needed."""
         return self.name == PROCESS
 
     @property
@@ -87,16 +87,16 @@ class Tier:
 
     @property
     def remarks(self) -> list[str]:
-        """Return a line for each layer in use that has something to be said of it."""
+        """Return a line for each layer in use that has a remark."""
         return [f"{layer.name}: {layer.why}" for layer in self.layers if self.uses(layer.name) and layer.why]
 
     def to_plain(self) -> dict[str, Any]:
-        """Return this as dict, list, str and bool only."""
+        """Return this tier as dicts, lists, strings and booleans."""
         return dataclasses.asdict(self) | {"layers": [dataclasses.asdict(layer) for layer in self.layers]}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "Tier":
-        """Return the tier that `to_plain` wrote down."""
+        """Return the tier that `to_plain` described."""
         layers = tuple(Layer(str(x["name"]), bool(x["holds"]), str(x["why"])) for x in plain["layers"])
         return cls(str(plain["name"]), layers, bool(plain["reads_as_root"]))
 
