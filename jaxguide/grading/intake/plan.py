@@ -105,7 +105,7 @@ def _missing(submission: Submission, book: "Book") -> dict[str, str]:
     for name in absent:
         close = difflib.get_close_matches(name, sorted(defined - book.exercise_names), n=1, cutoff=CLOSE)
         if close:
-            message = _("There is no function `{name}` in your file, but `{other}`. Give it the exercise's name.")
+            message = _("Your file has no function `{name}`, but a similar `{other}`. Give it the exercise's name.")
             missing[name] = message.format(name=name, other=close[0])
         elif is_lesson:
             message = _("There is no function `{name}` in your file. Was its cell deleted, or the function renamed?")

@@ -263,7 +263,7 @@ def _cell(number: int, label: str, source: str) -> SubmittedCell:
     tree, error, rejected = None, None, ""
     try:
         if "\0" in code:
-            # Since Python 3.12 this is an ordinary SyntaxError, but a null character is no slip of the pen.
+            # Since Python 3.12 this is an ordinary SyntaxError, but no one types a null character by accident.
             raise ValueError
         tree = ast.parse(code)
         defines = frozenset().union(*(bound_names(node) for node in tree.body))

@@ -63,7 +63,7 @@ def test_code_that_ends_itself_floods_or_is_missing_gets_its_own_verdict(course:
         ),
         "quintuple": (
             "no such function",
-            "There is no function `quintuple` in your file, but `quintupel`. Give it the exercise's name.",
+            "Your file has no function `quintuple`, but a similar `quintupel`. Give it the exercise's name.",
         ),
         "slope": (
             "broken reply",
