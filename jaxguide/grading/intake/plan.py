@@ -108,7 +108,7 @@ def _missing(submission: Submission, book: "Book") -> dict[str, str]:
             message = _("Your file has no function `{name}`, but a similar `{other}`. Give it the exercise's name.")
             missing[name] = message.format(name=name, other=close[0])
         elif is_lesson:
-            message = _("There is no function `{name}` in your file. Was its cell deleted, or the function renamed?")
+            message = _("Your file has no function `{name}`. Was its cell deleted, or the function renamed?")
             missing[name] = message.format(name=name)
     return missing
 
