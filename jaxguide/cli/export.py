@@ -73,8 +73,8 @@ def canvas(results: Path, item: str, students_are: str, out: Path) -> None:
 
 
 def _write_gradebook(results: Path, out: Path, make: "Callable[[BatchResult], str]") -> None:
+    from jaxguide.base.clean import clean
     from jaxguide.base.files import write_whole
-    from jaxguide.course.cards import clean
     from jaxguide.grading.reports import NoResults, read_results
     from jaxguide.grading.reports.csv_tables import without_a_mark
 

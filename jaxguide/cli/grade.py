@@ -80,7 +80,7 @@ def _say_tier(settings: "GradeSettings") -> None:
 
 
 def _say_unknown(students: list[str]) -> None:
-    from jaxguide.course.cards import clean
+    from jaxguide.base.clean import clean
 
     names = ", ".join(clean(name, 60) for name in students[:_SOME])
     if len(students) > _SOME:

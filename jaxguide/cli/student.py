@@ -39,7 +39,8 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     begin_anew([file])
     from rich.console import Console
 
-    from jaxguide.course.cards import Card, LessonSummary, clean, result_to_plain
+    from jaxguide.base.clean import clean
+    from jaxguide.course.cards import Card, LessonSummary, result_to_plain
     from jaxguide.course.progress import Progress
     from jaxguide.course.verdict import Verdict
     from jaxguide.grading.workers.remote import GraderError

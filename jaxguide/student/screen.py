@@ -9,9 +9,10 @@ from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _, translated
 from jaxguide.course.books.outline import Lesson
-from jaxguide.course.cards import Card, LessonSummary, clean
+from jaxguide.course.cards import Card, LessonSummary
 from jaxguide.course.cards.content import exercise_state
 from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.exercise import Task

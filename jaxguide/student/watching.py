@@ -11,10 +11,10 @@ from pathlib import Path
 
 from watchfiles import watch as watch_files
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _, plural
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import Outline
-from jaxguide.course.cards import clean
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import FILE_NAME, Progress
 from jaxguide.course.verdict import ExerciseResult, Verdict

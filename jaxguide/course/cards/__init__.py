@@ -7,13 +7,13 @@ from rich.console import Console, ConsoleOptions, RenderableType
 
 from jaxguide.course.cards.content import content_of
 from jaxguide.course.cards.html import card_html
+from jaxguide.course.cards.shown import result_from_plain, result_to_plain
 from jaxguide.course.cards.student_view import for_student
 from jaxguide.course.cards.summary import LessonSummary
 from jaxguide.course.cards.terminal import Layout, card_lines, to_text
-from jaxguide.course.judging.plain import clean, result_from_plain, result_to_plain
 from jaxguide.course.verdict import ExerciseResult
 
-__all__ = ["Card", "LessonSummary", "clean", "for_student", "result_from_plain", "result_to_plain"]
+__all__ = ["Card", "LessonSummary", "for_student", "result_from_plain", "result_to_plain"]
 
 # Not application/json: JupyterLab would show its tree in place of the HTML.
 JSON_TYPE = "application/vnd.jaxguide.result+json"

@@ -4,9 +4,10 @@ import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _, plural, translated
+from jaxguide.course.cards.shown import written
 from jaxguide.course.cards.student_view import for_student
-from jaxguide.course.judging.plain import clean, written
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Outcome, Verdict, about
 
 _CASES_SHOWN = 10

@@ -6,10 +6,10 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _, plural
 from jaxguide.course.cards.content import counts_of, exercise_state, is_prediction
 from jaxguide.course.cards.terminal import Layout, to_text
-from jaxguide.course.judging.plain import clean
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
 

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _, plural
-from jaxguide.course.cards import clean
 from jaxguide.grading.batch.submission_result import SubmissionResult
 
 

@@ -3,12 +3,14 @@
 import base64
 import dataclasses
 import enum
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jaxguide.course.judging import plain_result
 from jaxguide.course.judging.draw import DEFAULT_SEED
-from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict
+from jaxguide.course.judging.values import Data
+from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.workers import wire
 
 
@@ -20,6 +22,14 @@ class State(enum.StrEnum):
     NOT_GRADED = "not graded"
     ABSENT = "absent"
     SUPERSEDED = "superseded"
+
+
+def _packed(data: Data) -> str:
+    return base64.b64encode(wire.encode(data)).decode("ascii")
+
+
+def _unpacked(text: str) -> Data:
+    return wire.decode(base64.b64decode(text))
 
 
 @dataclasses.dataclass
@@ -83,58 +93,22 @@ class SubmissionResult:
         """Exercises with more points than they give, which only an instructor's override has."""
         return [one for one in self.results if one.score > round(one.points, 4)]  # the grader's points are rounded so
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self, write: Callable[[Data], str] = _packed) -> dict[str, Any]:
         """Return everything as JSON data; `from_plain` gives an equal record back.
+
+        Args:
+            write: writes a revealed value as text, by default without loss.
 
         >>> ada = SubmissionResult(Path("ada.ipynb"), "ada", score=1 / 3)
         >>> SubmissionResult.from_plain(ada.to_plain()) == ada
         True
         """
         plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        plain.update(path=str(self.path), state=self.state.value, results=[_exercise(one) for one in self.results])
-        return plain
+        results = [plain_result.to_plain(one, write) for one in self.results]
+        return {**plain, "path": str(self.path), "state": self.state.value, "results": results}
 
     @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "SubmissionResult":
-        """Build a result again from what `to_plain` returned."""
-        results = [_exercise_from(one) for one in plain["results"]]
+    def from_plain(cls, plain: dict[str, Any], read: Callable[[str], Data] = _unpacked) -> "SubmissionResult":
+        """Build a result again from what `to_plain` returned; `read` reads what its `write` wrote."""
+        results = [plain_result.from_plain(one, read) for one in plain["results"]]
         return cls(**{**plain, "path": Path(plain["path"]), "state": State(plain["state"]), "results": results})
-
-
-def _exercise(result: ExerciseResult) -> dict[str, Any]:
-    plain = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
-    reveal = None if result.reveal is None else base64.b64encode(wire.encode(result.reveal)).decode("ascii")
-    checks = [_check(check) for check in result.checks]
-    return {**plain, "verdict": result.verdict.value, "reveal": reveal, "checks": checks}
-
-
-def _exercise_from(plain: dict[str, Any]) -> ExerciseResult:
-    reveal = None if plain["reveal"] is None else wire.decode(base64.b64decode(plain["reveal"]))
-    checks = [_check_from(check) for check in plain["checks"]]
-    return ExerciseResult(
-        **{**_shared(plain), "verdict": Verdict(plain["verdict"]), "reveal": reveal, "checks": checks}
-    )
-
-
-def _check(check: CheckResult) -> dict[str, Any]:
-    plain = {field.name: getattr(check, field.name) for field in dataclasses.fields(check)}
-    changed = {"kind": check.kind.value, "verdict": check.verdict.value, "misconceptions": list(check.misconceptions)}
-    return {**plain, **changed, "error": check.error and check.error.to_plain()}
-
-
-# What a course says of each check and exercise: one copy for a class of any size.
-_SAID_BY_THE_COURSE = ("name", "title", "lesson", "fact", "stage", "idea", "misconception")
-
-
-def _shared(plain: dict[str, Any]) -> dict[str, Any]:
-    return {key: sys.intern(value) if key in _SAID_BY_THE_COURSE else value for key, value in plain.items()}
-
-
-def _check_from(plain: dict[str, Any]) -> CheckResult:
-    changed = {
-        "kind": Kind(plain["kind"]),
-        "verdict": Verdict(plain["verdict"]),
-        "misconceptions": tuple(map(sys.intern, plain["misconceptions"])),
-        "error": plain["error"] and ErrorInfo.from_plain(plain["error"]),
-    }
-    return CheckResult(**{**_shared(plain), **changed})

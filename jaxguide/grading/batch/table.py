@@ -8,8 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _, plural
-from jaxguide.course.cards import clean, content
+from jaxguide.course.cards import content
 from jaxguide.course.cards.terminal import Layout, to_text
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.submission_result import State, SubmissionResult

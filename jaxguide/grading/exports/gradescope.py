@@ -9,8 +9,9 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _, plural
-from jaxguide.course.cards import Card, clean
+from jaxguide.course.cards import Card
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
 AFTER_PUBLISHED, HIDDEN = "after_published", "hidden"

@@ -6,8 +6,8 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _
-from jaxguide.course.cards import clean
 from jaxguide.grading.intake.exported import GRADESCOPE_METADATA, gradescope_students, student_in, student_on_disk
 from jaxguide.grading.intake.files import FOLDERS_PASSED_OVER
 from jaxguide.grading.intake.submission import (

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from jaxguide.course.cards import clean
+from jaxguide.base.clean import clean
 
 # Folders of older versions of Moodle end in one more `_` than those of Moodle 4.
 _MOODLE = re.compile(r"^(?P<student>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from html import escape
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _, plural
-from jaxguide.course.cards import clean
 from jaxguide.course.verdict import Outcome
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State

@@ -5,8 +5,8 @@ import io
 import itertools
 from collections.abc import Iterable, Sequence
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _
-from jaxguide.course.cards import clean
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.reports.marks import Row, columns_of, rows_of
 

@@ -5,8 +5,9 @@ import json
 from collections.abc import Iterator
 
 from jaxguide.base.catalogues import languages
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _
-from jaxguide.course.cards import Card, clean, result_from_plain, result_to_plain
+from jaxguide.course.cards import Card, result_from_plain, result_to_plain
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult

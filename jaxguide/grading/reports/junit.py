@@ -3,8 +3,8 @@
 import re
 import xml.etree.ElementTree as ET
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _
-from jaxguide.course.cards import clean
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State

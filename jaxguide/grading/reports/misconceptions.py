@@ -3,8 +3,8 @@
 import collections
 import dataclasses
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _
-from jaxguide.course.cards import clean
 from jaxguide.course.verdict import CheckResult, ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 

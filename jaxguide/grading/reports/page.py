@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
+from jaxguide.base.clean import clean
 from jaxguide.base.render.prose import prose_html
-from jaxguide.course.cards import clean
 
 # Name -> colour in light and in dark. Text stands on `page` and `panel` alone, with a contrast of 4.5 or more; the four
 # tones are for shapes, each beside words that say the same.

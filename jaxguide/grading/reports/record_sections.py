@@ -3,8 +3,8 @@
 import shlex
 from collections.abc import Iterable, Iterator
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _, plural
-from jaxguide.course.cards import clean
 from jaxguide.course.verdict import Kind
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.limits_text import write_limits

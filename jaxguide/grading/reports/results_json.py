@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import jaxguide
+from jaxguide.base.clean import clean, cleaned
 from jaxguide.base.text import _
-from jaxguide.course.cards import clean, result_from_plain, result_to_plain
+from jaxguide.course.cards.shown import Shown, written
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.roster import Override
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.workers.usage import Limits
@@ -20,13 +21,11 @@ FORMAT = "jaxguide-results/2"
 FILE_NAME = "results.json"
 SCHEMA = Path(__file__).with_name("results.schema.json")
 
-# Fields of a submission that the document takes as they are, once cleaned.
-_SUBMISSION = (
-    *("student", "digest", "lessons", "repairs", "cells", "unreadable", "not_graded", "tier", "layers", "seed"),
-    *("course_digest", "versions", "habits", "cpu_s", "wall_s", "memory_bytes", "points"),
-)
-# The same for the batch.
-_BATCH = ("seed", "tier", "layers", "versions", "complete", "all_or_nothing", "only", "roster", "unknown")
+# The document has these elsewhere, otherwise or not at all, and all other fields as they are, once cleaned.
+_APART_OF_BATCH = {"submissions", "course_name", "course_folder", "course_digest", "limits", "similar", "overrides"}
+_BATCH = [field.name for field in dataclasses.fields(BatchResult) if field.name not in _APART_OF_BATCH]
+_APART_OF_SUBMISSION = {"results", "score", "fingerprints"}
+_SUBMISSION = [field.name for field in dataclasses.fields(SubmissionResult) if field.name not in _APART_OF_SUBMISSION]
 
 
 class NoResults(Exception):
@@ -44,7 +43,7 @@ def to_plain(batch: BatchResult) -> dict[str, Any]:
     >>> plain["format"], plain["course"]["name"], plain["submissions"]
     ('jaxguide-results/2', 'optics', [])
     """
-    plain: dict[str, Any] = _cleaned({**_head(batch), "submissions": [_submission(one) for one in batch.submissions]})
+    plain: dict[str, Any] = cleaned({**_head(batch), "submissions": [_submission(one) for one in batch.submissions]})
     return plain
 
 
@@ -61,7 +60,7 @@ def to_text(batch: BatchResult) -> str:
 
 
 def _dumped(plain: Any) -> str:
-    return json.dumps(_cleaned(plain), indent=2, ensure_ascii=False)
+    return json.dumps(cleaned(plain), indent=2, ensure_ascii=False)
 
 
 def _head(batch: BatchResult) -> dict[str, Any]:
@@ -91,31 +90,21 @@ def _student(row: Row, stem: str) -> dict[str, Any]:
 
 
 def _submission(one: SubmissionResult) -> dict[str, Any]:
-    exercises = [result_to_plain(result) for result in one.results]
-    for exercise in exercises:
+    plain = one.to_plain(written)
+    for exercise in plain["results"]:
         if exercise["name"] in one.not_graded:
             exercise["score"] = None
-    return {
-        "path": str(one.path) if one.path.name else "",
-        "state": one.state.value,
+    first = {
+        "path": plain["path"] if one.path.name else "",
+        "state": plain["state"],
         "score": one.score if one.is_complete else None,
-        **{name: getattr(one, name) for name in _SUBMISSION},
-        "exercises": exercises,
     }
+    others = {name: plain[name] for name in _SUBMISSION if name not in (*first, "points")}
+    return {**first, **others, "points": one.points, "exercises": plain["results"]}
 
 
 def _record(one: Any) -> Any:
     return dataclasses.asdict(one) if dataclasses.is_dataclass(one) and not isinstance(one, type) else one
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list | tuple):
-        return [_cleaned(child) for child in value]
-    if isinstance(value, dict):
-        return {clean(name): _cleaned(child) for name, child in value.items()}
-    return value
 
 
 def from_plain(plain: dict[str, Any]) -> BatchResult:
@@ -145,14 +134,10 @@ def from_plain(plain: dict[str, Any]) -> BatchResult:
 
 
 def _submission_from(plain: dict[str, Any]) -> SubmissionResult:
-    exercises = [{**one, "score": 0.0 if one["score"] is None else one["score"]} for one in plain["exercises"]]
-    return SubmissionResult(
-        path=Path(plain["path"]),
-        state=State(plain["state"]),
-        results=[result_from_plain(one) for one in exercises],
-        score=round(sum(one["score"] for one in exercises), 4),
-        **{name: plain[name] for name in _SUBMISSION},
-    )
+    results = [{**one, "score": 0.0 if one["score"] is None else one["score"]} for one in plain["exercises"]]
+    kept = {name: plain[name] for name in _SUBMISSION}
+    score = round(sum(one["score"] for one in results), 4)
+    return SubmissionResult.from_plain({**kept, "results": results, "score": score}, Shown)
 
 
 def read_document(path: Path) -> BatchResult:

@@ -12,8 +12,8 @@ from made_results import ALL, FAILED, GRADED, GUESSED, NOT_STARTED, PASSED, RAIS
 from rich.cells import cell_len
 from rich.console import Console
 
-from jaxguide.course.cards import JSON_TYPE, Card, LessonSummary, clean, result_from_plain, result_to_plain
-from jaxguide.course.judging.plain import Shown
+from jaxguide.course.cards import JSON_TYPE, Card, LessonSummary, result_from_plain, result_to_plain
+from jaxguide.course.cards.shown import Shown
 from jaxguide.course.verdict import ErrorInfo, ExerciseResult, Verdict
 
 NASTY = "<script>alert(1)</script><b onclick=x>&\x1b[31mred\x1b[0m\x07\u202e\ud800\x00 \" ' `"
@@ -304,8 +304,3 @@ def test_the_name_of_an_exercise_stays_in_one_piece_at_80_columns() -> None:
     error = exercise("distance_from_batch_mean", "B", Verdict.ERROR, [check("a", "It is a.", N)] * 4)
     for width in (60, 80):
         assert "distance_from_batch_mean" in LessonSummary([error]).text(width)
-
-
-def test_clean_keeps_words_of_every_language() -> None:
-    assert clean("键\tключ é\n✓") == "键   ключ é\n✓"
-    assert clean("x" * 50, limit=10) == "x" * 9 + "…"

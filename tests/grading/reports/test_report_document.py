@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from made_class import EVIL, SECRET, made_class
 
-from jaxguide.course.cards import clean
+from jaxguide.base.clean import clean
 from jaxguide.course.verdict import STAGES, Kind, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from made_class import EVIL, EXERCISES, SECRET, made_class
 
-from jaxguide.course.cards import clean
+from jaxguide.base.clean import clean
 from jaxguide.grading.reports.csv_tables import canvas_csv, cell, grades_csv, moodle_csv, without_a_mark
 from jaxguide.grading.reports.junit import junit_xml
 

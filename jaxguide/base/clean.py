@@ -1,0 +1,36 @@
+"""Text from anywhere, made fit to be shown."""
+
+import re
+from typing import Any
+
+# Colours, cursor moves and window titles that a student's code may print: they must not reach a terminal.
+_ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])")
+# Control characters but the line feed, and those that turn the order of the text around them or end a line unseen.
+_UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str, limit: int = 20_000) -> str:
+    r"""Return text without terminal escapes, control characters and lone surrogates, cut to `limit` characters.
+
+    >>> clean("a\x1b[31mb\x07")
+    'ab'
+    """
+    text = _ESCAPES.sub("", str(text)[: 4 * limit]).replace("\r\n", "\n").expandtabs(4)
+    kept = _LONE_SURROGATE.sub("\ufffd", _UNSEEN.sub("", text))
+    return kept if len(kept) <= limit else kept[: limit - 1] + "…"
+
+
+def cleaned(plain: Any) -> Any:
+    r"""Return JSON data with all text in it clean, names of fields too; a tuple becomes a list.
+
+    >>> cleaned({"a\x07": ("b\x1b[31m", 1)})
+    {'a': ['b', 1]}
+    """
+    if isinstance(plain, str):
+        return clean(plain)
+    if isinstance(plain, list | tuple):
+        return [cleaned(child) for child in plain]
+    if isinstance(plain, dict):
+        return {clean(name): cleaned(child) for name, child in plain.items()}
+    return plain
