@@ -62,7 +62,7 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> bytes:
     from jaxguide.grading.workers.wire import encode
 
     isolation.limit(config["memory_bytes"] + _compiler_bytes(), config["file_bytes"], config["cpu_s"])
-    return encode({"id": 0, "ready": True, "versions": _versions()})
+    return encode({"versions": _versions()})
 
 
 def _take_pipes() -> tuple[int, int]:
@@ -140,7 +140,7 @@ def _serve(incoming: int, outgoing: int) -> None:
         except WireError as error:
             problem = {"type_name": "ValueError", "message": f"the value is too large to be compared: {error}"}
             error_info = {**problem, "line": None, "source": "", "where": ""}
-            reply = encode({"id": request["id"], "error": error_info, "printed": "", "bound": []})
+            reply = encode({"id": request["id"], "error": error_info, "printed": ""})
         if os.getpid() != process:
             os._exit(0)  # a student's os.fork() came back twice: only the first process answers
         _write(outgoing, reply)
@@ -195,7 +195,7 @@ class Submission:
         self.answers: dict[str, Any] = {}
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request of the grader: 'setup', 'define', 'ask' or 'ping'."""
+        """Answer one request of the grader: 'setup', 'define' or 'ask'."""
         operation = request["op"]
         if operation == "setup":
             reply = self.run("<book>", request["source"])
@@ -203,11 +203,9 @@ class Submission:
             return reply
         if operation == "define":
             return self.define(request["cell"], request["source"], request["exercises"], request["starters"])
-        if operation == "ask":
-            from jaxguide.course.judging.evaluate import evaluate
+        from jaxguide.course.judging.evaluate import evaluate
 
-            return evaluate(self.answers[request["name"]], request["request"], self.given)
-        return {"value": None}
+        return evaluate(self.answers[request["name"]], request["request"], self.given)
 
     def define(self, cell: int, source: str, exercises: list[str], starters: list[str]) -> dict[str, Any]:
         """Run one cell and note which exercises' names it bound to something new.
@@ -242,14 +240,13 @@ class Submission:
         from jaxguide.course.judging.unattended import unattended
 
         linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-        out = Printed()
-        error = None
+        out, error = Printed(), None
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), unattended():
             try:
                 exec(compile(source, filename, "exec", dont_inherit=True), self.names)
             except BaseException as raised:  # also a sys.exit() in the cell
                 error = describe_error(raised).to_plain()
-        return {"failed": error, "printed": out.getvalue()}
+        return {"failed": error}
 
 
 def _do_nothing(*args: Any, **kwargs: Any) -> None:

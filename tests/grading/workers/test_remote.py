@@ -39,7 +39,7 @@ def test_a_killed_worker_leaves_nothing_behind() -> None:
     assert not scratch.exists()
     assert not psutil.pid_exists(pid)
     with pytest.raises(AnswerGone):
-        worker.request("ping")
+        worker.request("setup", source="")
 
 
 def test_large_arguments_and_values_cross() -> None:
