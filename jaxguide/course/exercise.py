@@ -1,8 +1,6 @@
 """What an exercise is: its contract, its starter, its checks, its hints, and its key."""
 
-import ast
 import dataclasses
-import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,13 +89,6 @@ class Task:
     line: int
     lesson: str
     path: Path
-
-    @functools.cached_property
-    def starter(self) -> ast.FunctionDef:
-        """The function that students begin with, as a tree."""
-        (function,) = ast.parse(self.starter_source).body
-        assert isinstance(function, ast.FunctionDef)
-        return function
 
 
 @dataclasses.dataclass

@@ -87,7 +87,7 @@ def _failures(course: Course, exercise: Exercise) -> dict[str, str]:
 
 
 def _run(check: Check, exercise: Exercise, answer: LocalAnswer) -> str:
-    result = not_checked(check, exercise, required=False)
+    result = not_checked(check, required=False)
     draw = Draw(DEFAULT_SEED, exercise.name, check.name)
     try:
         run_check(check, result, exercise, answer, answer, draw)

@@ -44,10 +44,6 @@ class Place:
         """Return the exercises to do, in order."""
         return [exercise for topic in self.topics for exercise in self.course.books[topic].exercises]
 
-    def done(self, exercise: Task) -> ExerciseProgress:
-        """Return the progress in one exercise."""
-        return self.progress.of(exercise.name)
-
     def current(self) -> Task | None:
         """Return the exercise to work on: the student's last one if it is not done, or else the next one that is not.
 

@@ -207,18 +207,17 @@ STUBS = {
 }
 
 
-def _without_docstring(source: str) -> ast.Module:
-    tree = ast.parse(source)
-    (function,) = tree.body
+def _without_docstring(source: str) -> ast.FunctionDef:
+    (function,) = ast.parse(source).body
     assert isinstance(function, ast.FunctionDef)
     function.body = function.body[1:] or [ast.Pass()]
-    return tree
+    return function
 
 
 def _mended() -> dict[str, tuple[str, bool]]:
-    exercise = read_outline().exercise("moving_sum")
-    printed, first = exercise.starter_source, exercise.starter.args.args[0].arg
-    bare = ast.unparse(_without_docstring(printed))
+    printed = read_outline().exercise("moving_sum").starter_source
+    function = _without_docstring(printed)
+    bare, first = ast.unparse(function), function.args.args[0].arg
     head, _colon, body = bare.partition(":\n")
     return {
         "as printed": (printed, True),

@@ -26,7 +26,7 @@ class Draw:
     """
 
     def __init__(self, seed: int, exercise: str, check: str):
-        self._start(seed, hashlib.sha256(f"{seed}/{exercise}/{check}".encode()).digest())
+        self._start(hashlib.sha256(f"{seed}/{exercise}/{check}".encode()).digest())
 
     @classmethod
     def hidden(cls, seed: int, course_digest: str, exercise: str, check: str) -> "Draw":
@@ -39,11 +39,10 @@ class Draw:
         """
         draw = cls.__new__(cls)
         said = "\0".join((course_digest, exercise, check))
-        draw._start(seed, hmac.digest(str(seed).encode(), said.encode(), "sha256"))
+        draw._start(hmac.digest(str(seed).encode(), said.encode(), "sha256"))
         return draw
 
-    def _start(self, seed: int, digest: bytes) -> None:
-        self.seed = seed
+    def _start(self, digest: bytes) -> None:
         self.generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "little")))
 
     def integer(self, low: int, high: int) -> int:

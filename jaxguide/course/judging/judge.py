@@ -158,7 +158,7 @@ class Judging:
         ]
 
     def _unchecked(self, check: Check) -> CheckResult:
-        return not_checked(check, self.exercise, check.name in self._required)
+        return not_checked(check, check.name in self._required)
 
     def _run(self, number: int, answer: Answer) -> bool:
         check, name = self._checks[number], self.exercise.name
@@ -192,7 +192,7 @@ def _required(checks: list[Check]) -> set[str]:
     return required
 
 
-def not_checked(check: Check, exercise: Exercise, required: bool) -> CheckResult:
+def not_checked(check: Check, required: bool) -> CheckResult:
     """Return the result of a check that has not run."""
     return CheckResult(
         name=check.name,

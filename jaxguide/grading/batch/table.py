@@ -11,7 +11,7 @@ from rich.text import Text
 from jaxguide.base.clean import clean
 from jaxguide.base.text import _, plural
 from jaxguide.course.cards import content
-from jaxguide.course.cards.terminal import Layout, to_text
+from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 
@@ -103,10 +103,6 @@ class GradeTable:
         if incomplete:
             message = "{count} submission could not be graded in full."
             yield plural(message, "{count} submissions could not be graded in full.", incomplete)
-
-    def text(self, width: int | None = None) -> str:
-        """Return the table as plain text, no line longer than `width`."""
-        return to_text(self, width)
 
 
 def _name(result: SubmissionResult) -> str:

@@ -14,8 +14,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.course.cards import Card
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
-AFTER_PUBLISHED, HIDDEN = "after_published", "hidden"
-VISIBILITIES = (AFTER_PUBLISHED, HIDDEN)
+AFTER_PUBLISHED = "after_published"
 
 _WIDTH = 90
 

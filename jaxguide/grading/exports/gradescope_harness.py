@@ -51,11 +51,9 @@ class AutograderSettings:
 
     @classmethod
     def from_text(cls, text: str) -> "AutograderSettings":
-        """Build the settings again from their text, that of zips built before every limit was kept too."""
+        """Build the settings again from their text."""
         plain = json.loads(text)
-        old = {name: plain.pop(name) for name in ("cpu_s", "memory_bytes") if name in plain}
-        limits = Limits(**{**old, **plain.pop("limits", {})})
-        return cls(**{**plain, "only": tuple(plain["only"]), "limits": limits})
+        return cls(**{**plain, "only": tuple(plain["only"]), "limits": Limits(**plain["limits"])})
 
     def for_grader(self, conceal: tuple[Path, ...]) -> GradeSettings:
         """Return the settings of the grader itself."""

@@ -183,9 +183,8 @@ def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]]) -> list[_Reply]:
         requests: tiers, each with the layers whose attempts to make.
 
     Returns:
-        For each request: 'error', why the tier could not be entered, or None; 'took_s', processor seconds to enter it;
-        'works' and 'fails', for each attempt how it was prevented, '' if it succeeded; 'doubts', what may turn out
-        differently next time.
+        For each request: 'error', why the tier could not be entered, or None; 'works' and 'fails', for each attempt how
+        it was prevented, '' if it succeeded; 'doubts', what may turn out differently next time.
     """
     asked = json.dumps([{"tier": tier.to_plain(), "attempts": list(layers)} for tier, layers in requests])
     try:

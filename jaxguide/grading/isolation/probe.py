@@ -13,7 +13,6 @@ import signal
 import socket
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,21 +63,18 @@ def _supervise(tier: Tier, layers: list[str], bait: Bait, writing: int) -> None:
         "scratch_bytes": attempts.SCRATCH_BYTES,
     }
     with _told(writing):
-        began = time.process_time()
         enter_outer(tier, config)
-        outer_s = time.process_time() - began
         worker = os.fork()
         if worker == 0:
             _end_with_parent()
             enter_inner(tier, config)
             if tier.uses(RLIMITS):
                 rlimits.limit(attempts.MEMORY_BYTES, attempts.FILE_BYTES, _CHILD_LIMIT_S)
-            took_s = outer_s + time.process_time()  # zero at the fork
             wanted = tuple(dict.fromkeys(attempt for layer in layers for attempt in MUST_FAIL[layer]))
             # Try first what must work, because the other attempts may leave things behind.
             works, fails = attempts.outcomes(MUST_WORK, bait), attempts.outcomes(wanted, bait)
             doubts = [name for name, error in (works | fails).items() if attempts.may_pass(error, name)]
-            reply: dict[str, Any] = {"error": None, "took_s": took_s, "doubts": doubts}
+            reply: dict[str, Any] = {"error": None, "doubts": doubts}
             for key, found in (("works", works), ("fails", fails)):
                 reply[key] = {name: attempts.in_words(error) for name, error in found.items()}
             _tell(writing, reply)

@@ -9,7 +9,6 @@ import ctypes
 import errno
 import os
 import struct
-from collections.abc import Sequence
 
 from jaxguide.grading.isolation.syscalls import (
     NUMBERS,
@@ -147,14 +146,6 @@ def _if_argument(index: int, values: tuple[int, ...], allowed: bool) -> list[byt
     yes, no = (_ALLOW, _ERRNO | errno.EPERM) if allowed else (_ERRNO | errno.EPERM, _ALLOW)
     jumps = [_op(_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)]
     return [_op(_LOAD, _argument(index)), *jumps, _op(_RETURN, no), _op(_RETURN, yes)]
-
-
-def refusing(names: Sequence[str], code: int, here: str) -> list[bytes]:
-    """Return a filter that answers these calls with an error and allows all others, as container runtimes do."""
-    start = [_op(_LOAD, _AT_NUMBER)]
-    for name in names:
-        start += for_call(name, here, [_op(_RETURN, _ERRNO | code)])
-    return [*start, _op(_RETURN, _ALLOW)]
 
 
 def for_call(name: str, here: str, block: list[bytes]) -> list[bytes]:

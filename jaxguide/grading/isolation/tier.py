@@ -70,11 +70,6 @@ class Tier:
         """Return whether workers of this tier enter this layer."""
         return name in LAYERS[self.name] and any(layer.name == name and layer.holds for layer in self.layers)
 
-    def without(self, *names: str) -> "Tier":
-        """Return this tier with some layers switched off, to test what they prevent."""
-        off = [Layer(x.name, False, _("switched off")) if x.name in names else x for x in self.layers]
-        return dataclasses.replace(self, layers=tuple(off))
-
     @property
     def asks_for_trust(self) -> bool:
         """Whether a submission could reach the key and the disk, so that `--trust-submissions` is needed."""

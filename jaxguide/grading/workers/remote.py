@@ -151,11 +151,6 @@ class WorkerProcess:
         return self._tree.peak_bytes
 
     @property
-    def processes(self) -> list[psutil.Process]:
-        """What runs of it now, the supervisor first."""
-        return self._tree.processes()
-
-    @property
     def is_crowded(self) -> bool:
         """Whether so many threads were left running that JAX may get none to compile with, and end the process."""
         return self._tree.threads() > self._first_threads + _LEFT_THREADS

@@ -304,9 +304,3 @@ def test_every_limit_is_kept_and_read_again() -> None:
     again = AutograderSettings.from_text(settings.to_text())
     assert again == settings
     assert again.for_grader(()).limits == limits
-
-
-def test_settings_of_a_zip_built_before_are_read() -> None:
-    old = {"seed": 7, "only": [], "all_or_nothing": False, "visibility": "hidden", "trust_submissions": False}
-    settings = AutograderSettings.from_text(json.dumps({**old, "cpu_s": 3.0, "memory_bytes": 2**30}))
-    assert settings == AutograderSettings(7, visibility="hidden", limits=Limits(cpu_s=3.0, memory_bytes=2**30))

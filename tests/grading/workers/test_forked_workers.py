@@ -97,7 +97,7 @@ def test_workers_do_not_draw_the_same_numbers(worker: WorkerProcess) -> None:
 def test_a_worker_bears_its_own_mark_and_not_the_graders_memory_of_others(worker: WorkerProcess) -> None:
     found = Path(f"/proc/{worker._process.pid}/environ").read_bytes().split(b"\0")
     assert f"{TOKEN_VARIABLE}={worker._tree.token}".encode() in found
-    zygote = Path(f"/proc/{zygote_of(worker).pid}/environ").read_bytes()
+    zygote = Path(f"/proc/{zygote_of(worker)._process.pid}/environ").read_bytes()
     assert worker._tree.token.encode() not in zygote
 
 
@@ -105,8 +105,8 @@ def test_nothing_of_the_graders_environment_is_in_a_forked_worker(monkeypatch: p
     close()  # the next zygote starts with the secret in the environment
     monkeypatch.setenv("ACCESS_TOKEN", "the-graders-own-secret")
     worker = WorkerProcess()
-    outside = [Path(f"/proc/{one.pid}/environ").read_bytes() for one in worker.processes]
-    outside.append(Path(f"/proc/{zygote_of(worker).pid}/environ").read_bytes())
+    outside = [Path(f"/proc/{one.pid}/environ").read_bytes() for one in worker._tree.processes()]
+    outside.append(Path(f"/proc/{zygote_of(worker)._process.pid}/environ").read_bytes())
     inside = ask(worker, "open('/proc/self/environ').read() + repr(dict(os.environ))")
     worker.kill()
     assert worker._tree.token in inside
@@ -151,7 +151,7 @@ def test_processor_time_of_forked_workers_is_the_graders_childrens() -> None:
     worker.request("define", cell=1, source=source, exercises=["f"], starters=[])
     worker.request("ask", name="f", request=Request((), "value", (((), {}),)))
     worker.kill()
-    zygote = psutil.Process(zygote_of(worker).pid)
+    zygote = psutil.Process(zygote_of(worker)._process.pid)
     while zygote.children():
         time.sleep(0.01)
     before = children_cpu_s()

@@ -58,9 +58,9 @@ def test_workers_are_forked_from_one_zygote_by_default(worker: WorkerProcess) ->
     other = WorkerProcess()
     zygote = zygote_of(worker)
     assert zygote_of(other) is zygote
-    assert [psutil.Process(one._process.pid).ppid() for one in (worker, other)] == [zygote.pid] * 2
+    assert [psutil.Process(one._process.pid).ppid() for one in (worker, other)] == [zygote._process.pid] * 2
     other.kill()
-    assert psutil.Process(zygote.pid).num_threads() == 1
+    assert psutil.Process(zygote._process.pid).num_threads() == 1
     assert ask(worker, "[1, 2]") == [1, 2]
 
 
@@ -128,8 +128,8 @@ def test_how_a_worker_ended_is_known(worker: WorkerProcess, end: str, code: int)
 def test_killing_a_worker_leaves_the_zygote_and_the_others(worker: WorkerProcess) -> None:
     zygote = zygote_of(worker)
     other = WorkerProcess()
-    tree = [process.pid for process in other.processes]
-    assert zygote.pid not in tree
+    tree = [process.pid for process in other._tree.processes()]
+    assert zygote._process.pid not in tree
     other.kill()
     assert all(is_gone(pid) for pid in tree)
     assert zygote.is_alive
@@ -138,16 +138,16 @@ def test_killing_a_worker_leaves_the_zygote_and_the_others(worker: WorkerProcess
 
 def test_a_late_reply_of_the_zygote_is_no_other_workers(worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     zygote = zygote_of(worker)
-    before = {one.pid for one in psutil.Process(zygote.pid).children()}
-    os.kill(zygote.pid, signal.SIGSTOP)
+    before = {one.pid for one in psutil.Process(zygote._process.pid).children()}
+    os.kill(zygote._process.pid, signal.SIGSTOP)
     with monkeypatch.context() as patch:
         patch.setattr("jaxguide.grading.workers.zygote._FORK_LIMIT_S", 0.2)
         with pytest.raises(GraderError, match="did not fork one"):
             WorkerProcess()
-    os.kill(zygote.pid, signal.SIGCONT)
+    os.kill(zygote._process.pid, signal.SIGCONT)
     other = WorkerProcess()
     assert ask(other, "3") == 3
-    (late,) = {one.pid for one in psutil.Process(zygote.pid).children()} - {other._process.pid} - before or {0}
+    (late,) = {one.pid for one in psutil.Process(zygote._process.pid).children()} - {other._process.pid} - before or {0}
     assert is_gone(late)
     assert zygote_of(other) is zygote
     other.kill()
@@ -156,13 +156,13 @@ def test_a_late_reply_of_the_zygote_is_no_other_workers(worker: WorkerProcess, m
 @pytest.mark.long
 def test_a_zygote_that_is_gone_blames_no_student_and_is_started_again(worker: WorkerProcess) -> None:
     zygote = zygote_of(worker)
-    os.kill(zygote.pid, signal.SIGKILL)
+    os.kill(zygote._process.pid, signal.SIGKILL)
     with pytest.raises(NotGraded, match="starts workers"):
         ask(worker, "__import__('time').sleep(100)")
     worker.kill()
     after = WorkerProcess()
     assert ask(after, "2") == 2
-    assert zygote_of(after).pid != zygote.pid
+    assert zygote_of(after)._process.pid != zygote._process.pid
     after.kill()
 
 
@@ -172,7 +172,7 @@ def test_a_batch_goes_on_when_the_zygote_is_killed(course: Course, notebook: Cal
 
     def kill_once(path: Path, result: ExerciseResult) -> None:
         assert spawning._zygote is not None
-        zygotes.append(spawning._zygote.pid)
+        zygotes.append(spawning._zygote._process.pid)
         if len(zygotes) == 1:
             workers = psutil.Process(zygotes[0]).children(recursive=True)
             os.kill(zygotes[0], signal.SIGKILL)
@@ -217,7 +217,7 @@ GRADER = """
 import os, sys, threading
 from jaxguide.grading.workers.remote import WorkerProcess
 worker = WorkerProcess()
-pids = [process.pid for process in worker.processes]
+pids = [process.pid for process in worker._tree.processes()]
 if sys.argv[1] == "forked":
     pid = os.fork()  # holds the socket's other end open
     if pid == 0:
@@ -226,7 +226,7 @@ if sys.argv[1] == "forked":
     print(pid, end=" ")
 else:
     print(0, end=" ")
-print(worker._process.zygote.pid, *pids, flush=True)
+print(worker._process.zygote._process.pid, *pids, flush=True)
 if sys.argv[1] == "exits":
     sys.exit()
 worker.request("define", cell=1, source="while True: pass", exercises=[], starters=[])
