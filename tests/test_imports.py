@@ -37,7 +37,10 @@ INSIDE = {
     ),
     "grading": ({"isolation"}, {"intake"}, {"workers"}, {"batch"}, {"reports"}, {"exports"}),
 }
-HEAVY = ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "IPython", "nbformat", "nbclient", "jupyter_core", "rich")
+HEAVY = (
+    *("jax", "jaxlib", "numpy", "scipy", "matplotlib", "IPython", "jinja2", "rich"),
+    *("nbformat", "nbclient", "jupyter_core"),
+)
 
 
 def _run(code: str) -> str:
@@ -61,6 +64,12 @@ def test_a_public_name_loads_its_module_when_touched() -> None:
 def test_reading_notebooks_needs_no_notebook_library(module: str) -> None:
     code = f"import sys, {module}, jaxguide.course.books.printer; print({{'nbformat', 'jupytext'}} & set(sys.modules))"
     assert _run(code) == "set()"
+
+
+def test_jinja_is_imported_only_when_a_page_is_written() -> None:
+    imported = "import sys, jaxguide.grading.reports as reports; print('jinja2' in sys.modules)"
+    page = "from jaxguide.grading.reports.page import rendered; rendered('charts.html', {})"
+    assert _run(f"{imported}; {page}; print('jinja2' in sys.modules)").split() == ["False", "True"]
 
 
 def test_no_module_starts_a_backend_when_imported() -> None:

@@ -57,12 +57,16 @@ def _is_command(decorator: ast.expr) -> bool:
 
 
 def package_messages() -> Iterator[tuple[str, Extracted]]:
-    """Yield every message of the package and of click, with its file."""
+    """Yield every message of the package's modules and templates, and of click, with its file."""
     for path in sorted(_PACKAGE.rglob("*.py")):
         if "_course" not in path.parts:
             with path.open("rb") as file:
                 for line, message, comments, _context in babel_extract.extract(extract_package, file, KEYWORDS):  # type: ignore[arg-type]
                     yield f"jaxguide/{path.relative_to(_PACKAGE).as_posix()}", (line, "", message, comments)
+    for path in sorted(_PACKAGE.rglob("templates/*.html")):
+        with path.open("rb") as file:
+            for line, message, comments, _context in babel_extract.extract("jinja2", file, KEYWORDS):
+                yield f"jaxguide/{path.relative_to(_PACKAGE).as_posix()}", (line, "", message, comments)
     place = Path(click.__file__).parent
     for path in sorted(place.glob("*.py")):
         with path.open("rb") as file:

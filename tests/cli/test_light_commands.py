@@ -1,4 +1,4 @@
-"""Test that commands that only read a course start fast: they import no JAX, NumPy, SciPy, IPython or matplotlib."""
+"""Test that commands that only read a course start fast: none imports JAX, NumPy, SciPy, IPython, matplotlib or Jinja."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from jaxguide.course.books.library import read_outline
 from jaxguide.course.books.places import places
 from jaxguide.student.workspace import lay_workspace
 
-HEAVY = ("jax", "jaxlib", "numpy", "scipy", "IPython", "matplotlib")
+HEAVY = ("jax", "jaxlib", "numpy", "scipy", "IPython", "matplotlib", "jinja2")
 # The program's entry point, which records the loaded modules when it exits.
 RUN = """
 import atexit, json, sys

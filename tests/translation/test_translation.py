@@ -11,6 +11,7 @@ from pathlib import Path
 import made_up_language
 import pytest
 from click.testing import CliRunner
+from made_class import made_class
 from made_up_language import outside, words_outside
 from needs import ON_THE_NEWEST
 from rich.cells import cell_len
@@ -27,6 +28,9 @@ from jaxguide.course.cards import Card
 from jaxguide.course.cards.content import Content, content_of
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import judge
+from jaxguide.grading.reports.feedback import feedback_html
+from jaxguide.grading.reports.marks import rows_of
+from jaxguide.grading.reports.overview import report_html
 from jaxguide.student.workspace import lay_workspace
 
 HEADER = (
@@ -279,6 +283,14 @@ def test_the_help_of_a_command_can_be_translated(made_up: None, command: list[st
         re.sub(r"^ +(-[\w, /-]+|\w+)(?=  | ⟦|$| [A-Z])", "", line) for line in outside(shown.stdout).splitlines()[1:]
     ]
     assert re.findall(r"[a-z]{2,}", " ".join(lines)) == []
+
+
+def test_the_words_of_a_report_are_said_in_the_readers_language(made_up: None) -> None:
+    batch = made_class()
+    for page in (report_html(batch, names=True), feedback_html(rows_of(batch)[0], batch)):
+        said = re.findall(r'<(?:h2|th scope="col"[^>]*|summary|caption|figcaption|dt)>([^<]+)', page)
+        assert said
+        assert [text for text in said if words_outside(text)] == []
 
 
 def test_a_wrong_command_is_said_in_the_readers_language(made_up: None) -> None:

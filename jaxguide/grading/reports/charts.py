@@ -1,7 +1,7 @@
-"""The report's charts as SVG: a title and a description for who cannot see them, and every number in words too."""
+"""Where everything in the report's charts lies, with a title, a description and labels; `charts.html` draws them."""
 
-from collections.abc import Sequence
-from html import escape
+import dataclasses
+from collections.abc import Iterable
 
 from jaxguide.base.text import _, plural
 from jaxguide.course.verdict import Outcome
@@ -17,93 +17,158 @@ _FILLS = {
     Outcome.NOT_GRADED: "fill:none;stroke:var(--partly);stroke-dasharray:3 3",
 }
 
-# Defined once in a page, before the charts.
-PATTERNS = (
-    '<svg width="0" height="0" aria-hidden="true" focusable="false" style="position:absolute"><defs>'
-    '<pattern id="stripes" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    '<path d="M2 0V7" style="stroke:var(--partly);stroke-width:4"/></pattern>'
-    '<pattern id="crosses" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    '<path d="M0 2H7M2 0V7" style="stroke:var(--bad);stroke-width:2.2"/></pattern>'
-    '<pattern id="dots" width="6" height="6" patternUnits="userSpaceOnUse">'
-    '<circle cx="3" cy="3" r="2" style="fill:var(--bad)"/></pattern>'
-    "</defs></svg>"
-)
-
 _HIGH = 132
 _LEFT, _TOP, _WIDE = 10, 44, 54
+# A chart of one bar is this wide.
+_BAR = 300
 
 
-def histogram(distribution: Distribution) -> str:
-    """Draw how many students have how many of the points."""
+@dataclasses.dataclass(frozen=True)
+class Words:
+    """One line of text with its baseline at (x, y); `anchor` is what of it is there: 'start', 'middle' or 'end'."""
+
+    x: float
+    y: float
+    words: str
+    anchor: str = "middle"
+
+
+@dataclasses.dataclass(frozen=True)
+class Bar:
+    """One bin of a histogram; `count` is None where it is empty, `tick` where the axis has no label."""
+
+    x: int
+    y: float
+    width: int
+    height: float
+    count: Words | None
+    tick: Words | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Histogram:
+    """How many students have how many of the points; `end` is the label at the axis's end."""
+
+    title: str
+    description: str
+    box: str
+    left: int
+    right: int
+    bottom: int
+    bars: list[Bar]
+    end: Words
+    median_x: float
+    median: Words | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """What one group takes of a bar, and its count in words."""
+
+    x: float
+    width: float
+    fill: str
+    said: str
+
+
+@dataclasses.dataclass(frozen=True)
+class StackedBar:
+    """How one exercise ended for the class."""
+
+    title: str
+    description: str
+    box: str
+    parts: list[Part]
+
+
+@dataclasses.dataclass(frozen=True)
+class ShareBar:
+    """One share, as a part of a bar."""
+
+    title: str
+    description: str
+    box: str
+    width: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """What a group is called, and how it is drawn."""
+
+    name: str
+    fill: str
+
+
+def histogram(distribution: Distribution) -> Histogram:
+    """Return the chart of how marks spread."""
     most = max(distribution.counts, default=0) or 1
     width = 2 * _LEFT + BINS * _WIDE
     bottom = _TOP + _HIGH
-    parts = [f'<path d="M{_LEFT} {bottom}H{width - _LEFT}" style="stroke:var(--quiet)"/>']
-    counts = []  # drawn last, over the median's line
+    bars = []
     for number, count in enumerate(distribution.counts):
         left, high = _LEFT + number * _WIDE, round(_HIGH * count / most, 1)
-        if count:
-            box = f'x="{left + 3}" y="{bottom - high:g}" width="{_WIDE - 6}" height="{high:g}"'
-            parts.append(f'<rect {box} rx="2" style="fill:var(--good)"/>')
-            counts.append(_words(left + _WIDE / 2, bottom - high - 6, str(count), bold=True))
-        if number % 2 == 0:
-            parts.append(_words(left, bottom + 20, str(100 * number // BINS), anchor="middle" if number else "start"))
-    parts.append(_words(width - _LEFT, bottom + 20, "100 %", anchor="end"))
+        label = Words(left + _WIDE / 2, bottom - high - 6, str(count)) if count else None
+        anchor = "middle" if number else "start"
+        tick = Words(left, bottom + 20, str(100 * number // BINS), anchor) if number % 2 == 0 else None
+        bars.append(Bar(left + 3, bottom - high, _WIDE - 6, high, label, tick))
+    median, at = None, 0.0
     if distribution.median is not None:
         at = round(_LEFT + distribution.median * BINS * _WIDE, 1)
-        parts.append(f'<path d="M{at:g} 6V{bottom}" style="stroke:var(--text);stroke-width:2;stroke-dasharray:5 4"/>')
         side, shift = ("end", -8) if distribution.median > 0.5 else ("start", 8)
-        parts.append(_words(at + shift, 18, _("median {share:.0f} %").format(share=100 * distribution.median), side))
+        median = Words(at + shift, 18, _("median {share:.0f} %").format(share=100 * distribution.median), side)
     bins = (
         _("{low} to {high} %: {count}").format(low=100 * n // BINS, high=100 * (n + 1) // BINS, count=count)
         for n, count in enumerate(distribution.counts)
         if count
     )
-    title = plural("Marks of {count} student", "Marks of {count} students", distribution.total)
-    description = "; ".join([_("Students by the share of the points that they have"), *bins]) + "."
-    return _svg(
-        "marks", title, description, f"0 0 {width} {bottom + 26}", "".join(parts + counts), "width:100%;height:auto"
+    return Histogram(
+        title=plural("Marks of {count} student", "Marks of {count} students", distribution.total),
+        description="; ".join([_("Students by the share of the points that they have"), *bins]) + ".",
+        box=f"0 0 {width} {bottom + 26}",
+        left=_LEFT,
+        right=width - _LEFT,
+        bottom=bottom,
+        bars=bars,
+        end=Words(width - _LEFT, bottom + 20, "100 %", "end"),
+        median_x=at,
+        median=median,
     )
 
 
-def stacked_bar(name: str, title: str, counts: dict[Outcome, int]) -> str:
-    """Draw how one exercise ended for the class, as parts of one bar."""
+def stacked_bar(title: str, counts: dict[Outcome, int]) -> StackedBar:
+    """Return the bar of how one exercise ended for the class."""
     total = sum(counts.values()) or 1
     parts, left = [], 0.0
     for group, count in counts.items():
         if count:
-            wide = 300 * count / total
-            said = escape(group_count(group, count))
+            wide = _BAR * count / total
             # Half a unit inside, so that an outline is whole.
-            box = f'x="{left + 1:.1f}" y="1" width="{max(1.0, wide - 2):.1f}" height="16"'
-            parts.append(f'<rect {box} style="{_FILLS[group]}"><title>{said}</title></rect>')
+            parts.append(Part(left + 1, max(1.0, wide - 2), _FILLS[group], _count(group, count)))
             left += wide
-    description = ", ".join(group_count(group, count) for group, count in counts.items() if count) + "."
-    return _svg(f"bar-{name}", title, description, "0 0 300 18", "".join(parts), _BAR, _STRETCH)
+    return StackedBar(title, in_words(counts) + ".", f"0 0 {_BAR} 18", parts)
 
 
-def share_bar(name: str, title: str, share: float) -> str:
-    """Draw one share as a bar."""
-    parts = (
-        '<rect x="0.5" y="0.5" width="299" height="9" rx="4" style="fill:none;stroke:var(--quiet)"/>'
-        f'<rect x="0.5" y="0.5" width="{299 * share:.1f}" height="9" rx="4" style="fill:var(--bad)"/>'
-    )
+def share_bar(title: str, share: float) -> ShareBar:
+    """Return the bar of one share."""
     said = _("{share:.0f} % of the class.").format(share=100 * share)
-    return _svg(f"share-{name}", title, said, "0 0 300 10", parts, "width:100%;height:10px", _STRETCH)
+    return ShareBar(title, said, f"0 0 {_BAR} 10", (_BAR - 1) * share)
 
 
-def legend(groups: Sequence[Outcome]) -> str:
-    """Say what the patterns of the bars stand for."""
-    items = "".join(
-        '<li><svg width="22" height="14" aria-hidden="true" focusable="false">'
-        f'<rect x="1" y="1" width="20" height="12" style="{_FILLS[group]}"/></svg> {escape(group_name(group))}</li>'
-        for group in groups
-    )
-    return f'<ul class="legend">{items}</ul>'
+def legend(groups: Iterable[Outcome]) -> list[Group]:
+    """Return what the patterns of the bars stand for."""
+    return [Group(_name(group), _FILLS[group]) for group in groups]
 
 
-def group_name(group: Outcome) -> str:
-    """Return what a group is called."""
+def in_words(counts: dict[Outcome, int]) -> str:
+    """Return how many are in each group: '12 passed, 3 not right'."""
+    return ", ".join(_count(group, count) for group, count in counts.items() if count)
+
+
+def _count(group: Outcome, count: int) -> str:
+    return f"{count} {_name(group).split(' (')[0]}"
+
+
+def _name(group: Outcome) -> str:
     return {
         Outcome.PASSED: _("passed"),
         Outcome.PARTLY: _("partly right"),
@@ -112,25 +177,3 @@ def group_name(group: Outcome) -> str:
         Outcome.NOT_ATTEMPTED: _("not attempted"),
         Outcome.NOT_GRADED: _("not graded"),
     }[group]
-
-
-def group_count(group: Outcome, count: int) -> str:
-    """Return how many are in a group, in words: '12 passed'."""
-    return f"{count} {group_name(group).split(' (')[0]}"
-
-
-_STRETCH = 'preserveAspectRatio="none"'
-_BAR = "width:100%;height:18px"
-
-
-def _words(x: float, y: float, words: str, anchor: str = "middle", bold: bool = False) -> str:
-    weight = ' font-weight="700" class="halo"' if bold else ""
-    return f'<text x="{x:g}" y="{y:g}" font-size="14" text-anchor="{anchor}"{weight}>{escape(words)}</text>'
-
-
-def _svg(name: str, title: str, description: str, box: str, body: str, style: str, more: str = "") -> str:
-    return (
-        f'<svg viewBox="{box}" {more} style="{style}" role="img" aria-labelledby="{name}-title {name}-desc">'
-        f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-desc">{escape(description)}</desc>'
-        f"{body}</svg>"
-    )

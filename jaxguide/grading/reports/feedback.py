@@ -3,6 +3,7 @@
 import functools
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from jaxguide.base.catalogues import languages
 from jaxguide.base.clean import clean
@@ -14,7 +15,7 @@ from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.isolation.tier import PROCESS
 from jaxguide.grading.reports.csv_tables import file_names
 from jaxguide.grading.reports.marks import Mark, Row
-from jaxguide.grading.reports.page import page, prose, text
+from jaxguide.grading.reports.page import rendered
 from jaxguide.grading.reports.record_sections import tier_sentence
 
 _WIDTH = 100
@@ -22,29 +23,27 @@ _WIDTH = 100
 
 def feedback_html(row: Row, batch: BatchResult, reveal: bool = False) -> str:
     """Return a student's page; with `reveal` it shows what hidden checks saw as well."""
-    parts = [f"<header><h1>{text(row.student, 200)}</h1>"]
-    parts.append(f'<p class="muted">{text(_files(row))}</p></header>' if file_names(row) else "</header>")
-    parts += [f'<p class="panel points">{text(line)}</p>' for line in _summary(row)]
-    parts += [f'<p class="panel notice">{text(line)}</p>' for line in _isolation(row)]
-    notes = list(_notes(row, batch))
-    if notes:
-        items = "".join(f"<li>{prose(note)}</li>" for note in notes)
-        parts.append(f'<h2>{text(_notes_title())}</h2><ul class="plain">{items}</ul>')
-    if _shown(row):
-        parts.append(f"<h2>{text(_('Exercises'))}</h2>")
-    for mark, result in _shown(row):
-        card = f'<p class="panel">{text(_not_graded(mark))}</p>' if mark.is_missing else Card(result, reveal).html()
-        under = "".join(f'<p class="under">{prose(line)}</p>' for line in _points(mark))
-        parts.append(f'<article class="exercise">{card}{under}</article>')
-    return page(_("Feedback for {student}").format(student=clean(row.student, 100)), parts, _STYLE)
+    return rendered("feedback.html", feedback_view(row, batch, reveal))
 
 
-_STYLE = """
-.points{font-size:1.25rem;font-weight:600}
-.exercise{margin:0 0 1.6rem}
-.exercise section{border-radius:6px;max-width:none!important;padding:.9rem 1.1rem!important}
-.under{margin:.3rem 0 0 .3rem}
-"""
+def feedback_view(row: Row, batch: BatchResult, reveal: bool) -> dict[str, Any]:
+    """Return what the page shows, as plain values and cards; `feedback.html` says where."""
+    return {
+        "title": _("Feedback for {student}").format(student=clean(row.student, 100)),
+        "student": row.student,
+        "files": _files(row),
+        "summary": list(_summary(row)),
+        "isolation": list(_isolation(row)),
+        "notes": list(_notes(row, batch)),
+        "exercises": [
+            {
+                "card": None if mark.is_missing else Card(result, reveal),
+                "not_graded": _not_graded(mark) if mark.is_missing else "",
+                "points": list(_points(mark)),
+            }
+            for mark, result in _shown(row)
+        ],
+    }
 
 
 def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
@@ -53,7 +52,7 @@ def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
     lines += _isolation(row)
     notes = list(_notes(row, batch))
     if notes:
-        lines += ["", _notes_title() + ":", *(f"  - {note}" for note in notes)]
+        lines += ["", _("While reading your file") + ":", *(f"  - {note}" for note in notes)]
     for mark, result in _shown(row):
         said = _not_graded(mark) if mark.is_missing else _card_text(result, reveal)
         lines += ["", "-" * 40, "", said, "", *_points(mark)]
@@ -105,10 +104,6 @@ def _isolation(row: Row) -> Iterator[str]:
 def points_of(row: Row) -> str:
     """Say a student's points: '7.5 of 10 points'."""
     return _("{score:g} of {points:g} points").format(score=row.score, points=row.points)
-
-
-def _notes_title() -> str:
-    return _("While reading your file")
 
 
 def _notes(row: Row, batch: BatchResult) -> Iterator[str]:

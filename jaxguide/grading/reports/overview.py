@@ -1,16 +1,23 @@
 """The instructor's `report.html`: one page for the whole class, which can be projected down to where names begin."""
 
-import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _, plural
+from jaxguide.course.verdict import Outcome
 from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.isolation.tier import PROCESS
-from jaxguide.grading.reports import class_sections, record_sections
-from jaxguide.grading.reports.charts import PATTERNS
-from jaxguide.grading.reports.marks import rows_of
-from jaxguide.grading.reports.page import page, text
+from jaxguide.grading.reports.charts import histogram, in_words, legend, share_bar, stacked_bar
+from jaxguide.grading.reports.csv_tables import file_names
+from jaxguide.grading.reports.insight import Distribution, distribution_of, efforts_of, rates_of
+from jaxguide.grading.reports.marks import Row, rows_of
+from jaxguide.grading.reports.misconceptions import Example, Misconception, misconceptions_of
+from jaxguide.grading.reports.page import rendered
+from jaxguide.grading.reports.record_sections import record_view, tier_sentence
+
+_SHOWN = 12
 
 
 def report_html(batch: BatchResult, names: bool = False) -> str:
@@ -20,52 +27,203 @@ def report_html(batch: BatchResult, names: bool = False) -> str:
         batch: what was graded.
         names: whether misconceptions say who met them; else only the folded lists at the end name anybody.
     """
+    return rendered("report.html", report_view(batch, names))
+
+
+def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
+    """Return what the page shows, as plain values; `report.html` says where."""
     rows = rows_of(batch)
-    title = _("Grading of {course}").format(course=batch.course_name) if batch.course_name else _("Grading of a class")
-    parts = [
-        PATTERNS,
-        f"<header><h1>{text(title, 200)}</h1>",
-        f'<p class="muted">{text(record_sections.count_line(batch, rows))}</p></header>',
-        *_warnings(batch),
-        class_sections.tiles(rows),
-        *class_sections.marks_section(rows),
-        *class_sections.exercises_section(batch),
-        *class_sections.misconceptions_section(batch, names),
-        *class_sections.effort_section(batch),
-        *record_sections.how_section(batch),
-        *record_sections.checks_section(batch),
-        *record_sections.lists_section(batch, rows),
-        *record_sections.students_section(batch, rows),
-        *record_sections.similar_section(_similar(batch)),
-    ]
-    return page(title, parts, class_sections.STYLE)
+    causes = misconceptions_of(batch)
+    named = [one for one in causes if one.is_named]
+    return {
+        "title": _("Grading of {course}").format(course=batch.course_name)
+        if batch.course_name
+        else _("Grading of a class"),
+        "count": _count_line(rows),
+        "warnings": _warnings(batch),
+        "weak_isolation": _("Weak isolation.") + " " + tier_sentence(PROCESS) if batch.tier == PROCESS else "",
+        "tiles": _tiles(rows),
+        "marks": _marks(distribution_of(rows)),
+        "exercises": _exercises(batch),
+        "misconceptions": _misconceptions(batch, named, names),
+        "errors": [_error(one, names) for one in causes if not one.is_named],
+        "efforts": _efforts(batch),
+        **record_view(batch, rows),
+    }
 
 
-def _warnings(batch: BatchResult) -> Iterator[str]:
+def _count_line(rows: list[Row]) -> str:
+    """Say in one line what the report is of."""
+    files = sum(len(file_names(row)) for row in rows)
+    return plural("{count} file of {{students}}", "{count} files of {{students}}", files).format(
+        students=plural("{count} student", "{count} students", len(rows))
+    )
+
+
+def _warnings(batch: BatchResult) -> list[str]:
+    warnings = []
     missing = sum(not one.is_complete for one in batch.counted if one.state.value == "not graded")
     if missing:
-        message = (
-            "{count} submission is not graded in full: no mark stands in place of one. Grade again to fill the gap."
+        said = plural(
+            "{count} submission is not graded in full: no mark stands in place of one. Grade again to fill the gap.",
+            "{count} submissions are not graded in full: no mark stands in place of one. Grade again to fill the gaps.",
+            missing,
         )
-        many = (
-            "{count} submissions are not graded in full: no mark stands in place of one. Grade again to fill the gaps."
-        )
-        yield f'<p class="panel notice">{text(plural(message, many, missing))}</p>'
+        warnings.append(said)
     above = sum(len(one.above_the_points) for one in batch.counted)
     if above:
-        message = "{count} mark given by hand is above what its exercise gives. If no bonus is meant, change it."
-        many = "{count} marks given by hand are above what their exercises give. If no bonus is meant, change them."
-        yield f'<p class="panel notice">{text(plural(message, many, above))}</p>'
-    if batch.tier == PROCESS:
-        warning = _("Weak isolation.") + " " + record_sections.tier_sentence(PROCESS)
-        yield f'<p class="panel notice bad">{text(warning)}</p>'
-
-
-def _similar(batch: BatchResult) -> Iterator[tuple[str, list[str], str]]:
-    for group in batch.similar:
-        plain: dict[str, Any] = group if isinstance(group, dict) else dataclasses.asdict(group)
-        yield (
-            str(plain.get("exercise", "")),
-            [str(name) for name in plain.get("students", ())],
-            str(plain.get("says", "")),
+        said = plural(
+            "{count} mark given by hand is above what its exercise gives. If no bonus is meant, change it.",
+            "{count} marks given by hand are above what their exercises give. If no bonus is meant, change them.",
+            above,
         )
+        warnings.append(said)
+    return warnings
+
+
+def _tiles(rows: list[Row]) -> list[tuple[str, str]]:
+    """Return the numbers to start with, each with what it counts."""
+    states = [row.state for row in rows]
+    marked = sum(row.score is not None for row in rows)
+    median = distribution_of(rows).median
+    tiles = [
+        (str(len(rows)), plural("student", "students", len(rows))),
+        (str(marked), plural("has marks", "have marks", marked)),
+        (_percent(median), _("median of the points")),
+    ]
+    tiles += [
+        (str(states.count(state)), word)
+        for state, word in (
+            (State.ABSENT, _("absent")),
+            (State.UNREADABLE, _("not readable")),
+            (State.NOT_GRADED, _("not graded")),
+        )
+        if state in states
+    ]
+    return tiles
+
+
+def _marks(found: Distribution) -> dict[str, Any] | None:
+    """Return how the marks spread, None where nobody has one."""
+    if found.low is None or found.median is None or found.high is None:
+        return None
+    said = _(
+        "Half of the class has {median:.0f} % of the points or more; "
+        "the middle half lies between {low:.0f} and {high:.0f} %."
+    )
+    words = [said.format(median=100 * found.median, low=100 * found.low, high=100 * found.high)]
+    if found.full:
+        words.append(plural("{count} student has all of them.", "{count} students have all of them.", found.full))
+    if found.none:
+        words.append(plural("{count} student has none.", "{count} students have none.", found.none))
+    return {"words": " ".join(words), "chart": histogram(found)}
+
+
+def _exercises(batch: BatchResult) -> dict[str, Any] | None:
+    """Return each exercise's pass rate, None where nothing was graded."""
+    rates = rates_of(batch)
+    if not rates:
+        return None
+    rows = []
+    for rate in rates:
+        title, share = clean(rate.column.title, 200), _percent(rate.share)
+        said = _("{title}: {share} passed").format(title=title, share=share)
+        rows.append(
+            {
+                "title": title,
+                "name": rate.column.name,
+                "share": share,
+                "bar": stacked_bar(said, rate.counts),
+                "words": in_words(rate.counts),
+            }
+        )
+    return {"legend": legend(group for group in Outcome if any(rate.counts[group] for rate in rates)), "rows": rows}
+
+
+def _misconceptions(batch: BatchResult, found: list[Misconception], names: bool) -> dict[str, Any] | None:
+    """Return what failures point to, with an example that names nobody unless asked; None where nothing does."""
+    if not found:
+        return None
+    students = len({one.student for one in batch.counted if one.results})
+    left = len(found) - _SHOWN
+    return {
+        "shown": [_misconception(one, students, names) for one in found[:_SHOWN]],
+        "others_title": plural("{count} more, met by fewer", "{count} more, met by fewer", left) if left > 0 else "",
+        "others": [(_title(one), len(one.students)) for one in found[_SHOWN:]],
+    }
+
+
+def _misconception(one: Misconception, students: int, names: bool) -> dict[str, Any]:
+    count, title = len(one.students), _title(one)
+    share = count / students if students else 0.0
+    return {
+        "title": title,
+        "count": plural("{count} student", "{count} students", count) + f", {_percent(share)}",
+        "bar": share_bar(title, share),
+        "says": one.says,
+        "idea": one.idea if one.idea != one.says else "",
+        "met_in": _("Met in: {exercises}").format(exercises=_exercises_of(one)),
+        "met_by": _met_by(clean(student, 100) for student in one.students) if names else "",
+        "example": _example(one.example, names),
+    }
+
+
+def _title(one: Misconception) -> str:
+    first, *others = one.names
+    return first[:1].upper() + first[1:] + "".join(_(", or {name}").format(name=name) for name in others)
+
+
+def _exercises_of(one: Misconception) -> str:
+    return ", ".join(clean(title, 200) for title in one.exercises)
+
+
+def _met_by(students: Iterable[str]) -> str:
+    return _("Met by: {students}").format(students=", ".join(students))
+
+
+def _example(example: Example, names: bool) -> dict[str, Any]:
+    """Return one failure. What a hidden check asked is folded away, since the page may be shown round."""
+    check = example.check
+    return {
+        "is_hidden": check.hidden,
+        "check": check.fact or check.name,
+        "message": check.message,
+        "call": check.call,
+        "got": check.got,
+        "expected": check.expected,
+        "line": check.error.source if check.error is not None else "",
+        "student": example.student if names else "",
+    }
+
+
+def _error(one: Misconception, names: bool) -> dict[str, Any]:
+    """Return what ended early, by exception or by limit."""
+    check = one.example.check
+    said = check.error.message if check.error else check.message
+    return {
+        "title": _title(one),
+        "students": len(one.students),
+        "met_in": _exercises_of(one),
+        "met_by": _met_by(one.students) if names else "",
+        # What a hidden check's call raised may say what it asked.
+        "message": _("(a hidden check)") if check.hidden else said,
+    }
+
+
+def _efforts(batch: BatchResult) -> list[dict[str, Any]]:
+    """Return time and hints, where workspaces recorded them."""
+    return [
+        {
+            "title": one.column.title,
+            "students": one.students,
+            "tries": f"{one.tries:g}",
+            "hints": f"{one.hints:g}",
+            "read_hints": _percent(one.read_hints / one.students),
+            "minutes": "\u2013" if one.minutes is None else f"{one.minutes:g}",
+        }
+        for one in efforts_of(batch)
+    ]
+
+
+def _percent(share: float | None) -> str:
+    return "\u2013" if share is None else f"{100 * share:.0f} %"

@@ -1,26 +1,35 @@
 """Test that each page shows its reader the right content, as one safe HTML file that fetches nothing."""
 
+import copy
 import dataclasses
+import enum
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
 
+import jinja2
 import pytest
 from made_class import EVIL, EXERCISES, SECRET, exercise, made_class
 
+import jaxguide.grading.reports
+from jaxguide.course.cards import Card
 from jaxguide.course.verdict import Outcome, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.limits_text import parse_limits, write_limits
 from jaxguide.grading.batch.submission_result import State
-from jaxguide.grading.reports.feedback import feedback_html, feedback_text
+from jaxguide.grading.reports.feedback import feedback_html, feedback_text, feedback_view
 from jaxguide.grading.reports.insight import distribution_of, rates_of
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.reports.misconceptions import misconceptions_of
-from jaxguide.grading.reports.overview import report_html
-from jaxguide.grading.reports.page import COLOURS
+from jaxguide.grading.reports.overview import report_html, report_view
+from jaxguide.grading.reports.page import rendered
 from jaxguide.grading.reports.record_sections import reproduce
 from jaxguide.grading.workers.usage import Limits
 
 VOID = {"meta", "br"}
+REPORTS = Path(jaxguide.grading.reports.__file__).parent
 
 
 class _Page(HTMLParser):
@@ -88,14 +97,89 @@ def test_what_a_student_wrote_is_shown_as_they_wrote_it() -> None:
     assert "</pre><script>alert(1)</script>" in _Page(report_html(made_class())).words
 
 
-@pytest.mark.parametrize("mode", [0, 1])
+@pytest.fixture(params=["report", "report with other misconceptions", "Ada", "Bo", "Fay", "Hal", EVIL, "=Absent"])
+def view(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
+    """A template's name and what it is given, with something to show in every place."""
+    batch = made_class("process")
+    batch.only = list(EXERCISES)
+    batch.similar = [{"exercise": "random_walk", "students": ["Ada", "Bo"], "says": "both loop"}]
+    batch.overrides *= 2
+    for one in batch.submissions:
+        one.tier = "process"
+    if not request.param.startswith("report"):
+        return "feedback.html", feedback_view(_row(batch, request.param), batch, reveal=True)
+    if request.param != "report":
+        checks = [check for one in batch.submissions for result in one.results for check in result.checks]
+        for number, check in enumerate(check for check in checks if check.misconceptions):
+            check.misconceptions = (f"wrong_{number % 20}",)
+    return "report.html", report_view(batch, names=True)
+
+
+def _planted(value: Any, plants: list[str]) -> Any:
+    """Return the same with hostile text, another each time, in place of every text that is not empty."""
+    if isinstance(value, enum.Enum) or not value:
+        return value
+    if isinstance(value, str):
+        plants.append(f"<i id=n{len(plants)}>\"'>&amp;")
+        return plants[-1]
+    if isinstance(value, Card):
+        return Card(_planted(value.result, []), value.reveal)
+    if isinstance(value, dict):
+        return {name: _planted(child, plants) for name, child in value.items()}
+    if isinstance(value, list | tuple | Iterator):
+        return [_planted(child, plants) for child in value]
+    if dataclasses.is_dataclass(value):
+        changed = copy.copy(value)
+        for field in dataclasses.fields(value):
+            object.__setattr__(changed, field.name, _planted(getattr(value, field.name), plants))
+        return changed
+    assert isinstance(value, int | float), value
+    return value
+
+
+def test_hostile_text_in_any_place_of_a_page_is_shown_as_text(view: tuple[str, dict[str, Any]]) -> None:
+    template, values = view
+    plants: list[str] = []
+    parsed = _Page(rendered(template, _planted(values, plants)))
+    assert "i" not in {name for name, _attributes in parsed.elements}
+    shown = {text for _name, attributes in parsed.elements for text in attributes.values()} | {parsed.words}
+    together = "\n".join(filter(None, shown))
+    assert [plant for plant in plants if plant not in together] == []
+    assert plants
+
+
+def test_a_page_is_given_every_value_that_it_names(view: tuple[str, dict[str, Any]]) -> None:
+    template, values = view
+    for name in values:
+        with pytest.raises(jinja2.UndefinedError, match=name):
+            rendered(template, {other: value for other, value in values.items() if other != name})
+
+
+def test_only_cards_and_prose_are_trusted_to_be_html() -> None:
+    for path in (REPORTS / "templates").iterdir():
+        assert re.findall(r"\| *safe|autoescape|Markup|__html__", path.read_text("utf-8")) == [], path
+    trusted = {path.name: re.findall(r"Markup\((.*)\)\n", path.read_text("utf-8")) for path in REPORTS.glob("*.py")}
+    assert {name: found for name, found in trusted.items() if found} == {
+        "page.py": ["prose_html(clean(str(words), limit))", "shown.html()"]
+    }
+
+
+def test_the_words_of_a_template_can_be_translated() -> None:
+    for path in (REPORTS / "templates").glob("*.html"):
+        source = re.sub(r"{% block style %}.*?{% endblock %}", "", path.read_text("utf-8"), flags=re.DOTALL)
+        markup = "".join(text for _line, kind, text in jinja2.Environment().lex(source) if kind == "data")
+        assert re.findall(r"\w+", re.sub(r"<[^>]*>", "", markup)) == [], path
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("ground", ["page", "panel"])
-def test_text_has_a_contrast_of_four_and_a_half_and_shapes_of_three(mode: int, ground: str) -> None:
-    behind = COLOURS[ground][mode]
+def test_text_has_a_contrast_of_four_and_a_half_and_shapes_of_three(mode: str, ground: str) -> None:
+    light, dark = report_html(BatchResult([])).split("@media(prefers-color-scheme:dark)")[:2]
+    colours = dict(re.findall(r"--(\w+):(#\w{6})", light if mode == "light" else dark))
     for name in ("text", "muted", "link"):
-        assert _contrast(COLOURS[name][mode], behind) >= 4.5, name
+        assert _contrast(colours[name], colours[ground]) >= 4.5, name
     for name in ("good", "partly", "bad", "quiet"):
-        assert _contrast(COLOURS[name][mode], behind) >= 3, name
+        assert _contrast(colours[name], colours[ground]) >= 3, name
 
 
 def _contrast(one: str, other: str) -> float:
