@@ -1,4 +1,4 @@
-"""Test that commands that only read a course start fast: none imports JAX, NumPy, SciPy, IPython, matplotlib or Jinja."""
+"""Test that commands that only read a course start fast: they import no JAX, NumPy, SciPy, IPython or Jinja."""
 
 import json
 import os
