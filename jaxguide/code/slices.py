@@ -61,12 +61,22 @@ def bound_names(node: ast.stmt) -> frozenset[str]:
     return frozenset(names)
 
 
+def first_line_of(node: ast.stmt | ast.expr) -> int:
+    """Return where a node begins: a decorated function or class at its first decorator.
+
+    >>> first_line_of(ast.parse("@jit\\ndef f(x): ...").body[0])
+    1
+    """
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
 def statements(source: str, first_line: int = 1) -> list[Statement]:
     """Split source into its top-level statements."""
     lines = source.split("\n")
     found = []
     for node in ast.parse(source).body:
-        start = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+        start = first_line_of(node)
         text = "\n".join(lines[start - 1 : node.end_lineno])
         found.append(
             Statement(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from jaxguide.code.edits import Edit
+from jaxguide.code.slices import first_line_of
 
 Node = TypeVar("Node", bound=ast.AST)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -126,10 +127,10 @@ class Source:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Lambda) and name == "<lambda>" and node.lineno == line:
                 return node
-            if isinstance(node, ast.FunctionDef) and node.name == name:
-                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                if line in (first, node.lineno):
-                    return node
+            if not isinstance(node, ast.FunctionDef) or node.name != name:
+                continue
+            if line in (first_line_of(node), node.lineno):
+                return node
         return None
 
     def calls(self) -> Iterator[ast.Call]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxguide.base.files import write_whole
 from jaxguide.base.text import _
-from jaxguide.code.slices import bound_names
+from jaxguide.code.slices import bound_names, first_line_of
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.books.percent import split_cells
 from jaxguide.course.books.printer import printable_source
@@ -135,7 +135,7 @@ def _spans(source: str, name: str) -> list[tuple[int, int]]:
         nodes = [node for node in ast.parse(source).body if name in bound_names(node)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _spans_by_look(source.split("\n"), name)
-    starts = [min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))]) for node in nodes]
+    starts = [first_line_of(node) for node in nodes]
     return [(start - 1, node.end_lineno or start) for start, node in zip(starts, nodes, strict=True)]
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 
+from jaxguide.code.slices import first_line_of
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
@@ -76,7 +78,7 @@ def read_source(function: FunctionType) -> Source | None:
     node = _node(module, code)
     if node is None:
         return None
-    start, end = _first_line(node), node.end_lineno or node.lineno
+    start, end = first_line_of(node), node.end_lineno or node.lineno
     reader = _Reader()
     if isinstance(node, ast.Lambda):
         statement = Statement(start, end, runs=True)
@@ -93,7 +95,7 @@ def read_source(function: FunctionType) -> Source | None:
 def _node(module: ast.AST, code: CodeType) -> _Function | ast.Lambda | None:
     lambdas = []
     for node in ast.walk(module):
-        if isinstance(node, _Function) and (node.name, _first_line(node)) == (code.co_name, code.co_firstlineno):
+        if isinstance(node, _Function) and (node.name, first_line_of(node)) == (code.co_name, code.co_firstlineno):
             return node
         if isinstance(node, ast.Lambda) and code.co_name == "<lambda>" and node.lineno == code.co_firstlineno:
             lambdas.append(node)
@@ -107,11 +109,6 @@ def _holds(body: ast.expr, code: CodeType) -> bool:
     start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
     places = [(p[0], p[2], p[1], p[3]) for p in code.co_positions() if None not in p and p[3] != 0]
     return bool(places) and all(start <= (a, b) and (c, d) <= end for a, b, c, d in places)
-
-
-def _first_line(node: _Function | ast.Lambda) -> int:
-    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
-    return min(part.lineno for part in (node, *decorators))
 
 
 def _dedented(lines: list[str]) -> list[str]:
@@ -138,7 +135,7 @@ class _Reader:
         head = list(_head(node))
         place = node.pattern if isinstance(node, ast.match_case) else node
         assert isinstance(place, ast.stmt | ast.excepthandler | ast.pattern)
-        start = _first_line(node) if isinstance(node, _Function) else place.lineno
+        start = first_line_of(node) if isinstance(node, _Function) else place.lineno
         compound = any(getattr(node, name, None) for name in _BLOCKS)
         ends = [part.end_lineno for inner in head for part in ast.walk(inner) if hasattr(part, "end_lineno")]
         end = max([place.lineno, *(e for e in ends if e)]) if compound else place.end_lineno or start

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.code.slices import bound_names
+from jaxguide.code.slices import bound_names, first_line_of
 from jaxguide.course.books.percent import split_cells
 from jaxguide.course.verdict import ErrorInfo
 
@@ -240,7 +240,8 @@ def _chunks(text: str) -> list[tuple[int, str]]:
     error does not break the others."""
     lines = text.split("\n")
     try:
-        inside = {n for node in ast.parse(text).body for n in range(_start(node) + 1, (node.end_lineno or 0) + 1)}
+        spans = [(first_line_of(node), node.end_lineno or 0) for node in ast.parse(text).body]
+        inside = {number for first, last in spans for number in range(first + 1, last + 1)}
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         inside = set()
     starts = [1]
@@ -251,16 +252,13 @@ def _chunks(text: str) -> list[tuple[int, str]]:
     return [(start, "\n".join(lines[start - 1 : end - 1])) for start, end in zip(starts, ends, strict=True)]
 
 
-def _start(node: ast.stmt) -> int:
-    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-
-
 _DEFINITION = re.compile(r"^(?:async )?(?:def[ \t]+(\w+)|(\w+)[ \t]*=[^=])", re.MULTILINE)
 
 
 def _cell(number: int, label: str, source: str) -> SubmittedCell:
     code, magics = without_magics(source)
     tree, error, rejected = None, None, ""
+    defines: frozenset[str] = frozenset()
     try:
         if "\0" in code:
             # Since Python 3.12 this is an ordinary SyntaxError, but no one types a null character by accident.
