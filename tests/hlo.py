@@ -12,10 +12,12 @@ def normalised_hlo(fn: Callable[..., Any], *args: Any) -> str:
 
     Nothing else is removed, so the two functions to compare need the same parameter names.
     """
-    text = jax.jit(fn).lower(*args).compile().as_text()
+    text = jax.jit(fn).lower(*args).compile().as_text() or ""
     header, _, rest = text.partition("\n")
     # The tables of files and stack frames that metadata refers to come before the first computation.
-    computations = rest[re.search(r"^(%|ENTRY)", rest, re.MULTILINE).start() :]
+    first = re.search(r"^(%|ENTRY)", rest, re.MULTILINE)
+    assert first is not None
+    computations = rest[first.start() :]
     computations = re.sub(r", metadata=\{[^{}]*\}", "", computations)
     computations = re.sub(r"\{index = \d+ : ui64\}", "{index}", computations)
     return re.sub(r"^HloModule [^,]*", "HloModule", header) + "\n" + computations

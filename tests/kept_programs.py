@@ -30,7 +30,7 @@ def kept_folder(config: pytest.Config) -> Path | None:
     # Programs are specific to a JAX release and a kind of processor, and not all Pythons compress them alike.
     name = folder_of(f"tests {platform.python_version()} {jax.__version__}").name
     with contextlib.suppress(OSError):
-        folder = cache.mkdir("programs")
+        folder: Path = cache.mkdir("programs")
         if os.access(folder, os.W_OK):
             return folder / name
     return None

@@ -1,6 +1,7 @@
 """Run cells in a real Jupyter kernel."""
 
 from collections.abc import Sequence
+from typing import Any
 
 
 def run_in_kernel(cells: Sequence[str]) -> list[str]:
@@ -15,5 +16,5 @@ def run_in_kernel(cells: Sequence[str]) -> list[str]:
     return ["".join(map(_text, cell.outputs)) for cell in notebook.cells]
 
 
-def _text(output: dict) -> str:
-    return output["text"] if "text" in output else output["data"]["text/plain"]
+def _text(output: dict[str, Any]) -> str:
+    return str(output["text"] if "text" in output else output["data"]["text/plain"])

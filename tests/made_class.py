@@ -1,6 +1,7 @@
 """A made-up class to test reports with: every state, every verdict, and text that tries to inject markup."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def check(name: str, verdict: Verdict, *, hidden: bool = False, kind: Kind = Kin
 def exercise(name: str, verdict: Verdict, hidden_fails: bool = False) -> ExerciseResult:
     """Return the result of an exercise with this verdict."""
     title, points, idea, wrong = EXERCISES[name]
-    failed = {
+    failed: dict[str, Any] = {
         "message": "The values differ from the expected ones by up to 1.3.",
         "call": f"{name}(key<fry>[] [7 9])",
         "got": "float32[3] [0.1, 0.1, 0.1]",

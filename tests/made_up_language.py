@@ -67,7 +67,7 @@ def _write(folder: Path, domain: str, wanted: Catalog) -> None:
         if isinstance(message.id, tuple):
             message.string = tuple(map(wrapped, message.id))
         elif message.id:
-            message.string = wrapped(message.id)
+            message.string = wrapped(str(message.id))
     done = compiled(folder / NAME / "LC_MESSAGES" / f"{domain}.po", wanted)
     assert done.problems == ()
     assert done.translated == done.messages

@@ -19,7 +19,7 @@ NAMES = [(module, name) for module, names in HELPERS.items() for name in names.s
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES)
-def test_each_public_name_is_documented_with_an_example(module, name):
+def test_each_public_name_is_documented_with_an_example(module: str, name: str) -> None:
     helper = importlib.import_module(f"jaxguide.{module}")
     assert name in helper.__all__
     docstring = inspect.getdoc(getattr(helper, name)) or ""
@@ -28,7 +28,7 @@ def test_each_public_name_is_documented_with_an_example(module, name):
 
 
 @pytest.mark.parametrize(("module", "name"), [pair for pair in NAMES if pair[1] in TAKE_A_FUNCTION])
-def test_what_is_no_function_and_what_has_the_wrong_arity_are_one_sentence_each(module, name):
+def test_what_is_no_function_and_what_has_the_wrong_arity_are_one_sentence_each(module: str, name: str) -> None:
     helper = getattr(importlib.import_module(f"jaxguide.{module}"), name)
     with pytest.raises(TypeError, match=rf"^`{name}` needs a function, but got an array float32\[2\]") as caught:
         helper(jnp.zeros(2))

@@ -189,8 +189,8 @@ def test_each_command_option_and_name_in_a_sentence_exists(page: Path) -> None:
             assert words[1] in targets, code
         elif words[0] == "python" and len(words) > 1:
             assert (ROOT / words[1]).is_file(), code
-        elif (name := re.match(r"(?:with |@)?(jaxguide(?:\.\w+)+)", code)) and code not in FILES:
-            pkgutil.resolve_name(name[1])
+        elif (found := re.match(r"(?:with |@)?(jaxguide(?:\.\w+)+)", code)) and code not in FILES:
+            pkgutil.resolve_name(found[1])
         for option in re.findall(r"(?<!\S)--[a-z-]+", code):
             assert option in known, code
 

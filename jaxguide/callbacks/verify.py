@@ -191,7 +191,8 @@ def _allowed(result: np.ndarray, want: np.ndarray, error: np.ndarray, eps: float
     part = max(1e-5, 100 * eps**0.8) if rtol is None else rtol
     scale = np.abs(want[np.isfinite(want)]).max(initial=0.0)
     size = np.abs(result[np.isfinite(result)]).max(initial=0.0)
-    return part * np.abs(want) + 10 * error + np.sqrt(eps) * scale + 100 * eps * float(size)
+    allowed: np.ndarray = part * np.abs(want) + 10 * error + np.sqrt(eps) * scale + 100 * eps * float(size)
+    return allowed
 
 
 def _worst(argument: str, path: str, got: np.ndarray, want: np.ndarray, allowed: np.ndarray) -> list[Comparison]:

@@ -29,7 +29,8 @@ class Record:
 
 @functools.cache
 def _stored() -> dict[str, Any]:
-    return json.loads(LEDGER_PATH.read_text(encoding="utf-8"))
+    stored: dict[str, Any] = json.loads(LEDGER_PATH.read_text(encoding="utf-8"))
+    return stored
 
 
 def entries() -> dict[str, Any]:

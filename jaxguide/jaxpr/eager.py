@@ -57,7 +57,7 @@ class ObservingTrace(jax.core.Trace):
     only_watches = True
 
     def __init__(self, parent: Any, observer: interpret.Observer) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.parent_trace = parent
         self.observer = observer
         self.recorded = Recorded()

@@ -47,6 +47,7 @@ class Twig:
 
 def fold(roots: Sequence[Key]) -> tuple[Twig, ...]:
     """Return the lines that show these trees."""
+    twigs: tuple[Twig, ...] = ()
     for deepest in range(_DEEPEST, 0, -1):
         twigs = _siblings([_key(root, deepest) for root in roots])
         if _count(twigs) <= MOST_ROWS:

@@ -1,7 +1,7 @@
 """Find the keys that a run used twice, and describe each problem in one plain sentence."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from jaxguide.base.text import _
@@ -102,7 +102,7 @@ _STREAM_USED = re.compile(r"([\w.]+)\.(?:next|take|fork)\(")
 
 
 # Functions, so that the reader's language is looked up when they are called.
-_SENTENCES = {
+_SENTENCES: dict[str, Callable[[], str]] = {
     "drawn_twice": lambda: _(
         "{key} was drawn from twice ({where}), so both draws use the same random bits: split it and give each draw its "
         "own key, or, if they are meant to share, draw once or mark one use with `jax.random.clone({name})`."
@@ -135,7 +135,7 @@ _SENTENCES = {
     ),
 }
 # For one call that ran several times: in a loop, in `scan`, or in a helper that is called repeatedly.
-_AGAIN = {
+_AGAIN: dict[str, Callable[[], str]] = {
     "drawn_twice": lambda: _(
         "{key} was drawn from more than once ({where}), and each time it gives the same random bits: use a new key "
         "each time, from `split` or `fold_in`, or, if the draws are meant to share, draw once outside the loop or "

@@ -100,12 +100,12 @@ def no_key_reuse(fn: Fn) -> Fn:
         signature = _signature(fn, args, kwargs)
         if signature in checked:
             return fn(*args, **kwargs)
-        failure = None
+        log, failure = None, ""
         try:
             log = watch(fn, args, kwargs)
         except Exception as error:
             failure = f"{type(error).__name__}: {error}"
-        if failure is not None:
+        if log is None:
             result = fn(*args, **kwargs)  # raises the same error, from the student's own code
             warnings.warn(
                 _(

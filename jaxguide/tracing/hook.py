@@ -122,10 +122,10 @@ def _listeners() -> list[Listener]:
 
 @functools.cache
 def _monitor_traces() -> bool:
-    """Have `sys.monitoring` report each trace, on every thread, at no cost to other code; tell whether it can."""
-    if sys.version_info < (3, 12):
+    """Have `sys.monitoring` report each trace, on every thread, at no cost to other code; return whether it can."""
+    monitoring: Any = getattr(sys, "monitoring", None)  # since Python 3.12
+    if monitoring is None:
         return False
-    monitoring = sys.monitoring
     tool = next((number for number in (3, 4) if monitoring.get_tool(number) is None), None)
     if tool is None:
         return False

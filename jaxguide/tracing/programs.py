@@ -251,7 +251,7 @@ def _matmul_flops(eqn: Any) -> int:
         return 0
     (contracted, _right), _batch = eqn.params["dimension_numbers"]
     depth = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
-    return 2 * depth * math.prod(eqn.outvars[0].aval.shape)
+    return int(2 * depth * math.prod(eqn.outvars[0].aval.shape))
 
 
 def _conv_flops(eqn: Any) -> int:
@@ -259,7 +259,7 @@ def _conv_flops(eqn: Any) -> int:
         return 0
     kernel = eqn.invars[1].aval.shape
     features = kernel[eqn.params["dimension_numbers"].rhs_spec[0]]
-    return 2 * math.prod(kernel) // features * math.prod(eqn.outvars[0].aval.shape)
+    return int(2 * math.prod(kernel) // features * math.prod(eqn.outvars[0].aval.shape))
 
 
 def _open_loops(jaxpr: Any) -> int:

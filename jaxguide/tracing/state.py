@@ -134,7 +134,7 @@ def _same(one: Any, two: Any) -> bool:
     if type(one) is not type(two):
         return False
     if isinstance(one, np.ndarray):
-        return one.shape == two.shape and one.tobytes() == two.tobytes()
+        return bool(one.shape == two.shape and one.tobytes() == two.tobytes())
     if isinstance(one, dict):
         return list(one) == list(two) and all(_same(one[key], two[key]) for key in one)
     if isinstance(one, tuple):

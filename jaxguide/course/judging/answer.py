@@ -39,6 +39,11 @@ class CallLog:
     printed: str = ""
 
     @property
+    def is_called(self) -> bool:
+        """Whether the function was called since a check began."""
+        return self.request is not None
+
+    @property
     def last(self) -> str:
         """The last call as a student would type it; written only when a card needs it."""
         return write_call(self.name, self.request) if self.request else ""

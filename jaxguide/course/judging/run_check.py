@@ -61,7 +61,7 @@ def run_check(
         raise NotJudged(f"{type(error).__name__}: {error}") from error
     except Exception as error:
         # `verify` proves each check on right answers, so what a check cannot handle is the form of this answer's value.
-        if answer.log.request is None:
+        if not answer.log.is_called:
             raise
         result.verdict, result.got = Verdict.FAILED, show(answer.log.value)
         result.message = _("What your function returned has another form than the contract asks for.")

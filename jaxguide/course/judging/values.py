@@ -36,7 +36,8 @@ class ArrayData:
         return len(self.values)
 
     def __getitem__(self, index: Any) -> np.ndarray:
-        return self.values[index]
+        picked: np.ndarray = self.values[index]
+        return picked
 
     def __float__(self) -> float:
         return float(self.values)

@@ -47,7 +47,7 @@ class DaskPool:
 
     def __init__(self, address: str, course: Course, settings: GradeSettings, jobs: int | None = None):
         self.course_digest = course_digest(course)
-        self._running: set[Future] = set()
+        self._running: set[Future[Any]] = set()
         # Submissions travel with their tasks: data that is sent ahead is lost with the worker that holds it.
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
         try:
@@ -75,7 +75,7 @@ class DaskPool:
         task.add_done_callback(lambda task: self._tell(task, told))
         return told
 
-    def _tell(self, task: Future, told: "concurrent.futures.Future[Graded]") -> None:
+    def _tell(self, task: "Future[Any]", told: "concurrent.futures.Future[Graded]") -> None:
         self._running.discard(task)
         try:
             if task.status == "error":

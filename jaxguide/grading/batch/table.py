@@ -1,7 +1,7 @@
 """Show a batch of graded submissions in the terminal."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
@@ -23,7 +23,7 @@ _WITHOUT_CODE = {
     State.ABSENT: lambda: _("absent: sent nothing"),
     State.SUPERSEDED: lambda: _("not graded: a later file of this student counts"),
 }
-_COUNTED_STATES = {
+_COUNTED_STATES: dict[State, Callable[[int], str]] = {
     State.ABSENT: lambda count: plural("{count} student sent nothing.", "{count} students sent nothing.", count),
     State.SUPERSEDED: lambda count: plural(
         "{count} file was replaced by a later one.", "{count} files were replaced by later ones.", count

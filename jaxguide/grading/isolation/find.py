@@ -1,5 +1,6 @@
 """Find the best isolation tier that this machine allows, by trying its layers."""
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -197,11 +198,12 @@ def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]]) -> list[_Reply]:
             cwd=tempfile.gettempdir(),
             timeout=_PROBE_LIMIT_S,
         )
-        replies: list[_Reply] = json.loads(done.stdout)
-        return replies
     except (OSError, subprocess.TimeoutExpired) as error:
         said = str(error)
-    except json.JSONDecodeError:
+    else:
+        with contextlib.suppress(json.JSONDecodeError):
+            replies: list[_Reply] = json.loads(done.stdout)
+            return replies
         said = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else _("it printed nothing")
     return [{"error": _("the probe did not run: {said}").format(said=said), "doubts": [said]}] * len(requests)
 

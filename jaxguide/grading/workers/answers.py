@@ -109,10 +109,10 @@ def _fits(value: Any, kind: Any) -> bool:
         return type(value) is tuple and all(_fits(child, parameters[0]) for child in value)
     if kind is None or kind is types.NoneType:
         return value is None
-    declared: typing.Hashable = kind
-    if type(value) is not declared:
+    actual: Any = type(value)
+    if actual is not kind:
         return False
-    return all(_fits(getattr(value, name), hint) for name, hint in _fields(declared).items())
+    return all(_fits(getattr(value, name), hint) for name, hint in _fields(kind).items())
 
 
 @functools.cache

@@ -82,7 +82,8 @@ def frame_size(prefix: bytes) -> int:
         raise WireError("these bytes do not begin a frame")
     if header_bytes > HEADER_LIMIT_BYTES or payload_bytes > PAYLOAD_LIMIT_BYTES:
         raise WireError(f"a frame announces {header_bytes} + {payload_bytes} bytes, more than the limit")
-    return header_bytes + payload_bytes
+    size: int = header_bytes + payload_bytes
+    return size
 
 
 def decode(frame: bytes) -> Data:

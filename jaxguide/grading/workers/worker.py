@@ -149,7 +149,8 @@ def _serve(incoming: int, outgoing: int) -> None:
 def _decoded(frame: bytes) -> dict[str, Any]:
     from jaxguide.grading.workers.wire import decode
 
-    return decode(frame)
+    request: dict[str, Any] = decode(frame)
+    return request
 
 
 def _read_frames(incoming: int, frames: "queue.SimpleQueue[bytes]") -> None:
