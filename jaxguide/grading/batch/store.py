@@ -29,20 +29,8 @@ CREATE TABLE submissions (
     course_digest TEXT NOT NULL,
     settings TEXT NOT NULL,
     state TEXT NOT NULL,
-    score REAL,
-    points REAL,
     result TEXT NOT NULL,
     UNIQUE (student, file, digest, course_digest, settings)
-);
-CREATE TABLE exercises (
-    submission INTEGER NOT NULL REFERENCES submissions (id) ON DELETE CASCADE,
-    exercise TEXT NOT NULL,
-    place INTEGER NOT NULL,
-    verdict TEXT NOT NULL,
-    score REAL,
-    points REAL NOT NULL,
-    result TEXT NOT NULL,
-    PRIMARY KEY (submission, exercise)
 );
 CREATE TABLE batch (id INTEGER PRIMARY KEY CHECK (id = 1), plain TEXT NOT NULL);
 """
@@ -133,7 +121,6 @@ class Store:
                 "Use that version, or name another folder with --out."
             )
             raise StoreError(message.format(file=self.folder / NAME, found=version, wanted=SCHEMA_VERSION))
-        run("PRAGMA foreign_keys = ON")
         # A result that was reported as done is on the disk: also after the power went.
         run("PRAGMA journal_mode = DELETE")
         run("PRAGMA synchronous = FULL")
@@ -169,30 +156,12 @@ class Store:
         Raises:
             StoreError: it could not be written; nothing of it was.
         """
-        plain = result.to_plain()
-        exercises = plain.pop("results")
-        has_marks = result.state is State.GRADED
-        marks = (result.score, result.points) if has_marks else (None, None)
         with _explained(self.folder), self._transaction():
-            self._connection.execute(
-                "DELETE FROM submissions WHERE (student, file, digest, course_digest, settings) = (?, ?, ?, ?, ?)",
-                _columns(key),
-            )
             row = self._connection.execute(
-                "INSERT INTO submissions (student, file, digest, course_digest, settings, state, score, points, result)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*_columns(key), result.state.value, *marks, json.dumps(plain)),
+                "INSERT OR REPLACE INTO submissions (student, file, digest, course_digest, settings, state, result)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (*_columns(key), result.state.value, json.dumps(result.to_plain())),
             ).lastrowid
-            self._connection.executemany(
-                "INSERT INTO exercises VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        *(row, one["name"], place, one["verdict"]),
-                        *(None if one["name"] in result.not_graded else one["score"], one["points"], json.dumps(one)),
-                    )
-                    for place, one in enumerate(exercises)
-                ],
-            )
         assert row is not None
         return row
 
@@ -202,9 +171,7 @@ class Store:
             found = self._connection.execute("SELECT result FROM submissions WHERE id = ?", (row,)).fetchone()
             if found is None:
                 raise StoreError(_("`{file}` lacks a row that it should hold.").format(file=self.folder / NAME))
-            query = "SELECT result FROM exercises WHERE submission = ? ORDER BY place"
-            exercises = [json.loads(text) for (text,) in self._connection.execute(query, (row,))]
-        return SubmissionResult.from_plain({**json.loads(found[0]), "results": exercises})
+        return SubmissionResult.from_plain(json.loads(found[0]))
 
     def forget(self, rows: list[int]) -> None:
         """Take results out again, so that they are graded anew."""
