@@ -17,7 +17,7 @@ class CallbackTable:
 
     Args:
         rows: situation -> kind -> `Cell`.
-        jax_version, platform: where they were made, such as '0.12.0.1' and 'cpu'.
+        jax_version, platform: what they were made on, such as '0.12.0.1' and 'cpu'.
     """
 
     rows: dict[str, dict[str, Cell]]

@@ -186,7 +186,7 @@ def _no_bytecode() -> Trouble | None:
     return Trouble(
         "no_bytecode",
         False,
-        _("Python does not write bytecode here, so importing JAX takes about three times as long each time."),
+        _("Python is set not to write bytecode, so importing JAX takes about three times as long each time."),
         _("Unset PYTHONDONTWRITEBYTECODE, or compile once: python -m compileall {folder}").format(
             folder=os.path.dirname(str(jax.__file__))
         ),

@@ -74,8 +74,8 @@ def _backward(bad: Made) -> list[str]:
     if found and 0.0 in [_float((operand,)) for operand in bad.operands]:
         return [
             _(
-                "The slope of the square root is infinite at 0, where `{name}` takes one: keep its input above 0, "
-                "as in `jnp.sqrt(s + 1e-12)`, or select a safe input with `jnp.where` first."
+                "The slope of the square root is infinite at 0, and `{name}` takes the square root of 0: keep its "
+                "input above 0, as in `jnp.sqrt(s + 1e-12)`, or select a safe input with `jnp.where` first."
             ).format(name=found[1])
         ]
     return []

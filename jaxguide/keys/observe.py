@@ -19,7 +19,7 @@ from jaxguide.keys.key_record import KeyUse, Use
 from jaxguide.keys.places import Origin, origin
 from jaxguide.keys.problems import find_problems
 
-# `KEY_USES` has the primitives that consume, make or clone a key. Wrapping, unwrapping and moving one are not uses.
+# `KEY_USES` has the primitives that consume, make or clone a key. Wrapping, unwrapping and moving a key are not uses.
 
 
 def key_use(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> KeyUse:
