@@ -12,9 +12,9 @@ from jaxguide.grading.reports.marks import rows_of
 from jaxguide.grading.reports.overview import report_html
 from jaxguide.grading.reports.page import is_page
 from jaxguide.grading.reports.read_results import read_results, recorded_course
-from jaxguide.grading.reports.results_json import FILE_NAME, FORMAT, NoResults, feedback_stems, to_plain, to_text
+from jaxguide.grading.reports.results_json import FILE_NAME, NoResults, feedback_stems, to_plain, to_text
 
-__all__ = ["FORMAT", "NoResults", "read_results", "recorded_course", "to_plain", "write_reports"]
+__all__ = ["NoResults", "read_results", "recorded_course", "to_plain", "write_reports"]
 
 
 def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, names: bool = False) -> list[Path]:
