@@ -12,7 +12,7 @@ from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.callbacks.calling import HostCall
 from jaxguide.callbacks.derivative import derivatives
-from jaxguide.callbacks.verify import Verification, verify
+from jaxguide.callbacks.verify import Verification, verify_derivative
 from jaxguide.jaxpr.arguments import describe
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
@@ -170,7 +170,7 @@ class HostFunction:
                     name=self._host.name, got=describe(rtol)
                 )
             )
-        return verify(self, self._fn, self._derivatives, self._host.arguments(args, kwargs), rtol)
+        return verify_derivative(self, self._fn, self._derivatives, self._host.arguments(args, kwargs), rtol)
 
     def __repr__(self) -> str:
         return _("<host function {name}>").format(name=self._host.name)

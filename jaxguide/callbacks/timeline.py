@@ -80,7 +80,7 @@ class Timeline:
 
     def picture(self) -> Picture:
         """Return the timeline as text, HTML and SVG."""
-        return picture(self)
+        return timeline_picture(self)
 
     def __str__(self) -> str:
         return str(self.picture())
@@ -222,7 +222,7 @@ _LANE, _BOX, _MARGIN, _TOP = 34, 22, 8, 8
 _COLUMN = 54
 
 
-def picture(timeline: "Timeline") -> Picture:
+def timeline_picture(timeline: "Timeline") -> Picture:
     """Return the picture of one run of a program."""
     title = _("Host calls of {name}").format(name=timeline.name)
     summary = f"{title}: {_summary(timeline)}"

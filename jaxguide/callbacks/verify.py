@@ -96,7 +96,7 @@ class Verification:
     __repr__ = __str__
 
 
-def verify(
+def verify_derivative(
     function: Callable[..., Any],
     fn: Callable[..., Any],
     derivatives: Derivatives,

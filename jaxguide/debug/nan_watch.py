@@ -35,17 +35,17 @@ class NanWatch(interpret.Observer):
         """Register the arguments: no equation made the bad values in them."""
         self._origins.update({id(value): (value, ()) for value in values if is_bad(value)})
 
-    def enters(self, step: interpret.Step) -> bool:
+    def enters(self, step: interpret.BoundEquation) -> bool:
         """Look into every call and loop."""
         return True
 
-    def before(self, step: interpret.Step) -> Sequence[Any] | None:
+    def before(self, step: interpret.BoundEquation) -> Sequence[Any] | None:
         """Record how many bad values there were when a call or loop began."""
         if _holds_a_program(step.eqn):
             self._entered[id(step)] = len(self._made)
         return None
 
-    def after(self, step: interpret.Step, outputs: Sequence[Any]) -> None:
+    def after(self, step: interpret.BoundEquation, outputs: Sequence[Any]) -> None:
         """Record the bad values that an equation made or masked."""
         bad_out = [value for value in outputs if self._is_bad(step, value)]
         start = self._entered.pop(id(step), None)
@@ -68,7 +68,7 @@ class NanWatch(interpret.Observer):
         # An infinity that is written in the code and masked again is intended.
         self.masked = [bad.ended(self._ended.get(id(bad))) for bad in rest if bad.kind == "made"]
 
-    def _is_bad(self, step: interpret.Step, value: Any) -> bool:
+    def _is_bad(self, step: interpret.BoundEquation, value: Any) -> bool:
         if not is_bad(value):
             return False
         masks = [outer.scope.active for outer in step.outward() if outer.scope.active is not None]
@@ -78,7 +78,7 @@ class NanWatch(interpret.Observer):
         data = np.asarray(value)
         return bool((~np.isfinite(data) & active_rows(data.shape, masks)).any())
 
-    def _passed_on(self, step: interpret.Step, start: int | None) -> tuple[BadValue, ...] | None:
+    def _passed_on(self, step: interpret.BoundEquation, start: int | None) -> tuple[BadValue, ...] | None:
         """Return the origin of the bad values that a step passes on; None if the step itself made them."""
         if start is not None:
             # A loop stacks its outputs anew, so take everything that was made inside and not masked there.
@@ -94,12 +94,12 @@ class NanWatch(interpret.Observer):
                 return None
         return None
 
-    def _end(self, step: interpret.Step) -> None:
+    def _end(self, step: interpret.BoundEquation) -> None:
         for value in step.inputs:
             for bad in self._origins.get(id(value), (None, ()))[1]:
                 self._ended.setdefault(id(bad), self._line(step))
 
-    def _make(self, step: interpret.Step, value: Any) -> BadValue:
+    def _make(self, step: interpret.BoundEquation, value: Any) -> BadValue:
         data = np.asarray(value)
         masks = [outer.scope.active for outer in step.outward() if outer.scope.active is not None]
         wrong = ~np.isfinite(data) & active_rows(data.shape, masks)
@@ -119,7 +119,7 @@ class NanWatch(interpret.Observer):
         self._made.append(bad)
         return bad
 
-    def _loops(self, step: interpret.Step) -> list[Loop]:
+    def _loops(self, step: interpret.BoundEquation) -> list[Loop]:
         """Return the loops around a step, outermost first, each with its iteration in forward order."""
         found = []
         inner = step
@@ -132,7 +132,7 @@ class NanWatch(interpret.Observer):
             inner = outer
         return found[::-1]
 
-    def _line(self, step: interpret.Step) -> Line | None:
+    def _line(self, step: interpret.BoundEquation) -> Line | None:
         for outer in step.outward():
             eqn = outer.eqn
             if id(eqn) not in self._lines:
@@ -161,7 +161,7 @@ def _has_nan(value: Any) -> bool:
     return _is_float(value) and bool(np.isnan(np.asarray(value)).any())
 
 
-def _new_nan(step: interpret.Step, value: Any) -> bool:
+def _new_nan(step: interpret.BoundEquation, value: Any) -> bool:
     return _has_nan(value) and not any(map(_has_nan, step.inputs))
 
 

@@ -17,7 +17,7 @@ from jaxguide.jaxpr import interpret
 
 
 @dataclass(eq=False)
-class Operation:
+class EagerOperation:
     """An operation, with those fields of a jaxpr equation that observers read."""
 
     primitive: Any
@@ -29,26 +29,26 @@ class Operation:
 
 
 @dataclass(eq=False)
-class Variable:
+class EagerVariable:
     """A placeholder for the jaxpr variable of a computed value."""
 
     aval: Any
 
 
 @dataclass(eq=False)
-class Constant:
+class EagerLiteral:
     """A placeholder for a jaxpr literal: a value that is not a JAX array."""
 
     val: Any
 
 
-class Recorded:
+class EagerJaxpr:
     """A placeholder for the jaxpr of a function that is not traced: under `vmap`, which operation made which value."""
 
     eqns = ()
 
     def __init__(self) -> None:
-        self.makers: dict[Any, Operation] = {}
+        self.makers: dict[Any, EagerOperation] = {}
 
 
 class ObservingTrace(jax.core.Trace):
@@ -60,9 +60,9 @@ class ObservingTrace(jax.core.Trace):
         super().__init__()  # type: ignore[no-untyped-call]
         self.parent_trace = parent
         self.observer = observer
-        self.recorded = Recorded()
+        self.recorded = EagerJaxpr()
         self.scope = interpret.Scope(self.recorded, {})
-        self._variables: dict[int, Variable] = {}
+        self._variables: dict[int, EagerVariable] = {}
 
     def stage_value(self, val: Any) -> Any:
         """Return a value as the parent trace does."""
@@ -72,7 +72,7 @@ class ObservingTrace(jax.core.Trace):
         """Run one operation; JAX calls this for each."""
         from jax.extend import core, source_info_util
 
-        operation = Operation(primitive, params, source_info_util.current())
+        operation = EagerOperation(primitive, params, source_info_util.current())
         # How operations depend on each other shows which row takes which branch of a batched cond.
         mapped = "vmap" in compat.transforms(operation.source_info)
         if mapped:
@@ -83,13 +83,15 @@ class ObservingTrace(jax.core.Trace):
             self._record(operation, outputs)
         return outputs if primitive.multiple_results else outputs[0]
 
-    def _outputs(self, operation: Operation, primitive: Any, tracers: Sequence[Any], params: dict[str, Any]) -> Any:
+    def _outputs(
+        self, operation: EagerOperation, primitive: Any, tracers: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
         if not self.observer.watches(operation):
             if primitive.name.startswith("debug_"):
                 return []
             result = primitive.bind(*tracers, **params)
             return result if primitive.multiple_results else [result]
-        step = interpret.Step(operation, list(tracers), self.scope)
+        step = interpret.BoundEquation(operation, list(tracers), self.scope)
         outputs = self.observer.before(step)
         if outputs is None and self.observer.enters(step) and interpret.inner_jaxprs(operation):
             closed = jax.make_jaxpr(lambda *args: primitive.bind(*args, **params))(*tracers)
@@ -100,18 +102,18 @@ class ObservingTrace(jax.core.Trace):
         self.observer.after(step, outputs)
         return outputs
 
-    def _atom(self, value: Any) -> Variable | Constant:
+    def _atom(self, value: Any) -> EagerVariable | EagerLiteral:
         if not isinstance(value, jax.Array):
-            return Constant(value)
+            return EagerLiteral(value)
         if id(value) not in self._variables:
-            variable = self._variables[id(value)] = Variable(jax.typeof(value))
+            variable = self._variables[id(value)] = EagerVariable(jax.typeof(value))
             self.scope.env[variable] = value  # kept alive so that its id stays unique
         return self._variables[id(value)]
 
-    def _record(self, operation: Operation, outputs: Sequence[Any]) -> None:
+    def _record(self, operation: EagerOperation, outputs: Sequence[Any]) -> None:
         for value in outputs:
             variable = self._atom(value)
-            if isinstance(variable, Variable) and variable not in operation.invars:
+            if isinstance(variable, EagerVariable) and variable not in operation.invars:
                 self.recorded.makers[variable] = operation
 
     def process_custom_jvp_call(self, primitive: Any, fun: Any, jvp: Any, tracers: Sequence[Any], /, **_: Any) -> Any:

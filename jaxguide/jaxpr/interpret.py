@@ -27,7 +27,7 @@ class Scope:
 
     jaxpr: Any
     env: dict[Any, Any]
-    caller: "Step | None" = None
+    caller: "BoundEquation | None" = None
     iteration: int = 0
     active: np.ndarray | None = None
 
@@ -37,16 +37,16 @@ class Scope:
 
 
 @dataclass(eq=False)
-class Step:
+class BoundEquation:
     """One equation about to run: `eqn` with its `inputs`, in `scope`."""
 
     eqn: Any
     inputs: list[Any]
     scope: Scope = field(repr=False)
 
-    def outward(self) -> "Iterator[Step]":
+    def outward(self) -> "Iterator[BoundEquation]":
         """Yield this step, then the steps that entered its scope, innermost first."""
-        step: Step | None = self
+        step: BoundEquation | None = self
         while step is not None:
             yield step
             step = step.scope.caller
@@ -64,20 +64,20 @@ class Observer:
         """Tell whether to report this equation or, for a call or a loop, whether to look inside it."""
         return True
 
-    def enters(self, step: Step) -> bool:
+    def enters(self, step: BoundEquation) -> bool:
         """Tell whether to look inside this call or loop, rather than run it as a whole."""
         return True
 
-    def before(self, step: Step) -> Sequence[Any] | None:
+    def before(self, step: BoundEquation) -> Sequence[Any] | None:
         """Hear of an equation before it runs; if outputs are returned, they are used and it does not run."""
         return None
 
-    def after(self, step: Step, outputs: Sequence[Any]) -> None:
+    def after(self, step: BoundEquation, outputs: Sequence[Any]) -> None:
         """Hear of an equation's outputs."""
 
 
 def run(
-    jaxpr: Any, args: Sequence[Any], observer: Observer, caller: Step | None = None, *, wanted: bool = True
+    jaxpr: Any, args: Sequence[Any], observer: Observer, caller: BoundEquation | None = None, *, wanted: bool = True
 ) -> list[Any]:
     """Run a `Jaxpr` or `ClosedJaxpr` on concrete `args` and return its outputs.
 
@@ -168,7 +168,7 @@ class _Runner:
         closed: Any,
         args: Sequence[Any],
         needed: Sequence[bool] | None,
-        caller: Step | None = None,
+        caller: BoundEquation | None = None,
         iteration: int = 0,
         active: np.ndarray | None = None,
     ) -> list[Any]:
@@ -178,7 +178,7 @@ class _Runner:
         scope.env.update(zip(jaxpr.invars, args, strict=True))
         wanted = (True,) * len(jaxpr.outvars) if needed is None or not self.observer.lazy else tuple(needed)
         for eqn, asked in self._plan(jaxpr, wanted):
-            step = Step(eqn, [scope.read(atom) for atom in eqn.invars], scope)
+            step = BoundEquation(eqn, [scope.read(atom) for atom in eqn.invars], scope)
             outputs = self._step(step, asked)
             scope.env.update(zip(eqn.outvars, outputs, strict=True))
         return [scope.read(atom) for atom in jaxpr.outvars]
@@ -203,7 +203,7 @@ class _Runner:
                 plan.append((eqn, asked))
         return tuple(reversed(plan))
 
-    def _step(self, step: Step, asked: tuple[bool, ...]) -> Sequence[Any]:
+    def _step(self, step: BoundEquation, asked: tuple[bool, ...]) -> Sequence[Any]:
         eqn = step.eqn
         watched = self.observer.watches(eqn)
         outputs = self.observer.before(step) if watched else None
@@ -220,20 +220,20 @@ class _Runner:
             self.observer.after(step, outputs)
         return outputs
 
-    def _rule(self, eqn: Any) -> Callable[[Step, tuple[bool, ...]], Sequence[Any]] | None:
+    def _rule(self, eqn: Any) -> Callable[[BoundEquation, tuple[bool, ...]], Sequence[Any]] | None:
         if called_jaxpr(eqn) is not None:
             return self._call
         return {"scan": self._scan, "while": self._while, "cond": self._cond}.get(eqn.primitive.name)
 
-    def _call(self, step: Step, asked: tuple[bool, ...]) -> list[Any]:
+    def _call(self, step: BoundEquation, asked: tuple[bool, ...]) -> list[Any]:
         return self.run(called_jaxpr(step.eqn), step.inputs, asked, step)
 
-    def _cond(self, step: Step, asked: tuple[bool, ...]) -> list[Any]:
+    def _cond(self, step: BoundEquation, asked: tuple[bool, ...]) -> list[Any]:
         branches = step.eqn.params["branches"]
         index = int(np.clip(np.asarray(step.inputs[0]).astype(np.int64), 0, len(branches) - 1))
         return self.run(branches[index], step.inputs[1:], asked, step)
 
-    def _scan(self, step: Step, asked: tuple[bool, ...]) -> list[Any]:
+    def _scan(self, step: BoundEquation, asked: tuple[bool, ...]) -> list[Any]:
         eqn = step.eqn
         consts_n, carry_n = scan_split(eqn)
         consts, carry = step.inputs[:consts_n], list(step.inputs[consts_n : consts_n + carry_n])
@@ -257,7 +257,7 @@ class _Runner:
         ]
         return [*carry, *stacked]
 
-    def _while(self, step: Step, asked: tuple[bool, ...]) -> list[Any]:
+    def _while(self, step: BoundEquation, asked: tuple[bool, ...]) -> list[Any]:
         params = step.eqn.params
         cond_n, body_n = params["cond_nconsts"], params["body_nconsts"]
         cond_consts, body_consts = step.inputs[:cond_n], step.inputs[cond_n : cond_n + body_n]

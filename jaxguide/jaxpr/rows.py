@@ -11,13 +11,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from jaxguide.jaxpr.interpret import Scope, Step, is_literal
+from jaxguide.jaxpr.interpret import BoundEquation, Scope, is_literal
 
 _MOVES = frozenset({"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "copy", "convert_element_type"})
 
 
 @dataclass(frozen=True)
-class Branch:
+class BatchedBranch:
     """A branch of a batched cond around a step.
 
     Args:
@@ -37,7 +37,7 @@ class BranchFinder:
     def __init__(self) -> None:
         self._makers: dict[Any, dict[Any, Any]] = {}
 
-    def branches(self, step: Step) -> Iterator[Branch]:
+    def branches(self, step: BoundEquation) -> Iterator[BatchedBranch]:
         """Yield the branches of batched conds around `step` in its own jaxpr.
 
         The batching rule of `cond` passes each operand of a branch through `select_n(taken, stop_gradient(x), x)`. That
@@ -66,7 +66,7 @@ class BranchFinder:
             self._makers[jaxpr] = {variable: eqn for eqn in jaxpr.eqns for variable in eqn.outvars}
         return self._makers[jaxpr]
 
-    def _branch(self, mark: Any, makers: dict[Any, Any], scope: Scope) -> Branch:
+    def _branch(self, mark: Any, makers: dict[Any, Any], scope: Scope) -> BatchedBranch:
         taken, eqn = mark.invars[0], makers.get(mark.invars[0])
         while eqn is not None and eqn.primitive.name in _MOVES and eqn.invars[0].aval.ndim:
             taken, eqn = eqn.invars[0], makers.get(eqn.invars[0])
@@ -75,7 +75,7 @@ class BranchFinder:
             tag = ((weakref.ref(scope), eqn.invars[0]), int(eqn.invars[1].val))
         source = makers.get(mark.invars[2])
         shared = source is not None and source.primitive.name == "broadcast_in_dim"
-        return Branch(np.asarray(scope.read(taken)), tag, shared)
+        return BatchedBranch(np.asarray(scope.read(taken)), tag, shared)
 
 
 def _marks(eqn: Any, makers: dict[Any, Any]) -> bool:

@@ -11,7 +11,7 @@ from jaxguide.base.text import _
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.keys.events import KeyLog
 from jaxguide.keys.key_record import KeyProblem
-from jaxguide.keys.observe import watch
+from jaxguide.keys.observe import observe_keys
 from jaxguide.keys.problems import find_problems
 
 
@@ -70,7 +70,7 @@ def check_keys(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> list[Key
     """
     require_call("check_keys", fn, args, kwargs)
     require_values("check_keys", args, kwargs)
-    log = watch(fn, args, kwargs)
+    log = observe_keys(fn, args, kwargs)
     warn_of_unseen(log, stacklevel=3)
     return find_problems(log.events)
 

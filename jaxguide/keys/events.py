@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxguide.code.lines import Line
 from jaxguide.keys.key_record import Use
-from jaxguide.keys.places import Origin, Place
+from jaxguide.keys.places import CallSite, Origin
 
 Bits = tuple[int, ...]
 
@@ -30,7 +30,7 @@ class Event:
     """
 
     use: Use
-    places: tuple[Place, ...]
+    places: tuple[CallSite, ...]
     operation: int
     made: tuple[Bits, ...] = ()
     branches: frozenset[tuple[Any, int]] = frozenset()
@@ -91,7 +91,7 @@ def is_key(value: Any) -> bool:
     return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
 
 
-def words(key: Any) -> np.ndarray:
+def key_words(key: Any) -> np.ndarray:
     """Return the words of a key array, uint32[..., words]; raw key data is returned unchanged."""
     return np.asarray(jax.random.key_data(key) if is_key(key) else key)
 
@@ -101,6 +101,6 @@ def implementation(key: Any) -> str:
     return str(key.dtype).removeprefix("key<").removesuffix(">") if is_key(key) else ""
 
 
-def rows_of(data: np.ndarray) -> list[Bits]:
+def key_rows(data: np.ndarray) -> list[Bits]:
     """Return the words of each key in an array of key data, in order."""
     return [tuple(row) for row in data.reshape(-1, data.shape[-1]).tolist()]

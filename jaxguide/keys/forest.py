@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from jaxguide.keys import names
 from jaxguide.keys.events import Bits, Event
 from jaxguide.keys.names import key_name
-from jaxguide.keys.places import Place
+from jaxguide.keys.places import CallSite
 
 # Kind of operation -> the functions that make keys with it.
 _MAKERS = {
@@ -19,7 +19,7 @@ _MAKERS = {
 }
 
 
-def made_names(places: Sequence[Place], kind: str, count: int) -> list[str] | None:
+def made_names(places: Sequence[CallSite], kind: str, count: int) -> list[str] | None:
     """Return the names of the keys that a call makes; None if the statement does not name them.
 
     `first, *rest = split(key, 3)` gives `first`, `rest[0]`, `rest[1]`; `keys = split(key)` gives `keys[0]`, `keys[1]`.
@@ -30,7 +30,7 @@ def made_names(places: Sequence[Place], kind: str, count: int) -> list[str] | No
         count: the number of keys that it made.
     """
     call = names.call_at(places[0]) if places else None
-    if call is None or names.called(call) not in _MAKERS.get(kind, ()):
+    if call is None or names.callee(call) not in _MAKERS.get(kind, ()):
         return None
     for node in names.nodes_around(places[0]):
         target = _target(node, call)
@@ -67,9 +67,9 @@ def _element(target: ast.expr, iterated: ast.expr, call: ast.Call) -> ast.expr |
         return target
     if not isinstance(iterated, ast.Call) or not isinstance(target, ast.Tuple):
         return None
-    if names.called(iterated) == "enumerate" and len(target.elts) == 2 and iterated.args:
+    if names.callee(iterated) == "enumerate" and len(target.elts) == 2 and iterated.args:
         return _element(target.elts[1], iterated.args[0], call)
-    if names.called(iterated) == "zip" and len(target.elts) == len(iterated.args):
+    if names.callee(iterated) == "zip" and len(target.elts) == len(iterated.args):
         pairs = zip(target.elts, iterated.args, strict=True)
         return next((found for t, i in pairs if (found := _element(t, i, call)) is not None), None)
     return None
@@ -104,7 +104,7 @@ def _same(node: ast.expr, call: ast.Call) -> bool:
 
 
 @dataclass(eq=False)
-class Operation:
+class KeyOperation:
     """What one place in the code did with one key, once or repeatedly.
 
     Args:
@@ -116,10 +116,10 @@ class Operation:
 
     kind: str
     sampler: str | None
-    places: tuple[Place, ...]
+    places: tuple[CallSite, ...]
     events: list[Event] = field(default_factory=list)
-    made: list["Key"] = field(default_factory=list)
-    again: list[tuple[str | None, "Key"]] = field(default_factory=list)
+    made: list["KeyNode"] = field(default_factory=list)
+    again: list[tuple[str | None, "KeyNode"]] = field(default_factory=list)
 
     @property
     def site(self) -> tuple[object, ...]:
@@ -128,7 +128,7 @@ class Operation:
 
 
 @dataclass(eq=False)
-class Key:
+class KeyNode:
     """A key in the tree.
 
     Args:
@@ -145,7 +145,7 @@ class Key:
     seeds: list[Event] = field(default_factory=list)
     number: int | None = None
     position: int | None = None
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[KeyOperation] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -153,17 +153,17 @@ class Key:
         """Tell whether anything was drawn from it or made from it."""
         return any(operation.kind != "clone" for operation in self.operations)
 
-    def operation(self, event: Event) -> Operation:
+    def operation(self, event: Event) -> KeyOperation:
         """Return the operation that an event belongs to, and add it if it is new."""
         sampler = event.use.sampler if event.use.kind == "draw" else None
-        new = Operation(event.use.kind, sampler, event.places)
+        new = KeyOperation(event.use.kind, sampler, event.places)
         found = next((operation for operation in self.operations if operation.site == new.site), None)
         if found is None:
             self.operations.append(new)
         return found or new
 
 
-def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Mapping[Bits, str]) -> list[Key]:
+def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Mapping[Bits, str]) -> list[KeyNode]:
     """Return the keys that no event made, in order of appearance; all other keys descend from them.
 
     Args:
@@ -171,22 +171,22 @@ def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Ma
         clashes: pairs of the kind of a problem and the key's words.
         given: key's words -> name, for the keys among the function's arguments.
     """
-    keys: dict[Bits, Key] = {bits: Key(bits, name) for bits, name in given.items()}
+    keys: dict[Bits, KeyNode] = {bits: KeyNode(bits, name) for bits, name in given.items()}
     roots = list(keys.values())
 
     @functools.cache
-    def made_as(places: tuple[Place, ...], kind: str, count: int) -> list[str] | list[None]:
+    def made_as(places: tuple[CallSite, ...], kind: str, count: int) -> list[str] | list[None]:
         return made_names(places, kind, count) or [None] * count
 
     @functools.cache
-    def used_as(places: tuple[Place, ...], verb: str | None) -> str | None:
+    def used_as(places: tuple[CallSite, ...], verb: str | None) -> str | None:
         return key_name(places, 0, verb)
 
     for event in events:
         bits = event.use.bits
         key = keys.get(bits)
         if key is None:
-            key = keys[bits] = Key(bits)
+            key = keys[bits] = KeyNode(bits)
             roots.append(key)
         if event.use.kind == "seed":
             key.seeds.append(event)
@@ -205,7 +205,7 @@ def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Ma
             if made in keys:  # an earlier operation made it too, which is reported separately
                 operation.again.append((called, keys[made]))
                 continue
-            child = keys[made] = Key(made, called)
+            child = keys[made] = KeyNode(made, called)
             child.number = event.use.data if event.use.kind == "fold_in" else None
             child.position = position if len(event.made) > 1 else None
             operation.made.append(child)
@@ -219,14 +219,14 @@ def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Ma
     return roots
 
 
-def chain(key: Key) -> list[tuple[Key, Operation]]:
+def chain(key: KeyNode) -> list[tuple[KeyNode, KeyOperation]]:
     """Return the chain of keys from `key` on that one place made from each other, as a loop that carries a key does.
 
     Each key comes with the operation that made the next. A chain of a single key is returned as empty.
     """
-    found: list[tuple[Key, Operation]] = []
+    found: list[tuple[KeyNode, KeyOperation]] = []
     site = None
-    current: Key | None = key
+    current: KeyNode | None = key
     while current is not None:
         carrying = [o for o in current.operations if o.made and (site is None or o.site == site)]
         if len(carrying) != 1 or len(carrying[0].events) != 1:
@@ -239,7 +239,7 @@ def chain(key: Key) -> list[tuple[Key, Operation]]:
     return found if len(found) > 1 else []
 
 
-def descendants(keys: Sequence[Key]) -> list[Key]:
+def descendants(keys: Sequence[KeyNode]) -> list[KeyNode]:
     """Return the keys and everything made from them."""
     found, waiting = [], list(reversed(keys))
     while waiting:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 
 from jaxguide import compat
-from jaxguide.keys.places import HANDLERS, Place
+from jaxguide.keys.places import HANDLERS, CallSite
 
 _KEYLIKE = re.compile(r"(?i)(^|_)(sub|prng)?(keys?|rngs?|seeds?|k)\d*(_|$)")
 # The functions that these call get the key under another name than at the call.
@@ -25,7 +25,7 @@ _MOVES = frozenset(
 _LONGEST_NAME = 40
 
 
-def key_name(places: Sequence[Place], depth: int, verb: str | None) -> str | None:
+def key_name(places: Sequence[CallSite], depth: int, verb: str | None) -> str | None:
     """Return the student's name for a key at `places[depth]`; None if it has no name there.
 
     Args:
@@ -45,13 +45,13 @@ def key_name(places: Sequence[Place], depth: int, verb: str | None) -> str | Non
     return text if len(text) <= _LONGEST_NAME else None
 
 
-def calls_a_loop(place: Place) -> bool:
+def calls_a_loop(place: CallSite) -> bool:
     """Tell whether a place calls a loop or branch of JAX; the function inside is then the better place to show."""
     call = call_at(place)
-    return call is not None and called(call) in _CONTROL_FLOW
+    return call is not None and callee(call) in _CONTROL_FLOW
 
 
-def statement_text(place: Place) -> str | None:
+def statement_text(place: CallSite) -> str | None:
     """Return the source line of a place; if its call spans several lines, the statement joined into one."""
     span = compat.frame_span(place.code, place.instruction)
     if span is not None and span[0] != span[1]:
@@ -74,7 +74,7 @@ def _key_argument(call: ast.Call | None, verb: str | None) -> ast.expr | None:
     for keyword in call.keywords:
         if keyword.arg is not None and _KEYLIKE.search(keyword.arg):
             return _plain(keyword.value)
-    known = verb is not None and (called(call) == verb or called(call) in HANDLERS)
+    known = verb is not None and (callee(call) == verb or callee(call) in HANDLERS)
     if known and call.args:
         return _plain(call.args[0])
     named = [(arg, _plain(arg)) for arg in call.args]
@@ -88,7 +88,7 @@ def _plain(node: ast.expr) -> ast.expr | None:
         return node.target
     if isinstance(node, ast.Starred):
         return _plain(node.value)
-    if isinstance(node, ast.Call) and node.args and called(node) in _MOVES:
+    if isinstance(node, ast.Call) and node.args and callee(node) in _MOVES:
         return _plain(node.args[0])
     if isinstance(node, ast.List | ast.Tuple | ast.Dict):
         values = node.values if isinstance(node, ast.Dict) else node.elts
@@ -113,7 +113,7 @@ def _passed(name: ast.expr, helper: CodeType, call: ast.Call | None) -> ast.expr
     parameters = helper.co_varnames[: helper.co_argcount + helper.co_kwonlyargcount]
     if root is None or root.id not in parameters:
         return name if root is not None and root.id in (*helper.co_freevars, *helper.co_names) else None
-    if call is None or called(call) in _HIGHER_ORDER:
+    if call is None or callee(call) in _HIGHER_ORDER:
         return None
     given = _argument(root.id, parameters[: helper.co_argcount], helper, call)
     if given is None:
@@ -136,7 +136,7 @@ def _argument(parameter: str, positional: Sequence[str], helper: CodeType, call:
         return None
     given = call.args[index]
     # A partial or a wrapper may pass other arguments: then only trust a name like a key's.
-    certain = called(call) == helper.co_name or len(call.args) + len(keywords) == len(positional)
+    certain = callee(call) == helper.co_name or len(call.args) + len(keywords) == len(positional)
     plain = _plain(given)
     return given if certain or (plain is not None and _KEYLIKE.search(_last_word(plain))) else None
 
@@ -166,12 +166,12 @@ def _root(node: ast.expr) -> ast.Name | None:
     return node if isinstance(node, ast.Name) else None
 
 
-def called(call: ast.Call) -> str:
+def callee(call: ast.Call) -> str:
     """Return the last part of a called function's name: `split` of `jax.random.split(key)`."""
     return _last_word(call.func)
 
 
-def call_at(place: Place) -> ast.Call | None:
+def call_at(place: CallSite) -> ast.Call | None:
     """Return the call that a place's instruction makes."""
     span = compat.frame_span(place.code, place.instruction)
     if span is None:
@@ -180,7 +180,7 @@ def call_at(place: Place) -> ast.Call | None:
     return exact[-1] if exact else None
 
 
-def nodes_around(place: Place) -> Iterator[ast.AST]:
+def nodes_around(place: CallSite) -> Iterator[ast.AST]:
     """Yield the nodes of the source around a place's call, outermost first."""
     span = compat.frame_span(place.code, place.instruction)
     return iter(()) if span is None else _nodes_around(place.line.file, span)

@@ -13,7 +13,7 @@ from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.eager import run_eagerly
 from jaxguide.jaxpr.rows import BranchFinder, active_rows
 from jaxguide.jaxpr.stage import stage
-from jaxguide.keys.events import Bits, Event, KeyLog, implementation, is_key, rows_of, words
+from jaxguide.keys.events import Bits, Event, KeyLog, implementation, is_key, key_rows, key_words
 from jaxguide.keys.finished import require_finished
 from jaxguide.keys.key_record import KeyUse, Use
 from jaxguide.keys.places import Origin, origin
@@ -48,13 +48,13 @@ def key_use(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> KeyUse:
         The uses and the problems. If the program raises, there are no uses and `untraceable` is the exception's text.
     """
     try:
-        log = watch(fn, args, kwargs)
+        log = observe_keys(fn, args, kwargs)
     except Exception as error:
         return KeyUse(untraceable=f"{type(error).__name__}: {error}")
     return KeyUse([event.use for event in log.events], find_problems(log.events))
 
 
-def watch(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> KeyLog:
+def observe_keys(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> KeyLog:
     """Run `fn` and log every use of its keys.
 
     Raises:
@@ -105,7 +105,7 @@ class KeyObserver(interpret.Observer):
             self._consuming[jaxpr] = any(map(self.watches, jaxpr.eqns))
         return self._consuming[jaxpr]
 
-    def enters(self, step: interpret.Step) -> bool:
+    def enters(self, step: interpret.BoundEquation) -> bool:
         """Look inside the user's calls and loops, but not inside those of samplers."""
         found = self._origin(step)
         if found.sampler is None and not interpret.can_enter(step.eqn):
@@ -113,7 +113,7 @@ class KeyObserver(interpret.Observer):
             self.log.unseen.setdefault((step.eqn.primitive.name, line))
         return found.sampler is None
 
-    def before(self, step: interpret.Step) -> Sequence[Any] | None:
+    def before(self, step: interpret.BoundEquation) -> Sequence[Any] | None:
         """Log what a sampler or a single primitive is about to consume."""
         if step.eqn.primitive.name == "custom_linear_solve":
             return self._solve(step)
@@ -131,7 +131,7 @@ class KeyObserver(interpret.Observer):
             self._primitive(step, kind, outputs)
         return outputs
 
-    def _solve(self, step: interpret.Step) -> Sequence[Any]:
+    def _solve(self, step: interpret.BoundEquation) -> Sequence[Any]:
         # Of its four functions, only `solve` runs, with its own constants, which come third among the inputs.
         lengths = step.eqn.params["const_lengths"]
         start = lengths.matvec + lengths.vecmat
@@ -139,9 +139,9 @@ class KeyObserver(interpret.Observer):
         inputs = [*step.inputs[start : start + lengths.solve], *step.inputs[after:]]
         return interpret.run(step.eqn.params["jaxprs"].solve, inputs, self, step)
 
-    def _sampler(self, step: interpret.Step, sampler: str, outputs: Sequence[Any] | None) -> None:
+    def _sampler(self, step: interpret.BoundEquation, sampler: str, outputs: Sequence[Any] | None) -> None:
         keys = [value for value in step.inputs if is_key(value)]
-        bits = [tuple(rows_of(words(key))) for key in keys]
+        bits = [tuple(key_rows(key_words(key))) for key in keys]
         # Equations of one call can differ only in the jaxprs inside them; an equation without a key is not a use.
         inner = tuple(map(id, interpret.inner_jaxprs(step.eqn)))
         shape = step.eqn.params.get("shape")
@@ -152,11 +152,11 @@ class KeyObserver(interpret.Observer):
             self._log(step, key, like, skip=call.own | call.drawn)
             call.drawn.update(rows)
         if outputs is not None and is_key(outputs[0]):
-            call.own.update(rows_of(words(outputs[0])))
+            call.own.update(key_rows(key_words(outputs[0])))
 
-    def _primitive(self, step: interpret.Step, kind: str, outputs: Sequence[Any] | None) -> None:
+    def _primitive(self, step: interpret.BoundEquation, kind: str, outputs: Sequence[Any] | None) -> None:
         key = step.inputs[0] if kind != "seed" or outputs is None else outputs[0]
-        made = None if outputs is None else words(outputs[0])
+        made = None if outputs is None else key_words(outputs[0])
         data = None
         count = None
         if kind == "split":
@@ -164,7 +164,9 @@ class KeyObserver(interpret.Observer):
         elif kind == "fold_in":
             # `vmap(fold_in, (None, 0))` batches the number, but not the key.
             data = np.asarray(step.inputs[1])
-            key = np.broadcast_to(words(key), (*np.broadcast_shapes(key.shape, data.shape), words(key).shape[-1]))
+            key = np.broadcast_to(
+                key_words(key), (*np.broadcast_shapes(key.shape, data.shape), key_words(key).shape[-1])
+            )
             data = np.broadcast_to(data, key.shape[:-1])
         elif kind == "seed":
             data = np.asarray(step.inputs[0])
@@ -173,20 +175,20 @@ class KeyObserver(interpret.Observer):
 
     def _log(
         self,
-        step: interpret.Step,
+        step: interpret.BoundEquation,
         key: Any,
         like: Use,
         made: np.ndarray | None = None,
         data: np.ndarray | None = None,
         skip: Set[Bits] = frozenset(),
     ) -> None:
-        bits = words(key)
+        bits = key_words(key)
         shape = bits.shape[:-1]
         branches = [branch for outer in step.outward() for branch in self._finder.branches(outer)]
         masks = [branch.active for branch in branches]
         masks += [outer.scope.active for outer in step.outward() if outer.scope.active is not None]
         active = active_rows(shape, masks).reshape(-1)
-        rows = rows_of(bits)
+        rows = key_rows(bits)
         children = [()] * len(rows) if made is None else _children(made, len(rows))
         numbers = [None] * len(rows) if data is None else [int(n) for n in data.reshape(-1)]
         used = [i for i in range(len(rows)) if active[i] and rows[i] not in skip]
@@ -208,7 +210,7 @@ class KeyObserver(interpret.Observer):
             use = Use(like.kind, rows[i], like.impl, number, source, like.sampler, numbers[i], like.count)
             self.log.events.append(Event(use, places, operation, children[i], tags, vmaps > 0, shared))
 
-    def _origin(self, step: interpret.Step) -> Origin:
+    def _origin(self, step: interpret.BoundEquation) -> Origin:
         eqn = step.eqn
         if id(eqn) not in self._origins:
             # The equation is kept alive so that its id stays unique.
@@ -216,7 +218,7 @@ class KeyObserver(interpret.Observer):
         return self._origins[id(eqn)][1]
 
 
-def _draws_nothing(step: interpret.Step) -> bool:
+def _draws_nothing(step: interpret.BoundEquation) -> bool:
     """Tell whether all arrays that an equation draws are empty."""
     shapes = [variable.aval.shape for variable in step.eqn.outvars]
     if not shapes:  # an operation of a function that is not traced
@@ -228,6 +230,6 @@ def _draws_nothing(step: interpret.Step) -> bool:
 
 def _children(made: np.ndarray, parents: int) -> list[tuple[Bits, ...]]:
     """Return the keys made from each parent; the axes of a split come last."""
-    flat = rows_of(made)
+    flat = key_rows(made)
     each = len(flat) // max(parents, 1)
     return [tuple(flat[i * each : (i + 1) * each]) for i in range(parents)]

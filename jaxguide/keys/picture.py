@@ -10,7 +10,7 @@ from jaxguide.base.render.prose import prose_html
 from jaxguide.base.render.svg import text_width
 from jaxguide.base.render.theme import CODE, frame
 from jaxguide.base.text import _, plural
-from jaxguide.keys.forest import Key, descendants
+from jaxguide.keys.forest import KeyNode, descendants
 from jaxguide.keys.key_record import KeyProblem
 from jaxguide.keys.picture_rows import Twig, fold
 
@@ -34,7 +34,7 @@ def _rows(twigs: Sequence[Twig], last: tuple[bool, ...] = ()) -> list[_Row]:
     return found
 
 
-def picture(name: str, roots: Sequence[Key], problems: Sequence[KeyProblem]) -> Picture:
+def picture(name: str, roots: Sequence[KeyNode], problems: Sequence[KeyProblem]) -> Picture:
     """Return the picture of a function's keys and of its problems with them."""
     title = _("Keys of {name}").format(name=name)
     summary = f"{title}: {_summary(roots)}"
@@ -46,7 +46,7 @@ def picture(name: str, roots: Sequence[Key], problems: Sequence[KeyProblem]) -> 
     return Picture(text, _html(summary, drawing, tree, messages), drawing.svg())
 
 
-def _summary(roots: Sequence[Key]) -> str:
+def _summary(roots: Sequence[KeyNode]) -> str:
     keys = descendants(roots)
     if not keys:
         return _("no keys were used.")

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jaxguide.base.text import _, plural
-from jaxguide.keys.forest import Key, Operation, chain, descendants
+from jaxguide.keys.forest import KeyNode, KeyOperation, chain, descendants
 from jaxguide.keys.names import statement_text
-from jaxguide.keys.places import Place
+from jaxguide.keys.places import CallSite
 from jaxguide.keys.stream import START
 
 MOST_ROWS = 60
@@ -38,14 +38,14 @@ class Twig:
     action: str = ""
     state: str = ""
     words: str = ""
-    place: Place | None = None
+    place: CallSite | None = None
     source: str = ""
     twigs: tuple["Twig", ...] = ()
     name_told: bool = False
     kind: str = ""
 
 
-def fold(roots: Sequence[Key]) -> tuple[Twig, ...]:
+def fold(roots: Sequence[KeyNode]) -> tuple[Twig, ...]:
     """Return the lines that show these trees."""
     twigs: tuple[Twig, ...] = ()
     for deepest in range(_DEEPEST, 0, -1):
@@ -59,7 +59,7 @@ def _count(twigs: Sequence[Twig]) -> int:
     return sum(1 + _count(twig.twigs) for twig in twigs)
 
 
-def _key(key: Key, depth: int) -> Twig:
+def _key(key: KeyNode, depth: int) -> Twig:
     links = chain(key)
     if links:
         return _loop(links, depth)
@@ -99,7 +99,7 @@ def _shortened(twig: Twig) -> Twig:
     return replace(made, name=name)
 
 
-def _telling_place(operation: Operation, others: Sequence[Operation]) -> Place | None:
+def _telling_place(operation: KeyOperation, others: Sequence[KeyOperation]) -> CallSite | None:
     """Return the innermost place that tells an operation from the others; for a helper called twice, the call."""
     alike = [other.places for other in others if other is not operation and other.places[:1] == operation.places[:1]]
     for depth, place in enumerate(operation.places):
@@ -108,7 +108,7 @@ def _telling_place(operation: Operation, others: Sequence[Operation]) -> Place |
     return operation.places[0] if operation.places else None
 
 
-def _operation(operation: Operation, depth: int, place: Place | None) -> Twig:
+def _operation(operation: KeyOperation, depth: int, place: CallSite | None) -> Twig:
     twig = Twig("", _action(operation), place=place, source=_source(place), kind=operation.kind)
     if depth < 0 and operation.made:
         below = descendants(operation.made)
@@ -121,7 +121,7 @@ def _operation(operation: Operation, depth: int, place: Place | None) -> Twig:
     return replace(twig, twigs=_siblings([*children, *again]))
 
 
-def _loop(links: Sequence[tuple[Key, Operation]], depth: int) -> Twig:
+def _loop(links: Sequence[tuple[KeyNode, KeyOperation]], depth: int) -> Twig:
     """Return the line of a loop that carries its key, with a line for each round."""
     first, operation = links[0]
     carried = operation.made.index(links[1][0])
@@ -207,20 +207,20 @@ def _folded(count: int, reused: int, *, below: bool = False) -> Twig:
     return Twig(text, state="reused", words=words)
 
 
-def _name(key: Key) -> str:
+def _name(key: KeyNode) -> str:
     name = key.name or _("a key")
     if key.number is not None:
         return f"{name} ({key.number})"
     return name if key.name or key.position is None else f"{name} #{key.position}"
 
 
-def _state(key: Key) -> dict[str, Any]:
+def _state(key: KeyNode) -> dict[str, Any]:
     if key.problems:
         return {"state": "reused", "words": _("reused: {how}").format(how=_how(key))}
     return {"state": "spent", "words": _("spent")} if key.used else {"state": "unused", "words": _("not used")}
 
 
-def _how(key: Key) -> str:
+def _how(key: KeyNode) -> str:
     if "drawn_twice" in key.problems:
         draws = sum(len(operation.events) for operation in key.operations if operation.kind == "draw")
         return (
@@ -244,7 +244,7 @@ _HOW: dict[str, Callable[[], str]] = {
 }
 
 
-def _action(operation: Operation) -> str:
+def _action(operation: KeyOperation) -> str:
     first, times = operation.events[0].use, len(operation.events)
     if operation.kind == "split":
         text = plural("split into {count}", "split into {count}", first.count or 0)
@@ -260,7 +260,7 @@ def _action(operation: Operation) -> str:
     return text if times == 1 else _("{text}, {times} times").format(text=text, times=times)
 
 
-def _seed(key: Key) -> dict[str, Any]:
+def _seed(key: KeyNode) -> dict[str, Any]:
     event = key.seeds[0]
     number = event.use.data
     text = _("from seed {number}").format(number=number) if number is not None else _("from a seed")
@@ -271,7 +271,7 @@ def _seed(key: Key) -> dict[str, Any]:
     }
 
 
-def _source(place: Place | None) -> str:
+def _source(place: CallSite | None) -> str:
     text = statement_text(place) if place else None
     text = " ".join((text or "").split())
     return text if len(text) <= _LONGEST_SOURCE else f"{text[: _LONGEST_SOURCE - 1]}…"

@@ -22,7 +22,7 @@ HANDLERS = frozenset(
 
 
 @dataclass(frozen=True)
-class Place:
+class CallSite:
     """A call in the user's code: its line, and the instruction that tells it from others on that line."""
 
     line: Line
@@ -43,7 +43,7 @@ class Origin:
         vmaps: the number of the user's `jax.vmap`s between the equation and the start of its jaxpr.
     """
 
-    places: tuple[Place, ...]
+    places: tuple[CallSite, ...]
     sampler: str | None
     call: tuple[Any, ...]
     site: tuple[Any, ...]
@@ -77,7 +77,7 @@ def origin(source_info: Any, jaxpr: Any = None) -> Origin:
     if sampler in HANDLERS:
         sampler = None
     places = tuple(
-        Place(Line(code.co_filename, compat.frame_line(code, instruction)), code, instruction)
+        CallSite(Line(code.co_filename, compat.frame_line(code, instruction)), code, instruction)
         for code, instruction in user_frames(frames)
     )
     vmaps = _user_vmaps(source_info, frames[below:], inner - below, jaxpr)

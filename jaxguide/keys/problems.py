@@ -9,10 +9,10 @@ from jaxguide.code.lines import Line, place_name
 from jaxguide.keys.events import Bits, Event
 from jaxguide.keys.key_record import KeyProblem
 from jaxguide.keys.names import calls_a_loop, key_name, statement_text
-from jaxguide.keys.places import Place
+from jaxguide.keys.places import CallSite
 
 
-def describe(kind: str, first: Event, second: Event) -> KeyProblem:
+def key_problem(kind: str, first: Event, second: Event) -> KeyProblem:
     """Return the problem that two uses cause, with its sentence, its lines and the key's name."""
     depth, depth_of_second = _depths(first, second)
     one, two = _place(first, depth), _place(second, depth_of_second)
@@ -49,17 +49,17 @@ def _depths(first: Event, second: Event) -> tuple[int, int]:
     return (k, m) if first.places[k] != second.places[m] else (i, j)
 
 
-def _inside_loops(places: Sequence[Place], depth: int) -> int:
+def _inside_loops(places: Sequence[CallSite], depth: int) -> int:
     while depth > 0 and calls_a_loop(places[depth]):
         depth -= 1
     return depth
 
 
-def _place(event: Event, depth: int) -> Place | None:
+def _place(event: Event, depth: int) -> CallSite | None:
     return event.places[depth] if depth < len(event.places) else None
 
 
-def _file(place: Place | None) -> str | None:
+def _file(place: CallSite | None) -> str | None:
     return place_name(place.line.file) if place else None
 
 
@@ -152,7 +152,7 @@ _AGAIN: dict[str, Callable[[], str]] = {
 }
 
 
-def _where(kind: str, one: Place | None, two: Place | None) -> str:
+def _where(kind: str, one: CallSite | None, two: CallSite | None) -> str:
     if one is None and two is None:
         return _("in library code")
     if one is None or two is None:
@@ -167,7 +167,7 @@ def _where(kind: str, one: Place | None, two: Place | None) -> str:
     return _("{first}; then {second}").format(first=_stated(one), second=_stated(two, with_file=not same_file))
 
 
-def _stated(place: Place, *, with_file: bool = True) -> str:
+def _stated(place: CallSite, *, with_file: bool = True) -> str:
     file = place_name(place.line.file)
     # Names such as <stdin> come from Python and tell the reader nothing.
     line = _("line {number}").format(number=place.line.number)
@@ -242,7 +242,7 @@ class _Finder:
         self.clashes[kind, second.use.bits] = None
         lines = (kind, *telling_lines(first, second))
         if lines not in self.problems:
-            self.problems[lines] = describe(kind, first, second)
+            self.problems[lines] = key_problem(kind, first, second)
 
     def _key(self, bits: Bits) -> _Key:
         return self._keys.setdefault(bits, _Key())

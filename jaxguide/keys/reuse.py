@@ -18,7 +18,7 @@ from jaxguide.jaxpr.stage import is_traced_argument
 from jaxguide.keys.check import warn_of_unseen
 from jaxguide.keys.finished import require_plain_function
 from jaxguide.keys.key_record import KeyProblem
-from jaxguide.keys.observe import watch
+from jaxguide.keys.observe import observe_keys
 from jaxguide.keys.problems import find_problems
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
@@ -102,7 +102,7 @@ def no_key_reuse(fn: Fn) -> Fn:
             return fn(*args, **kwargs)
         log, failure = None, ""
         try:
-            log = watch(fn, args, kwargs)
+            log = observe_keys(fn, args, kwargs)
         except Exception as error:
             failure = f"{type(error).__name__}: {error}"
         if log is None:

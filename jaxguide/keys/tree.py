@@ -10,8 +10,8 @@ import numpy as np
 from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.keys.check import require_values, warn_of_unseen
-from jaxguide.keys.events import Bits, is_key, rows_of, words
-from jaxguide.keys.observe import watch
+from jaxguide.keys.events import Bits, is_key, key_rows, key_words
+from jaxguide.keys.observe import observe_keys
 from jaxguide.keys.problems import find_clashes, find_problems
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def key_tree(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Picture":
     from jaxguide.keys.forest import grow  # imported late, so that the other helpers load without it
     from jaxguide.keys.picture import picture
 
-    log = watch(fn, args, kwargs)
+    log = observe_keys(fn, args, kwargs)
     warn_of_unseen(log, stacklevel=3)
     roots = grow(log.events, find_clashes(log.events), _given(fn, args, kwargs, {e.use.bits for e in log.events}))
     return picture(function_name(fn), roots, find_problems(log.events))
@@ -89,7 +89,7 @@ def _given(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
             if not (is_key(leaf) or data) or np.size(leaf) > _MOST_GIVEN:
                 continue
             name = f"{argument}{jax.tree_util.keystr(path)}"
-            rows = rows_of(words(leaf))
+            rows = key_rows(key_words(leaf))
             for i, row in enumerate(rows):
                 if row in used or is_key(leaf):
                     found.setdefault(row, name if len(rows) == 1 else f"{name}[{i}]")

@@ -21,7 +21,7 @@ from jaxguide.tracing.programs import counted, line_of
 
 
 @dataclass
-class Row:
+class DiagramRow:
     """One row of the drawing.
 
     Args:
@@ -43,12 +43,12 @@ class Row:
     primitives: Counter[str] = field(default_factory=Counter)
 
 
-def rows_of(jaxpr: Any, inputs: Sequence[str], outputs: Sequence[str]) -> list[Row]:
+def diagram_rows(jaxpr: Any, inputs: Sequence[str], outputs: Sequence[str]) -> list[DiagramRow]:
     """Return the rows of a jaxpr.
 
     >>> import jax
     >>> closed = jax.make_jaxpr(lambda x: jax.numpy.sin(x) * 2)(1.0)
-    >>> [row.words for row in rows_of(closed, ["x"], [""])]
+    >>> [row.words for row in diagram_rows(closed, ["x"], [""])]
     ['x', 'a = sin x', 'b = mul a 2.0', 'return b']
 
     Args:
@@ -59,12 +59,12 @@ def rows_of(jaxpr: Any, inputs: Sequence[str], outputs: Sequence[str]) -> list[R
     layout = _Layout({re.split(r"\W", name)[0] for name in inputs})
     plain, _consts = compat.jaxpr_parts(jaxpr)
     for variable, name in zip(plain.invars, inputs, strict=True):
-        layout.known[variable] = _Value(name, (layout.add(Row("input", 0, name, _type(variable))),))
+        layout.known[variable] = _Value(name, (layout.add(DiagramRow("input", 0, name, _type(variable))),))
     layout.body(jaxpr, 0, None)
     for atom, place in zip(plain.outvars, outputs, strict=True):
         value = layout.value(atom)
         layout.add(
-            Row(
+            DiagramRow(
                 "result", 0, f"return {place}{': ' if place else ''}{value.name}", _type(atom), sources=list(value.rows)
             )
         )
@@ -81,11 +81,11 @@ class _Value:
 
 class _Layout:
     def __init__(self, taken: set[str]) -> None:
-        self.rows: list[Row] = []
+        self.rows: list[DiagramRow] = []
         self.known: dict[Any, _Value] = {}
         self._names = (name for name in _letters() if name not in taken)
 
-    def add(self, row: Row) -> int:
+    def add(self, row: DiagramRow) -> int:
         self.rows.append(row)
         return len(self.rows) - 1
 
@@ -99,7 +99,9 @@ class _Layout:
         for variable, constant in itertools.zip_longest(plain.constvars, constants):
             if variable is not None and variable not in self.known:
                 name = next(self._names)
-                row = self.add(Row("input", depth, _("{name}, a constant").format(name=name), array_type(constant)))
+                row = self.add(
+                    DiagramRow("input", depth, _("{name}, a constant").format(name=name), array_type(constant))
+                )
                 self.known[variable] = _Value(name, (row,))
         for eqn in plain.eqns:
             self._equation(eqn, depth, line_of(eqn, outer))
@@ -187,7 +189,7 @@ class _Layout:
         ends = []
         for number, branch in enumerate(branches):
             words = _("branch if {index} is {number}").format(index=index, number=number)
-            self.add(Row("section", depth + 1, words, sources=[head]))
+            self.add(DiagramRow("section", depth + 1, words, sources=[head]))
             plain, _consts = compat.jaxpr_parts(branch)
             self._share(plain.invars, eqn.invars[1:])
             self.body(branch, depth + 1, line)
@@ -201,7 +203,7 @@ class _Layout:
     def _enter(self, words: str, variables: Sequence[Any], depth: int, head: int) -> None:
         if variables:
             names = self._define(variables)
-            self.add(Row("input", depth, f"{words} {_listed(names)}", _types(variables), sources=[head]))
+            self.add(DiagramRow("input", depth, f"{words} {_listed(names)}", _types(variables), sources=[head]))
 
     def _leave(self, words: str, atoms: Sequence[Any], depth: int, last: int) -> int:
         if not atoms:
@@ -209,7 +211,7 @@ class _Layout:
         values = [self.value(atom) for atom in atoms]
         sources = sorted({row for value in values for row in value.rows})
         names = _listed([value.name for value in values])
-        return self.add(Row("result", depth, f"{words} {names}", _types(atoms), sources=sources))
+        return self.add(DiagramRow("result", depth, f"{words} {names}", _types(atoms), sources=sources))
 
     def _take_names(self, variables: Sequence[Any]) -> list[str]:
         return ["_" if type(variable).__name__ == "DropVar" else next(self._names) for variable in variables]
@@ -226,16 +228,18 @@ class _Layout:
 
     def _row(
         self, kind: str, depth: int, eqn: Any, line: Line | None, words: str, primitives: Counter[str] | None = None
-    ) -> Row:
+    ) -> DiagramRow:
         values = [self.value(atom) for atom in eqn.invars]
         given = " ".join(value.name for value in values)
         separator = ": " if kind == "box" and given else " "
         sources = sorted({row for value in values for row in value.rows})
         counts = primitives if primitives is not None else Counter([eqn.primitive.name])
-        return Row(kind, depth, f"{words}{separator}{given}".rstrip(), _types(eqn.outvars), line, sources, counts)
+        return DiagramRow(
+            kind, depth, f"{words}{separator}{given}".rstrip(), _types(eqn.outvars), line, sources, counts
+        )
 
 
-def folded(rows: list[Row], most: int) -> list[Row]:
+def folded(rows: list[DiagramRow], most: int) -> list[DiagramRow]:
     """Fold rows until about `most` are left: bodies of boxes, deepest and then longest first, then the middle."""
     while len(rows) > most:
         bodies = [body for body in _bodies(rows) if body[1] - body[0] > 3]
@@ -255,7 +259,7 @@ def folded(rows: list[Row], most: int) -> list[Row]:
     return rows
 
 
-def _bodies(rows: list[Row]) -> Iterator[tuple[int, int]]:
+def _bodies(rows: list[DiagramRow]) -> Iterator[tuple[int, int]]:
     """Yield where the body of each box starts and stops, without its leading inputs and trailing results."""
     for i, row in enumerate(rows):
         if row.kind != "box":
@@ -269,12 +273,12 @@ def _bodies(rows: list[Row]) -> Iterator[tuple[int, int]]:
         yield start, stop
 
 
-def _fold(rows: list[Row], start: int, stop: int) -> list[Row]:
+def _fold(rows: list[DiagramRow], start: int, stop: int) -> list[DiagramRow]:
     primitives = sum((row.primitives for row in rows[start:stop]), Counter())
     most = dict(primitives.most_common(3))
     words = plural("... {count} equation", "... {count} equations", primitives.total())
     words += f": {counted(most)}" + (", ..." if len(primitives) > 3 else "")
-    row = Row("fold", rows[start].depth, words, primitives=primitives)
+    row = DiagramRow("fold", rows[start].depth, words, primitives=primitives)
 
     def moved(i: int) -> int:
         return i if i < start else start if i < stop else i - (stop - start) + 1

@@ -13,7 +13,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.code.lines import Line, function_name, place_name
 from jaxguide.jaxpr.arguments import describe, require_call
 from jaxguide.tracing.abstract import is_traced, staged
-from jaxguide.tracing.diagram import Row, folded, rows_of
+from jaxguide.tracing.diagram import DiagramRow, diagram_rows, folded
 
 _MOST_ROWS = 40
 _ROW, _INDENT, _GAP, _WIDEST = 22, 18, 24, 46  # the last in characters
@@ -59,7 +59,7 @@ def draw_program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Pictur
     inputs = [name for name, value in named if is_traced(value)] if found.arguments else []
     outputs = [jax.tree_util.keystr(path) for path, _leaf in jax.tree_util.tree_flatten_with_path(found.result)[0]]
     statics = [f"{name} = {_brief(value)}" for name, value in named if name not in inputs]
-    rows = rows_of(found.jaxpr, inputs, outputs)
+    rows = diagram_rows(found.jaxpr, inputs, outputs)
     equations = sum(row.primitives.total() for row in rows)
     rows = folded(rows, _MOST_ROWS)
     title = _title(fn, equations, statics)
@@ -103,7 +103,7 @@ def _title(fn: Callable[..., Any], equations: int, statics: Sequence[str]) -> st
     return title + (_("; static: {values}").format(values=", ".join(statics)) if statics else "")
 
 
-def _places(rows: Sequence[Row]) -> Iterator[str]:
+def _places(rows: Sequence[DiagramRow]) -> Iterator[str]:
     """Yield the place shown for each row: its line, with the file if that is new, and the source if the line is new."""
     before: Line | None = None
     for row in rows:
@@ -123,14 +123,14 @@ def _cut(words: str, most: int = _WIDEST) -> str:
     return words if len(words) <= most else f"{words[: most - 3]}..."
 
 
-def _as_text(title: str, rows: Sequence[Row], places: Sequence[str]) -> str:
+def _as_text(title: str, rows: Sequence[DiagramRow], places: Sequence[str]) -> str:
     table = [("| " * row.depth + _cut(row.words), row.types, place) for row, place in zip(rows, places, strict=True)]
     widths = [max((len(line[column]) for line in table), default=0) for column in (0, 1)]
     lines = [f"  {words:{widths[0]}}  {types:{widths[1]}}  {place}".rstrip() for words, types, place in table]
     return "\n".join([title, *lines])
 
 
-def _as_drawing(title: str, text: str, rows: Sequence[Row], places: Sequence[str]) -> Drawing:
+def _as_drawing(title: str, text: str, rows: Sequence[DiagramRow], places: Sequence[str]) -> Drawing:
     spans = [i - source for i, row in enumerate(rows) for source in row.sources]
     gutter = 16 + max((_bulge(span) for span in spans), default=0)
     lefts = [gutter + _INDENT * row.depth for row in rows]

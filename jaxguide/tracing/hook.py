@@ -18,7 +18,7 @@ _COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 
 
 @dataclass(eq=False)
-class Progress:
+class TraceProgress:
     """The progress of a trace: `finished` is false while it runs, and stays false if it fails."""
 
     finished: bool = True
@@ -43,7 +43,7 @@ class JitTrace(NamedTuple):
     static_argnums: tuple[int, ...]
     static_argnames: tuple[str, ...]
     direct: bool = True
-    progress: Progress = Progress()
+    progress: TraceProgress = TraceProgress()
 
 
 class Listener(Protocol):
@@ -91,7 +91,7 @@ def traced_frame(frame: FrameType | None) -> JitTrace | None:
     argnums, argnames = compat.static_arguments(options)
     args, kwargs = values.get(place.args), values.get(place.kwargs)
     direct = _is_direct(frame, place)
-    return JitTrace(values[place.function], args, kwargs, options, argnums, argnames, direct, Progress())
+    return JitTrace(values[place.function], args, kwargs, options, argnums, argnames, direct, TraceProgress())
 
 
 def _is_direct(frame: FrameType, place: "_Place") -> bool:
@@ -166,11 +166,11 @@ def _end(frame: FrameType) -> None:
         progress.finished = True
 
 
-def _running() -> dict[int, Progress]:
+def _running() -> dict[int, TraceProgress]:
     """Return this thread's running traces by the id of JAX's frame; a failed one stays until its id is reused."""
     if not hasattr(_thread, "running"):
         _thread.running = {}
-    running: dict[int, Progress] = _thread.running
+    running: dict[int, TraceProgress] = _thread.running
     return running
 
 

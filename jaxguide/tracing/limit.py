@@ -13,7 +13,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.code.lines import calling_line
 from jaxguide.jaxpr.arguments import describe
 from jaxguide.tracing.differences import Difference, closest_differences
-from jaxguide.tracing.hook import JitTrace, Progress, frame_of_trace, hearing, traced_frame
+from jaxguide.tracing.hook import JitTrace, TraceProgress, frame_of_trace, hearing, traced_frame
 from jaxguide.tracing.signatures import Signature, function_key, name_of, signature
 from jaxguide.tracing.traces import is_jitted
 from jaxguide.tracing.watch import Retrace
@@ -220,7 +220,7 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     """Describe a call inside a trace as if it were the call of a jitted function."""
     static_argnums = tuple(i for i, value in enumerate(args) if _is_static(value))
     static_argnames = tuple(name for name, value in kwargs.items() if _is_static(value))
-    return JitTrace(function, args, kwargs, None, static_argnums, static_argnames, progress=Progress())
+    return JitTrace(function, args, kwargs, None, static_argnums, static_argnames, progress=TraceProgress())
 
 
 def _is_static(value: Any) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxguide.tracing.describe import Seen, describe_value
 from jaxguide.tracing.fresh import codes_within
-from jaxguide.tracing.source import Source, Statement
+from jaxguide.tracing.source import FunctionSource, StatementLines
 
 _OF_ARRAYS = frozenset({"shape", "dtype", "ndim", "size"})
 _MISSING = object()
@@ -43,13 +43,13 @@ class Recorder:
     exit.
     """
 
-    def __init__(self, source: Source, code: CodeType) -> None:
-        self.visits: dict[Statement, Visits] = {}
+    def __init__(self, source: FunctionSource, code: CodeType) -> None:
+        self.visits: dict[StatementLines, Visits] = {}
         self.traced_arguments: dict[str, bool] | None = None
         self._source = source
         self._code = code
         self._codes = {id(inner): inner for inner in codes_within(code)}
-        self._at: dict[int, Statement | None] = {}
+        self._at: dict[int, StatementLines | None] = {}
         self._outer: dict[int, dict[str, Any]] = {}  # the values of a comprehension's variables outside it
         self._raising: set[int] = set()
 
@@ -100,7 +100,7 @@ class Recorder:
             self._at.pop(id(frame), None)
         return self._moved
 
-    def _line(self, frame: FrameType, here: Statement | None, now: Statement | None) -> None:
+    def _line(self, frame: FrameType, here: StatementLines | None, now: StatementLines | None) -> None:
         if now is None:
             return
         again = now is here and now.repeats and frame.f_lineno == now.start
@@ -120,13 +120,13 @@ class Recorder:
             self._visited(now).times += 1
         self._note(now, frame, now.uses)
 
-    def _leave(self, frame: FrameType, here: Statement | None) -> None:
+    def _leave(self, frame: FrameType, here: StatementLines | None) -> None:
         if here is not None and id(frame) not in self._raising:
             self._note(here, frame, [*here.binds, *(here.inner_binds if self._is_inner(frame.f_code) else ())])
         self._raising.discard(id(frame))
         self._outer.pop(id(frame), None)
 
-    def _note(self, statement: Statement, frame: FrameType, names: list[str], own: bool = True) -> None:
+    def _note(self, statement: StatementLines, frame: FrameType, names: list[str], own: bool = True) -> None:
         code = frame.f_code
         scope = self._scope(code) if own else COMPREHENSION
         if own and self._is_inner(code):
@@ -141,7 +141,7 @@ class Recorder:
         """Tell whether the code is of a lambda or comprehension, which is part of a statement."""
         return code is not self._code and code.co_name in _SCOPES
 
-    def _visited(self, statement: Statement) -> Visits:
+    def _visited(self, statement: StatementLines) -> Visits:
         return self.visits.setdefault(statement, Visits())
 
     def _scope(self, code: CodeType) -> str:

@@ -10,7 +10,7 @@ from jaxguide.base.text import _
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
 from jaxguide.tracing.describe import Seen
 from jaxguide.tracing.line_record import Visits
-from jaxguide.tracing.source import Source, Statement
+from jaxguide.tracing.source import FunctionSource, StatementLines
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Row:
+class LineRow:
     """One statement, or one line outside of statements.
 
     Args:
@@ -56,11 +56,11 @@ class Row:
 
 
 def make_rows(
-    source: Source,
-    visits: Mapping[Statement, Visits],
-    primitives: Mapping[Statement, Mapping[str, int]],
+    source: FunctionSource,
+    visits: Mapping[StatementLines, Visits],
+    primitives: Mapping[StatementLines, Mapping[str, int]],
     raised: tuple[int, str] | None,
-) -> tuple[Row, ...]:
+) -> tuple[LineRow, ...]:
     """Return one row for each statement, and one for each line between statements.
 
     Args:
@@ -69,7 +69,7 @@ def make_rows(
         primitives: the primitives that each statement added to the program.
         raised: the line that stopped the function, and the error; None if it returned.
     """
-    rows: list[Row] = []
+    rows: list[LineRow] = []
     number, last = source.start, source.start + len(source.lines) - 1
     while number <= last:
         statement = source.statements.get(number)
@@ -78,7 +78,7 @@ def make_rows(
             end += 1
         lines = tuple(source.lines[number - source.start : end + 1 - source.start])
         if statement is None:
-            rows += [Row(number + i, (line,), "no code") for i, line in enumerate(lines)]
+            rows += [LineRow(number + i, (line,), "no code") for i, line in enumerate(lines)]
         else:
             error = raised[1] if raised and number <= raised[0] <= end else None
             body = source.statements[statement.body] if statement.body and not statement.repeats else None
@@ -90,12 +90,12 @@ def make_rows(
 def _row(
     number: int,
     lines: tuple[str, ...],
-    statement: Statement,
-    body: Statement | None,
-    visits: Mapping[Statement, Visits],
+    statement: StatementLines,
+    body: StatementLines | None,
+    visits: Mapping[StatementLines, Visits],
     primitives: Mapping[str, int],
     error: str | None,
-) -> Row:
+) -> LineRow:
     seen = visits.get(statement, Visits())
     names = tuple(_name(scope, name, seen.seen[scope, name]) for scope, name in seen.seen)
     dotted = {name.name.split(".")[0] for name in names if "." in name.name}
@@ -104,7 +104,7 @@ def _row(
     state = "raised" if error else "ran" if seen.times or primitives else "not run" if statement.runs else "no code"
     # A loop's head runs once more than its body, to end the loop.
     times = seen.times if body is None or not seen.times else visits.get(body, Visits()).times or 1
-    return Row(number, lines, state, times, names, dict(primitives), error)
+    return LineRow(number, lines, state, times, names, dict(primitives), error)
 
 
 def _name(scope: str, name: str, seen: list[Seen]) -> Name:
@@ -124,8 +124,8 @@ def _marked(seen: Seen, other: Seen) -> str:
 
 
 def primitives_by_statement(
-    jaxpr: Any, source: Source, codes: set[int]
-) -> tuple[dict[Statement, dict[str, int]], dict[str, int]]:
+    jaxpr: Any, source: FunctionSource, codes: set[int]
+) -> tuple[dict[StatementLines, dict[str, int]], dict[str, int]]:
     """Return the primitives that each statement added to the program, and those that come from no line.
 
     Calls are inlined, as in `jaxguide.program`; the body of a loop counts once. Primitives from an inner function
@@ -136,15 +136,15 @@ def primitives_by_statement(
         source: the function's source.
         codes: the ids of the code objects in it.
     """
-    found: dict[Statement, Counter[str]] = {}
+    found: dict[StatementLines, Counter[str]] = {}
     elsewhere: Counter[str] = Counter()
 
-    def note(place: Statement | None, name: str) -> None:
+    def note(place: StatementLines | None, name: str) -> None:
         counts = elsewhere if place is None else found.setdefault(place, Counter())
         counts[name] += 1
 
-    def visit(inner: Any, outer: Statement | None) -> set[Statement | None]:
-        statements: set[Statement | None] = set()
+    def visit(inner: Any, outer: StatementLines | None) -> set[StatementLines | None]:
+        statements: set[StatementLines | None] = set()
         for eqn in compat.jaxpr_parts(inner)[0].eqns:
             here = _place(eqn.source_info, source, codes) or outer  # inside a call JAX's tracebacks end at the call
             called = called_jaxpr(eqn)
@@ -161,7 +161,7 @@ def primitives_by_statement(
     return {statement: dict(counts) for statement, counts in found.items()}, dict(elsewhere)
 
 
-def _place(source_info: Any, source: Source, codes: set[int]) -> Statement | None:
+def _place(source_info: Any, source: FunctionSource, codes: set[int]) -> StatementLines | None:
     for code, instruction in compat.traceback_frames(source_info):
         if id(code) in codes:
             statement = source.statements.get(compat.frame_line(code, instruction))

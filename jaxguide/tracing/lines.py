@@ -20,11 +20,11 @@ from jaxguide.jaxpr.arguments import require_call
 from jaxguide.tracing.abstract import is_traced
 from jaxguide.tracing.fresh import codes_within, is_jitted, trace_anew, trace_until_error, written_function
 from jaxguide.tracing.line_record import Recorder
-from jaxguide.tracing.line_rows import Row, make_rows, primitives_by_statement
-from jaxguide.tracing.source import Source, read_source
+from jaxguide.tracing.line_rows import LineRow, make_rows, primitives_by_statement
+from jaxguide.tracing.source import FunctionSource, read_source
 
 if TYPE_CHECKING:
-    from jaxguide.tracing.line_rows import Name, Row
+    from jaxguide.tracing.line_rows import LineRow, Name
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +38,7 @@ class LineByLine(Picture):
         error: what stopped the function, in one line; None if it returned.
     """
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[LineRow, ...] = ()
     elsewhere: dict[str, int] = field(default_factory=dict)
     error: str | None = None
 
@@ -120,7 +120,7 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
     return _picture(function, source, rows, elsewhere, message, beside=line is not None)
 
 
-def _written(fn: Callable[..., Any]) -> tuple[FunctionType, Source]:
+def _written(fn: Callable[..., Any]) -> tuple[FunctionType, FunctionSource]:
     if isinstance(fn, type):
         raise TypeError(
             _(
@@ -177,8 +177,8 @@ def _one_line(error: Exception) -> str:
 
 def _picture(
     function: FunctionType,
-    source: Source,
-    rows: tuple[Row, ...],
+    source: FunctionSource,
+    rows: tuple[LineRow, ...],
     elsewhere: dict[str, int],
     error: str | None,
     beside: bool,
@@ -203,7 +203,7 @@ _CODE_WIDTH = 54
 _WORD_WIDTH = 8
 
 
-def view_text(title: str, rows: "Sequence[Row]", elsewhere: dict[str, int], error: str | None) -> str:
+def view_text(title: str, rows: "Sequence[LineRow]", elsewhere: dict[str, int], error: str | None) -> str:
     """Return the picture as text of at most 110 columns, or more if a source line is longer."""
     code_width = max(len(line) for row in rows for line in row.source)
     code_width = min(code_width, _CODE_WIDTH)
@@ -223,7 +223,7 @@ def view_text(title: str, rows: "Sequence[Row]", elsewhere: dict[str, int], erro
     return "\n".join(lines)
 
 
-def _notes(row: "Row", width: int) -> list[str]:
+def _notes(row: "LineRow", width: int) -> list[str]:
     width = max(width, 40)
     notes = []
     longest = max((len(name.name) for name in row.names), default=0)
@@ -250,7 +250,7 @@ def _hanging(word: str, text: str, indent: int, width: int) -> list[str]:
     )
 
 
-def view_html(title: str, rows: "Sequence[Row]", elsewhere: dict[str, int], error: str | None) -> str:
+def view_html(title: str, rows: "Sequence[LineRow]", elsewhere: dict[str, int], error: str | None) -> str:
     """Return the picture as HTML with inline styles only, which JupyterLab's sanitizer keeps."""
     items = "".join(_item(row) for row in rows)
     foot = ""
@@ -270,7 +270,7 @@ def view_html(title: str, rows: "Sequence[Row]", elsewhere: dict[str, int], erro
     )
 
 
-def _item(row: "Row") -> str:
+def _item(row: "LineRow") -> str:
     width = 4
     source = "\n".join(f"{row.number + i:>{width}}  {line}" for i, line in enumerate(row.source))
     chips = [_chip(_GLYPHS[name.kind], _kind_word(name.kind), name) for name in row.names]

@@ -12,7 +12,7 @@ import jax
 from jaxguide.base.text import _
 from jaxguide.code.lines import Line, function_name
 from jaxguide.jaxpr.arguments import array_type, describe
-from jaxguide.tracing.hook import JitTrace, Progress
+from jaxguide.tracing.hook import JitTrace, TraceProgress
 
 
 class Leaf(NamedTuple):
@@ -72,7 +72,7 @@ class Signature:
     options: Any
     arguments: dict[str, Argument]
     settings: dict[str, Any]
-    progress: Progress
+    progress: TraceProgress
 
 
 def signature(trace: JitTrace) -> Signature:

@@ -13,7 +13,7 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 @dataclass(eq=False)
-class Statement:
+class StatementLines:
     """One statement (only the head of a compound one), or several on the same line.
 
     Args:
@@ -38,7 +38,7 @@ class Statement:
 
 
 @dataclass(eq=False)
-class Source:
+class FunctionSource:
     """The source of one function.
 
     Args:
@@ -51,9 +51,9 @@ class Source:
     file: str
     start: int
     lines: list[str]
-    statements: dict[int, Statement]
+    statements: dict[int, StatementLines]
 
-    def head(self, first_line: int) -> Statement | None:
+    def head(self, first_line: int) -> StatementLines | None:
         """Return the statement that defines the function or lambda whose code starts on a line."""
         number = first_line
         while number not in self.statements and number < self.start + len(self.lines):
@@ -61,11 +61,11 @@ class Source:
         return self.statements.get(number)
 
 
-def read_source(function: FunctionType) -> Source | None:
+def read_source(function: FunctionType) -> FunctionSource | None:
     """Return a function's source, or None if it cannot be found.
 
     >>> read_source(read_source).lines[0]
-    'def read_source(function: FunctionType) -> Source | None:'
+    'def read_source(function: FunctionType) -> FunctionSource | None:'
     >>> read_source(eval("lambda x: x")) is None
     True
     """
@@ -81,7 +81,7 @@ def read_source(function: FunctionType) -> Source | None:
     start, end = first_line_of(node), node.end_lineno or node.lineno
     reader = _Reader()
     if isinstance(node, ast.Lambda):
-        statement = Statement(start, end, runs=True)
+        statement = StatementLines(start, end, runs=True)
         reader.statements = dict.fromkeys(range(start, end + 1), statement)
         reader.names(statement, node.body)
     else:
@@ -89,7 +89,7 @@ def read_source(function: FunctionType) -> Source | None:
         for number in range(start, node.lineno):  # its decorators ran at its definition
             reader.statements.pop(number, None)
         reader.statements[node.lineno].start = node.lineno
-    return Source(code.co_filename, start, _dedented(lines[start - 1 : end]), reader.statements)
+    return FunctionSource(code.co_filename, start, _dedented(lines[start - 1 : end]), reader.statements)
 
 
 def _node(module: ast.AST, code: CodeType) -> _Function | ast.Lambda | None:
@@ -120,7 +120,7 @@ def _dedented(lines: list[str]) -> list[str]:
 
 class _Reader:
     def __init__(self) -> None:
-        self.statements: dict[int, Statement] = {}
+        self.statements: dict[int, StatementLines] = {}
 
     def read(self, node: ast.AST) -> None:
         """Read a statement and those inside it."""
@@ -139,7 +139,7 @@ class _Reader:
         compound = any(getattr(node, name, None) for name in _BLOCKS)
         ends = [part.end_lineno for inner in head for part in ast.walk(inner) if hasattr(part, "end_lineno")]
         end = max([place.lineno, *(e for e in ends if e)]) if compound else place.end_lineno or start
-        statement = self.statements.get(start) or Statement(start, end)
+        statement = self.statements.get(start) or StatementLines(start, end)
         statement.end = max(statement.end, end)
         for number in range(start, end + 1):
             self.statements.setdefault(number, statement)
@@ -156,7 +156,7 @@ class _Reader:
         for inner in head:
             self.names(statement, inner)
 
-    def names(self, statement: Statement, node: ast.AST, hidden: frozenset[str] = frozenset()) -> None:
+    def names(self, statement: StatementLines, node: ast.AST, hidden: frozenset[str] = frozenset()) -> None:
         """Note the names of an expression, except `hidden` ones, which a lambda or comprehension around it binds."""
         if isinstance(node, ast.Lambda):
             inner = hidden | {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}

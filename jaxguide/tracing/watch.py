@@ -11,7 +11,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line, calling_line, function_name
 from jaxguide.tracing.differences import Difference, closest_differences
-from jaxguide.tracing.hook import JitTrace, Progress, hearing
+from jaxguide.tracing.hook import JitTrace, TraceProgress, hearing
 from jaxguide.tracing.signatures import Signature, function_key, name_of, signature
 from jaxguide.tracing.traces import is_jitted, is_users
 
@@ -180,7 +180,7 @@ class _Watch:
         self.report = Traces()
         self._found: dict[tuple[Any, ...], FunctionTraces] = {}
         self._seen: dict[tuple[Any, ...], list[Signature]] = {}
-        self._uncompiled: dict[tuple[Any, ...], list[Progress]] = {}
+        self._uncompiled: dict[tuple[Any, ...], list[TraceProgress]] = {}
 
     def traced(self, trace: JitTrace) -> None:
         if not _is_users_trace(trace):

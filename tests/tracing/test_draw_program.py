@@ -10,7 +10,7 @@ import pytest
 from jax import lax
 
 from jaxguide.tracing import draw_program, program
-from jaxguide.tracing.diagram import folded, rows_of
+from jaxguide.tracing.diagram import diagram_rows, folded
 
 
 def line_number(words):
@@ -108,7 +108,7 @@ def test_a_librarys_function_is_one_row():
 
 
 def test_each_row_flows_from_the_rows_that_make_what_it_takes():
-    rows = rows_of(jax.make_jaxpr(walk)(jnp.ones((5, 3)), jnp.ones((3, 3))), ["xs", "w"], ["[0]", "[1]"])
+    rows = diagram_rows(jax.make_jaxpr(walk)(jnp.ones((5, 3)), jnp.ones((3, 3))), ["xs", "w"], ["[0]", "[1]"])
     words = [row.words for row in rows]
 
     def sources(start):
@@ -158,7 +158,7 @@ def test_folding_starts_with_the_longest_body_and_keeps_the_flow():
         x = lax.fori_loop(0, 3, lambda i, c: unrolled(c) + c, x)
         return jnp.cos(x)
 
-    rows = rows_of(jax.make_jaxpr(nested)(jnp.ones(30)), ["x"], [""])
+    rows = diagram_rows(jax.make_jaxpr(nested)(jnp.ones(30)), ["x"], [""])
     kept = folded(rows, 40)
     assert len(kept) < 20
     (i,) = [i for i, row in enumerate(kept) if row.kind == "fold"]
