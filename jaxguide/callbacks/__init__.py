@@ -6,27 +6,27 @@ from jaxguide.base.lazy import names_on_demand
 
 if TYPE_CHECKING:
     from jaxguide.callbacks.bessel import bessel_jv
+    from jaxguide.callbacks.capabilities import Cell
+    from jaxguide.callbacks.capability_table import CallbackTable, callback_table
     from jaxguide.callbacks.checked import HostFunctionError
+    from jaxguide.callbacks.finite_differences import DerivativeError, Verification
     from jaxguide.callbacks.host import HostFunction, host_function
     from jaxguide.callbacks.io import io_function, watch_value
-    from jaxguide.callbacks.measured import Cell
-    from jaxguide.callbacks.table import CallbackTable, callback_table
     from jaxguide.callbacks.timeline import HostRun, Site, Timeline, callback_timeline
-    from jaxguide.callbacks.verify import DerivativeError, Verification
 
 # Public name -> module that defines it, so that each helper loads only what it needs.
 _HOMES = {
-    "CallbackTable": "table",
-    "Cell": "measured",
-    "DerivativeError": "verify",
+    "CallbackTable": "capability_table",
+    "Cell": "capabilities",
+    "DerivativeError": "finite_differences",
     "HostFunction": "host",
     "HostFunctionError": "checked",
     "HostRun": "timeline",
     "Site": "timeline",
     "Timeline": "timeline",
-    "Verification": "verify",
+    "Verification": "finite_differences",
     "bessel_jv": "bessel",
-    "callback_table": "table",
+    "callback_table": "capability_table",
     "callback_timeline": "timeline",
     "host_function": "host",
     "io_function": "io",

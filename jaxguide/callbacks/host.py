@@ -10,9 +10,9 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
-from jaxguide.callbacks.calling import HostCall
 from jaxguide.callbacks.derivative import derivatives
-from jaxguide.callbacks.verify import Verification, verify_derivative
+from jaxguide.callbacks.finite_differences import Verification, verify_derivative
+from jaxguide.callbacks.host_call import HostCall
 from jaxguide.jaxpr.arguments import describe
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
@@ -137,7 +137,8 @@ class HostFunction:
         >>> wrong = host_function(np.sin, elementwise=True, derivative=lambda x: -jnp.cos(x))
         >>> wrong.verify(1.0)
         Traceback (most recent call last):
-        jaxguide.callbacks.verify.DerivativeError: The derivative of `sin` disagrees with finite differences.
+        jaxguide.callbacks.finite_differences.DerivativeError: The derivative of `sin` disagrees with finite
+        differences.
           argument 1: the derivative says -0.540302 and finite differences say 0.540302 (difference 1.08)
 
         The host function runs on NumPy arrays in float64, whatever `jax_enable_x64` is, and so does the derivative

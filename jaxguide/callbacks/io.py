@@ -10,8 +10,8 @@ import numpy as np
 from jax.experimental import io_callback
 
 from jaxguide.base.text import _
-from jaxguide.callbacks.calling import HostCall, require_host_array
 from jaxguide.callbacks.checked import call_on_host
+from jaxguide.callbacks.host_call import HostCall, require_host_array
 from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.arguments import require_function
 

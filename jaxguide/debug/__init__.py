@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from jaxguide.debug.captured import capture
     from jaxguide.debug.diagnosis import Diagnosis, Trouble, doctor
     from jaxguide.debug.nan_report import BadValue, NanReport
-    from jaxguide.debug.nans import find_nan
+    from jaxguide.debug.nan_search import find_nan
     from jaxguide.debug.nonfinite import breakpoint_if_nonfinite
     from jaxguide.debug.recordings import Recording, record, record_gradient, recording
 
@@ -24,7 +24,7 @@ _HOMES = {
     "breakpoint_if_nonfinite": "nonfinite",
     "capture": "captured",
     "doctor": "diagnosis",
-    "find_nan": "nans",
+    "find_nan": "nan_search",
     "record": "recordings",
     "record_gradient": "recordings",
     "recording": "recordings",

@@ -11,7 +11,7 @@ import numpy as np
 from jaxguide.code.lines import Line, lines_of_equation
 from jaxguide.debug.nan_report import BadValue, Loop
 from jaxguide.jaxpr import interpret
-from jaxguide.jaxpr.rows import active_rows
+from jaxguide.jaxpr.batched_rows import active_rows
 
 _LOOPS = {"scan": "scan", "while": "while"}
 

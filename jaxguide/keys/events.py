@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxguide.code.lines import Line
 from jaxguide.keys.key_record import Use
-from jaxguide.keys.places import CallSite, Origin
+from jaxguide.keys.origins import CallSite, Origin
 
 Bits = tuple[int, ...]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from jaxguide.keys import names
 from jaxguide.keys.events import Bits, Event
 from jaxguide.keys.names import key_name
-from jaxguide.keys.places import CallSite
+from jaxguide.keys.origins import CallSite
 
 # Kind of operation -> the functions that make keys with it.
 _MAKERS = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 
 from jaxguide import compat
-from jaxguide.keys.places import HANDLERS, CallSite
+from jaxguide.keys.origins import HANDLERS, CallSite
 
 _KEYLIKE = re.compile(r"(?i)(^|_)(sub|prng)?(keys?|rngs?|seeds?|k)\d*(_|$)")
 # The functions that these call get the key under another name than at the call.

@@ -10,13 +10,13 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.compat.primitives import KEY_USES
 from jaxguide.jaxpr import interpret
+from jaxguide.jaxpr.batched_rows import BranchFinder, active_rows
 from jaxguide.jaxpr.eager import run_eagerly
-from jaxguide.jaxpr.rows import BranchFinder, active_rows
 from jaxguide.jaxpr.stage import stage
 from jaxguide.keys.events import Bits, Event, KeyLog, implementation, is_key, key_rows, key_words
-from jaxguide.keys.finished import require_finished
+from jaxguide.keys.generators import require_finished
 from jaxguide.keys.key_record import KeyUse, Use
-from jaxguide.keys.places import Origin, origin
+from jaxguide.keys.origins import Origin, origin
 from jaxguide.keys.problems import find_problems
 
 # `KEY_USES` has the primitives that consume, make or clone a key. Wrapping, unwrapping and moving a key are not uses.

@@ -7,7 +7,7 @@ from typing import Any
 from jaxguide.base.text import _, plural
 from jaxguide.keys.forest import KeyNode, KeyOperation, chain, descendants
 from jaxguide.keys.names import statement_text
-from jaxguide.keys.places import CallSite
+from jaxguide.keys.origins import CallSite
 from jaxguide.keys.stream import START
 
 MOST_ROWS = 60

@@ -9,7 +9,7 @@ from jaxguide.code.lines import Line, place_name
 from jaxguide.keys.events import Bits, Event
 from jaxguide.keys.key_record import KeyProblem
 from jaxguide.keys.names import calls_a_loop, key_name, statement_text
-from jaxguide.keys.places import CallSite
+from jaxguide.keys.origins import CallSite
 
 
 def key_problem(kind: str, first: Event, second: Event) -> KeyProblem:

@@ -16,7 +16,7 @@ from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.arguments import describe
 from jaxguide.jaxpr.stage import is_traced_argument
 from jaxguide.keys.check import warn_of_unseen
-from jaxguide.keys.finished import require_plain_function
+from jaxguide.keys.generators import require_plain_function
 from jaxguide.keys.key_record import KeyProblem
 from jaxguide.keys.observe import observe_keys
 from jaxguide.keys.problems import find_problems

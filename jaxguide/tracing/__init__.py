@@ -6,38 +6,38 @@ from jaxguide.base.lazy import names_on_demand
 
 if TYPE_CHECKING:
     from jaxguide.tracing.asserts import assert_avoids, assert_max_equations, assert_uses
-    from jaxguide.tracing.draw import draw_program
     from jaxguide.tracing.effects import SideEffect, SideEffects, side_effects
-    from jaxguide.tracing.limit import TooManyTracesError, max_traces
-    from jaxguide.tracing.lines import LineByLine, show_lines
+    from jaxguide.tracing.line_by_line import LineByLine, show_lines
+    from jaxguide.tracing.program_drawing import draw_program
     from jaxguide.tracing.programs import Constant, LineUse, Output, Program, program
-    from jaxguide.tracing.traces import TraceCount, trace_counts
-    from jaxguide.tracing.watch import FunctionTraces, Retrace, Traces, watch_traces
+    from jaxguide.tracing.retraces import FunctionTraces, Retrace, Traces, watch_traces
+    from jaxguide.tracing.trace_counting import TraceCount, trace_counts
+    from jaxguide.tracing.trace_limit import TooManyTracesError, max_traces
 
 # Public name -> module that defines it: using one helper imports only what it needs.
 _HOMES = {
     "Constant": "programs",
-    "FunctionTraces": "watch",
-    "LineByLine": "lines",
+    "FunctionTraces": "retraces",
+    "LineByLine": "line_by_line",
     "LineUse": "programs",
     "Output": "programs",
     "Program": "programs",
-    "Retrace": "watch",
+    "Retrace": "retraces",
     "SideEffect": "effects",
     "SideEffects": "effects",
-    "TooManyTracesError": "limit",
-    "TraceCount": "traces",
-    "Traces": "watch",
+    "TooManyTracesError": "trace_limit",
+    "TraceCount": "trace_counting",
+    "Traces": "retraces",
     "assert_avoids": "asserts",
     "assert_max_equations": "asserts",
     "assert_uses": "asserts",
-    "draw_program": "draw",
-    "max_traces": "limit",
+    "draw_program": "program_drawing",
+    "max_traces": "trace_limit",
     "program": "programs",
-    "show_lines": "lines",
+    "show_lines": "line_by_line",
     "side_effects": "effects",
-    "trace_counts": "traces",
-    "watch_traces": "watch",
+    "trace_counts": "trace_counting",
+    "watch_traces": "retraces",
 }
 __getattr__, __dir__ = names_on_demand(__name__, _HOMES)
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line
-from jaxguide.tracing.describe import describe_value
 from jaxguide.tracing.state import Holder
 from jaxguide.tracing.state_search import containers
+from jaxguide.tracing.value_description import describe_value
 
 _CLOCKS = {
     getattr(time, name)

@@ -14,10 +14,10 @@ from jaxguide.base.text import _
 from jaxguide.code.lines import Line, function_name, lines_of_equation
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import inner_jaxprs, is_literal
-from jaxguide.tracing.describe import describe_value
 from jaxguide.tracing.effect_watch import Change, EffectWatch
-from jaxguide.tracing.fresh import trace_anew, written_function
+from jaxguide.tracing.fresh_trace import trace_anew, written_function
 from jaxguide.tracing.state_search import reachable_state
+from jaxguide.tracing.value_description import describe_value
 
 _PLAIN = (bool, int, float, complex, str, np.ndarray, np.generic, np.dtype, tuple)
 

@@ -11,9 +11,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.tracing.describe import Seen, describe_value
-from jaxguide.tracing.fresh import codes_within
-from jaxguide.tracing.source import FunctionSource, StatementLines
+from jaxguide.tracing.fresh_trace import codes_within
+from jaxguide.tracing.function_source import FunctionSource, StatementLines
+from jaxguide.tracing.value_description import Seen, describe_value
 
 _OF_ARRAYS = frozenset({"shape", "dtype", "ndim", "size"})
 _MISSING = object()

@@ -8,9 +8,9 @@ from typing import Any
 from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
-from jaxguide.tracing.describe import Seen
+from jaxguide.tracing.function_source import FunctionSource, StatementLines
 from jaxguide.tracing.line_record import Visits
-from jaxguide.tracing.source import FunctionSource, StatementLines
+from jaxguide.tracing.value_description import Seen
 
 
 @dataclass(frozen=True)

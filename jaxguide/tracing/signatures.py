@@ -12,7 +12,7 @@ import jax
 from jaxguide.base.text import _
 from jaxguide.code.lines import Line, function_name
 from jaxguide.jaxpr.arguments import array_type, describe
-from jaxguide.tracing.hook import JitTrace, TraceProgress
+from jaxguide.tracing.jit_events import JitTrace, TraceProgress
 
 
 class Leaf(NamedTuple):

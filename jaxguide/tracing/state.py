@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.tracing.describe import describe_value
+from jaxguide.tracing.value_description import describe_value
 
 ABSENT = object()
 DEPTH = 4

@@ -9,7 +9,7 @@ import pytest
 from jax import lax
 
 from jaxguide.tracing import trace_counts
-from jaxguide.tracing.traces import clear_caches, jitted_functions
+from jaxguide.tracing.trace_counting import clear_caches, jitted_functions
 
 X = np.arange(3, dtype=np.float32)
 CALLS = [((X,), {}), ((X + 1,), {}), ((np.arange(4, dtype=np.float32),), {})]

@@ -11,8 +11,8 @@ import pytest
 from made_results import ALL
 
 from jaxguide.base.render.theme import EDGES
-from jaxguide.callbacks.measured import Cell
-from jaxguide.callbacks.table import CallbackTable
+from jaxguide.callbacks.capabilities import Cell
+from jaxguide.callbacks.capability_table import CallbackTable
 from jaxguide.course.books.library import installed_course
 from jaxguide.course.cards import Card
 from jaxguide.course.progress import ExerciseProgress

@@ -18,10 +18,10 @@ from jaxguide.base.text import _
 from jaxguide.code.lines import Line, frames_of_traceback, function_name
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.tracing.abstract import is_traced
-from jaxguide.tracing.fresh import codes_within, is_jitted, trace_anew, trace_until_error, written_function
+from jaxguide.tracing.fresh_trace import codes_within, is_jitted, trace_anew, trace_until_error, written_function
+from jaxguide.tracing.function_source import FunctionSource, read_source
 from jaxguide.tracing.line_record import Recorder
 from jaxguide.tracing.line_rows import LineRow, make_rows, primitives_by_statement
-from jaxguide.tracing.source import FunctionSource, read_source
 
 if TYPE_CHECKING:
     from jaxguide.tracing.line_rows import LineRow, Name

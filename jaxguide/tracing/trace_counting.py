@@ -10,7 +10,7 @@ import jax
 from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
 from jaxguide.jaxpr.arguments import describe, require_function
-from jaxguide.tracing.hook import JitTrace, hearing
+from jaxguide.tracing.jit_events import JitTrace, hearing
 
 
 class TraceCount(NamedTuple):

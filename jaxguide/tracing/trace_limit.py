@@ -12,11 +12,11 @@ import numpy as np
 from jaxguide.base.text import _, plural
 from jaxguide.code.lines import calling_line
 from jaxguide.jaxpr.arguments import describe
-from jaxguide.tracing.differences import Difference, closest_differences
-from jaxguide.tracing.hook import JitTrace, TraceProgress, frame_of_trace, hearing, traced_frame
+from jaxguide.tracing.jit_events import JitTrace, TraceProgress, frame_of_trace, hearing, traced_frame
+from jaxguide.tracing.retraces import Retrace
+from jaxguide.tracing.signature_differences import Difference, closest_differences
 from jaxguide.tracing.signatures import Signature, function_key, name_of, signature
-from jaxguide.tracing.traces import is_jitted
-from jaxguide.tracing.watch import Retrace
+from jaxguide.tracing.trace_counting import is_jitted
 
 
 class TooManyTracesError(RuntimeError):
@@ -45,7 +45,7 @@ def max_traces(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     (Array([2., 2., 2.], dtype=float32), Array([0., 0., 0.], dtype=float32))
     >>> step(jnp.ones(4))
     Traceback (most recent call last):
-    jaxguide.tracing.limit.TooManyTracesError: `step` was traced 2 times; 1 is allowed. `step` was traced again at
+    jaxguide.tracing.trace_limit.TooManyTracesError: `step` was traced 2 times; 1 is allowed. `step` was traced again at
     ...: argument `x` was float32[3] and is now float32[4]. What to do: call it with arrays of one shape: ...
 
     Write it above or below `jax.jit`:

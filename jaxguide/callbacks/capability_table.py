@@ -8,7 +8,7 @@ import jax
 
 from jaxguide.base.render.theme import FOREGROUND, LINE
 from jaxguide.base.text import _, plural
-from jaxguide.callbacks.measured import Cell, kinds, measure, situations
+from jaxguide.callbacks.capabilities import Cell, kinds, measure, situations
 
 
 @dataclass(frozen=True, repr=False)

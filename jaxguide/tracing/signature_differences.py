@@ -86,7 +86,7 @@ def differences(old: Signature, new: Signature) -> list[Difference]:
     """Return how a call differs from an earlier one, in the order of the arguments.
 
     >>> import jax
-    >>> from jaxguide.tracing.hook import JitTrace
+    >>> from jaxguide.tracing.jit_events import JitTrace
     >>> from jaxguide.tracing.signatures import signature
     >>> def call(x):
     ...     return signature(JitTrace(lambda x: x, (x,), {}, None, (), ()))
