@@ -15,7 +15,8 @@ from jaxguide.code.lines import Line, function_name, lines_of_equation
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import inner_jaxprs, is_literal
 from jaxguide.tracing.effect_watch import Change, EffectWatch
-from jaxguide.tracing.fresh_trace import trace_anew, written_function
+from jaxguide.tracing.fresh_trace import trace_anew
+from jaxguide.tracing.functions import written_function
 from jaxguide.tracing.state_search import reachable_state
 from jaxguide.tracing.value_description import describe_value
 

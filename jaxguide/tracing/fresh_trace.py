@@ -1,15 +1,14 @@
 """Trace a function again, ignoring JAX's caches, with the same arguments traced as under its own `jax.jit`."""
 
 import contextlib
-import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import CodeType, FunctionType
 from typing import Any
 
 import jax
 
 from jaxguide.tracing.abstract import is_traced
+from jaxguide.tracing.functions import is_jitted
 
 
 def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -108,45 +107,3 @@ def nothing_remembered() -> Iterator[None]:
     # makes JAX trace again everything that was traced before: JAX 0.10 to 0.12.)
     with set_xla_metadata(jaxguide=str(next(_NUMBERS))):
         yield
-
-
-@functools.cache
-def _jitted_type() -> type:
-    return type(jax.jit(lambda: None))
-
-
-def is_jitted(fn: Any) -> bool:
-    """Tell whether `jax.jit` returned `fn`."""
-    return isinstance(fn, _jitted_type())
-
-
-def written_function(fn: Callable[..., Any]) -> FunctionType | None:
-    """Return the Python function behind wrappers with `__wrapped__`, partials, methods and callable objects, or None.
-
-    >>> written_function(jax.jit(jax.vmap(is_jitted))) is is_jitted, written_function(max)
-    (True, None)
-    """
-    found: Any = fn
-    while found is not None and not (isinstance(found, FunctionType) and not hasattr(found, "__wrapped__")):
-        if isinstance(found, functools.partial):
-            found = found.func
-        elif hasattr(found, "__wrapped__"):
-            found = found.__wrapped__
-        elif hasattr(found, "__func__"):
-            found = found.__func__
-        else:
-            found = None if isinstance(found, type) else vars(type(found)).get("__call__")
-            found = found if callable(found) and hasattr(found, "__get__") and not _is_slot(found) else None
-    return found
-
-
-def _is_slot(value: Any) -> bool:
-    return not isinstance(value, FunctionType) and not hasattr(value, "__wrapped__")
-
-
-def codes_within(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and those of the functions, lambdas and comprehensions inside it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from codes_within(constant)

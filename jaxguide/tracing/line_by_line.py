@@ -18,8 +18,9 @@ from jaxguide.base.text import _
 from jaxguide.code.lines import Line, frames_of_traceback, function_name
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.tracing.abstract import is_traced
-from jaxguide.tracing.fresh_trace import codes_within, is_jitted, trace_anew, trace_until_error, written_function
+from jaxguide.tracing.fresh_trace import trace_anew, trace_until_error
 from jaxguide.tracing.function_source import FunctionSource, read_source
+from jaxguide.tracing.functions import codes_within, is_jitted, written_function
 from jaxguide.tracing.line_record import Recorder
 from jaxguide.tracing.line_rows import LineRow, make_rows, primitives_by_statement
 
@@ -217,7 +218,7 @@ def view_text(title: str, rows: "Sequence[LineRow]", elsewhere: dict[str, int], 
             lines.append(f"{numbered:<{digits + 2 + code_width}}  | {beside}" if beside else numbered.rstrip())
         lines += [f"{'':<{digits + 2 + code_width}}  | {note}" for note in notes]
     if elsewhere:
-        lines += ["", *textwrap.wrap(_("Outside these lines: {names}.").format(names=counted(elsewhere)), WIDTH)]
+        lines += ["", *textwrap.wrap(_("Outside these lines: {names}.").format(names=_with_counts(elsewhere)), WIDTH)]
     if error:
         lines += ["", *textwrap.wrap(f"✗ {error}", WIDTH)]
     return "\n".join(lines)
@@ -230,7 +231,7 @@ def _notes(row: "LineRow", width: int) -> list[str]:
     for name in row.names:
         notes += _hanging(_kind_word(name.kind), f"{name.name:<{longest}}  {name.text}", longest + 2, width)
     if row.primitives:
-        notes += _hanging(_("makes"), counted(row.primitives), 0, width)
+        notes += _hanging(_("makes"), _with_counts(row.primitives), 0, width)
     if row.times > 1:
         notes += _hanging(_("ran"), _times(row.times), 0, width)
     if row.error:
@@ -255,7 +256,7 @@ def view_html(title: str, rows: "Sequence[LineRow]", elsewhere: dict[str, int], 
     items = "".join(_item(row) for row in rows)
     foot = ""
     if elsewhere:
-        foot += f"<p>{_code(_('Outside these lines: {names}.').format(names=counted(elsewhere)))}</p>"
+        foot += f"<p>{_code(_('Outside these lines: {names}.').format(names=_with_counts(elsewhere)))}</p>"
     if error:
         foot += f'<p style="{edge("bad", 3)};padding-left:0.5em">✗ {escape(error)}</p>'
     legend = _(
@@ -275,7 +276,7 @@ def _item(row: "LineRow") -> str:
     source = "\n".join(f"{row.number + i:>{width}}  {line}" for i, line in enumerate(row.source))
     chips = [_chip(_GLYPHS[name.kind], _kind_word(name.kind), name) for name in row.names]
     if row.primitives:
-        chips.append(_label("quiet", f"+ {_('makes')} {_code(counted(row.primitives))}"))
+        chips.append(_label("quiet", f"+ {_('makes')} {_code(_with_counts(row.primitives))}"))
     if row.times > 1:
         chips.append(_label("quiet", escape(f"{_('ran')} {_times(row.times)}")))
     if row.error:
@@ -312,10 +313,10 @@ def _times(times: int) -> str:
     return _("{times} times").format(times=times)
 
 
-def counted(primitives: dict[str, int]) -> str:
+def _with_counts(primitives: dict[str, int]) -> str:
     """Return primitives and their counts as text.
 
-    >>> counted({"sin": 1, "add": 3})
+    >>> _with_counts({"sin": 1, "add": 3})
     'sin, add ×3'
     """
     return ", ".join(

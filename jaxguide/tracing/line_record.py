@@ -11,8 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.tracing.fresh_trace import codes_within
 from jaxguide.tracing.function_source import FunctionSource, StatementLines
+from jaxguide.tracing.functions import codes_within
 from jaxguide.tracing.value_description import Seen, describe_value
 
 _OF_ARRAYS = frozenset({"shape", "dtype", "ndim", "size"})

@@ -10,10 +10,11 @@ from typing import Any
 from jaxguide.base.text import _, plural
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line, calling_line, function_name
+from jaxguide.tracing.functions import is_jitted
 from jaxguide.tracing.jit_events import JitTrace, TraceProgress, hearing
 from jaxguide.tracing.signature_differences import Difference, closest_differences
 from jaxguide.tracing.signatures import Signature, function_key, name_of, signature
-from jaxguide.tracing.trace_counting import is_jitted, is_users
+from jaxguide.tracing.trace_counting import is_users
 
 _SHOWN = 8  # retraces printed of each function
 

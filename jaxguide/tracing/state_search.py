@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
-from jaxguide.tracing.fresh_trace import codes_within
+from jaxguide.tracing.functions import codes_within
 from jaxguide.tracing.state import ABSENT, DEPTH, Holder, cell_content, member
 
 _MOST = 2000

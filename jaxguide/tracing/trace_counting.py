@@ -10,6 +10,7 @@ import jax
 from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
 from jaxguide.jaxpr.arguments import describe, require_function
+from jaxguide.tracing.functions import is_jitted
 from jaxguide.tracing.jit_events import JitTrace, hearing
 
 
@@ -106,16 +107,6 @@ def jitted_functions(fn: Callable[..., Any]) -> Iterator[Any]:
     [True]
     """
     return (found for found in _reach(fn) if is_jitted(found))
-
-
-@functools.cache
-def _jitted_type() -> type:
-    return type(jax.jit(lambda: None))
-
-
-def is_jitted(value: Any) -> bool:
-    """Tell whether `jax.jit` returned this value."""
-    return isinstance(value, _jitted_type())
 
 
 def _reach(start: Any) -> Iterator[Any]:

@@ -12,11 +12,11 @@ import numpy as np
 from jaxguide.base.text import _, plural
 from jaxguide.code.lines import calling_line
 from jaxguide.jaxpr.arguments import describe
+from jaxguide.tracing.functions import is_jitted
 from jaxguide.tracing.jit_events import JitTrace, TraceProgress, frame_of_trace, hearing, traced_frame
 from jaxguide.tracing.retraces import Retrace
 from jaxguide.tracing.signature_differences import Difference, closest_differences
 from jaxguide.tracing.signatures import Signature, function_key, name_of, signature
-from jaxguide.tracing.trace_counting import is_jitted
 
 
 class TooManyTracesError(RuntimeError):
