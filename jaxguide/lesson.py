@@ -122,9 +122,9 @@ def _is_lesson(topic: Any) -> bool:
 
 
 def _check(target: Any, names: Mapping[str, Any], verbose: bool = False) -> None:
-    from jaxguide.student.find_exercise import find
+    from jaxguide.student.find_exercise import find_exercise
 
-    found = find(target, names, _course())
+    found = find_exercise(target, names, _course())
     if isinstance(found, str):
         _say(found)
         return
@@ -180,11 +180,11 @@ def _next_hint(exercise: "Exercise") -> str:
 
 def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:
     """Return the name of the exercise meant, or print why there is none."""
-    from jaxguide.student.find_exercise import find
+    from jaxguide.student.find_exercise import find_exercise
 
     if isinstance(target, str) and target in _course().exercises:
         return target
-    found = find(target, names, _course())
+    found = find_exercise(target, names, _course())
     if isinstance(found, str):
         _say(found)
         return None

@@ -9,7 +9,7 @@ import pytest
 from babel.messages.catalog import Catalog
 
 from jaxguide.base.catalogues import COURSE, PACKAGE
-from jaxguide.course.books.places import Places
+from jaxguide.course.books.places import CourseFolders
 from jaxguide.translation.extract import course_messages, package_messages
 from jaxguide.translation.update import compiled, template
 
@@ -46,13 +46,13 @@ def write_package(folder: Path) -> None:
     _write(folder, PACKAGE, template(package_messages()))
 
 
-def write_course(folder: Path, places: Places) -> None:
+def write_course(folder: Path, places: CourseFolders) -> None:
     """Write the catalogue of a course's texts in the made-up language."""
     _write(folder, COURSE, template(course_messages(places)))
 
 
 @contextlib.contextmanager
-def spoken(folder: Path, places: Places) -> Iterator[None]:
+def spoken(folder: Path, places: CourseFolders) -> Iterator[None]:
     """Write the catalogues into `folder`, and set the made-up language within the block."""
     write_package(folder)
     write_course(folder, places)

@@ -22,7 +22,7 @@ import pytest
 from jaxguide.base.files import write_whole
 from jaxguide.course.books.digest import what_decides
 from jaxguide.course.books.library import read_outline
-from jaxguide.course.books.places import Places, places
+from jaxguide.course.books.places import CourseFolders, course_folders
 
 PARTS = 8
 TEST = "test_the_exercise_is_proven"
@@ -135,7 +135,7 @@ def _parts(digests: Digests) -> list[set[str]]:
 @functools.cache
 def course_digests() -> Digests:
     """Return the digests of the course that comes with the package, in its current state."""
-    where = places()
+    where = course_folders()
     texts = {}
     for lesson in read_outline().books.values():
         of_book = _text_digest(where, lesson.path)
@@ -143,7 +143,7 @@ def course_digests() -> Digests:
     return Digests(_common_digest(), texts)
 
 
-def _text_digest(where: Places, book: Path) -> str:
+def _text_digest(where: CourseFolders, book: Path) -> str:
     digest = hashlib.sha256()
     for path, is_key in ((book, False), (where.solutions / book.name, True)):
         for part in what_decides(path.read_text("utf-8"), is_key=is_key):

@@ -86,9 +86,9 @@ def begin_anew(files: "Iterable[Path] | None" = None) -> None:
 
 def files_of(folder: Path | None) -> list[Path]:
     """Return the books and keys of a course."""
-    from jaxguide.course.books.places import places
+    from jaxguide.course.books.places import course_folders
 
-    where = places(folder)
+    where = course_folders(folder)
     return [path for part in (where.exercises, where.solutions) for path in sorted(part.glob("*.py"))]
 
 
@@ -161,16 +161,16 @@ def complete_lesson(context: click.Context, parameter: click.Parameter, begun: s
     """Return the lessons whose names begin with `begun`."""
     from click.shell_completion import CompletionItem
 
-    from jaxguide.course.books.places import in_order, places
+    from jaxguide.course.books.places import course_folders, in_order
 
-    topics = [path.stem for path in in_order(places(_course_of(context)).exercises)]
+    topics = [path.stem for path in in_order(course_folders(_course_of(context)).exercises)]
     return [CompletionItem(topic) for topic in topics if topic.startswith(begun)]
 
 
 def _lessons(context: click.Context) -> "list[Lesson]":
     """Return a course's lessons; if a mistake makes it unreadable, return those whose books can be read."""
     from jaxguide.course.books.library import read_outline
-    from jaxguide.course.books.places import in_order, places
+    from jaxguide.course.books.places import course_folders, in_order
     from jaxguide.course.exercise import AuthorError
 
     folder = _course_of(context)
@@ -179,7 +179,7 @@ def _lessons(context: click.Context) -> "list[Lesson]":
     from jaxguide.course.books.static import lesson_as_written
 
     found = []
-    for path in in_order(places(folder).exercises):
+    for path in in_order(course_folders(folder).exercises):
         with contextlib.suppress(AuthorError):
             found.append(lesson_as_written(path))
     return [lesson for lesson in found if lesson is not None]

@@ -80,13 +80,13 @@ def progress(folder: Path | None) -> None:
 
 def _open(course: "Outline") -> "tuple[Place, list[FileAnswers]]":
     """Return the student's place in a course, and their files."""
-    from jaxguide.course.progress import FILE_NAME, Progress
+    from jaxguide.course.progress import PROGRESS_FILE_NAME, Progress
     from jaxguide.student.answers_in_files import read_all
     from jaxguide.student.place import Place, topics_of
 
     workspace = workspace_of(course)
     files = read_all(workspace.resolve(), course)
-    if not files and not (workspace / FILE_NAME).is_file():
+    if not files and not (workspace / PROGRESS_FILE_NAME).is_file():
         said = _("{folder} contains no lessons and no progress. `jaxguide watch` creates a workspace in it.")
         click.echo(said.format(folder=workspace.resolve()), err=True)
     return Place(course, Progress(workspace), topics_of(files, course)), files

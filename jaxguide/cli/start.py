@@ -51,11 +51,11 @@ def start(workspace: Path, browser: bool, port: int | None, ip: str) -> NoReturn
 
 def run_start(workspace: Path, browser: bool, port: int | None, ip: str = "localhost") -> int:
     """Create the workspace, run JupyterLab in it until it is stopped, and return the exit status."""
-    from jaxguide.course.books.places import places
+    from jaxguide.course.books.places import course_folders
     from jaxguide.student.workspace import lay_workspace
 
     try:
-        laid = lay_workspace(workspace, places().notebooks)
+        laid = lay_workspace(workspace, course_folders().notebooks)
     except OSError as error:
         click.echo(_("The workspace could not be created: {error}.").format(error=error), err=True)
         return 1

@@ -29,14 +29,14 @@ def translate(language: str, folder: Path | None, target: Path | None) -> None:
              jaxguide translate de --course my_course
     """
     from jaxguide.base.catalogues import COURSE, LOCALE, PACKAGE
-    from jaxguide.course.books.places import places
+    from jaxguide.course.books.places import course_folders
 
     if importlib.util.find_spec("babel") is None:
         raise click.ClickException(_("Translating needs Babel: pip install 'jaxguide[translate]'"))
     from jaxguide.translation.extract import course_messages, package_messages
     from jaxguide.translation.update import BadCatalogue, said, template, update
 
-    where = places(folder)
+    where = course_folders(folder)
     sources = {COURSE: course_messages(where)} | ({} if folder is not None else {PACKAGE: package_messages()})
     into = target or (where.locale if folder is not None else LOCALE)
     try:

@@ -53,7 +53,7 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
     except watching.NoWorkspace as error:
         raise click.UsageError(str(error)) from None
     with contextlib.suppress(KeyboardInterrupt):
-        watching.watch(course, at, cpu_limit_s)
+        watching.run_session(course, at, cpu_limit_s)
     sys.exit(0)
 
 

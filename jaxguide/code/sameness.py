@@ -68,7 +68,7 @@ def answer_in_session(
     """
     values = {**names, exercise.name: function}
     own = _source_of(_code_of(function))
-    for pool in (_pool_run(names), Pool([(own, own)])):
+    for pool in (_pool_run(names), StatementPool([(own, own)])):
         place = pool.place(exercise.name, _code_of(function))
         if place is not None:
             found = pool.answer(place, exercise.name, given, lambda name: _code_of(values.get(name)))
@@ -89,7 +89,7 @@ def answer_id(cells: Sequence[str], name: str, given: Sequence[Statement] = (), 
     >>> answer_id([one], "f") == answer_id(["import jax", other], "f")
     True
     """
-    pool = Pool((source, "") for source in cells)
+    pool = StatementPool((source, "") for source in cells)
     place = pool.place(name, cell=cell)
     if place is None:
         return short_digest([cells[-1 if cell is None else cell].strip()])
@@ -118,7 +118,7 @@ class _Placed:
         return is_inside and self.whole == _source_of(code)
 
 
-class Pool:
+class StatementPool:
     """The statements of a file or session in the order in which they run, to find answers in.
 
     Args:
@@ -355,14 +355,14 @@ def _owner(node: ast.expr) -> Iterator[str]:
 # The code behind a function of a live session
 
 
-def _pool_run(names: Mapping[str, Any]) -> Pool:
+def _pool_run(names: Mapping[str, Any]) -> StatementPool:
     """Return the statements that a notebook has run, or those of a script's file."""
     inputs, file = names.get("In"), names.get("__file__")
     if isinstance(inputs, list):
         sources = [_below_magic(source).strip("\n") for source in inputs if isinstance(source, str)]
-        return Pool(zip(sources, sources, strict=True))
+        return StatementPool(zip(sources, sources, strict=True))
     text = _source_of_file(file) if isinstance(file, str) else ""
-    return Pool([(text, text)])
+    return StatementPool([(text, text)])
 
 
 def _code_of(value: Any) -> types.CodeType | None:

@@ -52,7 +52,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclasses.dataclass(frozen=True)
-class Mark:
+class Declaration:
     """One use of a decorator: which, on what, with which arguments."""
 
     role: str
@@ -60,24 +60,24 @@ class Mark:
     options: dict[str, Any]
 
 
-_marks: contextvars.ContextVar[list[Mark] | None] = contextvars.ContextVar("marks", default=None)
+_declarations: contextvars.ContextVar[list[Declaration] | None] = contextvars.ContextVar("declarations", default=None)
 
 
 @contextlib.contextmanager
-def collecting() -> Iterator[list[Mark]]:
-    """Collect the marks that the code run inside makes."""
-    marks: list[Mark] = []
-    token = _marks.set(marks)
+def collecting() -> Iterator[list[Declaration]]:
+    """Collect the declarations that the code inside makes."""
+    declarations: list[Declaration] = []
+    token = _declarations.set(declarations)
     try:
-        yield marks
+        yield declarations
     finally:
-        _marks.reset(token)
+        _declarations.reset(token)
 
 
-def _mark(role: str, function: Any, **options: Any) -> None:
-    marks = _marks.get()
-    if marks is not None:
-        marks.append(Mark(role, function, options))
+def _declare(role: str, function: Any, **options: Any) -> None:
+    declarations = _declarations.get()
+    if declarations is not None:
+        declarations.append(Declaration(role, function, options))
 
 
 def exercise(
@@ -95,7 +95,7 @@ def exercise(
     """
 
     def decorate(function: F) -> F:
-        _mark(
+        _declare(
             "exercise",
             function,
             title=title,
@@ -113,7 +113,7 @@ def prediction(*, title: str, points: float = 1, hints: Sequence[str] = ()) -> C
     """Declare the function below, of no arguments, to be a prediction; a `reveal` in a check cell has the answer."""
 
     def decorate(function: F) -> F:
-        _mark(
+        _declare(
             "prediction",
             function,
             title=title,
@@ -131,7 +131,7 @@ def reveal(target: Callable[..., Any] | str) -> Callable[[F], F]:
     """Declare the function below to compute, live, what a prediction predicts."""
 
     def decorate(function: F) -> F:
-        _mark("reveal", function, target=target)
+        _declare("reveal", function, target=target)
         return function
 
     return decorate
@@ -198,7 +198,7 @@ def hidden(
 
 def _check(role: str, **options: Any) -> Callable[[F], F]:
     def decorate(function: F) -> F:
-        _mark(role, function, **{**options, "reproduces": tuple(options["reproduces"])})
+        _declare(role, function, **{**options, "reproduces": tuple(options["reproduces"])})
         return function
 
     return decorate
@@ -206,7 +206,7 @@ def _check(role: str, **options: Any) -> Callable[[F], F]:
 
 def answer(function: F) -> F:
     """Declare, in a key, the answer to the exercise of this name."""
-    _mark("answer", function)
+    _declare("answer", function)
     return function
 
 
@@ -214,7 +214,7 @@ def wrong(*, rejected_by: str, says: str = "") -> Callable[[F], F]:
     """Declare, in a key, a wrong answer named after its misconception, and the check that must reject it."""
 
     def decorate(function: F) -> F:
-        _mark("wrong", function, rejected_by=rejected_by, says=says)
+        _declare("wrong", function, rejected_by=rejected_by, says=says)
         return function
 
     return decorate
@@ -222,18 +222,18 @@ def wrong(*, rejected_by: str, says: str = "") -> Callable[[F], F]:
 
 def alternative(function: F) -> F:
     """Declare, in a key, another right answer."""
-    _mark("alternative", function)
+    _declare("alternative", function)
     return function
 
 
 def alternative_value(name: str, value: Any) -> None:
     """Declare, in a key, another right answer that is no `def`: a lambda, a partial, what `jax.vmap` returns."""
-    _mark("alternative", value, name=name)
+    _declare("alternative", value, name=name)
 
 
 def wrong_value(name: str, value: Any, *, rejected_by: str, says: str = "") -> None:
     """Declare, in a key, a wrong answer that is no `def`."""
-    _mark("wrong", value, name=name, rejected_by=rejected_by, says=says)
+    _declare("wrong", value, name=name, rejected_by=rejected_by, says=says)
 
 
 def given(name: str) -> FunctionName:

@@ -51,7 +51,7 @@ class Planted:
 
 
 @dataclasses.dataclass
-class Key:
+class ExerciseKey:
     """What the key holds for one exercise."""
 
     answer: Planted
@@ -97,7 +97,7 @@ class Exercise(Task):
 
     checks: list[Check] = dataclasses.field(default_factory=list)
     reveal: Callable[[], Any] | None = None
-    key: Key | None = None
+    key: ExerciseKey | None = None
 
     def all_checks(self) -> list[Check]:
         return [*self.checks, *(self.key.hidden if self.key else [])]

@@ -17,7 +17,7 @@ _replaced: contextvars.ContextVar[dict[str, Any] | None] = contextvars.ContextVa
 
 
 @dataclasses.dataclass(frozen=True)
-class Record:
+class RecordPart:
     """One part of a record: how to compare, and with what."""
 
     compare: str
@@ -47,7 +47,7 @@ def parts(example: str) -> tuple[str, ...]:
     return tuple(part for part in ("value", "documented", "today") if part in record)
 
 
-def compare(example: str, part: str) -> Record:
+def record_part(example: str, part: str) -> RecordPart:
     """Return one part of an example's record, and note that it was compared.
 
     Raises:
@@ -63,8 +63,8 @@ def compare(example: str, part: str) -> Record:
     if noted is not None:
         noted.add((example, part))
     if record["compare"] == "error":
-        return Record("error", type_name=record["type"], phrase=record["phrase"])
-    return Record(record["compare"], record[part], record.get("rtol", 1e-6))
+        return RecordPart("error", type_name=record["type"], phrase=record["phrase"])
+    return RecordPart(record["compare"], record[part], record.get("rtol", 1e-6))
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from jaxguide.base.files import write_whole
 from jaxguide.code.sameness import WITHOUT_SOURCE
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
-FILE_NAME = "jaxguide-progress.json"
+PROGRESS_FILE_NAME = "jaxguide-progress.json"
 VERSION = 1
 _LOCK_NAME = ".jaxguide-progress.lock"
 _LOCK_LIMIT_S = 5.0
@@ -77,7 +77,7 @@ class Progress:
     """The progress in one folder; every change is written at once, whole or not at all."""
 
     def __init__(self, folder: Path):
-        self.path = folder / FILE_NAME
+        self.path = folder / PROGRESS_FILE_NAME
         self.trouble = ""
 
     def of(self, name: str) -> ExerciseProgress:
@@ -167,7 +167,7 @@ class Progress:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            self.trouble = f"{FILE_NAME}: {error}"
+            self.trouble = f"{PROGRESS_FILE_NAME}: {error}"
             self._keep_damaged()
             return {}
 

@@ -10,7 +10,7 @@ from jaxguide.course.books.outline import UnknownName
 from jaxguide.course.exercise import Exercise
 
 
-def find(target: Any, names: Mapping[str, Any], course: Course) -> tuple[Exercise, Any] | str:
+def find_exercise(target: Any, names: Mapping[str, Any], course: Course) -> tuple[Exercise, Any] | str:
     """Return the exercise and the student's function, or a sentence that says why it was not found.
 
     Args:

@@ -13,7 +13,7 @@ from jaxguide.base.clean import clean
 from jaxguide.base.text import _, translated
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.cards import Card, LessonSummary
-from jaxguide.course.cards.content import exercise_state
+from jaxguide.course.cards.content import exercise_badge
 from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.exercise import Task
 from jaxguide.course.verdict import ExerciseResult, Verdict
@@ -97,7 +97,7 @@ class Screen:
             self._print(Card(result))
             return
         layout = self._layout()
-        head = Text(overflow="fold").append_text(layout.state(exercise_state(result)))
+        head = Text(overflow="fold").append_text(layout.badge(exercise_badge(result)))
         head.append_text(layout.text(f": {translated(result.title)} ({result.name})"))
         self._print(head)
         words = _("`jaxguide solution {name}` shows another way.").format(name=result.name)

@@ -14,8 +14,8 @@ from jaxguide.base.render.prose import prose_html
 from jaxguide.base.render.theme import CODE, EDGES, WRAP, edge, frame
 from jaxguide.base.text import _, plural, translated
 from jaxguide.course.books.outline import Lesson, Outline
-from jaxguide.course.cards.content import State
-from jaxguide.course.cards.terminal import Layout, to_text
+from jaxguide.course.cards.content import Badge
+from jaxguide.course.cards.terminal import Layout, plain_text
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import ExerciseProgress
 from jaxguide.student.help import stuck
@@ -94,7 +94,7 @@ class Standing:
         for exercise in self.book.exercises:
             more = self._details(exercise)
             words = [layout.text(text) for text in (exercise.name, translated(exercise.title), more)]
-            table.add_row(layout.state(state_of(self.of(exercise))), *words)
+            table.add_row(layout.badge(badge_of(self.of(exercise))), *words)
         yield Padding(table, (0, 0, 0, 2), expand=False)
         yield Text("")
         yield layout.text(self.next_step().replace("`", ""))
@@ -107,7 +107,7 @@ class Standing:
 
     def text(self, width: int | None = None) -> str:
         """Return the progress as plain text without color, with lines of at most `width` characters."""
-        return to_text(self, width)
+        return plain_text(self, width)
 
     def html(self) -> str:
         """Return the progress as HTML with inline styles, for light and dark themes."""
@@ -130,10 +130,10 @@ class Standing:
         )
 
     def _item(self, exercise: Task) -> str:
-        state = state_of(self.of(exercise))
+        badge = badge_of(self.of(exercise))
         return (
-            f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(state.tone, 3)}">'
-            f"{escape(state.glyph)} <strong>{escape(state.word)}</strong> · "
+            f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(badge.tone, 3)}">'
+            f"{escape(badge.glyph)} <strong>{escape(badge.word)}</strong> · "
             f'<code style="{CODE}">{escape(exercise.name)}</code> {escape(translated(exercise.title))} · '
             f"{escape(self._details(exercise))}</li>"
         )
@@ -145,14 +145,14 @@ class Standing:
         return self.text()
 
 
-def state_of(done: ExerciseProgress) -> State:
+def badge_of(done: ExerciseProgress) -> Badge:
     """Return a student's progress in an exercise as a glyph and a word.
 
-    >>> state_of(ExerciseProgress(attempts=["a"])).word
+    >>> badge_of(ExerciseProgress(attempts=["a"])).word
     'tried'
     """
     if done.passed:
-        return State("✓", "+", _("done"), "good")
+        return Badge("✓", "+", _("done"), "good")
     if done.attempts:
-        return State("◐", "~", _("tried"), "partly")
-    return State("○", "o", _("new"), "quiet")
+        return Badge("◐", "~", _("tried"), "partly")
+    return Badge("○", "o", _("new"), "quiet")

@@ -16,7 +16,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Task
-from jaxguide.course.progress import FILE_NAME, Progress
+from jaxguide.course.progress import PROGRESS_FILE_NAME, Progress
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.grader import SubmissionResult
 from jaxguide.grading.intake.submission import UnreadableSubmission, is_submission, parse_submission
@@ -35,21 +35,21 @@ _LOOKS_AFTER_S = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Saved:
+class FilesSaved:
     """Some files changed."""
 
     paths: frozenset[Path]
 
 
 @dataclasses.dataclass(frozen=True)
-class Pressed:
+class KeyPressed:
     """A key was pressed."""
 
     key: str
 
 
 @dataclasses.dataclass(frozen=True)
-class Checked:
+class CheckEnded:
     """A check has ended, with a result or with the error that prevented it."""
 
     job: int
@@ -57,7 +57,7 @@ class Checked:
     found: SubmissionResult | GraderError
 
 
-Event = Saved | Pressed | Checked
+SessionEvent = FilesSaved | KeyPressed | CheckEnded
 
 
 class Watching:
@@ -74,7 +74,7 @@ class Watching:
     def __init__(self, course: Course, folder: Path, progress: Progress, checker: Checker, has_keys: bool):
         self.course, self.folder, self.progress, self.checker = course, folder, progress, checker
         self.screen = Screen(folder, has_keys)
-        self.events: queue.Queue[Event] = queue.Queue()
+        self.events: queue.Queue[SessionEvent] = queue.Queue()
         self.files = {file.path: file for file in read_all(folder, course)}
         self.current: Task | None = self.place.current()
         self._checked: set[tuple[Path, str]] = set()
@@ -88,7 +88,7 @@ class Watching:
         """The student's place in the lessons that their files contain now."""
         return Place(self.course, self.progress, topics_of(self.files.values(), self.course))
 
-    def tell(self, event: Event) -> None:
+    def tell(self, event: SessionEvent) -> None:
         """Queue an event; any thread may call this."""
         self.events.put(event)
 
@@ -100,11 +100,11 @@ class Watching:
                 event = self.events.get(timeout=_LOOKS_AFTER_S)  # on Windows, Ctrl-C waits until `get` returns
             except queue.Empty:
                 continue
-            if isinstance(event, Pressed):
+            if isinstance(event, KeyPressed):
                 if event.key in ("q", END):
                     return
                 self._press(event.key)
-            elif isinstance(event, Saved):
+            elif isinstance(event, FilesSaved):
                 self._look_at(event.paths)
             else:
                 self._show_result(event)
@@ -160,9 +160,9 @@ class Watching:
             found: SubmissionResult | GraderError = self.checker.check(path, content, names)
         except GraderError as error:
             found = error
-        self.tell(Checked(job, content, found))
+        self.tell(CheckEnded(job, content, found))
 
-    def _show_result(self, event: Checked) -> None:
+    def _show_result(self, event: CheckEnded) -> None:
         if event.job != self._job or self._checking is None:
             return  # the check was stopped
         self._checking = None
@@ -371,7 +371,7 @@ def usual_folder(course: Course) -> Path:
 
 
 def _is_begun(folder: Path) -> bool:
-    return (folder / FILE_NAME).is_file()
+    return (folder / PROGRESS_FILE_NAME).is_file()
 
 
 def open_workspace(folder: Path, course: Course) -> Path:
@@ -400,7 +400,7 @@ def open_workspace(folder: Path, course: Course) -> Path:
     return folder
 
 
-def watch(course: Course, folder: Path, cpu_limit_s: float) -> None:
+def run_session(course: Course, folder: Path, cpu_limit_s: float) -> None:
     """Run a session until the student ends it; keys are read only in a terminal."""
     has_keys = sys.stdin.isatty() and sys.stdout.isatty()
     watching = Watching(course, folder, Progress(folder), Checker(course, Limits(cpu_s=cpu_limit_s)), has_keys)
@@ -408,7 +408,7 @@ def watch(course: Course, folder: Path, cpu_limit_s: float) -> None:
     watching.screen.say(words.format(folder=folder))
     with contextlib.ExitStack() as stack:
         stack.callback(watching.stop)
-        stack.enter_context(Saves(folder, course, lambda paths: watching.tell(Saved(paths))))
+        stack.enter_context(Saves(folder, course, lambda paths: watching.tell(FilesSaved(paths))))
         if has_keys:
-            stack.enter_context(Keyboard(lambda key: watching.tell(Pressed(key))))
+            stack.enter_context(Keyboard(lambda key: watching.tell(KeyPressed(key))))
         watching.run()

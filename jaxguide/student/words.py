@@ -15,7 +15,7 @@ from jaxguide.course.cards.terminal import Layout
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import ExerciseProgress
 from jaxguide.student.place import Counts, Place
-from jaxguide.student.standing import state_of
+from jaxguide.student.standing import badge_of
 
 # Lines that begin an entry: of a list, of a table, or, if they are indented, names followed by a colon.
 _STARTS = re.compile(r"[-*|#] |\d+\. ")
@@ -26,8 +26,8 @@ _NAMES = re.compile(r"`?\*{0,2}\w+`?(?:, `?\*{0,2}\w+`?)*(?: \([^)]*\))?(?::\s|ï
 class Flow:
     r"""Text that is rewrapped for any width; Chinese and Japanese characters are as wide as two Latin letters.
 
-    >>> from jaxguide.course.cards.terminal import to_text
-    >>> print(to_text(Flow("Add one\nto x.\n\nArgs:\n    x: float32[n],\n        any n."), 40))
+    >>> from jaxguide.course.cards.terminal import plain_text
+    >>> print(plain_text(Flow("Add one\nto x.\n\nArgs:\n    x: float32[n],\n        any n."), 40))
     Add one to x.
     <BLANKLINE>
     Args:
@@ -168,7 +168,7 @@ class ExerciseList:
             is_here = current is not None and exercise.name == current.name
             table.add_row(
                 layout.text(arrow if is_here else " ", style="bold"),
-                layout.state(state_of(everything.get(exercise.name, ExerciseProgress()))),
+                layout.badge(badge_of(everything.get(exercise.name, ExerciseProgress()))),
                 layout.text(exercise.name, style="bold" if is_here else ""),
                 layout.text(translated(exercise.title)),
             )

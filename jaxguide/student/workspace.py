@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from jaxguide.base.catalogues import languages
-from jaxguide.course.progress import FILE_NAME
+from jaxguide.course.progress import PROGRESS_FILE_NAME
 
 DEFAULT_FOLDER = "workspace"
 _PART = ".jaxguide-*.part"
@@ -75,7 +75,7 @@ def find_workspace(topics: Iterable[str]) -> Path:
     opened = os.environ.get("JAXGUIDE_WORKSPACE")
     if opened:
         return Path(opened)
-    names = [FILE_NAME, *(f"{topic}{suffix}" for topic in topics for suffix in (".ipynb", ".py"))]
+    names = [PROGRESS_FILE_NAME, *(f"{topic}{suffix}" for topic in topics for suffix in (".ipynb", ".py"))]
     here, below = Path(), Path(DEFAULT_FOLDER)
     return next((folder for folder in (here, below) if any((folder / name).is_file() for name in names)), here)
 

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import click
 from babel.messages import extract as babel_extract
 
-from jaxguide.course.books.places import Places, in_order
+from jaxguide.course.books.places import CourseFolders, in_order
 from jaxguide.translation.authored import Found, texts_in_book, texts_in_key
 from jaxguide.translation.helps import paragraphs
 
@@ -74,7 +74,7 @@ def package_messages() -> Iterator[tuple[str, Extracted]]:
                 yield f"click/{path.name}", (line, "", message, comments)
 
 
-def course_messages(places: Places) -> Iterator[tuple[str, Extracted]]:
+def course_messages(places: CourseFolders) -> Iterator[tuple[str, Extracted]]:
     """Yield every text for students in a course's books and keys, with its file."""
     for book in in_order(places.exercises):
         for found in texts_in_book(book.read_text("utf-8")):

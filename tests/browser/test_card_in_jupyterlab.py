@@ -11,8 +11,8 @@ from needs import ON_THE_NEWEST
 
 from jaxguide.course.books.book import load_book
 from jaxguide.course.books.key import load_key
-from jaxguide.course.books.places import places
-from jaxguide.course.exercise import Key
+from jaxguide.course.books.places import course_folders
+from jaxguide.course.exercise import ExerciseKey
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
@@ -25,9 +25,9 @@ CARD = ".jp-OutputArea-output section"
 
 
 @pytest.fixture(scope="module")
-def key() -> Key:
-    book = load_book(places().exercises / f"{LESSON}.py")
-    load_key(places().solutions / f"{LESSON}.py", book)
+def key() -> ExerciseKey:
+    book = load_book(course_folders().exercises / f"{LESSON}.py")
+    load_key(course_folders().solutions / f"{LESSON}.py", book)
     found = next(exercise.key for exercise in book.exercises if exercise.name == EXERCISE)
     assert found is not None
     return found
@@ -40,7 +40,7 @@ def luminance(rgb: str) -> float:
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-def test_a_students_answers_get_cards_that_can_be_read(lab_page: LabPage, key: Key, theme: str) -> None:
+def test_a_students_answers_get_cards_that_can_be_read(lab_page: LabPage, key: ExerciseKey, theme: str) -> None:
     name = theme.split()[-1].lower()
     check = f"check({EXERCISE})"
     lab_page.open(f"{LESSON}.ipynb", theme)

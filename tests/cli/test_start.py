@@ -14,7 +14,7 @@ from needs import ON_THE_NEWEST
 
 from jaxguide import compat
 from jaxguide.cli import start as start_module
-from jaxguide.course.books.places import places
+from jaxguide.course.books.places import course_folders
 
 LESSON = "random_numbers.ipynb"
 
@@ -40,7 +40,7 @@ def test_it_serves_the_workspace_until_ctrl_c_and_keeps_what_is_the_students(tmp
         assert status_of(f"{lab.address}/lab?token={lab.token}") == 200
         assert status_of(f"{lab.address}/api/contents/{LESSON}?token={lab.token}") == 200
         assert status_of(f"{lab.address}/api/contents/{LESSON}") == 403
-        assert (lab.workspace / LESSON).read_bytes() == (places().notebooks / LESSON).read_bytes()
+        assert (lab.workspace / LESSON).read_bytes() == (course_folders().notebooks / LESSON).read_bytes()
         assert lab.stop() == 0
     said = lab.said()
     assert re.search(rf"{LESSON} +new$", said, re.MULTILINE)

@@ -15,7 +15,7 @@ from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.books.digest import course_digest
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.percent import split_cells
-from jaxguide.course.books.places import places, topics
+from jaxguide.course.books.places import course_folders, topics
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.draw import DEFAULT_SEED
@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.long, ON_THE_NEWEST]
 def _sets() -> Iterator[tuple[str, int]]:
     """Yield (lesson, number) for each set of planted wrong answers, without loading the lesson."""
     for topic in topics():
-        cells = split_cells((places().solutions / f"{topic}.py").read_text("utf-8"))
+        cells = split_cells((course_folders().solutions / f"{topic}.py").read_text("utf-8"))
         yield from ((topic, number) for number in range(max(source.count("@wrong(") for _name, source, _line in cells)))
 
 

@@ -15,7 +15,7 @@ from two_lessons import CHINESE, answer
 
 from jaxguide.cli import main
 from jaxguide.course.books.library import Course
-from jaxguide.course.cards.terminal import to_text
+from jaxguide.course.cards.terminal import plain_text
 from jaxguide.course.progress import Progress
 from jaxguide.student.watching import open_workspace, usual_folder
 from jaxguide.student.words import Flow
@@ -84,7 +84,7 @@ def test_chinese_and_latin_columns_line_up(run, workspace: Path) -> None:
     starts = [cell_len(line.partition(title)[0]) for line, title in zip(lines, titles, strict=True)]
     assert len(set(starts)) == 1
     for width in (40, 80, 120):
-        text = to_text(Flow(f"Args:\n    {CHINESE * 9}\n    {CHINESE * 9}", indent=2), width)
+        text = plain_text(Flow(f"Args:\n    {CHINESE * 9}\n    {CHINESE * 9}", indent=2), width)
         assert max(cell_len(line) for line in text.splitlines()) <= width
         assert "".join(text.replace("\n", "").split()) == "Args:" + "".join((CHINESE * 18).split())
 

@@ -12,7 +12,7 @@ from kernel import run_in_kernel
 from jaxguide import lesson
 from jaxguide.course.books.library import installed_course
 from jaxguide.course.books.printer import install_cell
-from jaxguide.course.progress import FILE_NAME, ExerciseProgress, Progress
+from jaxguide.course.progress import PROGRESS_FILE_NAME, ExerciseProgress, Progress
 from jaxguide.student.standing import Standing
 
 LESSON = "random_numbers"
@@ -73,7 +73,7 @@ def test_a_lesson_starts_with_one_line_of_versions_device_setting_and_progress(t
     [
         ("", {"JAX_THREEFRY_PARTITIONABLE": "0", "JAX_PLATFORMS": "cpu"}, ["random numbers differ", "Unset JAX_THREE"]),
         ("", {"JAX_PLATFORMS": "none_such"}, ["JAX cannot start", "Unset JAX_PLATFORMS"]),
-        (f"open({FILE_NAME!r}, 'w').write('[')\n", {}, ["Your progress could not be read"]),
+        (f"open({PROGRESS_FILE_NAME!r}, 'w').write('[')\n", {}, ["Your progress could not be read"]),
     ],
 )
 def test_what_is_wrong_is_said_under_the_line_with_what_to_do(
@@ -208,7 +208,7 @@ def test_a_notebook_gets_the_progress_as_a_card_after_a_restart(workspace: Path)
     assert f"progress restored, 1 of {count()} exercises done" in shown[0]
     assert "✓ done draw_per_key" in " ".join(shown[1].split())
     assert "text/html" in standing()._repr_mimebundle_()
-    assert json.loads((workspace / FILE_NAME).read_text())["exercises"]["draw_per_key"]["passed"] is True
+    assert json.loads((workspace / PROGRESS_FILE_NAME).read_text())["exercises"]["draw_per_key"]["passed"] is True
 
 
 def test_the_install_cell_does_nothing_where_the_package_is(capfd: pytest.CaptureFixture[str]) -> None:

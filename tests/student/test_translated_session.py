@@ -18,8 +18,8 @@ from traitlets.config import Config
 import jaxguide
 from jaxguide import keys, lesson, tracing
 from jaxguide.course.books.library import Course, installed_course
-from jaxguide.course.books.places import places
-from jaxguide.course.progress import FILE_NAME, ExerciseProgress, Progress
+from jaxguide.course.books.places import course_folders
+from jaxguide.course.progress import PROGRESS_FILE_NAME, ExerciseProgress, Progress
 from jaxguide.debug.diagnosis import diagnose
 from jaxguide.student.greeting import greeting
 from jaxguide.student.standing import Standing
@@ -29,7 +29,7 @@ LESSON = "random_numbers"
 
 @pytest.fixture(scope="module", autouse=True)
 def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with made_up_language.spoken(tmp_path_factory.mktemp("catalogues"), places()):
+    with made_up_language.spoken(tmp_path_factory.mktemp("catalogues"), course_folders()):
         yield
 
 
@@ -60,7 +60,7 @@ def test_a_lessons_first_line_and_its_trouble_can_be_translated(
     assert "⟦no progress yet, " in line
     progress.update("two_samples", passed=True)
     assert "⟦progress restored, " in greeting(LESSON, progress)[0]
-    (tmp_path / FILE_NAME).write_text("[")
+    (tmp_path / PROGRESS_FILE_NAME).write_text("[")
     lines = greeting(LESSON, Progress(tmp_path))
     assert [words_outside(one) for one in lines] == [[], []]
 

@@ -21,7 +21,7 @@ from jaxguide.base.text import _, plural, translated
 from jaxguide.cli import main
 from jaxguide.course.books.book import run_answer
 from jaxguide.course.books.library import Course, load_course
-from jaxguide.course.books.places import places
+from jaxguide.course.books.places import course_folders
 from jaxguide.course.books.printer import printed_cells
 from jaxguide.course.books.translatable import said, said_in_code
 from jaxguide.course.cards import Card
@@ -195,7 +195,7 @@ def test_a_workspace_gets_the_lessons_printed_in_the_readers_language(own: Path)
 @pytest.fixture(scope="module")
 def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Set the made-up language, which puts each text between ⟦ and ⟧."""
-    with made_up_language.spoken(tmp_path_factory.mktemp("catalogues"), places()):
+    with made_up_language.spoken(tmp_path_factory.mktemp("catalogues"), course_folders()):
         yield
 
 
@@ -237,7 +237,7 @@ def test_every_text_of_a_card_can_be_translated(course: Course) -> None:
 
 
 @ON_THE_NEWEST
-@pytest.mark.parametrize("topic", [path.stem for path in sorted(places().exercises.glob("*.py"))])
+@pytest.mark.parametrize("topic", [path.stem for path in sorted(course_folders().exercises.glob("*.py"))])
 def test_every_text_of_every_card_can_be_translated(course: Course, topic: str) -> None:
     assert _left_on_cards(course, topic, 10_000) == []
 
@@ -264,7 +264,7 @@ def _words_of(content: Content) -> list[str]:
     rows = [row.label for row in (content.call, *content.pair, content.error, content.hint, content.printed) if row]
     checks = [text for state, fact, _cases in content.checks for text in (state.word, fact)]
     behind = [content.misconceptions.text] if content.misconceptions else []
-    said = [content.state.word, content.title, content.failed, content.message, content.idea, content.counts]
+    said = [content.badge.word, content.title, content.failed, content.message, content.idea, content.counts]
     return [*said, *rows, *checks, *behind]
 
 

@@ -13,11 +13,18 @@ from typing import Any
 from jaxguide.base.text import _
 from jaxguide.code.slices import Statement, global_names, needed, statements
 from jaxguide.course import author
-from jaxguide.course.author import Mark
+from jaxguide.course.author import Declaration
 from jaxguide.course.books.declared import add_check, function_line, make_check, make_exercise
 from jaxguide.course.books.outline import Lesson
-from jaxguide.course.books.percent import BOOK_KINDS, Cell, parse_cells, run_cell
-from jaxguide.course.books.static import EXERCISE_MARKS, check_whole, exercise_node, headings, stands_twice, title_of
+from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, parse_cells, run_cell
+from jaxguide.course.books.static import (
+    EXERCISE_DECORATORS,
+    check_whole,
+    exercise_node,
+    headings,
+    stands_twice,
+    title_of,
+)
 from jaxguide.course.exercise import AuthorError, Exercise
 
 
@@ -26,7 +33,7 @@ class Book(Lesson):
     """A lesson whose book was run: its cells in order too, and the names that it gives to students."""
 
     exercises: list[Exercise]
-    cells: list[Cell]
+    cells: list[PercentCell]
     namespace: dict[str, Any]
 
     @functools.cached_property
@@ -100,26 +107,28 @@ def load_book(path: Path) -> Book:
     cells = parse_cells(path, BOOK_KINDS)
     nodes = {cell.line: exercise_node(path, cell) for cell in cells if cell.kind == "exercise"}
     book = Book(path.stem, path, title_of(path.stem, cells), [], cells, {"__name__": "__main__"})
-    book.exercise_names = frozenset(node.name for node, _mark in nodes.values())
+    book.exercise_names = frozenset(node.name for node, _role in nodes.values())
     above = headings(cells)
-    with author.collecting() as marks:
+    with author.collecting() as declarations:
         _run(book)
     exercises: dict[str, Exercise] = {}
     for cell in cells:
         if cell.kind != "exercise":
             continue
-        node, _mark = nodes[cell.line]
-        mark = next(m for m in marks if m.role in EXERCISE_MARKS and m.function.__name__ == node.name)
-        exercise = make_exercise(path, cell, node, mark, above[cell.line])
+        node, _role = nodes[cell.line]
+        declaration = next(
+            d for d in declarations if d.role in EXERCISE_DECORATORS and d.function.__name__ == node.name
+        )
+        exercise = make_exercise(path, cell, node, declaration, above[cell.line])
         if exercise.name in exercises:
             raise AuthorError(path, exercise.line, stands_twice(exercise.name))
         exercises[exercise.name] = exercise
-    for mark in marks:
-        if mark.role == "visible":
-            exercise = _target(path, mark, exercises)
-            add_check(exercise.checks, make_check(path, mark, is_hidden=False))
-        elif mark.role == "reveal":
-            _add_reveal(path, mark, exercises)
+    for declaration in declarations:
+        if declaration.role == "visible":
+            exercise = _target(path, declaration, exercises)
+            add_check(exercise.checks, make_check(path, declaration, is_hidden=False))
+        elif declaration.role == "reveal":
+            _add_reveal(path, declaration, exercises)
     book.exercises = list(exercises.values())
     for exercise in book.exercises:
         _finish(exercise)
@@ -140,21 +149,23 @@ def _run(book: Book) -> None:
                     run_cell(book.path, statement.source, statement.line, book.namespace)
 
 
-def _target(path: Path, mark: Mark, exercises: Mapping[str, Exercise]) -> Exercise:
-    target = mark.options["target"]
+def _target(path: Path, declaration: Declaration, exercises: Mapping[str, Exercise]) -> Exercise:
+    target = declaration.options["target"]
     name = target if isinstance(target, str) else getattr(target, "__name__", "?")
     if name not in exercises:
         message = _("the check `{check}` names the exercise `{name}`, which this book does not have")
-        raise AuthorError(path, function_line(mark), message.format(check=mark.function.__name__, name=name))
+        raise AuthorError(
+            path, function_line(declaration), message.format(check=declaration.function.__name__, name=name)
+        )
     return exercises[name]
 
 
-def _add_reveal(path: Path, mark: Mark, exercises: Mapping[str, Exercise]) -> None:
-    exercise = _target(path, mark, exercises)
+def _add_reveal(path: Path, declaration: Declaration, exercises: Mapping[str, Exercise]) -> None:
+    exercise = _target(path, declaration, exercises)
     if not exercise.is_prediction:
         message = _("`@reveal` belongs to a prediction, and `{name}` is an exercise in code")
-        raise AuthorError(path, function_line(mark), message.format(name=exercise.name))
-    exercise.reveal = mark.function
+        raise AuthorError(path, function_line(declaration), message.format(name=exercise.name))
+    exercise.reveal = declaration.function
 
 
 def _finish(exercise: Exercise) -> None:

@@ -5,32 +5,36 @@ import inspect
 from pathlib import Path
 
 from jaxguide.base.text import _
-from jaxguide.course.author import Mark
-from jaxguide.course.books.percent import Cell
+from jaxguide.course.author import Declaration
+from jaxguide.course.books.percent import PercentCell
 from jaxguide.course.books.static import make_task
 from jaxguide.course.exercise import AuthorError, Check, Exercise
 from jaxguide.course.verdict import STAGES, Kind
 
 
-def make_exercise(path: Path, cell: Cell, node: ast.FunctionDef, mark: Mark, above: tuple[str, ...]) -> Exercise:
-    """Make the exercise that a mark declares in a cell below the headings `above`, without its checks."""
-    task = make_task(path, cell, node, mark.role, mark.options, inspect.getdoc(mark.function) or "", above)
+def make_exercise(
+    path: Path, cell: PercentCell, node: ast.FunctionDef, declaration: Declaration, above: tuple[str, ...]
+) -> Exercise:
+    """Make the exercise of a declaration in a cell below the headings `above`, without its checks."""
+    task = make_task(
+        path, cell, node, declaration.role, declaration.options, inspect.getdoc(declaration.function) or "", above
+    )
     return Exercise(**vars(task))
 
 
-def function_line(mark: Mark) -> int:
-    """Return the line in which the marked function stands."""
-    code = getattr(mark.function, "__code__", None)
+def function_line(declaration: Declaration) -> int:
+    """Return the line of the declared function."""
+    code = getattr(declaration.function, "__code__", None)
     return int(code.co_firstlineno) if code else 1
 
 
-def make_check(path: Path, mark: Mark, is_hidden: bool) -> Check:
-    """Make the check that a mark declares.
+def make_check(path: Path, declaration: Declaration, is_hidden: bool) -> Check:
+    """Make the check of a declaration.
 
     Raises:
         AuthorError: its stage or kind is unknown, or it states no fact.
     """
-    options, line = mark.options, function_line(mark)
+    options, line = declaration.options, function_line(declaration)
     stage = options["stage"]
     if stage not in STAGES[2:]:
         message = _("`{stage}` is no stage; the stages are {stages}")
@@ -39,17 +43,17 @@ def make_check(path: Path, mark: Mark, is_hidden: bool) -> Check:
     if kind not in list(Kind):
         message = _("`{kind}` is no kind of check; the kinds are {kinds}")
         raise AuthorError(path, line, message.format(kind=kind, kinds=", ".join(Kind)))
-    fact = (inspect.getdoc(mark.function) or "").split("\n\n")[0].replace("\n", " ")
+    fact = (inspect.getdoc(declaration.function) or "").split("\n\n")[0].replace("\n", " ")
     if not fact:
         message = _("the check `{name}` has no docstring to say which fact it checks")
-        raise AuthorError(path, line, message.format(name=mark.function.__name__))
+        raise AuthorError(path, line, message.format(name=declaration.function.__name__))
     required = options["required"]
     if required is None:
         required = kind == "value" and stage in ("shape", "dtype", "value")
     return Check(
-        name=mark.function.__name__,
+        name=declaration.function.__name__,
         fact=fact,
-        function=mark.function,
+        function=declaration.function,
         stage=stage,
         kind=Kind(kind),
         weight=options["weight"],

@@ -8,12 +8,12 @@ from typing import Any
 from jaxguide.base.text import _
 from jaxguide.code.slices import global_names
 from jaxguide.course import author
-from jaxguide.course.author import Mark
+from jaxguide.course.author import Declaration
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.declared import add_check, function_line, make_check
-from jaxguide.course.books.percent import Cell, run_cell
+from jaxguide.course.books.percent import PercentCell, run_cell
 from jaxguide.course.books.static import key_cells, planted_in, without_a_title
-from jaxguide.course.exercise import AuthorError, Check, Exercise, Key, Planted
+from jaxguide.course.exercise import AuthorError, Check, Exercise, ExerciseKey, Planted
 
 
 def load_key(path: Path, book: Book) -> None:
@@ -26,15 +26,15 @@ def load_key(path: Path, book: Book) -> None:
     exercises = {exercise.name: exercise for exercise in book.exercises}
     for cell in key_cells(path, book):
         _import_what_it_reads(book, cell, namespace)
-        with author.collecting() as marks:
+        with author.collecting() as declarations:
             run_cell(path, cell.source, cell.line + 1, namespace)
         if cell.kind:
-            exercises[cell.kind].key = _read_cell(path, cell, marks, exercises[cell.kind])
-        elif marks:
-            raise without_a_title(path, function_line(marks[0]))
+            exercises[cell.kind].key = _read_cell(path, cell, declarations, exercises[cell.kind])
+        elif declarations:
+            raise without_a_title(path, function_line(declarations[0]))
 
 
-def _import_what_it_reads(book: Book, cell: Cell, namespace: dict[str, Any]) -> None:
+def _import_what_it_reads(book: Book, cell: PercentCell, namespace: dict[str, Any]) -> None:
     """Run those of the book's imports that a cell of its key reads and that the book itself did not need."""
     with contextlib.suppress(SyntaxError):  # which is told when the cell is run
         missing = global_names(cell.source) - namespace.keys()
@@ -43,23 +43,23 @@ def _import_what_it_reads(book: Book, cell: Cell, namespace: dict[str, Any]) -> 
                 run_cell(book.path, statement.source, statement.line, namespace)
 
 
-def _read_cell(path: Path, cell: Cell, marks: list[Mark], exercise: Exercise) -> Key:
+def _read_cell(path: Path, cell: PercentCell, declarations: list[Declaration], exercise: Exercise) -> ExerciseKey:
     planted = planted_in(path, cell)
-    options = {(mark.role, _name(mark)): mark.options for mark in marks}
+    options = {(declaration.role, _name(declaration)): declaration.options for declaration in declarations}
     wrong = [_rejected(one, options["wrong", one.name]) for one in planted["wrong"]]
     hidden: list[Check] = []
-    for mark in marks:
-        if mark.role == "hidden":
-            check = make_check(path, mark, is_hidden=True)
+    for declaration in declarations:
+        if declaration.role == "hidden":
+            check = make_check(path, declaration, is_hidden=True)
             if any(check.name == other.name for other in exercise.checks):
                 message = _("the hidden check `{name}` has the name of a visible one")
                 raise AuthorError(path, check.line, message.format(name=check.name))
             add_check(hidden, check)
-    return Key(planted["answer"][0], wrong, planted["alternative"], hidden)
+    return ExerciseKey(planted["answer"][0], wrong, planted["alternative"], hidden)
 
 
-def _name(mark: Mark) -> Any:
-    return mark.options.get("name") or getattr(mark.function, "__name__", "")
+def _name(declaration: Declaration) -> Any:
+    return declaration.options.get("name") or getattr(declaration.function, "__name__", "")
 
 
 def _rejected(planted: Planted, options: dict[str, Any]) -> Planted:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jaxguide.base.catalogues import add_course
 from jaxguide.base.text import _
 from jaxguide.course.books.outline import Outline, check_unique
-from jaxguide.course.books.places import ORDER, Places, in_order, listed, places
+from jaxguide.course.books.places import ORDER, CourseFolders, course_folders, in_order, listed
 from jaxguide.course.exercise import AuthorError, Exercise, Task
 
 if TYPE_CHECKING:  # which imports JAX
@@ -48,7 +48,7 @@ def load_course(folder: Path | None = None, *, keys: bool = True, lessons: Colle
     from jaxguide.course.books.book import load_book
     from jaxguide.course.books.key import load_key
 
-    where = places(folder)
+    where = course_folders(folder)
     paths = _books_of(where)
     books = {path.stem: load_book(path) for path in paths if lessons is None or path.stem in lessons}
     check_unique(books)
@@ -72,14 +72,14 @@ def read_outline(folder: Path | None = None) -> Outline:
     """
     from jaxguide.course.books import kept
 
-    where = places(folder)
+    where = course_folders(folder)
     paths = _books_of(where)
     books = kept.read_lessons(paths)
     check_unique(books)
     return Outline(where, books)
 
 
-def _books_of(where: Places) -> list[Path]:
+def _books_of(where: CourseFolders) -> list[Path]:
     """Return a course's books in order, and look for its translations from now on."""
     paths = in_order(where.exercises)
     if not paths:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
-from jaxguide.course.books.places import Places
+from jaxguide.course.books.places import CourseFolders
 from jaxguide.course.exercise import AuthorError, Task
 
 
@@ -33,7 +33,7 @@ class Lesson:
 class Outline:
     """The lessons of one course, by topic, in the order in which students take them."""
 
-    places: Places
+    places: CourseFolders
     books: Mapping[str, Lesson]
 
     @property

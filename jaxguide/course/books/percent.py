@@ -20,7 +20,7 @@ _MARKER = re.compile(r"^# %%(?:[ \t]+(\S.*?))?[ \t]*$")
 
 
 @dataclasses.dataclass(frozen=True)
-class Cell:
+class PercentCell:
     """One cell: its kind (for a key: the exercise's name), its source without marker, the marker's line."""
 
     kind: str
@@ -51,7 +51,7 @@ def split_cells(text: str) -> list[tuple[str | None, str, int]]:
     return cells[1:] if not cells[0][1].strip() else cells
 
 
-def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Cell]:
+def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[PercentCell]:
     """Read a book's or key's cells.
 
     Args:
@@ -75,13 +75,13 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Cell
             )
             raise AuthorError(path, line, message.format(title=title))
         kind = kinds[title] if kinds is not None else (title or "")
-        cell = Cell(kind, source, line)
+        cell = PercentCell(kind, source, line)
         _check_syntax(path, cell, is_prose=title == "[markdown]")
         cells.append(cell)
     return cells
 
 
-def _check_syntax(path: Path, cell: Cell, is_prose: bool) -> None:
+def _check_syntax(path: Path, cell: PercentCell, is_prose: bool) -> None:
     if is_prose:
         for offset, text in enumerate(cell.source.split("\n"), 1):
             if text and not text.startswith("#"):
@@ -126,6 +126,6 @@ def decorators(node: ast.FunctionDef) -> list[str]:
     return [ast.unparse(call) for call in calls]
 
 
-def mark_line(node: ast.FunctionDef, cell: Cell) -> int:
+def decorator_line(node: ast.FunctionDef, cell: PercentCell) -> int:
     """Return the line in the file of a function's first decorator, or of its `def`."""
     return cell.line + min([node.lineno, *(d.lineno for d in node.decorator_list)])

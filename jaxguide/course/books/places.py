@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).parents[2]
 
 
 @dataclasses.dataclass(frozen=True)
-class Places:
+class CourseFolders:
     """The folders of one course."""
 
     exercises: Path
@@ -17,7 +17,7 @@ class Places:
     locale: Path
 
 
-def places(course: Path | None = None) -> Places:
+def course_folders(course: Path | None = None) -> CourseFolders:
     """Return the folders of a course: of `course` where given, else of the one that comes with the package.
 
     A wheel carries the course in the package; an editable install leaves it at the top of the clone.
@@ -27,7 +27,7 @@ def places(course: Path | None = None) -> Places:
         course = (
             clone if (clone / "exercises").is_dir() and (clone / "pyproject.toml").is_file() else _PACKAGE / "_course"
         )
-    return Places(course / "exercises", course / "solutions", course / "notebooks", course / "locale")
+    return CourseFolders(course / "exercises", course / "solutions", course / "notebooks", course / "locale")
 
 
 def listed(exercises: Path) -> list[str]:
@@ -47,4 +47,4 @@ def in_order(exercises: Path) -> list[Path]:
 
 def topics() -> list[str]:
     """Return the lessons of the course that comes with the package, by name, in their order; loads none of them."""
-    return [path.stem for path in in_order(places().exercises)]
+    return [path.stem for path in in_order(course_folders().exercises)]

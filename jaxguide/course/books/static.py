@@ -11,14 +11,14 @@ from typing import Any
 from jaxguide.base.text import _
 from jaxguide.code.slices import Statement, bound_names, global_names, needed, statements
 from jaxguide.course.books.outline import Lesson
-from jaxguide.course.books.percent import BOOK_KINDS, Cell, decorators, mark_line, parse_cells
+from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, decorator_line, decorators, parse_cells
 from jaxguide.course.exercise import AuthorError, Planted, Task
 from jaxguide.course.verdict import STAGES, Kind
 
 RESERVED = frozenset({"check", "hint", "solution", "start", "progress", "jaxguide"})
-EXERCISE_MARKS = ("exercise", "prediction")
-PLANTED_MARKS = ("answer", "wrong", "alternative")
-MARKS = frozenset({*EXERCISE_MARKS, "visible", "reveal", "hidden", *PLANTED_MARKS})
+EXERCISE_DECORATORS = ("exercise", "prediction")
+PLANTED_DECORATORS = ("answer", "wrong", "alternative")
+DECORATORS = frozenset({*EXERCISE_DECORATORS, "visible", "reveal", "hidden", *PLANTED_DECORATORS})
 """The decorators of `jaxguide.course.author`."""
 _AUTHOR = "jaxguide.course.author"
 _VALUES = {"alternative_value": "alternative", "wrong_value": "wrong"}
@@ -26,7 +26,7 @@ _DEFAULTS: Mapping[str, Any] = {"points": 1, "hints": (), "reproduces": (), "why
 _PREDICTIONS_OPTIONS = frozenset({"title", "points", "hints"})
 
 
-_Code = Sequence[tuple[Cell, list[ast.stmt]]]
+_Code = Sequence[tuple[PercentCell, list[ast.stmt]]]
 
 
 class _NotPlain(Exception):
@@ -51,9 +51,9 @@ def lesson_as_written(path: Path) -> Lesson | None:
         tasks: dict[str, Task] = {}
         for cell in cells:
             if cell.kind == "exercise":
-                node, mark = nodes[cell.line]
+                node, role = nodes[cell.line]
                 contract = inspect.cleandoc(ast.get_docstring(node, clean=False) or "")
-                task = make_task(path, cell, node, mark, _options(node, mark), contract, above[cell.line])
+                task = make_task(path, cell, node, role, _options(node, role), contract, above[cell.line])
                 if task.name in tasks:
                     raise AuthorError(path, task.line, stands_twice(task.name))
                 tasks[task.name] = task
@@ -65,16 +65,16 @@ def lesson_as_written(path: Path) -> Lesson | None:
     return Lesson(path.stem, path, title_of(path.stem, cells), list(tasks.values()))
 
 
-def exercise_node(path: Path, cell: Cell) -> tuple[ast.FunctionDef, str]:
+def exercise_node(path: Path, cell: PercentCell) -> tuple[ast.FunctionDef, str]:
     """Return the one function of an exercise cell that carries an exercise decorator, and that decorator's name.
 
     Raises:
         AuthorError: there is not exactly one, or its name is reserved.
     """
     functions = [node for node in ast.parse(cell.source).body if isinstance(node, ast.FunctionDef)]
-    marked = [(n, d) for n in functions for d in decorators(n) if d in EXERCISE_MARKS]
+    marked = [(n, d) for n in functions for d in decorators(n) if d in EXERCISE_DECORATORS]
     if len(marked) != 1:
-        line = cell.line if len(marked) < 2 else mark_line(marked[1][0], cell)
+        line = cell.line if len(marked) < 2 else decorator_line(marked[1][0], cell)
         message = _(
             "an exercise cell needs exactly one function with `@exercise` or `@prediction`; this one has {count}"
         )
@@ -82,15 +82,15 @@ def exercise_node(path: Path, cell: Cell) -> tuple[ast.FunctionDef, str]:
     node = marked[0][0]
     if node.name in RESERVED:
         message = _("`{name}` is a reserved name; give the exercise another")
-        raise AuthorError(path, mark_line(node, cell), message.format(name=node.name))
+        raise AuthorError(path, decorator_line(node, cell), message.format(name=node.name))
     return marked[0]
 
 
 def make_task(
     path: Path,
-    cell: Cell,
+    cell: PercentCell,
     node: ast.FunctionDef,
-    mark: str,
+    role: str,
     options: Mapping[str, Any],
     contract: str,
     above: tuple[str, ...],
@@ -100,9 +100,9 @@ def make_task(
     Args:
         path: the book.
         cell: the cell.
-        node: its function with the mark.
-        mark: 'exercise' or 'prediction'.
-        options: what the mark was given.
+        node: its function with the decorator.
+        role: 'exercise' or 'prediction'.
+        options: what the decorator was given.
         contract: the function's docstring.
         above: the headings that the cell stands under.
     """
@@ -116,24 +116,24 @@ def make_task(
         hints=options["hints"],
         reproduces=options["reproduces"],
         why_so_many=options["why_so_many"],
-        is_prediction=mark == "prediction",
+        is_prediction=role == "prediction",
         signature=f"({ast.unparse(node.args)})",
         contract=contract,
         starter_source="\n".join(starter),
         cell_source="\n".join([*lines[: first - 1], *starter, *lines[node.end_lineno :]]).rstrip(),
         headings=above,
-        line=mark_line(node, cell),
+        line=decorator_line(node, cell),
         lesson=path.stem,
         path=path,
     )
 
 
 def other_decorators(node: ast.FunctionDef, lines: list[str]) -> list[str]:
-    """Return the lines of a function's decorators that are not the author's marks."""
+    """Return the lines of a function's decorators that are not of the author interface."""
     kept = []
     for decorator in node.decorator_list:
         call = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if isinstance(call, ast.Name) and call.id in MARKS:
+        if isinstance(call, ast.Name) and call.id in DECORATORS:
             continue
         kept += lines[decorator.lineno - 1 : decorator.end_lineno]
     return kept
@@ -161,7 +161,7 @@ def stands_twice(name: str) -> str:
     return _("the exercise `{name}` stands twice").format(name=name)
 
 
-def title_of(topic: str, cells: Sequence[Cell]) -> str:
+def title_of(topic: str, cells: Sequence[PercentCell]) -> str:
     """Return a lesson's title: the first heading of its prose, or else its topic."""
     for cell in cells:
         match = re.search(r"^# (.+)$", cell.prose, re.MULTILINE) if cell.kind == "prose" else None
@@ -170,7 +170,7 @@ def title_of(topic: str, cells: Sequence[Cell]) -> str:
     return topic
 
 
-def headings(cells: Sequence[Cell]) -> dict[int, tuple[str, ...]]:
+def headings(cells: Sequence[PercentCell]) -> dict[int, tuple[str, ...]]:
     """Return the headings that each exercise cell stands under, below the lesson's own title, by the cell's line."""
     found: dict[int, tuple[str, ...]] = {}
     above: dict[int, str] = {}
@@ -185,27 +185,27 @@ def headings(cells: Sequence[Cell]) -> dict[int, tuple[str, ...]]:
 
 
 def _need_names(code: _Code) -> None:
-    """Require that what a book reads is defined somewhere in it, and that its marks are the author interface's."""
+    """Require that what a book reads is defined somewhere in it, and that its decorators are the author interface's."""
     nodes = [node for _cell, body in code for node in body]
     imports = [n for n in nodes if isinstance(n, ast.ImportFrom) and n.module == _AUTHOR and not n.level]
-    marks = MARKS & {alias.name for node in imports for alias in node.names if alias.asname in (None, alias.name)}
+    ours = DECORATORS & {alias.name for node in imports for alias in node.names if alias.asname in (None, alias.name)}
     others = frozenset[str]().union(*(bound_names(node) for node in nodes if node not in imports))
     authors = frozenset[str]().union(*(bound_names(node) for node in imports))
     read = frozenset[str]().union(*(global_names(cell.source) for cell, _body in code if cell.kind != "example"))
-    if "*" in others | authors or others & MARKS or authors & MARKS != marks:
+    if "*" in others | authors or others & DECORATORS or authors & DECORATORS != ours:
         raise _NotPlain
     if not read <= others | authors | vars(builtins).keys() | {"__name__"}:
         raise _NotPlain
 
 
-def _options(node: ast.FunctionDef, mark: str) -> dict[str, Any]:
-    """Return what the mark of an exercise was given."""
+def _options(node: ast.FunctionDef, role: str) -> dict[str, Any]:
+    """Return what the decorator of an exercise was given."""
     (decorator,) = node.decorator_list[:1]
     # Another decorator may take the name and the docstring away.
     if len(node.decorator_list) != 1 or not isinstance(decorator, ast.Call) or decorator.args:
         raise _NotPlain
     options = {**_DEFAULTS, **_literals(decorator)}
-    allowed = {"title", *_DEFAULTS} if mark == "exercise" else _PREDICTIONS_OPTIONS
+    allowed = {"title", *_DEFAULTS} if role == "exercise" else _PREDICTIONS_OPTIONS
     is_right = (
         {keyword.arg for keyword in decorator.keywords} <= allowed
         and isinstance(options.get("title"), str)
@@ -282,7 +282,7 @@ def _is_check(function: ast.FunctionDef, call: ast.Call) -> bool:
 # Keys
 
 
-def key_cells(path: Path, lesson: Lesson) -> list[Cell]:
+def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
     """Return the cells of a lesson's key that are code.
 
     Raises:
@@ -326,20 +326,20 @@ def right_answers(path: Path, lesson: Lesson, name: str) -> list[str]:
     return [one.source for one in (*planted["answer"], *planted["alternative"])]
 
 
-def planted_in(path: Path, cell: Cell) -> dict[str, list[Planted]]:
-    """Return the answers that a cell of a key plants, by their marks; not yet what rejects them.
+def planted_in(path: Path, cell: PercentCell) -> dict[str, list[Planted]]:
+    """Return the answers that a cell of a key plants, by their decorators; not yet what rejects them.
 
     Raises:
         AuthorError: there is not one answer to the exercise, or two have one name.
     """
-    planted: dict[str, list[Planted]] = {role: [] for role in PLANTED_MARKS}
+    planted: dict[str, list[Planted]] = {role: [] for role in PLANTED_DECORATORS}
     helpers = [s for s in statements(cell.source) if not _is_authors(s.source)]
     for node in ast.parse(cell.source).body:
         if isinstance(node, ast.FunctionDef):
-            roles = [role for role in decorators(node) if role in PLANTED_MARKS]
+            roles = [role for role in decorators(node) if role in PLANTED_DECORATORS]
             if roles:
                 source = _with_helpers(_function_source(cell, node), helpers)
-                planted[roles[0]].append(Planted(node.name, source, mark_line(node, cell), path))
+                planted[roles[0]].append(Planted(node.name, source, decorator_line(node, cell), path))
         elif role := _value_role(node):
             assert isinstance(node, ast.Expr)
             assert isinstance(node.value, ast.Call)
@@ -356,7 +356,7 @@ def _value_role(node: ast.stmt) -> str | None:
     return None
 
 
-def _function_source(cell: Cell, node: ast.FunctionDef) -> str:
+def _function_source(cell: PercentCell, node: ast.FunctionDef) -> str:
     lines = cell.source.split("\n")
     body = lines[node.lineno - 1 : node.end_lineno]
     body[0] = re.sub(rf"\bdef\s+{node.name}\b", f"def {cell.kind}", body[0], count=1)
@@ -372,11 +372,11 @@ def _is_authors(source: str) -> bool:
     """Return whether a statement is a marked function or value, not a helper of the cell."""
     node = ast.parse(source).body[0]
     if isinstance(node, ast.FunctionDef):
-        return any(role in MARKS for role in decorators(node))
+        return any(role in DECORATORS for role in decorators(node))
     return _value_role(node) is not None
 
 
-def _check_planted(path: Path, cell: Cell, planted: dict[str, list[Planted]]) -> None:
+def _check_planted(path: Path, cell: PercentCell, planted: dict[str, list[Planted]]) -> None:
     answers = planted["answer"]
     if len(answers) != 1 or answers[0].name != cell.kind:
         message = _("the cell of `{name}` needs exactly one function `{name}` with `@answer`")

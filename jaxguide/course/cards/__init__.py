@@ -10,7 +10,7 @@ from jaxguide.course.cards.html import card_html
 from jaxguide.course.cards.shown import result_from_plain, result_to_plain
 from jaxguide.course.cards.student_view import for_student
 from jaxguide.course.cards.summary import LessonSummary
-from jaxguide.course.cards.terminal import Layout, card_lines, to_text
+from jaxguide.course.cards.terminal import Layout, card_lines, plain_text
 from jaxguide.course.verdict import ExerciseResult
 
 __all__ = ["Card", "LessonSummary", "for_student", "result_from_plain", "result_to_plain"]
@@ -33,7 +33,7 @@ class Card:
 
     def text(self, width: int | None = None) -> str:
         """Return the card as plain text without colour, no line longer than `width` (the terminal's by default)."""
-        return to_text(self, width)
+        return plain_text(self, width)
 
     def html(self) -> str:
         """Return the card as HTML with inline style, for light and dark themes."""

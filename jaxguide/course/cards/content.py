@@ -14,7 +14,7 @@ _CASES_SHOWN = 10
 
 
 @dataclasses.dataclass(frozen=True)
-class State:
+class Badge:
     """A state as a glyph (and one for terminals that know ASCII only), a word, and a tone for its edge."""
 
     glyph: str
@@ -24,7 +24,7 @@ class State:
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class CardRow:
     """One labelled line of a card; `code` is set in the code's typeface, and kept as it is."""
 
     label: str
@@ -36,20 +36,20 @@ class Row:
 class Content:
     """Everything that one card says, from the first line to the last."""
 
-    state: State
+    badge: Badge
     title: str
     name: str
     failed: str = ""
     message: str = ""
-    call: Row | None = None
-    pair: tuple[Row, ...] = ()
-    error: Row | None = None
+    call: CardRow | None = None
+    pair: tuple[CardRow, ...] = ()
+    error: CardRow | None = None
     idea: str = ""
-    misconceptions: Row | None = None
-    hint: Row | None = None
+    misconceptions: CardRow | None = None
+    hint: CardRow | None = None
     counts: str = ""
-    checks: tuple[tuple[State, str, tuple[str, ...]], ...] = ()
-    printed: Row | None = None
+    checks: tuple[tuple[Badge, str, tuple[str, ...]], ...] = ()
+    printed: CardRow | None = None
 
 
 def content_of(
@@ -59,13 +59,13 @@ def content_of(
     result = result if reveal else for_student(result)
     failure = result.first_failure
     content = Content(
-        state=exercise_state(result),
+        badge=exercise_badge(result),
         title=clean(translated(result.title), 200) or clean(result.name, 100),
         name=clean(result.name, 100),
         counts=counts_of(result),
         checks=tuple(
             (
-                check_state(check.verdict),
+                check_badge(check.verdict),
                 _fact(check),
                 tuple(clean(case, 400) for case in _first_cases(cases.get(check.name, []))),
             )
@@ -83,7 +83,7 @@ def content_of(
     else:
         content = dataclasses.replace(content, message=clean(result.note, 600))
     if result.hint and result.verdict is not Verdict.PASSED:
-        content = dataclasses.replace(content, hint=Row(_("Next"), clean(result.hint, 600)))
+        content = dataclasses.replace(content, hint=CardRow(_("Next"), clean(result.hint, 600)))
     return content
 
 
@@ -98,29 +98,29 @@ def is_prediction(result: ExerciseResult) -> bool:
     return result.reveal is not None
 
 
-def exercise_state(result: ExerciseResult) -> State:
-    """Return the state of a whole exercise; it never claims more than what was checked."""
+def exercise_badge(result: ExerciseResult) -> Badge:
+    """Return the badge of a whole exercise; it never claims more than what was checked."""
     if is_prediction(result):
         word = _("Your guess is in")
-        return State("✓", "+", word, "good") if _is_right_guess(result) else State("≠", "!", word, "partly")
+        return Badge("✓", "+", word, "good") if _is_right_guess(result) else Badge("≠", "!", word, "partly")
     if result.verdict is Verdict.PASSED:
         hidden = any(check.hidden for check in result.checks)
-        return _state(result.verdict, _("All checks passed") if hidden else about(result.verdict).of_exercise)
+        return _badge(result.verdict, _("All checks passed") if hidden else about(result.verdict).of_exercise)
     if result.verdict is Verdict.ERROR and result.first_failure and _is_unreadable(result.first_failure):
-        return State("✗", "x", _("Python cannot read your code"), "bad")
-    return _state(result.verdict, about(result.verdict).of_exercise)
+        return Badge("✗", "x", _("Python cannot read your code"), "bad")
+    return _badge(result.verdict, about(result.verdict).of_exercise)
 
 
 def _is_unreadable(failure: CheckResult) -> bool:
     return failure.error is not None and failure.error.type_name == "SyntaxError"
 
 
-def check_state(verdict: Verdict) -> State:
-    """Return the state of one check."""
-    return _state(verdict, about(verdict).of_check)
+def check_badge(verdict: Verdict) -> Badge:
+    """Return the badge of one check."""
+    return _badge(verdict, about(verdict).of_check)
 
 
-def _state(verdict: Verdict, word: str) -> State:
+def _badge(verdict: Verdict, word: str) -> Badge:
     glyph, ascii_glyph, tone = {
         Outcome.PASSED: ("✓", "+", "good"),
         Outcome.PARTLY: ("◐", "~", "partly"),
@@ -129,7 +129,7 @@ def _state(verdict: Verdict, word: str) -> State:
         Outcome.NOT_ATTEMPTED: ("○", "o", "quiet"),
         Outcome.NOT_GRADED: ("\u2013", "-", "quiet"),
     }[about(verdict).outcome]
-    return State(glyph, ascii_glyph, word, tone)
+    return Badge(glyph, ascii_glyph, word, tone)
 
 
 def counts_of(result: ExerciseResult) -> str:
@@ -154,8 +154,8 @@ def counts_of(result: ExerciseResult) -> str:
 
 def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
     got, expected = clean(translated(check.got), 600), clean(translated(check.expected), 600)
-    pair = [Row(_("Got"), got, code=True)] if got else []
-    pair += [Row(_("Expected"), expected, code=True)] if expected else []
+    pair = [CardRow(_("Got"), got, code=True)] if got else []
+    pair += [CardRow(_("Expected"), expected, code=True)] if expected else []
     message = clean(translated(check.message), 1000) or note
     error = _error_row(check.error, message) if check.error else None
     behind = _behind(check) if check.hidden else ""
@@ -164,11 +164,11 @@ def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
         content,
         failed="" if _is_unreadable(check) else failed.format(fact=_fact(check)),
         message=message,
-        call=Row(_("Call"), clean(check.call, 600), code=True) if check.call else None,
+        call=CardRow(_("Call"), clean(check.call, 600), code=True) if check.call else None,
         pair=tuple(pair),
         error=error,
         idea=clean(translated(check.idea), 600),
-        misconceptions=Row(_("Often behind this"), behind) if behind else None,
+        misconceptions=CardRow(_("Often behind this"), behind) if behind else None,
     )
 
 
@@ -182,7 +182,7 @@ def _behind(check: CheckResult) -> str:
     return clean("; ".join(translated(one.replace("_", " ")) for one in likely), 300)
 
 
-def _error_row(error: ErrorInfo, message: str) -> Row | None:
+def _error_row(error: ErrorInfo, message: str) -> CardRow | None:
     """Say what was raised, where the message does not say it already, and the student's own line."""
     said = ": ".join(part for part in (clean(error.type_name, 100), clean(error.message, 600)) if part)
     if said and said in message:
@@ -193,14 +193,14 @@ def _error_row(error: ErrorInfo, message: str) -> Row | None:
         source = clean(error.source, 300)
         place += f": `{source}`" if source else ""
     if not said:
-        return Row(_("Your code"), place) if place else None
-    return Row(_("Error"), "\n".join([said, *([_("Your code, {place}").format(place=place)] if place else [])]))
+        return CardRow(_("Your code"), place) if place else None
+    return CardRow(_("Error"), "\n".join([said, *([_("Your code, {place}").format(place=place)] if place else [])]))
 
 
-def _guess_and_truth(result: ExerciseResult) -> tuple[Row, ...]:
+def _guess_and_truth(result: ExerciseResult) -> tuple[CardRow, ...]:
     return (
-        Row(_("Your guess"), clean(result.note, 400), code=True),
-        Row(_("JAX gives"), written(result.reveal), code=True),
+        CardRow(_("Your guess"), clean(result.note, 400), code=True),
+        CardRow(_("JAX gives"), written(result.reveal), code=True),
     )
 
 
@@ -214,9 +214,9 @@ def _guess_message(result: ExerciseResult) -> str:
     return _("Your guess is locked now. Compare the two: what made the difference?")
 
 
-def _printed(text: str) -> Row | None:
+def _printed(text: str) -> CardRow | None:
     lines = clean(text, 2000).rstrip().split("\n")
     if lines == [""]:
         return None
     more = ["…"] if len(lines) > 10 else []
-    return Row(_("Your code printed"), "\n".join([*lines[:10], *more]), code=True)
+    return CardRow(_("Your code printed"), "\n".join([*lines[:10], *more]), code=True)

@@ -9,7 +9,7 @@ from html import escape
 
 from jaxguide.base.render.prose import prose_html
 from jaxguide.base.render.theme import CODE, LINE, WRAP, edge, frame
-from jaxguide.course.cards.content import Content, Row, State
+from jaxguide.course.cards.content import Badge, CardRow, Content
 
 _BLOCK = "margin:0.35em 0;padding:0"
 
@@ -36,13 +36,13 @@ def card_html(content: Content) -> str:
         parts.append(f'<ul style="{_BLOCK};list-style-type:none">{items}</ul>')
     if content.printed:
         parts.append(f'<dl style="{_BLOCK};margin-top:0.8em">{_item(content.printed)}</dl>')
-    return f'<section style="{frame(content.state.tone)}">{"".join(parts)}</section>'
+    return f'<section style="{frame(content.badge.tone)}">{"".join(parts)}</section>'
 
 
 def _head(content: Content) -> str:
-    state = f"{content.state.glyph} {content.state.word}"
+    badge = f"{content.badge.glyph} {content.badge.word}"
     name = f' (<code style="{CODE}">{escape(content.name)}</code>)' if content.name != content.title else ""
-    return f'<p style="{_BLOCK}"><strong>{escape(state)}: {escape(content.title)}</strong>{name}</p>'
+    return f'<p style="{_BLOCK}"><strong>{escape(badge)}: {escape(content.title)}</strong>{name}</p>'
 
 
 def _rows(content: Content) -> str:
@@ -59,7 +59,7 @@ def _rows(content: Content) -> str:
     return f'<div style="margin:0.35em 0 0.7em 0;padding:0">{before}{pair}{after}</div>'
 
 
-def _item(row: Row) -> str:
+def _item(row: CardRow) -> str:
     text = f'<code style="{CODE}">{escape(row.text)}</code>' if row.code else prose_html(row.text)
     edge = f"border-left-width:1px;border-left-style:solid;border-left-color:{LINE}" if row.code else ""
     inner = f"padding:0 0 0 0.6em;{edge}" if row.code else "padding:0"
@@ -69,11 +69,11 @@ def _item(row: Row) -> str:
     )
 
 
-def _check(state: State, fact: str, cases: tuple[str, ...]) -> str:
+def _check(badge: Badge, fact: str, cases: tuple[str, ...]) -> str:
     items = "".join(f'<li style="margin:0;padding:0"><code style="{CODE}">{escape(case)}</code></li>' for case in cases)
     below = f'<ul style="margin:0;padding:0 0 0 1.2em;list-style-type:none">{items}</ul>' if cases else ""
     # The edge repeats in colour what glyph and word say.
     return (
-        f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(state.tone, 3)}">'
-        f"{escape(state.glyph)} <strong>{escape(state.word)}</strong> · {prose_html(fact)}{below}</li>"
+        f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(badge.tone, 3)}">'
+        f"{escape(badge.glyph)} <strong>{escape(badge.word)}</strong> · {prose_html(fact)}{below}</li>"
     )

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from jaxguide.base.clean import clean
 from jaxguide.base.text import _, plural
-from jaxguide.course.cards.content import counts_of, exercise_state, is_prediction
-from jaxguide.course.cards.terminal import Layout, to_text
+from jaxguide.course.cards.content import counts_of, exercise_badge, is_prediction
+from jaxguide.course.cards.terminal import Layout, plain_text
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
 
@@ -26,7 +26,7 @@ class LessonSummary:
             table.add_column(no_wrap=is_name and layout.width >= 60, overflow="fold")
         for result in self.results:
             table.add_row(
-                layout.state(exercise_state(result)), layout.text(clean(result.name, 60)), layout.text(_counts(result))
+                layout.badge(exercise_badge(result)), layout.text(clean(result.name, 60)), layout.text(_counts(result))
             )
         yield table
         yield Text("")
@@ -43,7 +43,7 @@ class LessonSummary:
 
     def text(self, width: int | None = None) -> str:
         """Return the summary as plain text, no line longer than `width`."""
-        return to_text(self, width)
+        return plain_text(self, width)
 
     def __str__(self) -> str:
         return self.text()

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from jaxguide.base.text import _
-from jaxguide.course.cards.content import Content, Row, State
+from jaxguide.course.cards.content import Badge, CardRow, Content
 
 _COLOURS = {"good": "green", "partly": "yellow", "bad": "red", "quiet": ""}
 _INDENT = 2
@@ -31,9 +31,9 @@ class Layout:
             words = words.encode("ascii", "backslashreplace").decode()
         return Text(words, style=style, overflow="fold")
 
-    def state(self, state: State) -> Text:
-        glyph = state.ascii_glyph if self.ascii_only else state.glyph
-        return self.text(f"{glyph} {state.word}", style=f"bold {_COLOURS[state.tone]}".strip())
+    def badge(self, badge: Badge) -> Text:
+        glyph = badge.ascii_glyph if self.ascii_only else badge.glyph
+        return self.text(f"{glyph} {badge.word}", style=f"bold {_COLOURS[badge.tone]}".strip())
 
     def with_cases(self, fact: str, cases: tuple[str, ...]) -> RenderableType:
         """Put each case under the fact behind a dot, so that a wrapped case is told from the next."""
@@ -70,7 +70,7 @@ def card_lines(content: Content, layout: Layout) -> Iterator[RenderableType]:
         yield Padding(layout.text(content.counts), (0, 0, 0, _INDENT))
     if content.checks:
         yield layout.grid(
-            [(layout.state(state), layout.with_cases(fact, cases)) for state, fact, cases in content.checks]
+            [(layout.badge(badge), layout.with_cases(fact, cases)) for badge, fact, cases in content.checks]
         )
     if content.printed:
         yield Text("")
@@ -80,7 +80,7 @@ def card_lines(content: Content, layout: Layout) -> Iterator[RenderableType]:
 
 def _head(content: Content, layout: Layout) -> Text:
     head = Text(overflow="fold")
-    head.append_text(layout.state(content.state))
+    head.append_text(layout.badge(content.badge))
     head.append_text(layout.text(f": {content.title}", style="bold"))
     if content.name != content.title:
         head.append_text(layout.text(f" ({content.name})"))
@@ -105,11 +105,11 @@ def _first_rows(content: Content, layout: Layout) -> Iterator[tuple[Text, Text]]
         yield _row(content.hint, layout)
 
 
-def _row(row: Row, layout: Layout) -> tuple[Text, Text]:
+def _row(row: CardRow, layout: Layout) -> tuple[Text, Text]:
     return layout.text(row.label, style="bold"), layout.text(row.text)
 
 
-def _pair_rows(pair: tuple[Row, ...], layout: Layout) -> Iterator[tuple[Text, Text]]:
+def _pair_rows(pair: tuple[CardRow, ...], layout: Layout) -> Iterator[tuple[Text, Text]]:
     """Put the two on one line where they fit, so that they are easily compared; else one below the other."""
     if len(pair) == 2 and not any("\n" in row.text for row in pair):
         first, second = pair
@@ -129,7 +129,7 @@ def terminal_width() -> int:
     return max(40, min(shutil.get_terminal_size((80, 24)).columns, 120))
 
 
-def to_text(renderable: RenderableType, width: int | None) -> str:
+def plain_text(renderable: RenderableType, width: int | None) -> str:
     """Write something rich as plain text without colour, no line longer than `width`."""
     out = io.StringIO()
     # In a notebook, rich would show the text itself, next to the card.

@@ -152,7 +152,7 @@ def expect_documented(
         CheckFailed: what came out is not what the record says.
         KeyError: the ledger has no such example, or the example no record with that part.
     """
-    record = ledger.compare(example, part)
+    record = ledger.record_part(example, part)
     expected = record.value
     if record.compare == "error":
         if not (isinstance(got, Observation) and got.error):

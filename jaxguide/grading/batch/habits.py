@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxguide.course.progress import FILE_NAME, ExerciseProgress, read_progress
+from jaxguide.course.progress import PROGRESS_FILE_NAME, ExerciseProgress, read_progress
 
 _LIMIT_BYTES = 2**20
 _MOST = 10_000
@@ -64,7 +64,7 @@ def habits_of(files: Sequence[tuple[Path, str]]) -> dict[Path, dict[str, dict[st
     owners: dict[Path, set[str]] = collections.defaultdict(set)
     for path, student in files:
         owners[path.parent].add(student)
-    beside = {folder: _read(folder / FILE_NAME) for folder, students in owners.items() if len(students) == 1}
+    beside = {folder: _read(folder / PROGRESS_FILE_NAME) for folder, students in owners.items() if len(students) == 1}
     return {path: habits for path, _student in files if (habits := beside.get(path.parent))}
 
 

@@ -68,8 +68,8 @@ class GradeTable:
             said = _("{exercise}: {score:g} of {points:g} points, given by hand")
             yield layout.text(said.format(exercise=clean(one.name, 60), score=one.score, points=one.points))
         if result.unreadable is not None:
-            state = content.State("✗", "x", _("not readable"), "bad")
-            yield layout.state(state).append_text(layout.text(f": {clean(result.unreadable, 500)}"))
+            badge = content.Badge("✗", "x", _("not readable"), "bad")
+            yield layout.badge(badge).append_text(layout.text(f": {clean(result.unreadable, 500)}"))
             return
         if result.state in _WITHOUT_CODE:
             yield layout.text(_WITHOUT_CODE[result.state]())
@@ -81,8 +81,8 @@ class GradeTable:
             said = ", ".join(clean(name, 60) for name in names)
             if verdict in _COUNTED and len(self.results) > _FEW:
                 said = plural("{count} exercise", "{count} exercises", len(names))
-            state = content.check_state(verdict)
-            yield layout.state(state).append_text(layout.text(f": {said}"))
+            badge = content.check_badge(verdict)
+            yield layout.badge(badge).append_text(layout.text(f": {said}"))
         for why in result.not_graded.values():
             yield layout.text(clean(why, 500))
         if result.repairs:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.course.progress import FILE_NAME, Progress, read_progress
+from jaxguide.course.progress import PROGRESS_FILE_NAME, Progress, read_progress
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.habits import habits_from, habits_of
 
@@ -29,7 +29,7 @@ def test_the_first_check_and_the_first_pass_are_noted_once(tmp_path: Path) -> No
     progress.update("walk", passed_s=failed.started_s)
     progress.note(_result(Verdict.PASSED), "c")
     assert progress.of("walk").passed_s == failed.started_s
-    habits = habits_from((tmp_path / FILE_NAME).read_bytes())
+    habits = habits_from((tmp_path / PROGRESS_FILE_NAME).read_bytes())
     assert habits == {"walk": {"tries": 3, "hints": 0, "passed": True, "minutes": 4.0}}
 
 
@@ -67,9 +67,9 @@ def test_a_progress_file_counts_for_the_one_student_of_its_folder(tmp_path: Path
     files = []
     for folder, student in (("ada", "ada"), ("all", "bob"), ("all", "cyn")):
         (tmp_path / folder).mkdir(exist_ok=True)
-        (tmp_path / folder / FILE_NAME).write_text(json.dumps(progress))
+        (tmp_path / folder / PROGRESS_FILE_NAME).write_text(json.dumps(progress))
         files.append((tmp_path / folder / f"{student}.ipynb", student))
     (tmp_path / "dag").mkdir()
-    (tmp_path / "dag" / FILE_NAME).symlink_to(tmp_path / "ada" / FILE_NAME)
+    (tmp_path / "dag" / PROGRESS_FILE_NAME).symlink_to(tmp_path / "ada" / PROGRESS_FILE_NAME)
     files.append((tmp_path / "dag" / "dag.ipynb", "dag"))
     assert list(habits_of(files)) == [files[0][0]]

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from jaxguide.course.books.library import Course
-from jaxguide.course.cards.terminal import to_text
+from jaxguide.course.cards.terminal import plain_text
 from jaxguide.grading.batch.grader import SubmissionResult, grade
 from jaxguide.grading.batch.table import GradeTable
 
@@ -26,7 +26,7 @@ def graded(course: Course, tmp_path_factory: pytest.TempPathFactory) -> list[Sub
 
 @pytest.mark.parametrize("width", [50, 80, 120])
 def test_the_table_says_verdicts_in_words_and_keeps_the_width(graded: list[SubmissionResult], width: int) -> None:
-    text = to_text(GradeTable(graded), width)
+    text = plain_text(GradeTable(graded), width)
     words = " ".join(text.split())
     for part in ("✗ failed: double, triple", "○ not started: quadruple", "0/7", "not readable", "2 submissions"):
         assert part in words, part
@@ -36,7 +36,7 @@ def test_the_table_says_verdicts_in_words_and_keeps_the_width(graded: list[Submi
 
 def test_a_long_path_gives_way_to_the_students_name() -> None:
     rows = [SubmissionResult(Path(f"{'a folder of the export/' * 2}{name}/answers.py"), name) for name in ("Ada", "")]
-    text = to_text(GradeTable(rows), 120)
+    text = plain_text(GradeTable(rows), 120)
     assert "Ada: answers.py" in text
     assert "a folder of the export" in text, "without a student's name, the path is shown"
 

@@ -169,7 +169,7 @@ def test_points_above_what_an_exercise_gives_count_and_are_noted() -> None:
     batch = class_of_two_lessons(*above)
     assert _grades(batch)["Di"]["score"] == "50"
     assert "3 marks given by hand are above what their exercises give." in report_html(batch)
-    words = " ".join(terminal.to_text(GradeTable(batch.submissions), 100).split())
+    words = " ".join(terminal.plain_text(GradeTable(batch.submissions), 100).split())
     for said in (
         "two_samples: 50 of 2 points, given by hand",
         "train_step: 2.5 of 2 points",
@@ -178,7 +178,7 @@ def test_points_above_what_an_exercise_gives_count_and_are_noted() -> None:
         assert said in words
     full = class_of_two_lessons(Override("Di", "train_step", 2.0))
     assert "above what" not in report_html(full)
-    assert "given by hand" not in terminal.to_text(GradeTable(full.submissions), 100)
+    assert "given by hand" not in terminal.plain_text(GradeTable(full.submissions), 100)
 
 
 def test_the_graders_own_points_are_never_above_what_an_exercise_gives() -> None:

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from small_course import ANSWERS, write_course
 
 from jaxguide.cli import main
-from jaxguide.course.progress import FILE_NAME
+from jaxguide.course.progress import PROGRESS_FILE_NAME
 from jaxguide.grading.exports.gradescope_harness import AutograderSettings
 from jaxguide.grading.reports.results_json import SCHEMA
 from jaxguide.grading.workers.usage import Limits
@@ -37,7 +37,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.parent.mkdir(parents=True)
         path.write_text("\n\n".join(f"# %%\n{text}" for text in answers.values()))
     progress = {"double": {"attempts": ["a", "b"], "hints": 1, "passed": True, "started_s": 0, "passed_s": 240}}
-    (root / "handed in" / "ada" / FILE_NAME).write_text(json.dumps({"version": 1, "exercises": progress}))
+    (root / "handed in" / "ada" / PROGRESS_FILE_NAME).write_text(json.dumps({"version": 1, "exercises": progress}))
     (root / "roster.csv").write_text("student\nada\nbob\ncyn\n")
     done = run(
         *("grade", root / "handed in", "--out", root / "results", "--course", root / "course", "--seed", 7),
