@@ -113,7 +113,7 @@ def show_solution(name: str, sure: bool, how: str) -> None:
 
 def _is_lesson(topic: Any) -> bool:
     """Tell whether this lesson exists, and print a message if it does not."""
-    from jaxguide.course.books.places import topics
+    from jaxguide.course.books.folders import topics
 
     if topic in topics():
         return True
@@ -199,7 +199,7 @@ def _course() -> "Course":
 
 def student_progress() -> "Progress":
     """Return the progress kept in the student's workspace."""
-    from jaxguide.course.books.places import topics
+    from jaxguide.course.books.folders import topics
     from jaxguide.course.progress import Progress
     from jaxguide.student.workspace import find_workspace
 

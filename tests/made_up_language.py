@@ -9,7 +9,7 @@ import pytest
 from babel.messages.catalog import Catalog
 
 from jaxguide.base.catalogues import COURSE, PACKAGE
-from jaxguide.course.books.places import CourseFolders
+from jaxguide.course.books.folders import CourseFolders
 from jaxguide.translation.extract import course_messages, package_messages
 from jaxguide.translation.update import compiled, template
 

@@ -21,8 +21,8 @@ import pytest
 
 from jaxguide.base.files import write_whole
 from jaxguide.course.books.digest import what_decides
+from jaxguide.course.books.folders import CourseFolders, course_folders
 from jaxguide.course.books.library import read_outline
-from jaxguide.course.books.places import CourseFolders, course_folders
 
 PARTS = 8
 TEST = "test_the_exercise_is_proven"

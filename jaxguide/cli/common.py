@@ -65,7 +65,7 @@ def _author_errors_told(as_json: bool) -> "Iterator[None]":
 @contextlib.contextmanager
 def judged_course(folder: Path | None, *, as_json: bool) -> "Iterator[Course]":
     """Load a course with its keys; inside the block, each program that its answers use is compiled once."""
-    from jaxguide.course.judging.compiled import compiled_once
+    from jaxguide.course.judging.compilation_cache import compiled_once
 
     with compiled_once():
         yield read_course(folder, keys=True, as_json=as_json)
@@ -86,7 +86,7 @@ def begin_anew(files: "Iterable[Path] | None" = None) -> None:
 
 def files_of(folder: Path | None) -> list[Path]:
     """Return the books and keys of a course."""
-    from jaxguide.course.books.places import course_folders
+    from jaxguide.course.books.folders import course_folders
 
     where = course_folders(folder)
     return [path for part in (where.exercises, where.solutions) for path in sorted(part.glob("*.py"))]
@@ -161,7 +161,7 @@ def complete_lesson(context: click.Context, parameter: click.Parameter, begun: s
     """Return the lessons whose names begin with `begun`."""
     from click.shell_completion import CompletionItem
 
-    from jaxguide.course.books.places import course_folders, in_order
+    from jaxguide.course.books.folders import course_folders, in_order
 
     topics = [path.stem for path in in_order(course_folders(_course_of(context)).exercises)]
     return [CompletionItem(topic) for topic in topics if topic.startswith(begun)]
@@ -169,14 +169,14 @@ def complete_lesson(context: click.Context, parameter: click.Parameter, begun: s
 
 def _lessons(context: click.Context) -> "list[Lesson]":
     """Return a course's lessons; if a mistake makes it unreadable, return those whose books can be read."""
+    from jaxguide.course.books.folders import course_folders, in_order
     from jaxguide.course.books.library import read_outline
-    from jaxguide.course.books.places import course_folders, in_order
     from jaxguide.course.exercise import AuthorError
 
     folder = _course_of(context)
     with contextlib.suppress(AuthorError):
         return list(read_outline(folder).books.values())
-    from jaxguide.course.books.static import lesson_as_written
+    from jaxguide.course.books.parse import lesson_as_written
 
     found = []
     for path in in_order(course_folders(folder).exercises):

@@ -27,7 +27,7 @@ def list_(lesson: str | None, is_all: bool, folder: Path | None) -> None:
     """
     course = read_outline(folder)
     named = [need(course.lesson, lesson)] if lesson is not None else []
-    from jaxguide.student.words import ExerciseList, console
+    from jaxguide.student.session_texts import ExerciseList, console
 
     place, _files = _open(course)
     if is_all:
@@ -47,7 +47,7 @@ def next_(folder: Path | None) -> None:
     """
     from jaxguide.student.answers_in_files import home_of
     from jaxguide.student.screen import where
-    from jaxguide.student.words import ExerciseText, console
+    from jaxguide.student.session_texts import ExerciseText, console
 
     place, files = _open(read_outline(folder))
     exercise = place.current()
@@ -67,7 +67,7 @@ def progress(folder: Path | None) -> None:
     \b
     Example: jaxguide progress
     """
-    from jaxguide.student.words import ProgressText, console
+    from jaxguide.student.session_texts import ProgressText, console
 
     place, _files = _open(read_outline(folder))
     exercise = place.current()

@@ -51,7 +51,7 @@ def start(workspace: Path, browser: bool, port: int | None, ip: str) -> NoReturn
 
 def run_start(workspace: Path, browser: bool, port: int | None, ip: str = "localhost") -> int:
     """Create the workspace, run JupyterLab in it until it is stopped, and return the exit status."""
-    from jaxguide.course.books.places import course_folders
+    from jaxguide.course.books.folders import course_folders
     from jaxguide.student.workspace import lay_workspace
 
     try:

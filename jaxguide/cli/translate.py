@@ -29,7 +29,7 @@ def translate(language: str, folder: Path | None, target: Path | None) -> None:
              jaxguide translate de --course my_course
     """
     from jaxguide.base.catalogues import COURSE, LOCALE, PACKAGE
-    from jaxguide.course.books.places import course_folders
+    from jaxguide.course.books.folders import course_folders
 
     if importlib.util.find_spec("babel") is None:
         raise click.ClickException(_("Translating needs Babel: pip install 'jaxguide[translate]'"))

@@ -21,7 +21,7 @@ from jaxguide.grading.intake.submission import Submission, is_notebook
 from jaxguide.student.answers_in_files import FileAnswers
 from jaxguide.student.help import stuck
 from jaxguide.student.place import Place
-from jaxguide.student.words import ExerciseList, ExerciseText, bar, console
+from jaxguide.student.session_texts import ExerciseList, ExerciseText, bar, console
 
 _STATUS_BAR_CELLS = 10
 

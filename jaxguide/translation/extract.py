@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import click
 from babel.messages import extract as babel_extract
 
-from jaxguide.course.books.places import CourseFolders, in_order
+from jaxguide.course.books.folders import CourseFolders, in_order
 from jaxguide.translation.authored import Found, texts_in_book, texts_in_key
 from jaxguide.translation.helps import paragraphs
 

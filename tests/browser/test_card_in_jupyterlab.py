@@ -10,8 +10,8 @@ from lab_page import LabPage
 from needs import ON_THE_NEWEST
 
 from jaxguide.course.books.book import load_book
+from jaxguide.course.books.folders import course_folders
 from jaxguide.course.books.key import load_key
-from jaxguide.course.books.places import course_folders
 from jaxguide.course.exercise import ExerciseKey
 
 if TYPE_CHECKING:

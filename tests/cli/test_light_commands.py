@@ -11,8 +11,8 @@ import click
 import pytest
 
 from jaxguide.cli import main
+from jaxguide.course.books.folders import course_folders
 from jaxguide.course.books.library import read_outline
-from jaxguide.course.books.places import course_folders
 from jaxguide.student.workspace import lay_workspace
 
 HEAVY = ("jax", "jaxlib", "numpy", "scipy", "IPython", "matplotlib", "jinja2")

@@ -14,7 +14,7 @@ from needs import ON_THE_NEWEST
 
 from jaxguide import compat
 from jaxguide.cli import start as start_module
-from jaxguide.course.books.places import course_folders
+from jaxguide.course.books.folders import course_folders
 
 LESSON = "random_numbers.ipynb"
 

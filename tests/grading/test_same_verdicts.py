@@ -13,9 +13,9 @@ from needs import ON_THE_NEWEST
 
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.books.digest import course_digest
+from jaxguide.course.books.folders import course_folders, topics
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.percent import split_cells
-from jaxguide.course.books.places import course_folders, topics
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.draw import DEFAULT_SEED

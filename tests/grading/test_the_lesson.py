@@ -9,8 +9,8 @@ import pytest
 from lesson_files import right_answers, submission, wrong_answers
 from needs import ON_THE_NEWEST
 
+from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import Course
-from jaxguide.course.books.places import topics
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.grader import SubmissionResult, grade
 

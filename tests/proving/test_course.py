@@ -11,8 +11,8 @@ from proof_records import Digests, Records
 from jaxguide.code.slices import global_names
 from jaxguide.course import ledger
 from jaxguide.course.books.book import Book
+from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import Course, load_course, read_outline
-from jaxguide.course.books.places import topics
 from jaxguide.course.books.printer import notebook_text, print_book, printed_cells, script_text, stale_files
 from jaxguide.proving.coverage import Coverage
 from jaxguide.proving.verify import Proof, verify

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from needs import ON_THE_NEWEST
 
+from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import Course, load_course
-from jaxguide.course.books.places import topics
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.workers.usage import Limits
 from jaxguide.student.check_file import Checker, own_programs

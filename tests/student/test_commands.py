@@ -17,8 +17,8 @@ from jaxguide.cli import main
 from jaxguide.course.books.library import Course
 from jaxguide.course.cards.terminal import plain_text
 from jaxguide.course.progress import Progress
+from jaxguide.student.session_texts import Flow
 from jaxguide.student.watching import open_workspace, usual_folder
-from jaxguide.student.words import Flow
 
 
 @pytest.fixture

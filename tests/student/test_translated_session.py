@@ -17,8 +17,8 @@ from traitlets.config import Config
 
 import jaxguide
 from jaxguide import keys, lesson, tracing
+from jaxguide.course.books.folders import course_folders
 from jaxguide.course.books.library import Course, installed_course
-from jaxguide.course.books.places import course_folders
 from jaxguide.course.progress import PROGRESS_FILE_NAME, ExerciseProgress, Progress
 from jaxguide.debug.diagnosis import diagnose
 from jaxguide.student.greeting import greeting

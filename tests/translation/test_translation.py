@@ -20,8 +20,8 @@ from jaxguide.base.catalogues import COURSE, PACKAGE, in_language
 from jaxguide.base.text import _, plural, translated
 from jaxguide.cli import main
 from jaxguide.course.books.book import run_answer
+from jaxguide.course.books.folders import course_folders
 from jaxguide.course.books.library import Course, load_course
-from jaxguide.course.books.places import course_folders
 from jaxguide.course.books.printer import printed_cells
 from jaxguide.course.books.translatable import said, said_in_code
 from jaxguide.course.cards import Card

@@ -14,10 +14,9 @@ from jaxguide.base.text import _
 from jaxguide.code.slices import Statement, global_names, needed, statements
 from jaxguide.course import author
 from jaxguide.course.author import Declaration
-from jaxguide.course.books.declared import add_check, function_line, make_check, make_exercise
+from jaxguide.course.books.declarations import add_check, function_line, make_check, make_exercise
 from jaxguide.course.books.outline import Lesson
-from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, parse_cells, run_cell
-from jaxguide.course.books.static import (
+from jaxguide.course.books.parse import (
     EXERCISE_DECORATORS,
     check_whole,
     exercise_node,
@@ -25,6 +24,7 @@ from jaxguide.course.books.static import (
     stands_twice,
     title_of,
 )
+from jaxguide.course.books.percent import BOOK_KINDS, PercentCell, parse_cells, run_cell
 from jaxguide.course.exercise import AuthorError, Exercise
 
 

@@ -10,9 +10,9 @@ from jaxguide.code.slices import global_names
 from jaxguide.course import author
 from jaxguide.course.author import Declaration
 from jaxguide.course.books.book import Book
-from jaxguide.course.books.declared import add_check, function_line, make_check
+from jaxguide.course.books.declarations import add_check, function_line, make_check
+from jaxguide.course.books.parse import key_cells, planted_in, without_a_title
 from jaxguide.course.books.percent import PercentCell, run_cell
-from jaxguide.course.books.static import key_cells, planted_in, without_a_title
 from jaxguide.course.exercise import AuthorError, Check, Exercise, ExerciseKey, Planted
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from jaxguide.base.catalogues import add_course
 from jaxguide.base.text import _
+from jaxguide.course.books.folders import ORDER, CourseFolders, course_folders, in_order, listed
 from jaxguide.course.books.outline import Outline, check_unique
-from jaxguide.course.books.places import ORDER, CourseFolders, course_folders, in_order, listed
 from jaxguide.course.exercise import AuthorError, Exercise, Task
 
 if TYPE_CHECKING:  # which imports JAX
@@ -65,16 +65,16 @@ def load_course(folder: Path | None = None, *, keys: bool = True, lessons: Colle
 def read_outline(folder: Path | None = None) -> Outline:
     """Read a course in outline: without running a book, and so without JAX, where its books are written plainly.
 
-    What was read is kept for the next time; see `kept`.
+    What was read is kept for the next time; see `outline_cache`.
 
     Raises:
         AuthorError: a book is wrong, or two exercises have one name.
     """
-    from jaxguide.course.books import kept
+    from jaxguide.course.books import outline_cache
 
     where = course_folders(folder)
     paths = _books_of(where)
-    books = kept.read_lessons(paths)
+    books = outline_cache.read_lessons(paths)
     check_unique(books)
     return Outline(where, books)
 

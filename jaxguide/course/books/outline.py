@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
-from jaxguide.course.books.places import CourseFolders
+from jaxguide.course.books.folders import CourseFolders
 from jaxguide.course.exercise import AuthorError, Task
 
 

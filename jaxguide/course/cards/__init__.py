@@ -9,8 +9,7 @@ from jaxguide.course.cards.content import content_of
 from jaxguide.course.cards.html import card_html
 from jaxguide.course.cards.shown import result_from_plain, result_to_plain
 from jaxguide.course.cards.student_view import for_student
-from jaxguide.course.cards.summary import LessonSummary
-from jaxguide.course.cards.terminal import Layout, card_lines, plain_text
+from jaxguide.course.cards.terminal import Layout, LessonSummary, card_lines, plain_text
 from jaxguide.course.verdict import ExerciseResult
 
 __all__ = ["Card", "LessonSummary", "for_student", "result_from_plain", "result_to_plain"]

@@ -1,17 +1,19 @@
-"""Lay a card out as lines of a terminal."""
+"""Lay a card, or the summary of a lesson, out as lines of a terminal."""
 
 import io
 import shutil
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from jaxguide.base.text import _
-from jaxguide.course.cards.content import Badge, CardRow, Content
+from jaxguide.base.clean import clean
+from jaxguide.base.text import _, plural
+from jaxguide.course.cards.content import Badge, CardRow, Content, counts_of, exercise_badge, is_prediction
+from jaxguide.course.verdict import ExerciseResult, Verdict
 
 _COLOURS = {"good": "green", "partly": "yellow", "bad": "red", "quiet": ""}
 _INDENT = 2
@@ -122,6 +124,48 @@ def _pair_rows(pair: tuple[CardRow, ...], layout: Layout) -> Iterator[tuple[Text
             return
     for row in pair:
         yield _row(row, layout)
+
+
+class LessonSummary:
+    """The results of several exercises, one line each, and how many are done."""
+
+    def __init__(self, results: Sequence[ExerciseResult]):
+        self.results = list(results)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        layout = Layout(options.max_width, options.ascii_only)
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for is_name in (False, True, False):
+            table.add_column(no_wrap=is_name and layout.width >= 60, overflow="fold")
+        for result in self.results:
+            table.add_row(
+                layout.badge(exercise_badge(result)), layout.text(clean(result.name, 60)), layout.text(_counts(result))
+            )
+        yield table
+        yield Text("")
+        yield layout.text(self._total(), style="bold")
+
+    def _total(self) -> str:
+        total = len(self.results)
+        done = sum(result.verdict is Verdict.PASSED for result in self.results)
+        waiting = sum(result.verdict is Verdict.NOT_ATTEMPTED for result in self.results)
+        words = [_("{done} of {total} exercises: visible checks passed.").format(done=done, total=total)]
+        if waiting:
+            words.append(plural("{count} not started.", "{count} not started.", waiting))
+        return " ".join(words)
+
+    def text(self, width: int | None = None) -> str:
+        """Return the summary as plain text, no line longer than `width`."""
+        return plain_text(self, width)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def _counts(result: ExerciseResult) -> str:
+    if result.verdict is Verdict.NOT_ATTEMPTED or is_prediction(result):
+        return ""
+    return counts_of(result)
 
 
 def terminal_width() -> int:

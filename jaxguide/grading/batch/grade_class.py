@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
+from jaxguide.course.books.folders import course_folders as default_places
 from jaxguide.course.books.library import Course
-from jaxguide.course.books.places import course_folders as default_places
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.batch.control import GraderBroken
 from jaxguide.grading.batch.grader import GradeSettings, open_grader

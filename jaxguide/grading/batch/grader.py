@@ -17,7 +17,7 @@ from jaxguide.course.books import digest
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.judging.compiled import KeptPrograms, compiled_once
+from jaxguide.course.judging.compilation_cache import KeptPrograms, compiled_once
 from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.judging.judge import Judging
 from jaxguide.course.verdict import ExerciseResult, Verdict

@@ -14,10 +14,10 @@ from tiny_course import BOOK as BOOK_TEXT
 from tiny_course import edit
 
 from jaxguide.course import author
-from jaxguide.course.books import book, static
+from jaxguide.course.books import book, parse
 from jaxguide.course.books.library import Course, load_course, read_outline
 from jaxguide.course.books.outline import Lesson, Outline
-from jaxguide.course.books.static import lesson_as_written
+from jaxguide.course.books.parse import lesson_as_written
 from jaxguide.course.exercise import AuthorError, Task
 from jaxguide.student.help import solution_text
 
@@ -107,7 +107,7 @@ def test_the_outline_of_a_small_course_is_what_the_loaded_course_says(
         monkeypatch.syspath_prepend(str(TOP / "tests" / name))
     folder = tmp_path / "a course"
     write(folder)
-    monkeypatch.setattr(static, "lesson_as_written", unplain := _Counted(static.lesson_as_written))
+    monkeypatch.setattr(parse, "lesson_as_written", unplain := _Counted(parse.lesson_as_written))
     outlines = plain(read_outline(folder)), plain(read_outline(folder))
     assert outlines == (plain(load_course(folder, keys=False)),) * 2
     assert unplain.nones == 0, "no book may be run"
@@ -278,4 +278,4 @@ def test_where_nothing_can_be_kept_an_outline_is_read_each_time(
 
 def test_every_mark_of_authors_is_known_without_running_it() -> None:
     values = {"alternative_value", "wrong_value", "given", "StudentError"}
-    assert {name for name in author.__all__ if not name.startswith("expect_")} - values == static.DECORATORS
+    assert {name for name in author.__all__ if not name.startswith("expect_")} - values == parse.DECORATORS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.course.judging.compiled import KeptPrograms
+from jaxguide.course.judging.compilation_cache import KeptPrograms
 
 PROGRAM = zlib.compress(b"a program" * 100)
 

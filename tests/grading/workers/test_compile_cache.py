@@ -9,7 +9,7 @@ import pytest
 from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
-from jaxguide.course.judging.compiled import compiled_once
+from jaxguide.course.judging.compilation_cache import compiled_once
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.intake.file_to_grade import ReadEntry

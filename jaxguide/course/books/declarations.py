@@ -6,8 +6,8 @@ from pathlib import Path
 
 from jaxguide.base.text import _
 from jaxguide.course.author import Declaration
+from jaxguide.course.books.parse import make_task
 from jaxguide.course.books.percent import PercentCell
-from jaxguide.course.books.static import make_task
 from jaxguide.course.exercise import AuthorError, Check, Exercise
 from jaxguide.course.verdict import STAGES, Kind
 

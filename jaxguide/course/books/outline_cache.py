@@ -39,7 +39,7 @@ def _name_and_text(path: Path) -> tuple[bytes, bytes]:
 
 def _read(path: Path) -> tuple[Lesson, bool]:
     """Return a book's lesson, and whether the book had to be run for it."""
-    from jaxguide.course.books.static import lesson_as_written
+    from jaxguide.course.books.parse import lesson_as_written
 
     found = lesson_as_written(path)
     if found is not None:

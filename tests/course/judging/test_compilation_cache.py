@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxguide.course.judging.compiled import compiled_once
+from jaxguide.course.judging.compilation_cache import compiled_once
 
 
 def test_equal_programs_of_two_functions_are_compiled_once(tmp_path: Path) -> None:
