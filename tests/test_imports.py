@@ -59,7 +59,7 @@ def test_a_public_name_loads_its_module_when_touched() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", first_of(["jaxguide.lesson", "jaxguide.grading.batch.grader", "jaxguide.cli.student"], 1)
+    "module", first_of(["jaxguide.lesson", "jaxguide.grading.batch.grader", "jaxguide.cli.for_students"], 1)
 )
 def test_reading_notebooks_needs_no_notebook_library(module: str) -> None:
     code = f"import sys, {module}, jaxguide.course.books.printer; print({{'nbformat', 'jupytext'}} & set(sys.modules))"

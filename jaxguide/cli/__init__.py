@@ -9,27 +9,27 @@ from jaxguide import __version__
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.cli.anew import note_program
-from jaxguide.translation.spoken import click_spoken, spoken
+from jaxguide.translation.command_help import click_translated, translated_command
 
 # Command -> module and attribute. Running a command imports only its module, so that it starts quickly.
 _COMMANDS = {
     "start": "jaxguide.cli.start:start",
     "watch": "jaxguide.cli.watch:watch",
-    "list": "jaxguide.cli.overview:list_",
-    "next": "jaxguide.cli.overview:next_",
-    "progress": "jaxguide.cli.overview:progress",
-    "check": "jaxguide.cli.student:check",
-    "hint": "jaxguide.cli.student:hint",
-    "solution": "jaxguide.cli.student:solution",
-    "reset": "jaxguide.cli.student:reset",
+    "list": "jaxguide.cli.for_students:list_",
+    "next": "jaxguide.cli.for_students:next_",
+    "progress": "jaxguide.cli.for_students:progress",
+    "check": "jaxguide.cli.for_students:check",
+    "hint": "jaxguide.cli.for_students:hint",
+    "solution": "jaxguide.cli.for_students:solution",
+    "reset": "jaxguide.cli.for_students:reset",
     "grade": "jaxguide.cli.grade:grade",
     "report": "jaxguide.cli.report:report",
     "export": "jaxguide.cli.export:export",
-    "verify": "jaxguide.cli.author:verify",
-    "print": "jaxguide.cli.author:print_",
+    "verify": "jaxguide.cli.for_authors:verify",
+    "print": "jaxguide.cli.for_authors:print_",
     "translate": "jaxguide.cli.translate:translate",
-    "coverage": "jaxguide.cli.author:coverage",
-    "drift": "jaxguide.cli.author:drift",
+    "coverage": "jaxguide.cli.for_authors:coverage",
+    "drift": "jaxguide.cli.for_authors:drift",
     "completion": "jaxguide.cli.completion:completion",
     "doctor": "jaxguide.cli.doctor:doctor",
 }
@@ -44,15 +44,15 @@ class _Commands(click.Group):
             return None
         module, attribute = _COMMANDS[cmd_name].split(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
-        return spoken(command)
+        return translated_command(command)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        click.Group.format_help(cast(click.Group, spoken(self)), ctx, formatter)
+        click.Group.format_help(cast(click.Group, translated_command(self)), ctx, formatter)
 
     def main(self, *args: Any, **options: Any) -> Any:
         if not args and "args" not in options:
             note_program()
-        with click_spoken():
+        with click_translated():
             return super().main(*args, **options)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jaxguide.course.books.library import Course
     from jaxguide.course.books.outline import Lesson, Outline
 
-Found = TypeVar("Found")
+_Found = TypeVar("_Found")
 
 course_option = click.option(
     "--course",
@@ -40,7 +40,7 @@ def read_course(
         return load_course(folder, keys=keys, lessons=lessons)
 
 
-def read_outline(folder: Path | None, *, as_json: bool = False) -> "Outline":
+def read_course_outline(folder: Path | None, *, as_json: bool = False) -> "Outline":
     """Read a course without running its books; if it contains a mistake, report it and exit with status 1."""
     from jaxguide.course.books import library
 
@@ -71,7 +71,7 @@ def judged_course(folder: Path | None, *, as_json: bool) -> "Iterator[Course]":
         yield read_course(folder, keys=True, as_json=as_json)
 
 
-def begin_anew(files: "Iterable[Path] | None" = None) -> None:
+def begin_with_zygote(files: "Iterable[Path] | None" = None) -> None:
     """Continue in a process from which workers can be forked, if possible; see `jaxguide.cli.anew`.
 
     Args:
@@ -125,14 +125,14 @@ def need_names(
     """Exit with a usage error if a course lacks one of these exercises or lessons, before any of it runs."""
     exercises, lessons = list(exercises), list(lessons)
     if exercises or lessons:
-        outline = read_outline(folder, as_json=as_json)
+        outline = read_course_outline(folder, as_json=as_json)
         for name in exercises:
             need(outline.exercise, name)
         for name in lessons:
             need(outline.lesson, name)
 
 
-def need(find: "Callable[[str], Found]", name: str) -> Found:
+def need(find: "Callable[[str], _Found]", name: str) -> _Found:
     """Return the exercise or lesson of this name, or exit with a usage error that suggests the closest name.
 
     Args:

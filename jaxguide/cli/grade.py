@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jaxguide.base.text import _, plural
-from jaxguide.cli.common import begin_anew, course_option, files_of, json_option, need_names, print_json, read_course
+from jaxguide.cli.common import (
+    begin_with_zygote,
+    course_option,
+    files_of,
+    json_option,
+    need_names,
+    print_json,
+    read_course,
+)
 
 if TYPE_CHECKING:
     from jaxguide.grading.batch.grader import GradeSettings
@@ -168,7 +176,7 @@ def grade(
     Example: jaxguide grade submissions/ --out results/
     """
     need_names(folder, only, as_json=as_json)
-    begin_anew([*paths, *files_of(folder)])
+    begin_with_zygote([*paths, *files_of(folder)])
     from jaxguide.grading.batch.grade_class import ClassRun, Order, is_all_graded
     from jaxguide.grading.batch.grader import GradeSettings
     from jaxguide.grading.batch.limits_text import LimitsError, parse_limits

@@ -34,7 +34,7 @@ def translate(language: str, folder: Path | None, target: Path | None) -> None:
     if importlib.util.find_spec("babel") is None:
         raise click.ClickException(_("Translating needs Babel: pip install 'jaxguide[translate]'"))
     from jaxguide.translation.extract import course_messages, package_messages
-    from jaxguide.translation.update import BadCatalogue, said, template, update
+    from jaxguide.translation.update import BadCatalogue, template, translation_summary, update
 
     where = course_folders(folder)
     sources = {COURSE: course_messages(where)} | ({} if folder is not None else {PACKAGE: package_messages()})
@@ -46,5 +46,5 @@ def translate(language: str, folder: Path | None, target: Path | None) -> None:
     for updated in done:
         for problem in updated.problems:
             click.echo(problem, err=True)
-        click.echo(said(updated))
+        click.echo(translation_summary(updated))
     sys.exit(1 if any(updated.problems for updated in done) else 0)

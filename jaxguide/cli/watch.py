@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from jaxguide.base.text import _
-from jaxguide.cli.common import begin_anew, course_option, read_course, start_zygote
+from jaxguide.cli.common import begin_with_zygote, course_option, read_course, start_zygote
 
 _CPU_LIMIT_S = 20.0
 
@@ -38,7 +38,7 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
     Example: jaxguide watch
              jaxguide watch workspace --cpu-limit 5
     """
-    begin_anew()
+    begin_with_zygote()
     from jaxguide.student import watching
 
     if not start_zygote():

@@ -10,7 +10,7 @@ from babel.messages import extract as babel_extract
 
 from jaxguide.course.books.folders import CourseFolders, in_order
 from jaxguide.translation.authored import Found, texts_in_book, texts_in_key
-from jaxguide.translation.helps import paragraphs
+from jaxguide.translation.command_help import paragraphs
 
 KEYWORDS: dict[str, tuple[int, ...] | None] = {"_": None, "gettext": None, "plural": (1, 2), "ngettext": (1, 2)}
 _PACKAGE = Path(__file__).parents[1]

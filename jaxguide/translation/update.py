@@ -85,7 +85,7 @@ def compiled(path: Path, catalogue: Catalog) -> Updated:
     return Updated(path, len(catalogue), done, tuple(problems))
 
 
-def said(updated: Updated) -> str:
+def translation_summary(updated: Updated) -> str:
     """Return a sentence that says how much of a catalogue is translated."""
     words = plural(
         "{path}: {done} of {count} message translated",

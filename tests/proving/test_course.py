@@ -14,8 +14,8 @@ from jaxguide.course.books.book import Book
 from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import Course, load_course, read_outline
 from jaxguide.course.books.printer import notebook_text, print_book, printed_cells, script_text, stale_files
-from jaxguide.proving.coverage import Coverage
-from jaxguide.proving.verify import Proof, verify
+from jaxguide.proving.documented_examples import Coverage
+from jaxguide.proving.proof import Proof, prove_course
 
 NAMES = tuple(read_outline().exercises)
 TOPICS = topics()
@@ -30,7 +30,7 @@ def again() -> Course:
 # `proof_records.py` deselects exercises that are not due.
 @pytest.mark.parametrize("name", NAMES)
 def test_the_exercise_is_proven(name: str, whole_course: Course, proof_records: Records, digests: Digests) -> None:
-    ((_exercise, proof),) = verify(whole_course, seeds=1, only=name)
+    ((_exercise, proof),) = prove_course(whole_course, seeds=1, only=name)
     assert [str(problem) for problem in proof.problems] == []
     assert proof.reproduced == set(whole_course.exercise(name).reproduces)
     proof_records.write(name, digests)
@@ -39,7 +39,7 @@ def test_the_exercise_is_proven(name: str, whole_course: Course, proof_records: 
 @pytest.mark.hours(reason="it judges every exercise with fifty seeds; CI uses one")
 @pytest.mark.parametrize("name", NAMES)
 def test_verdicts_hold_over_fifty_seeds(name: str, whole_course: Course) -> None:
-    ((_exercise, proof),) = verify(whole_course, seeds=50, only=name)
+    ((_exercise, proof),) = prove_course(whole_course, seeds=50, only=name)
     assert [str(problem) for problem in proof.problems] == []
 
 

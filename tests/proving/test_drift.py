@@ -9,7 +9,14 @@ from click.testing import CliRunner
 from jaxguide.cli import main
 from jaxguide.course import ledger
 from jaxguide.course.books.library import Course
-from jaxguide.proving.drift import AS_DOCUMENTED, NEWLY_CHANGED, NOT_COMPARED, WITH_SETTING, Drift, drift
+from jaxguide.proving.documented_examples import (
+    AS_DOCUMENTED,
+    NEWLY_CHANGED,
+    NOT_COMPARED,
+    WITH_SETTING,
+    Drift,
+    measure_drift,
+)
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +31,7 @@ def course(whole_course: Course) -> Course:
 
 
 def found(course: Course) -> dict[str, Drift]:
-    return {one.example: one for one in drift(course)}
+    return {one.example: one for one in measure_drift(course)}
 
 
 @pytest.mark.long

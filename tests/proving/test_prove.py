@@ -12,8 +12,8 @@ from tiny_course import edit
 
 from jaxguide.cli import main
 from jaxguide.course.books.library import load_course
-from jaxguide.proving.prove import ProverDied, prove
-from jaxguide.proving.verify import Proof
+from jaxguide.proving.proof import Proof
+from jaxguide.proving.prove_in_parallel import ProverDied, prove
 
 
 def _prove(folder: Path, jobs: int) -> tuple[list[str], Proof]:

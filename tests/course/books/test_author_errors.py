@@ -201,14 +201,14 @@ def test_the_tiny_course_is_proven(tiny: Path) -> None:
 def _verify(course: Path) -> list[str]:
     from jaxguide.course.books.library import load_course
     from jaxguide.course.exercise import AuthorError
-    from jaxguide.proving.verify import Proof, verify
+    from jaxguide.proving.proof import Proof, prove_course
 
     try:
         loaded = load_course(course)
     except AuthorError as error:
         return [str(error)]
     proof = Proof()
-    for _exercise, proof in verify(loaded, seeds=1):  # noqa: B007
+    for _exercise, proof in prove_course(loaded, seeds=1):  # noqa: B007
         pass
     return [str(problem) for problem in proof.problems]
 

@@ -19,7 +19,7 @@ from jaxguide.course.books.key import load_key
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.compilation_cache import compiled_once
-from jaxguide.proving.verify import Proof, prove_exercise
+from jaxguide.proving.proof import Proof, prove_exercise
 
 
 class ProverDied(RuntimeError):

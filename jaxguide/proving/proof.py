@@ -69,7 +69,7 @@ class Proof:
         return plain
 
 
-def verify(course: Course, seeds: int = 2, only: str | None = None) -> Iterator[tuple[Exercise, Proof]]:
+def prove_course(course: Course, seeds: int = 2, only: str | None = None) -> Iterator[tuple[Exercise, Proof]]:
     """Prove the exercises of a course one by one.
 
     Args:

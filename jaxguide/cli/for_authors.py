@@ -21,7 +21,7 @@ from jaxguide.cli.common import (
 
 if TYPE_CHECKING:
     from jaxguide.course.books.library import Course
-    from jaxguide.proving.verify import Problem, Proof
+    from jaxguide.proving.proof import Problem, Proof
 
 # In the seconds that it takes to start a process, a running one proves about this many exercises.
 _WORTH_A_PROCESS = 4
@@ -83,8 +83,8 @@ def _prove(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from jaxguide.grading.batch.pools import cores
-    from jaxguide.proving.prove import ProverDied, prove
-    from jaxguide.proving.verify import Proof, stale_problems
+    from jaxguide.proving.proof import Proof, stale_problems
+    from jaxguide.proving.prove_in_parallel import ProverDied, prove
 
     books = [course.lesson(name) for name in dict.fromkeys(lessons)] or list(course.books.values())
     exercises = [exercise for book in books for exercise in book.exercises]
@@ -159,10 +159,10 @@ def coverage(folder: Path | None, as_json: bool) -> None:
     \b
     Example: jaxguide coverage --json
     """
-    from jaxguide.proving.coverage import coverage as measure
+    from jaxguide.proving.documented_examples import measure_coverage
 
     with judged_course(folder, as_json=as_json) as course:
-        found = measure(course)
+        found = measure_coverage(course)
     if as_json:
         print_json(found.to_plain())
         return
@@ -185,11 +185,10 @@ def drift(folder: Path | None, as_json: bool) -> None:
     """
     import jax
 
-    from jaxguide.proving.drift import NEWLY_CHANGED, STATES
-    from jaxguide.proving.drift import drift as compare
+    from jaxguide.proving.documented_examples import NEWLY_CHANGED, STATES, measure_drift
 
     with judged_course(folder, as_json=as_json) as course:
-        found = list(compare(course))
+        found = list(measure_drift(course))
     counts = {state: sum(one.state == state for one in found) for state in STATES}
     if as_json:
         print_json({"jax": jax.__version__, "counts": counts, "examples": [one.to_plain() for one in found]})

@@ -1,24 +1,31 @@
-"""The commands for students about one exercise: `check`, `hint`, `solution` and `reset`."""
+"""The commands of students: `check`, `hint`, `solution`, `reset`, `list`, `next` and `progress`."""
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from jaxguide.base.text import _
 from jaxguide.cli.common import (
-    begin_anew,
+    begin_with_zygote,
     complete_exercise,
+    complete_lesson,
     course_option,
     json_option,
     need,
     need_names,
     print_json,
     read_course,
-    read_outline,
+    read_course_outline,
     start_zygote,
     workspace_of,
 )
+
+if TYPE_CHECKING:
+    from jaxguide.course.books.outline import Outline
+    from jaxguide.student.answers_in_files import FileAnswers
+    from jaxguide.student.place import Place
 
 
 @click.command(short_help="Run the visible checks on a file.")
@@ -36,7 +43,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
              jaxguide check random_numbers.ipynb two_samples
     """
     need_names(folder, exercises, as_json=as_json)
-    begin_anew([file])
+    begin_with_zygote([file])
     from rich.console import Console
 
     from jaxguide.base.clean import clean
@@ -48,7 +55,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     from jaxguide.student.help import stuck
 
     start_zygote()
-    outline = read_outline(folder, as_json=as_json)
+    outline = read_course_outline(folder, as_json=as_json)
     course = read_course(folder, keys=False, as_json=as_json, lessons=lessons_in(file, outline))
     try:
         found = check_file(file, course, Progress(workspace_of(outline)), exercises or None)
@@ -85,7 +92,7 @@ def hint(exercise: str, folder: Path | None) -> None:
     \b
     Example: jaxguide hint two_samples
     """
-    course = read_outline(folder)
+    course = read_course_outline(folder)
     found = need(course.exercise, exercise)
     from jaxguide.course.progress import Progress
     from jaxguide.student.help import next_hint
@@ -106,7 +113,7 @@ def solution(exercise: str, sure: bool, folder: Path | None) -> None:
     \b
     Example: jaxguide solution two_samples
     """
-    course = read_outline(folder)
+    course = read_course_outline(folder)
     found = need(course.exercise, exercise)
     from jaxguide.course.progress import Progress
     from jaxguide.student.help import solution_text, stuck, why_closed
@@ -131,7 +138,7 @@ def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
     Example: jaxguide reset two_samples
              jaxguide reset two_samples --file workspace/random_numbers.py
     """
-    course = read_outline(folder)
+    course = read_course_outline(folder)
     found = need(course.exercise, exercise)
     from jaxguide.student.answers_in_files import read_all
     from jaxguide.student.reset import give_stub_back
@@ -163,3 +170,81 @@ def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
 def _say_trouble(trouble: str) -> None:
     if trouble:
         click.echo(_("Your progress could not be kept: {why}").format(why=trouble), err=True)
+
+
+@click.command("list", short_help="List lessons and exercises, and which are done.")
+@click.argument("lesson", required=False, shell_complete=complete_lesson)
+@click.option("--all", "is_all", is_flag=True, help="List the exercises of every lesson.")
+@course_option
+def list_(lesson: str | None, is_all: bool, folder: Path | None) -> None:
+    """List all lessons, with the exercises of the lesson you are working on; or list the exercises of LESSON.
+
+    \b
+    Example: jaxguide list
+             jaxguide list random_numbers
+    """
+    course = read_course_outline(folder)
+    named = [need(course.lesson, lesson)] if lesson is not None else []
+    from jaxguide.student.session_texts import ExerciseList, console
+
+    place, _files = _open(course)
+    if is_all:
+        named = list(course.books.values())
+    here = place.current()
+    opened = named or ([course.book_of(here)] if here is not None else [])
+    console().print(ExerciseList(place, opened, [] if lesson is not None else list(course.books.values())))
+
+
+@click.command("next", short_help="Show the next exercise.")
+@course_option
+def next_(folder: Path | None) -> None:
+    """Show the next exercise that is not done, and where to answer it.
+
+    \b
+    Example: jaxguide next
+    """
+    from jaxguide.student.answers_in_files import home_of
+    from jaxguide.student.screen import where
+    from jaxguide.student.session_texts import ExerciseText, console
+
+    place, files = _open(read_course_outline(folder))
+    exercise = place.current()
+    if exercise is None:
+        click.echo(_("All {count} exercises are done.").format(count=len(place.exercises)))
+        return
+    homes, workspace = home_of(exercise, files), workspace_of(place.course).resolve()
+    text = where(exercise, homes, workspace) if homes else ""
+    console().print(ExerciseText(exercise, place.course.book_of(exercise), text))
+
+
+@click.command(short_help="Show your progress.")
+@course_option
+def progress(folder: Path | None) -> None:
+    """Show your progress: exercises, points and hints of each lesson, and what to do next.
+
+    \b
+    Example: jaxguide progress
+    """
+    from jaxguide.student.session_texts import ProgressText, console
+
+    place, _files = _open(read_course_outline(folder))
+    exercise = place.current()
+    said = _("All done.")
+    if exercise is not None:
+        said = _("Next: {name} ({lesson}). `jaxguide next` shows it.")
+        said = said.format(name=exercise.name, lesson=exercise.lesson)
+    console().print(ProgressText(place, list(place.course.books.values()), said))
+
+
+def _open(course: "Outline") -> "tuple[Place, list[FileAnswers]]":
+    """Return the student's place in a course, and their files."""
+    from jaxguide.course.progress import PROGRESS_FILE_NAME, Progress
+    from jaxguide.student.answers_in_files import read_all
+    from jaxguide.student.place import Place, topics_of
+
+    workspace = workspace_of(course)
+    files = read_all(workspace.resolve(), course)
+    if not files and not (workspace / PROGRESS_FILE_NAME).is_file():
+        said = _("{folder} contains no lessons and no progress. `jaxguide watch` creates a workspace in it.")
+        click.echo(said.format(folder=workspace.resolve()), err=True)
+    return Place(course, Progress(workspace), topics_of(files, course)), files

@@ -1,4 +1,4 @@
-"""Compare the ledger with the installed JAX: which documented examples still give what is documented."""
+"""Tell which documented examples the course reproduces, and how each comes out on the installed JAX."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.draw import DEFAULT_SEED, Draw
 from jaxguide.course.judging.judge import not_checked
 from jaxguide.course.judging.run_check import run_check
+from jaxguide.proving.proof import reproduced
 
 AS_DOCUMENTED, WITH_SETTING, CHANGED = "as documented", "with setting", "changed"
 NEWLY_CHANGED, NOT_COMPARED = "newly changed", "not compared"
@@ -46,7 +47,7 @@ class Drift:
         return dataclasses.asdict(self)
 
 
-def drift(course: Course) -> Iterator[Drift]:
+def measure_drift(course: Course) -> Iterator[Drift]:
     """Run the key's answers on the installed JAX, and compare each documented example with the ledger.
 
     Each check that reproduces an example runs whether or not others fail, so each change is reported once.
@@ -97,3 +98,26 @@ def _run(check: Check, exercise: Exercise, answer: LocalAnswer) -> str:
         return ""
     got = f" Got {result.got}, expected {result.expected}." if result.got or result.expected else ""
     return (result.trouble or result.message) + got
+
+
+@dataclasses.dataclass(frozen=True)
+class Coverage:
+    """All documented examples, and the exercise that reproduces each of those that are reproduced."""
+
+    documented: tuple[str, ...]
+    by_exercise: dict[str, str]
+
+    @property
+    def missing(self) -> list[str]:
+        return [example for example in self.documented if example not in self.by_exercise]
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"documented": len(self.documented), "reproduced": len(self.by_exercise), "missing": self.missing}
+
+
+def measure_coverage(course: Course) -> Coverage:
+    """Return the proven coverage: an example counts only if a check compares it with the ledger's record."""
+    by_exercise: dict[str, str] = {}
+    for exercise in course.exercises.values():
+        by_exercise |= dict.fromkeys(sorted(reproduced(course.book_of(exercise), exercise)), exercise.name)
+    return Coverage(tuple(ledger.entries()), by_exercise)

@@ -12,10 +12,9 @@ import click
 
 from jaxguide.base.catalogues import PACKAGE, files, languages
 from jaxguide.base.text import _
-from jaxguide.translation.helps import VERBATIM, paragraphs
 
 
-def spoken(command: click.Command) -> click.Command:
+def translated_command(command: click.Command) -> click.Command:
     """Return a copy of a command with its help in the reader's language, translated paragraph by paragraph."""
     if not languages():
         return command
@@ -30,7 +29,7 @@ def spoken(command: click.Command) -> click.Command:
         found.short_help = _(found.short_help)
     found.params = [_spoken_parameter(parameter) for parameter in found.params]
     if isinstance(found, click.Group):
-        found.commands = {name: spoken(one) for name, one in found.commands.items()}
+        found.commands = {name: translated_command(one) for name, one in found.commands.items()}
     return found
 
 
@@ -42,7 +41,7 @@ def _spoken_parameter(parameter: click.Parameter) -> click.Parameter:
 
 
 @contextlib.contextmanager
-def click_spoken() -> Iterator[None]:
+def click_translated() -> Iterator[None]:
     """Let click look up its own words (Usage, Options, errors) in the package's catalogues while a command runs."""
     found = files(PACKAGE, languages()) if languages() else []
     if not found:
@@ -60,3 +59,21 @@ def click_spoken() -> Iterator[None]:
         os.environ.pop("LANGUAGE")
         if before["LANGUAGE"] is not None:
             os.environ["LANGUAGE"] = before["LANGUAGE"]
+
+
+VERBATIM = "\b"
+"""The line that tells click not to rewrap the paragraph below."""
+
+
+def paragraphs(text: str) -> list[tuple[bool, str]]:
+    r"""Split a command's help into paragraphs: for each, whether its line breaks are kept, and its text.
+
+    >>> paragraphs("Say\nit.\n\n\b\nExample: jaxguide hint f")
+    [(False, 'Say it.'), (True, 'Example: jaxguide hint f')]
+    """
+    found = []
+    for part in text.strip().split("\n\n"):
+        is_verbatim = part.lstrip().startswith(VERBATIM)
+        words = part.strip().removeprefix(VERBATIM).strip("\n")
+        found.append((is_verbatim, words if is_verbatim else " ".join(words.split())))
+    return found
