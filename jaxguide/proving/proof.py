@@ -1,9 +1,11 @@
 """Prove every exercise of a course: right answers pass, and wrong ones are rejected by the check that they name."""
 
 import ast
+import contextlib
 import dataclasses
 import inspect
-from collections.abc import Iterable, Iterator
+import io
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,6 @@ from jaxguide.course.exercise import Exercise, Planted
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.proving.ladder import ladder_problems
 
 MIN_WRONG = 2
 MANY_EXAMPLES = 4
@@ -311,3 +312,46 @@ class _Prover:
 
 def _one_line(error: Exception) -> str:
     return f"{type(error).__name__}: {inspect.cleandoc(str(error)).splitlines()[0] if str(error) else ''}"
+
+
+def ladder_problems(exercise: Exercise, run: Callable[[str], dict[str, Any]]) -> Iterator[str]:
+    """Yield a sentence for each problem with the hints of an exercise.
+
+    Args:
+        exercise: the exercise; its fourth hint, if it has one, is Python that runs.
+        run: a function that runs Python source in a new student namespace and returns the namespace.
+    """
+    question, concept, skeleton, *siblings = exercise.hints
+    name = exercise.name
+    if "?" not in question:
+        yield _("the first hint of `{name}` is not a question").format(name=name)
+    if "https://" not in concept:
+        yield _("the second hint of `{name}` has no link to the concept").format(name=name)
+    if "____" not in skeleton:
+        yield _("the third hint of `{name}` has no blank `____`").format(name=name)
+    for source in siblings:
+        yield from _sibling_problems(exercise, source, run)
+
+
+def _sibling_problems(exercise: Exercise, source: str, run: Callable[[str], dict[str, Any]]) -> Iterator[str]:
+    name = exercise.name
+    try:
+        defined = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+        with contextlib.redirect_stdout(io.StringIO()):
+            names = run(source)
+    except Exception as error:
+        message = _("the worked sibling of `{name}` cannot be run: {kind}: {error}")
+        yield message.format(name=name, kind=type(error).__name__, error=error)
+        return
+    if name in defined:
+        yield _("the worked sibling of `{name}` defines `{name}` itself; work out another task").format(name=name)
+    for other in defined:
+        if _passes(exercise, LocalAnswer(name, names[other], names)):
+            message = _("the worked sibling `{other}` of `{name}` is an answer to it; work out another task")
+            yield message.format(name=name, other=other)
+
+
+def _passes(exercise: Exercise, answer: LocalAnswer) -> bool:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+        return judge(exercise, answer).verdict is Verdict.PASSED
+    return False
