@@ -39,9 +39,9 @@ COMMANDS = {**dict.fromkeys((*HELP, *WRONG, *TAB), 2), **dict.fromkeys(LOOKING, 
 def answer_everything(folder: Path) -> None:
     """Create a workspace with all lessons, and fill in the key's answers."""
     outline = read_outline()
-    lay_workspace(folder, outline.places.notebooks)
+    lay_workspace(folder, outline.folders.notebooks)
     for topic, lesson in outline.books.items():
-        key = outline.places.solutions / f"{topic}.py"
+        key = outline.folders.solutions / f"{topic}.py"
         answers = {e.starter_source: right_answers(key, lesson, e.name)[0].strip() for e in lesson.exercises}
         script, notebook = folder / f"{topic}.py", folder / f"{topic}.ipynb"
         text, cells = script.read_text("utf-8"), json.loads(notebook.read_text("utf-8"))

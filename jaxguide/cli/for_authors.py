@@ -130,7 +130,7 @@ def print_(folder: Path | None, only_check: bool, lang: str | None) -> None:
     from jaxguide.course.books.printer import SOURCE, print_book, stale_files
 
     course = read_course(folder, keys=False)
-    target = course.places.notebooks
+    target = course.folders.notebooks
     if lang is not None:
         if len(named(lang)) != 1 or not files(COURSE, named(lang)):
             words = _("The lessons are not translated into `{name}`; start with `jaxguide translate {name}`.")

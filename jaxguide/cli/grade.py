@@ -187,7 +187,7 @@ def grade(
     from jaxguide.grading.intake.lineup import NothingToGrade
     from jaxguide.grading.intake.roster import TableError
     from jaxguide.grading.intake.students import PatternError
-    from jaxguide.grading.reports import to_plain, write_reports
+    from jaxguide.grading.reports import batch_to_plain, write_reports
     from jaxguide.grading.workers.remote import GraderError
 
     course = read_course(folder, keys=True, as_json=as_json)
@@ -227,7 +227,7 @@ def grade(
     except (StoreError, OSError) as error:
         raise _Unusable(str(error)) from None
     if as_json:
-        print_json(to_plain(batch))
+        print_json(batch_to_plain(batch))
     else:
         from rich.console import Console
 

@@ -108,7 +108,7 @@ def reproduced(book: Book, exercise: Exercise) -> set[str]:
 def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
     """Return a problem for each printed file of these lessons that differs from what its book prints now."""
     message = _("differs from what the book prints now; run `jaxguide print`")
-    folder = course.places.notebooks
+    folder = course.folders.notebooks
     return [Problem(path, 1, message) for name in lessons for path in stale_files(course.books[name], folder)]
 
 

@@ -58,7 +58,7 @@ def prove(
         found: list[Future[Proof]] = []
         for exercise in exercises:
             path = course.book_of(exercise).path
-            key = course.places.solutions / path.name
+            key = course.folders.solutions / path.name
             found.append(pool.submit(_prove_here, path, key, exercise.name, seeds, folder))
         for number, exercise in enumerate(exercises):
             try:

@@ -54,8 +54,8 @@ def is_watched(path: Path, folder: Path, course: Outline) -> bool:
     inner = path.relative_to(folder).parts
     if any(part.startswith(".") or part in _PASSED_OVER for part in inner):
         return False
-    places = course.places
-    own = [part.absolute() for part in (places.exercises, places.solutions, places.notebooks)]
+    folders = course.folders
+    own = [part.absolute() for part in (folders.exercises, folders.solutions, folders.notebooks)]
     return not any(path.is_relative_to(part) and not folder.is_relative_to(part) for part in own)
 
 

@@ -12,7 +12,7 @@ from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import Outcome, about
-from jaxguide.grading.batch.grader import Grader, GradeSettings, SubmissionResult, grade
+from jaxguide.grading.batch.grader import Grader, GradeSettings, SubmissionResult, grade_files
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.intake.plan import lessons_of
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, read_submission
@@ -44,7 +44,7 @@ def check_file(path: Path, course: Course, progress: Progress, only: Collection[
         GraderError: workers do not start on this machine.
         FileNotFoundError: the file does not exist.
     """
-    (found,) = grade([path], course, hidden=False, only=only)
+    (found,) = grade_files([path], course, hidden=False, only=only)
     if found.unreadable is None:
         submission = read_submission(path)
         note(found, submission, course, progress)

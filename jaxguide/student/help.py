@@ -71,7 +71,7 @@ def why_closed(exercise: Task, progress: Progress, sure: bool, how: str, next_hi
 
 def solution_text(exercise: Task, course: Outline) -> str:
     """Return the key's answer to an exercise, and its other right answers, as text."""
-    where = course.places.solutions / f"{exercise.lesson}.py"
+    where = course.folders.solutions / f"{exercise.lesson}.py"
     if not where.is_file():
         return _("The solutions are not part of this installation.")
     try:

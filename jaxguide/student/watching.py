@@ -381,7 +381,7 @@ def open_workspace(folder: Path, course: Course) -> Path:
         NoWorkspace: it cannot be created, or it contains files but no exercise.
     """
     folder = folder.resolve()
-    notebooks = course.places.notebooks
+    notebooks = course.folders.notebooks
     try:
         if not folder.exists() or not any(folder.iterdir()):
             if not notebooks.is_dir():

@@ -48,7 +48,7 @@ def failed_tests(assignment, name: str, source: str) -> list[int]:
 
 def test_its_notebook_is_printed(course):
     for book in course.books.values():
-        assert stale_files(book, course.places.notebooks) == []
+        assert stale_files(book, course.folders.notebooks) == []
 
 
 @ON_THE_NEWEST

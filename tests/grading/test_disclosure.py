@@ -13,8 +13,8 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.judging.draw import Draw
 from jaxguide.course.verdict import Kind, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.grader import SubmissionResult, grade
-from jaxguide.grading.reports import to_plain, write_reports
+from jaxguide.grading.batch.grader import SubmissionResult, grade_files
+from jaxguide.grading.reports import batch_to_plain, write_reports
 
 Notebook = Callable[..., Path]
 SEED = 20_031
@@ -73,7 +73,7 @@ def texts(result: SubmissionResult, folder: Path, reveal: bool = False) -> str:
 
 
 def graded(course: Course, path: Path) -> SubmissionResult:
-    (result,) = grade([path], course, seed=SEED)
+    (result,) = grade_files([path], course, seed=SEED)
     return result
 
 
@@ -112,7 +112,7 @@ def test_the_instructor_and_with_reveal_the_student_see_it(
     body = f"def double(x):\n    if watch(x):\n        {IN_THE_CALL[way]}\n    return 2 * x\n"
     result = graded(course, notebook(TOOLS, body))
     digits = hidden_digits(course)
-    everything = json.dumps(to_plain(BatchResult([result])))
+    everything = json.dumps(batch_to_plain(BatchResult([result])))
     assert digits in everything.replace(".", "") or f"{float(digits):.7e}"[:8] in everything
     assert result.results[0].checks[1].call.startswith("double(")
     if way != "the value":
@@ -182,7 +182,7 @@ def test_nothing_but_the_value_is_a_verdict(course: Course, notebook: Notebook, 
     double, triple = result.results[:2]
     assert double.verdict is not Verdict.PASSED
     assert (double.score, triple.score, result.score) == (0, 1, 1)
-    everything = to_plain(BatchResult([result]))
+    everything = batch_to_plain(BatchResult([result]))
     assert {check["kind"] for one in everything["submissions"] for e in one["exercises"] for check in e["checks"]} <= {
         kind.value for kind in Kind
     }

@@ -34,7 +34,7 @@ def arguments(course: Course, tmp_path: Path) -> Callable[..., list[str]]:
 
     def make(*more: object) -> list[str]:
         folder, out = tmp_path / "class", tmp_path / "results"
-        places = ["--course", course.places.exercises.parent, "--out", out, "--only", "double"]
+        places = ["--course", course.folders.exercises.parent, "--out", out, "--only", "double"]
         return [str(argument) for argument in ("grade", folder, *places, *more)]
 
     return make

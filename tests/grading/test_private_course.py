@@ -14,7 +14,7 @@ from jaxguide.course.books.digest import course_digest
 from jaxguide.course.books.library import load_course
 from jaxguide.course.judging.draw import Draw
 from jaxguide.grading.batch.seeds import SeedError, seed_of
-from jaxguide.grading.reports.results_json import FORMAT
+from jaxguide.grading.reports.results_json import RESULTS_FORMAT
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "private_course"
 
@@ -90,7 +90,7 @@ def results(folder: Path) -> Path:
 @ON_THE_NEWEST
 def test_the_class_is_graded_by_the_private_key(results: Path) -> None:
     document = json.loads((results / "results.json").read_text())
-    assert document["format"] == FORMAT
+    assert document["format"] == RESULTS_FORMAT
     marks = {one["student"]: (one["state"], one["score"]) for one in document["students"]}
     assert marks == {"Ada Byron": ("graded", 2), "Bob Lee": ("graded", 0), "Cy Oh": ("absent", None)}
     (bob,) = (one for one in document["submissions"] if one["student"] == "Bob Lee")

@@ -21,7 +21,7 @@ from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.judging.judge import judge
 from jaxguide.course.verdict import ExerciseResult
-from jaxguide.grading.batch.grader import SubmissionResult, grade
+from jaxguide.grading.batch.grader import SubmissionResult, grade_files
 
 pytestmark = [pytest.mark.long, ON_THE_NEWEST]
 
@@ -57,7 +57,7 @@ def in_process(course: Course, book: Book, exercise: Exercise, source: str) -> F
 def in_workers(course: Course, book: Book, answers: dict[str, str], folder: Path) -> SubmissionResult:
     """Grade a notebook with these answers."""
     path = submission(book, folder / "ada.ipynb", answers)
-    (graded,) = grade([path], course)
+    (graded,) = grade_files([path], course)
     assert not graded.not_graded
     return graded
 

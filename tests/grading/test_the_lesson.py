@@ -12,18 +12,18 @@ from needs import ON_THE_NEWEST
 from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import Course
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.batch.grader import SubmissionResult, grade
+from jaxguide.grading.batch.grader import SubmissionResult, grade_files
 
 
 def _grade(whole_course: Course, path: Path) -> SubmissionResult:
-    (result,) = grade([path], whole_course)
+    (result,) = grade_files([path], whole_course)
     return result
 
 
 @pytest.mark.parametrize("topic", [topics()[0], *(pytest.param(t, marks=ON_THE_NEWEST) for t in topics()[1:])])
 @pytest.mark.parametrize("suffix", [".ipynb", ".py"])
 def test_the_starter_gets_nothing_and_is_not_attempted(whole_course: Course, suffix: str, topic: str) -> None:
-    result = _grade(whole_course, whole_course.places.notebooks / f"{topic}{suffix}")
+    result = _grade(whole_course, whole_course.folders.notebooks / f"{topic}{suffix}")
     assert {e.verdict for e in result.results} == {Verdict.NOT_ATTEMPTED}
     assert result.score == 0
     assert len(result.results) == len(whole_course.books[topic].exercises)

@@ -87,8 +87,8 @@ def test_the_last_of_four_hints_is_a_task_like_it_worked_out(whole_course: Cours
 @pytest.mark.parametrize("topic", TOPICS)
 class TestPrinted:
     def test_printed_files_are_current(self, whole_course: Course, topic: str) -> None:
-        stale = stale_files(whole_course.books[topic], whole_course.places.notebooks)
-        print_book(whole_course.books[topic], whole_course.places.notebooks)
+        stale = stale_files(whole_course.books[topic], whole_course.folders.notebooks)
+        print_book(whole_course.books[topic], whole_course.folders.notebooks)
         assert stale == [], "these were stale and have been printed again; commit them"
 
     @pytest.mark.long

@@ -94,8 +94,8 @@ def test_copies_of_editors_and_the_courses_own_files_are_no_answers(course: Cour
         (tmp_path / name).write_text("def double(x): return x")
     (tmp_path / "mine.py").write_text("def double(x): return x")
     assert [path.name for path in find_files(tmp_path, course)] == ["mine.py"]
-    assert find_files(course.places.exercises.parent, course) == []
-    assert len(find_files(course.places.notebooks, course)) == 4  # for a teacher who works in the folder of notebooks
+    assert find_files(course.folders.exercises.parent, course) == []
+    assert len(find_files(course.folders.notebooks, course)) == 4  # for a teacher who works in the folder of notebooks
 
 
 def test_a_notebook_that_is_cut_off_is_said_and_read_past(course: Course, workspace: Path) -> None:

@@ -26,7 +26,7 @@ def run(course: Course, workspace: Path, monkeypatch: pytest.MonkeyPatch):
     """Return a function that runs a command on the small course in a workspace, 80 columns wide."""
     monkeypatch.chdir(workspace)
     monkeypatch.setenv("COLUMNS", "80")
-    folder = str(course.places.exercises.parent)
+    folder = str(course.folders.exercises.parent)
 
     def of(command: str, *arguments: str) -> Result:
         return CliRunner().invoke(main, [command, *arguments, "--course", folder])
@@ -140,7 +140,7 @@ def test_reset_asks_which_of_two_answers_is_meant(run, workspace: Path) -> None:
 def test_watch_lays_lessons_into_a_new_folder_only(course: Course, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("x")
-    done = CliRunner().invoke(main, ["watch", "--course", str(course.places.exercises.parent), str(tmp_path / "mine")])
+    done = CliRunner().invoke(main, ["watch", "--course", str(course.folders.exercises.parent), str(tmp_path / "mine")])
     assert done.exit_code == 2
     assert "There is no exercise in" in " ".join(done.stderr.split())
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
@@ -163,7 +163,7 @@ def test_watch_says_where_each_check_starts_a_new_python(
 ) -> None:
     monkeypatch.setattr("jaxguide.grading.workers.spawning.can_fork", lambda: False)
     (tmp_path / "letter.txt").write_text("x")
-    done = CliRunner().invoke(main, ["watch", "--course", str(course.places.exercises.parent), str(tmp_path)])
+    done = CliRunner().invoke(main, ["watch", "--course", str(course.folders.exercises.parent), str(tmp_path)])
     assert "each check starts a new Python" in done.stdout
 
 
@@ -185,7 +185,7 @@ def test_bash_completes_commands_exercises_and_lessons(
     program.chmod(0o755)
     words = typed.split()
     if words[1] != "prog":
-        words[2:2] = ["--course", str(course.places.exercises.parent)]
+        words[2:2] = ["--course", str(course.folders.exercises.parent)]
     script = (
         'eval "$(jaxguide completion bash)"\n'
         f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; COMPREPLY=()\n"

@@ -22,7 +22,7 @@ NAMES |= {"Array", "dtype", "float", "Esc", "SIGABRT", "SyntaxError", "workspace
 def variables(tmp_path_factory: pytest.TempPathFactory, course: Course) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("catalogues")
     write_package(folder)
-    write_course(folder, course.places)
+    write_course(folder, course.folders)
     return {"JAXGUIDE_LANG": NAME, "JAXGUIDE_CATALOGUES": str(folder)}
 
 
@@ -37,7 +37,7 @@ def test_a_session_says_nothing_that_cannot_be_translated(
     course: Course, workspace: Path, variables: dict[str, str]
 ) -> None:
     file = workspace / "multiply.py"
-    place = course.places.exercises.parent
+    place = course.folders.exercises.parent
     arguments = ("watch", "--course", place, "--cpu-limit", 3, workspace)
     with PseudoTerminal(*arguments, folder=workspace.parent, columns=200, environment=variables) as terminal:
         assert "⟦Return {factor} times float32[n].⟧".format(factor="2.0") in terminal.wait_for("q quit")
@@ -67,7 +67,7 @@ def test_a_session_says_nothing_that_cannot_be_translated(
 def test_a_command_says_nothing_that_cannot_be_translated(
     command: list[str], course: Course, workspace: Path, variables: dict[str, str]
 ) -> None:
-    arguments = [*command, "--course", course.places.exercises.parent]
+    arguments = [*command, "--course", course.folders.exercises.parent]
     with PseudoTerminal(*arguments, folder=workspace, columns=200, environment=variables) as terminal:
         assert terminal.wait() == 0
         assert "⟦" in terminal.text

@@ -19,7 +19,7 @@ from jaxguide.course.books.library import Course
 
 
 def watch(course: Course, workspace: Path, **options: object) -> PseudoTerminal:
-    place = course.places.exercises.parent
+    place = course.folders.exercises.parent
     arguments = ("watch", "--course", place, "--cpu-limit", 3, workspace)
     return PseudoTerminal(*arguments, folder=workspace.parent, **options)  # type: ignore[arg-type]
 
@@ -111,7 +111,7 @@ def test_r_gives_the_stub_back_and_only_y_means_yes(course: Course, workspace: P
 
 @pytest.mark.long
 def test_without_a_terminal_it_prints_and_checks_and_needs_no_keys(course: Course, workspace: Path) -> None:
-    command = ["watch", "--course", str(course.places.exercises.parent), str(workspace)]
+    command = ["watch", "--course", str(course.folders.exercises.parent), str(workspace)]
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", "jaxguide", *command],
         stdin=subprocess.DEVNULL,

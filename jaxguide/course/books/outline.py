@@ -33,7 +33,7 @@ class Lesson:
 class Outline:
     """The lessons of one course, by topic, in the order in which students take them."""
 
-    places: CourseFolders
+    folders: CourseFolders
     books: Mapping[str, Lesson]
 
     @property

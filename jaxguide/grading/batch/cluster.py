@@ -19,7 +19,7 @@ from distributed import Client, Future, Worker, WorkerPlugin, get_worker
 
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course, load_course
-from jaxguide.grading.batch.digest import course_digest
+from jaxguide.grading.batch.digest import course_state_digest
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.pools import Graded, PoolLost
 from jaxguide.grading.batch.submission_result import SubmissionResult
@@ -46,7 +46,7 @@ class DaskPool:
     """
 
     def __init__(self, address: str, course: Course, settings: GradeSettings, jobs: int | None = None):
-        self.course_digest = course_digest(course)
+        self.course_digest = course_state_digest(course)
         self._running: set[Future[Any]] = set()
         # Submissions travel with their tasks: data that is sent ahead is lost with the worker that holds it.
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
@@ -106,8 +106,8 @@ class DaskPool:
 
 def _files_of(course: Course) -> dict[str, str]:
     """Return the course's books and keys: path in the course's folder -> text."""
-    places = course.places
-    folders = {"exercises": places.exercises, "solutions": places.solutions}
+    where = course.folders
+    folders = {"exercises": where.exercises, "solutions": where.solutions}
     found = [(name, path) for name, folder in folders.items() for path in sorted(folder.glob("*.py"))]
     return {f"{name}/{path.name}": path.read_text("utf-8") for name, path in found}
 

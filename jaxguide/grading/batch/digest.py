@@ -8,7 +8,7 @@ from jaxguide.course.books import digest
 from jaxguide.course.books.library import Course
 
 
-def course_digest(course: Course) -> str:
+def course_state_digest(course: Course) -> str:
     """Return a digest of a course's contracts, checks and keys, and of the JAX version that they run on.
 
     Hidden inputs derive from the digest without the version, so that they can be drawn again on another JAX.

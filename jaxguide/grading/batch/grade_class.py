@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.course.books.folders import course_folders as default_places
+from jaxguide.course.books.folders import course_folders
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.batch.control import GraderBroken
 from jaxguide.grading.batch.grader import GradeSettings, open_grader
 from jaxguide.grading.batch.habits import habits_of
 from jaxguide.grading.batch.pools import Graded, Pool, PoolLost, ThreadPool
-from jaxguide.grading.batch.store import Key, Store, StoreError, settings_digest
+from jaxguide.grading.batch.store import RowKey, Store, StoreError, settings_digest
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.intake.files import holds_python
@@ -118,7 +118,7 @@ class ClassRun:
         """
         with _pool(self.order, self._settings()) as pool:
             records = _Records(self, store, pool.course_digest, watch)
-            pending: dict[concurrent.futures.Future[Graded], tuple[int, Key]] = {}
+            pending: dict[concurrent.futures.Future[Graded], tuple[int, RowKey]] = {}
 
             def take() -> None:
                 done, _waiting = concurrent.futures.wait(pending, return_when=concurrent.futures.FIRST_COMPLETED)
@@ -181,7 +181,7 @@ class _Records:
             if row.get("row") in forgotten:
                 del row["row"]
 
-    def to_grade(self) -> Iterator[tuple[int, Key, ReadEntry]]:
+    def to_grade(self) -> Iterator[tuple[int, RowKey, ReadEntry]]:
         """Yield each file that needs grading; write down at once what does not."""
         for place, one in enumerate(self._line.files):
             path = one.entry.path
@@ -204,8 +204,8 @@ class _Records:
                 continue
             yield place, key, ReadEntry(path, content)
 
-    def _key(self, one: Submitted, digest: str) -> Key:
-        return Key(one.student, str(one.entry.path.absolute()), digest, self._course_digest, self._settings_digest)
+    def _key(self, one: Submitted, digest: str) -> RowKey:
+        return RowKey(one.student, str(one.entry.path.absolute()), digest, self._course_digest, self._settings_digest)
 
     def _bare(self, one: Submitted, digest: str, state: State) -> SubmissionResult:
         return SubmissionResult(
@@ -217,7 +217,7 @@ class _Records:
             course_digest=self._course_digest,
         )
 
-    def take(self, place: int, key: Key, graded: "concurrent.futures.Future[Graded]") -> None:
+    def take(self, place: int, key: RowKey, graded: "concurrent.futures.Future[Graded]") -> None:
         """Record what a file came to.
 
         Raises:
@@ -238,7 +238,7 @@ class _Records:
         self._unconfirmed = [one for one in self._unconfirmed if one[1] != source or one[2] >= passed]
         self._unconfirmed.append((row, source, passed))
 
-    def _record(self, place: int, key: Key, result: SubmissionResult) -> int:
+    def _record(self, place: int, key: RowKey, result: SubmissionResult) -> int:
         row = self._store.record(key, result)
         self._rows[place]["row"] = row
         self._watch(result, True)
@@ -247,14 +247,14 @@ class _Records:
     def keep_batch(self) -> None:
         """Write down the batch as far as it came, for the reports."""
         settings = self._settings
-        places = self._course.places
+        folders = self._course.folders
         plain = {
             "rows": self._rows,
             "absent": self._line.absent,
             "roster": self._line.roster,
             "unknown": self._line.unknown,
-            "course_name": "" if places == default_places() else places.exercises.absolute().parent.name,
-            "course_folder": "" if places == default_places() else str(places.exercises.parent),
+            "course_name": "" if folders == course_folders() else folders.exercises.absolute().parent.name,
+            "course_folder": "" if folders == course_folders() else str(folders.exercises.parent),
             "course_digest": self._course_digest,
             "seed": settings.seed,
             "limits": dataclasses.asdict(settings.limits),

@@ -23,7 +23,7 @@ from jaxguide.course.judging.judge import Judging
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.cell_fates import cell_facts
 from jaxguide.grading.batch.control import Control, GraderBroken
-from jaxguide.grading.batch.digest import course_digest
+from jaxguide.grading.batch.digest import course_state_digest
 from jaxguide.grading.batch.references import References
 from jaxguide.grading.batch.similarity import fingerprints
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
@@ -35,12 +35,12 @@ from jaxguide.grading.intake.submission import Submission, UnreadableSubmission,
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.isolation.tier import PROCESS
 from jaxguide.grading.workers.compile_cache import OWN, VALUES, fill, folder_of, prune
-from jaxguide.grading.workers.programs import Programs, is_safe
+from jaxguide.grading.workers.programs import ProgramFolder, is_safe
 from jaxguide.grading.workers.remote import GraderError, NotGraded
 from jaxguide.grading.workers.session import Session, Surroundings
 from jaxguide.grading.workers.usage import Limits
 
-__all__ = ["GradeSettings", "Grader", "SubmissionResult", "grade"]
+__all__ = ["GradeSettings", "Grader", "SubmissionResult", "grade_files"]
 
 Tell = Callable[[Path, ExerciseResult], None]
 
@@ -72,7 +72,7 @@ class GradeSettings:
     compile_cache: Path | None = None
 
 
-def grade(
+def grade_files(
     paths: Sequence[Path],
     course: Course,
     *,
@@ -125,7 +125,7 @@ def open_grader(course: Course, settings: GradeSettings, tell: Tell | None = Non
         GraderError: see `Grader`.
     """
     if settings.compile_cache is None:
-        settings = dataclasses.replace(settings, compile_cache=folder_of(course_digest(course)))
+        settings = dataclasses.replace(settings, compile_cache=folder_of(course_state_digest(course)))
     grader = Grader(course, settings, tell)
     with contextlib.ExitStack() as stack:
         own = None if grader.kept is None else stack.enter_context(KeptPrograms(grader.kept / OWN).lent())
@@ -193,9 +193,9 @@ class Grader:
         self._lock = threading.Lock()
         self._prepared: set[str] = set()
         # Inputs of visible checks do not depend on it, and to compute it takes as long as to check a file.
-        self.course_digest = course_digest(course) if settings.hidden else ""
+        self.course_digest = course_state_digest(course) if settings.hidden else ""
         self._inputs_digest = digest.course_digest(course) if settings.hidden else ""
-        concealed = (course.places.solutions, *(path for path in settings.conceal if not holds_python(path)))
+        concealed = (course.folders.solutions, *(path for path in settings.conceal if not holds_python(path)))
         tier = _find_tier(settings) if fill is None else Tier(PROCESS, ())
         self._fill = fill
         hidden = tuple(path.absolute() for path in concealed)
@@ -285,11 +285,11 @@ class Grader:
     def _is_asked(self, exercise: Exercise) -> bool:
         return self.settings.only is None or exercise.name in self.settings.only
 
-    def _programs(self, topic: str) -> Programs | None:
+    def _programs(self, topic: str) -> ProgramFolder | None:
         if self._fill is not None:
-            return Programs(self._fill, is_filled=True)
+            return ProgramFolder(self._fill, is_filled=True)
         cache = self.settings.compile_cache
-        return Programs(cache / topic) if cache is not None and is_safe(cache / topic) else None
+        return ProgramFolder(cache / topic) if cache is not None and is_safe(cache / topic) else None
 
     def stop(self) -> None:
         """End all workers, from any thread; what is being graded ends in `GraderError`."""

@@ -7,7 +7,7 @@ from jaxguide.base.text import _
 from jaxguide.course.judging.draw import fresh_seed
 
 SECRET = "secret"
-FILE_NAME = "seed.txt"
+SEED_FILE_NAME = "seed.txt"
 
 
 class SeedError(ValueError):
@@ -33,7 +33,7 @@ def seed_of(asked: str, folder: Path) -> int:
         except ValueError:
             message = _("`{asked}` is no seed. Give a whole number, or `secret` for one that nobody can guess.")
             raise SeedError(message.format(asked=asked)) from None
-    path = folder / FILE_NAME
+    path = folder / SEED_FILE_NAME
     try:
         return int(path.read_text("ascii")) if path.exists() else _keep(path, fresh_seed())
     except ValueError:

@@ -45,7 +45,7 @@ class NoBatch(StoreError):
 
 
 @dataclasses.dataclass(frozen=True)
-class Key:
+class RowKey:
     """What one row stands for; the same row is never graded twice, and two students' equal files are two rows.
 
     Args:
@@ -142,7 +142,7 @@ class Store:
         self._connection.close()
         self._lock.release()
 
-    def find(self, key: Key) -> int | None:
+    def find(self, key: RowKey) -> int | None:
         """Return the row of a submission that needs no grading any more, None where it does."""
         query = "SELECT id FROM submissions WHERE (student, file, digest, course_digest, settings) = (?, ?, ?, ?, ?)"
         final = (State.GRADED.value, State.UNREADABLE.value)
@@ -150,7 +150,7 @@ class Store:
             found = self._connection.execute(f"{query} AND state IN (?, ?)", (*_columns(key), *final)).fetchone()
         return None if found is None else int(found[0])
 
-    def record(self, key: Key, result: SubmissionResult) -> int:
+    def record(self, key: RowKey, result: SubmissionResult) -> int:
         """Write down one result, in place of what stood under its key, and return its row.
 
         Raises:
@@ -202,7 +202,7 @@ class Store:
             raise
 
 
-def _columns(key: Key) -> tuple[str, ...]:
+def _columns(key: RowKey) -> tuple[str, ...]:
     # A file's name may hold bytes that are no text, which SQLite does not take.
     return tuple(value.encode("utf-8", "backslashreplace").decode() for value in dataclasses.astuple(key))
 

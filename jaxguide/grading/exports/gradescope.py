@@ -20,7 +20,7 @@ _WIDTH = 90
 
 
 @dataclasses.dataclass
-class Standing:
+class GradingProgress:
     """How far one submission has been graded.
 
     Args:
@@ -48,7 +48,7 @@ class Standing:
         return self.done and not self.not_graded and not self.trouble and not lost
 
 
-def gradescope_results(standing: Standing, visibility: str = AFTER_PUBLISHED) -> dict[str, Any]:
+def gradescope_results(progress: GradingProgress, visibility: str = AFTER_PUBLISHED) -> dict[str, Any]:
     """Return the document `results.json` that Gradescope reads.
 
     A total is there only where every exercise has a mark. Without it, and with a test that has no score, Gradescope
@@ -57,27 +57,27 @@ def gradescope_results(standing: Standing, visibility: str = AFTER_PUBLISHED) ->
     students are shown nothing of results without one, and should hand in again.
 
     Args:
-        standing: how far the submission has been graded.
+        progress: how far the submission has been graded.
         visibility: of marks and hidden checks: 'after_published' or 'hidden'.
 
-    >>> gradescope_results(Standing(done=True, unreadable="The file is empty."))["score"]
+    >>> gradescope_results(GradingProgress(done=True, unreadable="The file is empty."))["score"]
     0.0
-    >>> "score" in gradescope_results(Standing())
+    >>> "score" in gradescope_results(GradingProgress())
     False
     """
     tests: list[dict[str, Any]] = []
-    for number, result in enumerate(standing.results, 1):
-        if result.name in standing.not_graded:
+    for number, result in enumerate(progress.results, 1):
+        if result.name in progress.not_graded:
             said = _("Not graded yet. This is not your fault; your instructor knows.")
             tests.append(_test(number, result.title, said))
         else:
             tests += _tests(number, result, visibility)
-    if not standing.done:
-        tests.append(_test(len(standing.results) + 1, _("Grading has not finished"), _("More exercises follow.")))
-    plain: dict[str, Any] = {"output": _output(standing), "output_format": "text", "visibility": "visible"}
-    if standing.is_complete:
-        plain["score"] = round(sum(result.score for result in standing.results), 4) if standing.results else 0.0
-    return {**plain, "stdout_visibility": "hidden", "tests": tests, "extra_data": standing.facts}
+    if not progress.done:
+        tests.append(_test(len(progress.results) + 1, _("Grading has not finished"), _("More exercises follow.")))
+    plain: dict[str, Any] = {"output": _output(progress), "output_format": "text", "visibility": "visible"}
+    if progress.is_complete:
+        plain["score"] = round(sum(result.score for result in progress.results), 4) if progress.results else 0.0
+    return {**plain, "stdout_visibility": "hidden", "tests": tests, "extra_data": progress.facts}
 
 
 def _tests(number: int, result: ExerciseResult, visibility: str) -> Iterable[dict[str, Any]]:
@@ -120,22 +120,22 @@ def _test(number: int, name: str, output: str, status: str = "", **marks: float)
     return {**test, **({"status": status} if status else {}), **marks, "visibility": "visible"}
 
 
-def _output(standing: Standing) -> str:
+def _output(progress: GradingProgress) -> str:
     lines = []
-    if standing.trouble:
-        lines.append(_("The grader stopped: {why} This is not your fault.").format(why=standing.trouble))
-    elif not standing.done:
+    if progress.trouble:
+        lines.append(_("The grader stopped: {why} This is not your fault.").format(why=progress.trouble))
+    elif not progress.done:
         lines.append(_("Grading has not finished."))
-    elif standing.unreadable and not standing.results:
-        lines.append(_("Nothing was graded. {why}").format(why=_line(standing.unreadable)))
-    elif standing.not_graded:
-        count = len(standing.not_graded)
+    elif progress.unreadable and not progress.results:
+        lines.append(_("Nothing was graded. {why}").format(why=_line(progress.unreadable)))
+    elif progress.not_graded:
+        count = len(progress.not_graded)
         lines.append(plural("{count} exercise could not be graded.", "{count} exercises could not be graded.", count))
-    if standing.unreadable and standing.results:
+    if progress.unreadable and progress.results:
         said = _("There is no total, since not every file could be read. {why}")
-        lines.append(said.format(why=_line(standing.unreadable)))
-    if standing.notes:
-        lines += [_("While reading your file:"), *(f"  - {_line(note)}" for note in standing.notes)]
+        lines.append(said.format(why=_line(progress.unreadable)))
+    if progress.notes:
+        lines += [_("While reading your file:"), *(f"  - {_line(note)}" for note in progress.notes)]
     return "\n".join(lines)
 
 

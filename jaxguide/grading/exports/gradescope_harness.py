@@ -11,7 +11,7 @@ from jaxguide.course.exercise import AuthorError
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.submission_result import SubmissionResult
-from jaxguide.grading.exports.gradescope import AFTER_PUBLISHED, Standing, gradescope_results
+from jaxguide.grading.exports.gradescope import AFTER_PUBLISHED, GradingProgress, gradescope_results
 from jaxguide.grading.intake.file_to_grade import FileEntry, ReadEntry
 from jaxguide.grading.intake.files import find_submissions
 from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
@@ -104,7 +104,7 @@ def fill_autograder(root: Path) -> None:
 class _Run:
     def __init__(self, root: Path):
         self.root = root
-        self.standing = Standing()
+        self.progress = GradingProgress()
         text = (root / "source" / SETTINGS_NAME).read_text("utf-8")
         self.settings = AutograderSettings.from_text(text)
         self.grades: Path | None = None
@@ -113,15 +113,15 @@ class _Run:
         self._write()
         try:
             self._grade(load_course(self.root / "source" / "course"))
-            self.standing.done = True
+            self.progress.done = True
         except GraderError as error:
             print(error)  # for the instructor: standard output is hidden from students
-            self.standing.trouble = _("it does not work on this machine; your instructor sees why.")
+            self.progress.trouble = _("it does not work on this machine; your instructor sees why.")
         except AuthorError as error:
             print(error)
-            self.standing.trouble = _("the course cannot be read; your instructor sees why.")
+            self.progress.trouble = _("the course cannot be read; your instructor sees why.")
         self._write()
-        return self.standing.is_complete
+        return self.progress.is_complete
 
     def _grade(self, course: Course) -> None:
         settings = self.settings.for_grader((self.root / "source", self.root / "results", self.root / "submission"))
@@ -144,21 +144,21 @@ class _Run:
             else:
                 said = without_answers if _is_read_whole(entry) else unreadable
                 said.append(f"{path.name}: {result.unreadable}")
-        if self.standing.results:
-            self.standing.notes += without_answers
+        if self.progress.results:
+            self.progress.notes += without_answers
         elif not unreadable:
             missing = _("There is no notebook (.ipynb) and no Python file (.py) in what was handed in.")
             unreadable = without_answers or [missing]
-        self.standing.unreadable = " ".join(unreadable)
+        self.progress.unreadable = " ".join(unreadable)
 
     def _take(self, result: SubmissionResult) -> None:
         """Note what a whole file came to; of two files that answer one exercise the later counts."""
-        done = {one.name: one for one in (*self.standing.results, *result.results)}
-        self.standing.results = list(done.values())
-        self.standing.not_graded -= {one.name for one in result.results}
-        self.standing.not_graded |= set(result.not_graded)
-        self.standing.notes += result.repairs
-        self.standing.facts = {
+        done = {one.name: one for one in (*self.progress.results, *result.results)}
+        self.progress.results = list(done.values())
+        self.progress.not_graded -= {one.name for one in result.results}
+        self.progress.not_graded |= set(result.not_graded)
+        self.progress.notes += result.repairs
+        self.progress.facts = {
             "course_digest": result.course_digest,
             "submission_digest": result.digest,
             "tier": result.tier,
@@ -168,12 +168,12 @@ class _Run:
 
     def _tell(self, path: Path, result: ExerciseResult) -> None:
         if path == self.grades:
-            others = [one for one in self.standing.results if one.name != result.name]
-            self.standing.results = [*others, result]
+            others = [one for one in self.progress.results if one.name != result.name]
+            self.progress.results = [*others, result]
             self._write()
 
     def _write(self) -> None:
-        plain = gradescope_results(self.standing, self.settings.visibility)
+        plain = gradescope_results(self.progress, self.settings.visibility)
         path = self.root / "results" / "results.json"
         write_whole(path, json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
 

@@ -73,7 +73,7 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
         OSError: a file of the course or the wheel cannot be read.
     """
     if not any(exercise.key for exercise in course.exercises.values()):
-        raise NoKey(_("The course has no key in {folder}.").format(folder=course.places.solutions))
+        raise NoKey(_("The course has no key in {folder}.").format(folder=course.folders.solutions))
     names = [requirement or f"jaxguide=={jaxguide.__version__}"]
     files: dict[str, bytes] = {}
     if isinstance(requirement, Path):
@@ -100,7 +100,7 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
 
 
 def _course_files(course: Course) -> Iterator[tuple[str, bytes]]:
-    for name, folder in (("exercises", course.places.exercises), ("solutions", course.places.solutions)):
+    for name, folder in (("exercises", course.folders.exercises), ("solutions", course.folders.solutions)):
         for path in sorted(folder.rglob("*")):
             inside = path.relative_to(folder)
             if path.is_file() and not any(part.startswith((".", "__pycache__")) for part in inside.parts):

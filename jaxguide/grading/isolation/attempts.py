@@ -30,7 +30,7 @@ from jaxguide.grading.isolation.tier import (
     USER_NAMESPACE,
 )
 
-SCRATCH_BYTES = 2**20
+PROBE_SCRATCH_BYTES = 2**20
 _SHARED_MEMORY_SIZE = 4096
 
 
@@ -86,7 +86,7 @@ def list_the_root(bait: Bait) -> None:
 
 def fill_the_scratch(bait: Bait) -> None:
     with open(Path(bait.scratch, "large"), "wb") as file:
-        for _mebibyte in range(2 * SCRATCH_BYTES // 2**20):
+        for _mebibyte in range(2 * PROBE_SCRATCH_BYTES // 2**20):
             file.write(bytes(2**20))
 
 
@@ -391,7 +391,7 @@ def outcomes(attempts: tuple[Callable[[Bait], None], ...], bait: Bait) -> dict[s
     return found
 
 
-def in_words(error: Exception | None) -> str:
+def how_prevented(error: Exception | None) -> str:
     """Return in words how an attempt was prevented, or '' if it succeeded."""
     if isinstance(error, OSError):
         return error.strerror or str(error) or type(error).__name__

@@ -17,7 +17,7 @@ _PATH_EVENTS = frozenset(
 )
 
 
-def confine(hidden: Sequence[Path]) -> None:
+def add_audit_hook(hidden: Sequence[Path]) -> None:
     """Forbid this process, irrevocably, to open what is `hidden`, to load libraries and to start programs."""
     import ctypes  # noqa: F401  (loads the C library, which the hook would forbid)
 

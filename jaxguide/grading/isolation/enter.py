@@ -99,7 +99,7 @@ def enter_inner(tier: Tier, config: dict[str, Any]) -> None:
     elif tier.uses(RLIMITS):
         rlimits.limit_counts(None)
     if tier.uses(AUDIT_HOOK):
-        audit.confine(hidden)
+        audit.add_audit_hook(hidden)
 
 
 def _enter_linux(tier: Tier, config: dict[str, Any], readable: list[Path], hidden: list[Path], scratch: Path) -> None:
@@ -124,6 +124,6 @@ def _enter_linux(tier: Tier, config: dict[str, Any], readable: list[Path], hidde
         with contextlib.suppress(OSError):
             prctl(PR_SET_NO_NEW_PRIVS, 1)
     if tier.uses(LANDLOCK):
-        landlock.confine(readable, [scratch, Path(os.devnull)], hidden)
+        landlock.restrict_files(readable, [scratch, Path(os.devnull)], hidden)
     if tier.uses(SECCOMP):
-        seccomp.confine()
+        seccomp.filter_calls()

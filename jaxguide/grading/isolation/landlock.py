@@ -39,7 +39,7 @@ def version() -> int:
         return 0
 
 
-def confine(readable: Iterable[Path], writable: Iterable[Path], hidden: Sequence[Path]) -> None:
+def restrict_files(readable: Iterable[Path], writable: Iterable[Path], hidden: Sequence[Path]) -> None:
     """Refuse this process, irrevocably, all files but these, TCP, and signals to others (from kernel 6.12).
 
     Args:

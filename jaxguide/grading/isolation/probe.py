@@ -60,7 +60,7 @@ def _supervise(tier: Tier, layers: list[str], bait: Bait, writing: int) -> None:
     config: dict[str, Any] = {
         "hidden": [os.path.dirname(bait.secret)],
         "scratch": bait.scratch,
-        "scratch_bytes": attempts.SCRATCH_BYTES,
+        "scratch_bytes": attempts.PROBE_SCRATCH_BYTES,
     }
     with _told(writing):
         enter_outer(tier, config)
@@ -76,7 +76,7 @@ def _supervise(tier: Tier, layers: list[str], bait: Bait, writing: int) -> None:
             doubts = [name for name, error in (works | fails).items() if attempts.may_pass(error, name)]
             reply: dict[str, Any] = {"error": None, "doubts": doubts}
             for key, found in (("works", works), ("fails", fails)):
-                reply[key] = {name: attempts.in_words(error) for name, error in found.items()}
+                reply[key] = {name: attempts.how_prevented(error) for name, error in found.items()}
             _tell(writing, reply)
             os._exit(0)
         os.waitpid(worker, 0)

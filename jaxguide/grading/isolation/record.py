@@ -21,7 +21,7 @@ _TEXT_LIMIT = 2**12
 _TIER_FIELDS, _LAYER_FIELDS = {"name", "layers", "reads_as_root"}, {"name", "holds", "why"}
 
 
-def place() -> Path | None:
+def record_path() -> Path | None:
     """Return the path of the record, whether or not it exists, or None if this user has no home folder."""
     with contextlib.suppress(RuntimeError):
         return user_folder() / "isolation.json"
@@ -34,7 +34,7 @@ def read(circumstances: dict[str, Any]) -> list[Tier]:
     Args:
         circumstances: what determines the tiers, as plain data.
     """
-    path = place()
+    path = record_path()
     try:
         kept = json.loads(_own_text(path)) if path is not None else None
         if not isinstance(kept, dict) or kept.keys() != {"tiers", "digest"}:
@@ -54,7 +54,7 @@ def write(circumstances: dict[str, Any], tiers: Sequence[Tier]) -> None:
         tiers: the tiers, best first. If the best is below `medium`, nothing is recorded, because submissions could
             change the record.
     """
-    path, plain = place(), [tier.to_plain() for tier in tiers]
+    path, plain = record_path(), [tier.to_plain() for tier in tiers]
     if path is None or not _is_well_formed(plain):
         return
     with contextlib.suppress(OSError):
@@ -68,7 +68,7 @@ def write(circumstances: dict[str, Any], tiers: Sequence[Tier]) -> None:
 
 def discard() -> None:
     """Delete a record that does not fit what happens, so that all layers are tried again."""
-    path = place()
+    path = record_path()
     if path is not None:
         with contextlib.suppress(OSError):
             path.unlink()

@@ -56,7 +56,7 @@ class SeccompMissing(Exception):
     """This kernel does not have seccomp filters, or this machine's call numbers are not known."""
 
 
-def confine() -> None:
+def filter_calls() -> None:
     """Install the filter, irrevocably, for this process, all of its threads and everything it starts.
 
     Call it in the process to confine, since the filter allows signals only to the ID of the process that calls it.
@@ -67,7 +67,7 @@ def confine() -> None:
     here = machine()
     if here is None:
         raise SeccompMissing("the system calls of this machine are not known")
-    install(program(os.getpid(), here))
+    install(filter_program(os.getpid(), here))
 
 
 def install(instructions: list[bytes]) -> None:
@@ -87,7 +87,7 @@ def install(instructions: list[bytes]) -> None:
         raise SeccompMissing("a thread that is already running cannot be confined")
 
 
-def program(own_pid: int, here: str) -> list[bytes]:
+def filter_program(own_pid: int, here: str) -> list[bytes]:
     """Return the filter's instructions for a process with this ID on a machine, 'x86_64' or 'aarch64'."""
     start = [
         _op(_LOAD, _AT_ARCHITECTURE),

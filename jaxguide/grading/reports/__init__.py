@@ -12,9 +12,9 @@ from jaxguide.grading.reports.marks import rows_of
 from jaxguide.grading.reports.overview import report_html
 from jaxguide.grading.reports.page import is_page
 from jaxguide.grading.reports.read_results import read_results, recorded_course
-from jaxguide.grading.reports.results_json import FILE_NAME, NoResults, feedback_stems, to_plain, to_text
+from jaxguide.grading.reports.results_json import RESULTS_FILE_NAME, NoResults, batch_to_plain, feedback_stems, to_text
 
-__all__ = ["NoResults", "read_results", "recorded_course", "to_plain", "write_reports"]
+__all__ = ["NoResults", "batch_to_plain", "read_results", "recorded_course", "write_reports"]
 
 
 def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, names: bool = False) -> list[Path]:
@@ -61,7 +61,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 def _reports(batch: BatchResult, reveal: bool, names: bool) -> Iterator[tuple[str, str]]:
     """Yield each report's name and text, one at a time: a class's pages together are large."""
-    yield FILE_NAME, to_text(batch)
+    yield RESULTS_FILE_NAME, to_text(batch)
     yield "grades.csv", grades_csv(batch)
     yield "junit.xml", junit_xml(batch)
     yield "report.html", report_html(batch, names=names)

@@ -71,7 +71,7 @@ def _misconception(names: tuple[str, ...], examples: list[Example]) -> Misconcep
 
 
 def _is_sentence(says: str, names: tuple[str, ...]) -> bool:
-    return bool(says) and in_words(says) not in names
+    return bool(says) and misconception_in_words(says) not in names
 
 
 def _names(failure: CheckResult) -> tuple[str, ...]:
@@ -81,16 +81,16 @@ def _names(failure: CheckResult) -> tuple[str, ...]:
     if failure.verdict is not Verdict.FAILED:
         return (failure.verdict.value,)
     if failure.misconceptions:
-        return tuple(in_words(name) for name in failure.misconceptions)
+        return tuple(misconception_in_words(name) for name in failure.misconceptions)
     if failure.misconception:
-        return (in_words(failure.misconception),)
+        return (misconception_in_words(failure.misconception),)
     return (_("fails: {fact}").format(fact=clean(failure.fact or failure.name, 200)),)
 
 
-def in_words(name: str) -> str:
+def misconception_in_words(name: str) -> str:
     """Return a misconception's name as words.
 
-    >>> in_words("one_key_for_all_rows")
+    >>> misconception_in_words("one_key_for_all_rows")
     'one key for all rows'
     """
     return clean(name, 200).replace("_", " ")

@@ -7,7 +7,7 @@ from jaxguide.base.text import _
 from jaxguide.grading.batch import store
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.intake.roster import Override
-from jaxguide.grading.reports.results_json import FILE_NAME, NoResults, read_document
+from jaxguide.grading.reports.results_json import RESULTS_FILE_NAME, NoResults, read_document
 
 
 def recorded_course(folder: Path) -> Path | None:
@@ -40,7 +40,7 @@ def read_results(path: Path, overrides: Sequence[Override] | None = None) -> Bat
     Raises:
         NoResults: nothing can be read there.
     """
-    document = path if path.is_file() else path / FILE_NAME
+    document = path if path.is_file() else path / RESULTS_FILE_NAME
     if path.is_dir() and (path / store.NAME).is_file():
         try:
             if overrides is None:
@@ -51,7 +51,7 @@ def read_results(path: Path, overrides: Sequence[Override] | None = None) -> Bat
             raise NoResults(str(error)) from None
     if not document.is_file():
         message = _("There are no results in {path}: neither {store} nor {document}. Grade first.")
-        raise NoResults(message.format(path=path, store=store.NAME, document=FILE_NAME))
+        raise NoResults(message.format(path=path, store=store.NAME, document=RESULTS_FILE_NAME))
     if overrides:
         raise NoResults(_("Points given by hand need the store, {name}, which is not here.").format(name=store.NAME))
     return read_document(document)

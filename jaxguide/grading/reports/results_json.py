@@ -17,8 +17,8 @@ from jaxguide.grading.intake.roster import Override
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.workers.usage import Limits
 
-FORMAT = "jaxguide-results/2"
-FILE_NAME = "results.json"
+RESULTS_FORMAT = "jaxguide-results/2"
+RESULTS_FILE_NAME = "results.json"
 SCHEMA = Path(__file__).with_name("results.schema.json")
 
 # The document has these elsewhere, otherwise or not at all, and all other fields as they are, once cleaned.
@@ -32,14 +32,14 @@ class NoResults(Exception):
     """There are no results to read here; the message says why in one sentence."""
 
 
-def to_plain(batch: BatchResult) -> dict[str, Any]:
+def batch_to_plain(batch: BatchResult) -> dict[str, Any]:
     """Return everything as JSON data, in the layout of `results.json`.
 
     It holds what students may not see. A score is null where there is no mark. Text that comes from a submission is
     cleaned of control characters. Only the fields `cpu_s`, `wall_s` and `memory_bytes` differ between two runs with one
     seed.
 
-    >>> plain = to_plain(BatchResult([], course_name="optics"))
+    >>> plain = batch_to_plain(BatchResult([], course_name="optics"))
     >>> plain["format"], plain["course"]["name"], plain["submissions"]
     ('jaxguide-results/2', 'optics', [])
     """
@@ -48,7 +48,7 @@ def to_plain(batch: BatchResult) -> dict[str, Any]:
 
 
 def to_text(batch: BatchResult) -> str:
-    """Return the text of `results.json`: what `to_plain` returns, made of one submission at a time.
+    """Return the text of `results.json`: what `batch_to_plain` returns, made of one submission at a time.
 
     All at once would take 0.04 MB more of memory for each of them.
     """
@@ -67,7 +67,7 @@ def _head(batch: BatchResult) -> dict[str, Any]:
     rows = rows_of(batch)
     stems = feedback_stems(row.student for row in rows)
     return {
-        "format": FORMAT,
+        "format": RESULTS_FORMAT,
         "jaxguide": jaxguide.__version__,
         "course": {"name": batch.course_name, "folder": batch.course_folder, "digest": batch.course_digest},
         **{name: getattr(batch, name) for name in _BATCH},
@@ -107,16 +107,16 @@ def _record(one: Any) -> Any:
     return dataclasses.asdict(one) if dataclasses.is_dataclass(one) and not isinstance(one, type) else one
 
 
-def from_plain(plain: dict[str, Any]) -> BatchResult:
-    """Build a batch again from what `to_plain` returned.
+def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
+    """Build a batch again from what `batch_to_plain` returned.
 
     Raises:
         NoResults: it is not of this layout.
     """
     found = plain.get("format") if isinstance(plain, dict) else None
-    if found != FORMAT:
+    if found != RESULTS_FORMAT:
         message = _("The results are in the format {found}; this jaxguide reads {format}. Grade again.")
-        raise NoResults(message.format(found=clean(repr(found), 100), format=f"'{FORMAT}'"))
+        raise NoResults(message.format(found=clean(repr(found), 100), format=f"'{RESULTS_FORMAT}'"))
     try:
         return BatchResult(
             submissions=[_submission_from(one) for one in plain["submissions"]],
@@ -153,7 +153,7 @@ def read_document(path: Path) -> BatchResult:
         raise NoResults(message.format(path=path, error=error.strerror)) from None
     except (ValueError, RecursionError):
         raise NoResults(_("{path} is no JSON.").format(path=path)) from None
-    return from_plain(plain)
+    return batch_from_plain(plain)
 
 
 def feedback_stems(students: Iterable[str]) -> dict[str, str]:

@@ -72,10 +72,10 @@ class BrokenAnswer(Answer):
         raise self._failure
 
 
-T = typing.TypeVar("T")
+_T = typing.TypeVar("_T")
 
 
-def _checked(kind: type[T], build: Callable[[], Any]) -> T:
+def _checked(kind: type[_T], build: Callable[[], Any]) -> _T:
     """Return what `build` makes of a reply, if it is of the declared types all through."""
     try:
         built = build()
@@ -85,7 +85,7 @@ def _checked(kind: type[T], build: Callable[[], Any]) -> T:
         raise broken_reply() from None
     if not _fits(built, kind):
         raise broken_reply()
-    return typing.cast(T, built)
+    return typing.cast(_T, built)
 
 
 def _fits(value: Any, kind: Any) -> bool:

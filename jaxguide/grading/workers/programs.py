@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
-class Programs:
+class ProgramFolder:
     """A folder of compiled programs for a worker.
 
     Args:

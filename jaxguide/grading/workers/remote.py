@@ -29,11 +29,11 @@ from jaxguide.grading.workers.how_code_ended import (
     scratch_full,
     too_much_output,
 )
-from jaxguide.grading.workers.programs import Programs
+from jaxguide.grading.workers.programs import ProgramFolder
 from jaxguide.grading.workers.scratch import ScratchWatch, remove_scratch
 from jaxguide.grading.workers.spawning import Spawn, default_spawn
 from jaxguide.grading.workers.usage import Limits, ProcessTree
-from jaxguide.grading.workers.worker_pipe import Line
+from jaxguide.grading.workers.worker_pipe import WorkerPipe
 from jaxguide.grading.workers.zygote import Forked, new_token
 
 _START_LIMIT_S = 300.0
@@ -74,7 +74,7 @@ class WorkerProcess:
         hidden: Sequence[Path] = (),
         limits: Limits | None = None,
         tier: Tier | None = None,
-        programs: Programs | None = None,
+        programs: ProgramFolder | None = None,
         spawn: Spawn | None = None,
     ):
         self.limits = limits or Limits()
@@ -101,7 +101,7 @@ class WorkerProcess:
             raise GraderError(_("A worker process did not start: {said}").format(said=error)) from error
         self._count = 0
         # By the pipe: an argument has a limit of 128 KiB on Linux, and can be read by whoever lists processes.
-        self._line = Line(self._process, json.dumps(self._config(hidden)).encode("ascii") + b"\n")
+        self._line = WorkerPipe(self._process, json.dumps(self._config(hidden)).encode("ascii") + b"\n")
         try:
             ready = self._wait(_START_LIMIT_S)
             self._count_from_here()
@@ -121,7 +121,7 @@ class WorkerProcess:
             zygote.own_bytes = self._tree.peak_bytes
 
     def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
-        kept = record.place()
+        kept = record.record_path()
         return {
             "hidden": [str(path) for path in (*hidden, *([] if kept is None else [kept]))],
             "readable": [] if self._programs is None else [str(self._programs.folder)],

@@ -17,7 +17,7 @@ from jaxguide.grading.intake.plan import Plan, PlannedCell
 from jaxguide.grading.isolation import Tier
 from jaxguide.grading.workers.answers import BrokenAnswer, RemoteAnswer
 from jaxguide.grading.workers.how_code_ended import all_spent, broken_reply, out_of_memory, scratch_full
-from jaxguide.grading.workers.programs import Programs
+from jaxguide.grading.workers.programs import ProgramFolder
 from jaxguide.grading.workers.remote import GraderError, NotGraded, WorkerProcess
 from jaxguide.grading.workers.usage import Limits
 
@@ -32,10 +32,10 @@ class Killable(Protocol):
     def kill(self) -> None: ...
 
 
-T = TypeVar("T", bound=Killable)
+_T = TypeVar("_T", bound=Killable)
 
 
-class Running:
+class WorkerRegistry:
     """The workers of one grader."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Running:
         self._workers: weakref.WeakSet[Killable] = weakref.WeakSet()
         self._is_stopped = False
 
-    def start(self, make: Callable[[], T]) -> T:
+    def start(self, make: Callable[[], _T]) -> _T:
         """Start a worker and know it from now on.
 
         Raises:
@@ -85,8 +85,8 @@ class Surroundings:
     hidden: tuple[Path, ...]
     limits: Limits
     tier: Tier
-    programs: Programs | None = None
-    running: Running = dataclasses.field(default_factory=Running)
+    programs: ProgramFolder | None = None
+    running: WorkerRegistry = dataclasses.field(default_factory=WorkerRegistry)
 
 
 class Session:

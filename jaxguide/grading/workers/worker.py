@@ -132,7 +132,7 @@ def _serve(incoming: int, outgoing: int) -> None:
     process = os.getpid()
     frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_read_frames, args=(incoming, frames), daemon=True).start()
-    submission = Submission()
+    submission = StudentNamespace()
     while True:
         request = _decoded(frames.get())
         try:
@@ -182,7 +182,7 @@ def _write(descriptor: int, frame: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-class Submission:
+class StudentNamespace:
     """The student's namespace and what was defined in it."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ Received = bytes | wire.WireError | None
 """A frame, what is wrong with it, or that the line has ended."""
 
 
-class Line:
+class WorkerPipe:
     """Two pipes and a thread of their own, since nobody may wait for a worker without looking at its limits.
 
     Args:

@@ -11,14 +11,14 @@ from small_course import ANSWERS, FACTORS, without
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.printer import notebook_text, script_text
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.batch.grader import SubmissionResult, grade
+from jaxguide.grading.batch.grader import SubmissionResult, grade_files
 from jaxguide.grading.intake.files import find_submissions
 
 Notebook = Callable[..., Path]
 
 
 def one(course: Course, path: Path, **options: object) -> SubmissionResult:
-    (result,) = grade([path], course, **options)  # type: ignore[arg-type]
+    (result,) = grade_files([path], course, **options)  # type: ignore[arg-type]
     return result
 
 
@@ -234,7 +234,7 @@ def test_code_nested_as_deep_as_python_reads_stops_no_batch(course: Course, tmp_
     for depth in (900, 985, 1000, 2500):
         (tmp_path / f"d{depth}.py").write_text(f"def double(x):\n    return x{' + x' * depth}\n")
     (tmp_path / "good.py").write_text(ANSWERS["double"])
-    *deep, good = grade([tmp_path], course, only={"double"})
+    *deep, good = grade_files([tmp_path], course, only={"double"})
     assert len(deep) == 4
     assert not any(result.unreadable for result in deep)
     assert verdicts(good) == {"double": "passed"}
@@ -272,7 +272,7 @@ def test_suffixes_in_capitals_are_suffixes(course: Course, notebook: Notebook) -
     script.write_text(ANSWERS["double"])
     assert find_submissions([path.parent]) == [path, script]
     for found in ([path], [path.parent]):
-        first, *others = grade(found, course, only={"double"})
+        first, *others = grade_files(found, course, only={"double"})
         assert (first.student, verdicts(first)) == ("HW", {"double": "passed"})
     assert [verdicts(other) for other in others] == [{"double": "passed"}]
 
@@ -281,13 +281,13 @@ def test_files_of_one_name_in_several_folders_are_told_apart(course: Course, not
     folder = [notebook(ANSWERS["double"], name=name) for name in ("ada/hw.ipynb", "bob/hw.ipynb", "eve.ipynb")][
         -1
     ].parent
-    results = list(grade([folder], course, only={"double"}))
+    results = list(grade_files([folder], course, only={"double"}))
     assert [result.student for result in results] == ["ada", "bob", "eve"]
 
 
 def test_a_link_to_another_place_is_no_submission(course: Course, notebook: Notebook) -> None:
     ada = notebook(ANSWERS["double"], name="ada/hw.ipynb")
-    for target, name in ((ada, "hw.ipynb"), (course.places.solutions / "small_numbers.py", "hw.py")):
+    for target, name in ((ada, "hw.ipynb"), (course.folders.solutions / "small_numbers.py", "hw.py")):
         path = ada.parents[1] / "bob" / name
         path.parent.mkdir(exist_ok=True)
         path.symlink_to(target)

@@ -9,7 +9,7 @@ from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.cell_fates import Fate
-from jaxguide.grading.batch.grader import grade
+from jaxguide.grading.batch.grader import grade_files
 from jaxguide.grading.batch.similarity import SimilarGroup, fingerprints, similar_groups
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.submission import Submission, read_submission
@@ -125,7 +125,7 @@ def test_a_class_of_a_thousand_is_compared_soon(course: Course, tmp_path: Path) 
 
 def test_the_batch_lists_similar_answers(course: Course, notebook: Notebook) -> None:
     files = [notebook(source, name=f"{name}.ipynb") for name, source in (("ada", LONG), ("bob", RENAMED))]
-    results = list(grade(files, course, only={"double"}))
+    results = list(grade_files(files, course, only={"double"}))
     again = [SubmissionResult.from_plain(one.to_plain()) for one in results]
     assert similar_groups(again) == [SimilarGroup("double", ["ada", "bob"], 1.0, "identical")]
 
@@ -144,7 +144,7 @@ def facts(course: Course, notebook: Notebook) -> list[dict[str, object]]:
         "scale = jnp.float32(10.0)\nplt.plot([0, 1])\n\n\ndef loss(x):\n    return (x**2).sum()\n",
         'def slope(f, x):\n    """Return the gradient of f at x."""\n    return f(x)\n',
     )
-    (result,) = grade([path], course)
+    (result,) = grade_files([path], course)
     said = {one.name: one.verdict.value for one in result.results}
     assert said["pair"] == "rejected"
     assert said["double"] == "passed"

@@ -15,11 +15,11 @@ import pytest
 from jaxguide.course.judging.values import ArrayData
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict
 from jaxguide.grading.batch.grader import GradeSettings
-from jaxguide.grading.batch.store import LOCK_NAME, NAME, SCHEMA_VERSION, Key, Store, StoreError, settings_digest
+from jaxguide.grading.batch.store import LOCK_NAME, NAME, SCHEMA_VERSION, RowKey, Store, StoreError, settings_digest
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.workers.usage import Limits
 
-KEY = Key("ada", "/class/ada.ipynb", "d" * 64, "c" * 64, "s" * 64)
+KEY = RowKey("ada", "/class/ada.ipynb", "d" * 64, "c" * 64, "s" * 64)
 
 
 def check(name: str = "doubles") -> CheckResult:
@@ -85,7 +85,7 @@ def test_the_store_gives_back_what_it_was_given(tmp_path: Path) -> None:
         assert store.load(row).to_plain() == result.to_plain()
 
 
-@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Key)])
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(RowKey)])
 def test_whatever_differs_is_graded_anew(tmp_path: Path, field: str) -> None:
     with Store(tmp_path) as store:
         store.record(KEY, SubmissionResult(Path("ada.ipynb"), "ada"))

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from jaxguide.course.books.library import Course
 from jaxguide.course.cards.terminal import plain_text
-from jaxguide.grading.batch.grader import SubmissionResult, grade
+from jaxguide.grading.batch.grader import SubmissionResult, grade_files
 from jaxguide.grading.batch.table import GradeTable
 
 
@@ -21,7 +21,7 @@ def graded(course: Course, tmp_path_factory: pytest.TempPathFactory) -> list[Sub
         "# %%\ndef triple(x):\n    return 2 * x\n"
     )
     (folder / "bob.ipynb").write_text('{"cells": [')
-    return list(grade([folder], course, seed=7))
+    return list(grade_files([folder], course, seed=7))
 
 
 @pytest.mark.parametrize("width", [50, 80, 120])

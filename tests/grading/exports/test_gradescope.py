@@ -20,7 +20,7 @@ from small_course import ANSWERS, write_course
 
 from jaxguide.course.books.library import load_course
 from jaxguide.course.verdict import ExerciseResult, Verdict
-from jaxguide.grading.exports.gradescope import Standing, gradescope_results, visible_part
+from jaxguide.grading.exports.gradescope import GradingProgress, gradescope_results, visible_part
 from jaxguide.grading.exports.gradescope_harness import AutograderSettings
 from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
 from jaxguide.grading.workers.compile_cache import VALUES
@@ -72,7 +72,7 @@ def _results() -> list[ExerciseResult]:
 
 @pytest.mark.parametrize("visibility", ["after_published", "hidden"])
 def test_marks_and_hidden_checks_wait_until_they_may_be_seen(visibility: str) -> None:
-    plain = _read(gradescope_results(Standing(_results(), done=True), visibility))
+    plain = _read(gradescope_results(GradingProgress(_results(), done=True), visibility))
     assert plain["score"] == 2.0
     assert plain["stdout_visibility"] == "hidden"
     seen = [test for test in plain["tests"] if test["visibility"] == "visible"]
@@ -91,21 +91,21 @@ def test_marks_and_hidden_checks_wait_until_they_may_be_seen(visibility: str) ->
 def test_an_exercise_without_hidden_checks_is_one_test_with_its_score() -> None:
     result = exercise("two_samples", Verdict.PASSED)
     result.checks = [check for check in result.checks if not check.hidden]
-    (test,) = _read(gradescope_results(Standing([result], done=True)))["tests"]
+    (test,) = _read(gradescope_results(GradingProgress([result], done=True)))["tests"]
     assert (test["score"], test["max_score"], test["visibility"]) == (2.0, 2.0, "visible")
 
 
 def test_a_missing_mark_is_no_zero_and_there_is_no_total() -> None:
-    plain = _read(gradescope_results(Standing(_results(), {"dropout_rows"}, done=True)))
+    plain = _read(gradescope_results(GradingProgress(_results(), {"dropout_rows"}, done=True)))
     assert "score" not in plain
     assert "not your fault" in plain["tests"][-1]["output"]
     assert not {"score", "max_score", "status"} & set(plain["tests"][-1])
-    stopped = _read(gradescope_results(Standing(_results(), done=True, trouble="the machine is full.")))
+    stopped = _read(gradescope_results(GradingProgress(_results(), done=True, trouble="the machine is full.")))
     assert "score" not in stopped
 
 
 def test_while_exercises_follow_there_is_no_total() -> None:
-    plain = _read(gradescope_results(Standing(_results()[:1])))
+    plain = _read(gradescope_results(GradingProgress(_results()[:1])))
     assert "score" not in plain
     assert "score" not in plain["tests"][-1]
     assert plain["tests"][-1]["name"] == "Grading has not finished"
@@ -117,7 +117,7 @@ def test_what_visible_checks_tell_does_not_tell_of_hidden_ones() -> None:
     right.checks[2].verdict = Verdict.NOT_CHECKED  # as in checks after a hidden failure
     assert visible_part(right).verdict is Verdict.PASSED
     passed = exercise("dropout_rows", Verdict.PASSED)
-    shown = [gradescope_results(Standing([one], done=True))["tests"][0] for one in (right, passed)]
+    shown = [gradescope_results(GradingProgress([one], done=True))["tests"][0] for one in (right, passed)]
     assert shown[0] == shown[1]
     assert visible_part(exercise("dropout_rows", Verdict.ERROR)).verdict is Verdict.ERROR
     assert visible_part(exercise("dropout_rows", Verdict.NOT_ATTEMPTED)).verdict is Verdict.NOT_ATTEMPTED
@@ -275,10 +275,10 @@ def test_a_file_that_was_read_and_answers_nothing_is_named_and_costs_no_total(au
 
 def test_a_stopped_grader_is_told_with_the_files_that_could_not_be_read() -> None:
     why = "cut.ipynb: The notebook is cut off."
-    plain = _read(gradescope_results(Standing(_results()[:1], done=True, unreadable=why)))
+    plain = _read(gradescope_results(GradingProgress(_results()[:1], done=True, unreadable=why)))
     assert "score" not in plain
     assert why in plain["output"]
-    plain = _read(gradescope_results(Standing(_results()[:1], {"two_samples"}, done=True, unreadable=why)))
+    plain = _read(gradescope_results(GradingProgress(_results()[:1], {"two_samples"}, done=True, unreadable=why)))
     assert "1 exercise could not be graded." in plain["output"]
     assert why in plain["output"]
 

@@ -122,4 +122,4 @@ def test_every_attempt_is_of_some_layer() -> None:
         for name, value in vars(attempts).items()
         if callable(value) and getattr(value, "__module__", "") == attempts.__name__ and not isinstance(value, type)
     }
-    assert takes_bait - made == {attempts.outcomes, attempts.root, attempts.in_words, attempts.may_pass}
+    assert takes_bait - made == {attempts.outcomes, attempts.root, attempts.how_prevented, attempts.may_pass}

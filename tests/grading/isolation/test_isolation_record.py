@@ -18,7 +18,7 @@ from jaxguide.debug.diagnosis import Diagnosis
 from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, Tier, find, find_tier, landlock, record
 from jaxguide.grading.isolation.attempts import may_pass
 from jaxguide.grading.workers import diagnosis
-from jaxguide.grading.workers.programs import Programs
+from jaxguide.grading.workers.programs import ProgramFolder
 from jaxguide.grading.workers.remote import GraderError, WorkerProcess
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="isolation needs Linux")
@@ -75,7 +75,7 @@ def find_again(anew: bool = False) -> Tier:
 
 
 def place() -> Path:
-    found = record.place()
+    found = record.record_path()
     assert found is not None
     return found
 
@@ -519,7 +519,7 @@ def test_no_submission_reads_or_changes_the_record(name: str, now: dict[str, Any
         path.chmod(mode)
     (place().parent / "beside").write_text("seen")
     before, dated = place().read_text(), place().stat().st_mtime_ns
-    for programs in (None, Programs(place().parent)):
+    for programs in (None, ProgramFolder(place().parent)):
         worker = WorkerProcess(tier=tier, programs=programs)
         define = worker.request("define", cell=1, source=LOOKS, exercises=["attempt"], starters=[])
         assert define["failed"] is None

@@ -25,7 +25,7 @@ def decide(here: str, number: int, *arguments: int, architecture: int | None = N
     """Run the filter on one system call and return `ALLOWED`, `KILLED` or the error number."""
     padded = (*arguments, 0, 0, 0, 0, 0, 0)[:6]
     data = struct.pack("<iIQ6Q", number, architecture or MACHINES[here], 0, *padded)
-    instructions = [struct.unpack("<HBBI", one) for one in seccomp.program(OWN, here)]
+    instructions = [struct.unpack("<HBBI", one) for one in seccomp.filter_program(OWN, here)]
     place = word = 0
     while True:
         code, if_true, if_false, value = instructions[place]

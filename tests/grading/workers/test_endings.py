@@ -22,7 +22,7 @@ def graded(course: Course, folder: Path, limits: str, *cells: str, tier: str | N
     (folder / "class").mkdir()
     (folder / "class" / "ada.py").write_text("".join(f"# %%\n{cell}\n\n" for cell in (TOOLS, *cells)))
     command = [sys.executable, "-m", "jaxguide", "grade", str(folder / "class"), "--out", str(folder / "results")]
-    command += ["--course", str(course.places.exercises.parent), "--limits", limits, "--jobs", "1"]
+    command += ["--course", str(course.folders.exercises.parent), "--limits", limits, "--jobs", "1"]
     command += ["--isolation", tier] if tier else []
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200)

@@ -18,7 +18,7 @@ from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.draw import DEFAULT_SEED, Draw, fresh_seed
 from jaxguide.course.judging.judge import judge
-from jaxguide.grading.batch.digest import course_digest as digest_on_this_jax
+from jaxguide.grading.batch.digest import course_state_digest as digest_on_this_jax
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 
 Notebook = Callable[..., Path]
@@ -180,7 +180,7 @@ def test_a_process_started_anew_draws_the_same(course: Course) -> None:
         "digest = course_digest(load_course(Path(sys.argv[1])));"
         "print([float(x) for x in Draw.hidden(3, digest, 'double', 'doubles_any_numbers').floats(5)])"
     )
-    command = [sys.executable, "-c", code, str(course.places.exercises.parent)]
+    command = [sys.executable, "-c", code, str(course.folders.exercises.parent)]
     environment = {**os.environ, "PYTHONHASHSEED": "5"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == str(hidden(3, course_digest(course)))

@@ -137,7 +137,7 @@ def attempt(way, key, other):
 
 
 def _worker(course: Course, other: Path, tier: str) -> WorkerProcess:
-    worker = WorkerProcess([course.places.solutions, other], tier=find_tier(tier))
+    worker = WorkerProcess([course.folders.solutions, other], tier=find_tier(tier))
     failed = worker.request("define", cell=1, source=TOOLS, exercises=["attempt"], starters=[])["failed"]
     assert failed is None
     return worker
@@ -170,14 +170,14 @@ def hooked(course: Course, other: Path) -> Iterator[WorkerProcess]:
 
 
 def attempt(worker: WorkerProcess, way: str, course: Course, other: Path) -> str:
-    key = str(course.places.solutions / "small_numbers.py")
+    key = str(course.folders.solutions / "small_numbers.py")
     reply = worker.request("ask", name="attempt", request=Request((), "value", (((way, key, str(other)), {}),)))
     assert "value" in reply, reply
     return reply["value"]
 
 
 def test_the_key_is_there_to_be_read(course: Course) -> None:
-    assert SECRET in (course.places.solutions / "small_numbers.py").read_text()
+    assert SECRET in (course.folders.solutions / "small_numbers.py").read_text()
 
 
 @pytest.mark.parametrize("way", WAYS)

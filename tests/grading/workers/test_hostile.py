@@ -13,7 +13,7 @@ from small_course import ANSWERS, FACTORS, without
 
 from jaxguide.course.books.library import Course
 from jaxguide.course.verdict import ExerciseResult
-from jaxguide.grading.batch.grader import SubmissionResult, grade
+from jaxguide.grading.batch.grader import SubmissionResult, grade_files
 from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.workers.usage import TOKEN_VARIABLE, Limits
 
@@ -21,7 +21,7 @@ Notebook = Callable[..., Path]
 
 
 def one(course: Course, path: Path, limits: Limits) -> SubmissionResult:
-    (result,) = grade([path], course, limits=limits)
+    (result,) = grade_files([path], course, limits=limits)
     return result
 
 
@@ -256,13 +256,13 @@ e.evaluate = lambda function, *rest: {'value': function.__name__ + ' passed', 'p
 def double(x): return 2 * x
 def triple(x): return 3 * x
 """
-    (result,) = grade([notebook(forge)], course, limits=quick, only={"double", "triple"})
+    (result,) = grade_files([notebook(forge)], course, limits=quick, only={"double", "triple"})
     assert [r.verdict.value for r in result.results] == ["failed", "broken reply"]
 
 
 def test_values_of_another_form_than_a_check_expects_are_a_failure(course: Course, notebook: Notebook) -> None:
     cells = ["def pair(x):\n    return 3", "def slope(f, x):\n    return {'a': [None, 'b', 3.0j]}"]
-    (result,) = grade([notebook(*cells)], course, only={"slope", "pair"})
+    (result,) = grade_files([notebook(*cells)], course, only={"slope", "pair"})
     assert [r.verdict.value for r in result.results] == ["failed", "failed"]
     assert result.not_graded == {}
     assert "another form" in result.results[1].checks[0].message

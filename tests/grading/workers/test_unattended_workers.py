@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jaxguide.course.books.library import Course
-from jaxguide.grading.batch.grader import grade
+from jaxguide.grading.batch.grader import grade_files
 
 _CELL = """
 import jax
@@ -21,6 +21,6 @@ def double(x):
 
 
 def test_a_breakpoint_that_was_left_in_costs_no_marks(course: Course, notebook: Callable[..., Path]) -> None:
-    (graded,) = grade([notebook(_CELL)], course, only=["double"])
+    (graded,) = grade_files([notebook(_CELL)], course, only=["double"])
     assert [result.verdict.value for result in graded.results] == ["passed"]
     assert graded.repairs == []
