@@ -8,8 +8,8 @@ import json
 import statistics
 import sys
 
-from jaxguide.grading.isolation.find import alone, find_tier, try_layers
 from jaxguide.grading.isolation.tier import LAYERS, NAMES, STRONG, IsolationError, Tier
+from jaxguide.grading.isolation.tier_search import alone, find_tier, try_layers
 
 REPEATS = 25
 

@@ -20,8 +20,8 @@ from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.judging.values import to_data
 from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.workers.processes import fresh_process
-from jaxguide.grading.workers.remote import WorkerProcess
 from jaxguide.grading.workers.spawning import Spawn, can_fork, forked_process, the_zygote
+from jaxguide.grading.workers.worker_process import WorkerProcess
 
 REPEATS = 15
 SOURCE = "import jax\nimport jax.numpy as jnp\n\n\ndef double(x):\n    return 2 * jnp.asarray(x)\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jaxguide.course.judging.compilation_cache import KeptPrograms, compiled_once
-from jaxguide.grading.workers.compile_cache import folder_of
+from jaxguide.grading.workers.shared_programs import folder_of
 
 # Above this size, the oldest programs are deleted. One run needs about a third of it.
 MOST_BYTES = 600_000_000

@@ -8,7 +8,7 @@ import numpy as np
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict, score
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.intake.roster import Override
+from jaxguide.grading.intake.instructor_tables import Override
 
 EVIL = "</pre><script>alert(1)</script>\x1b[31m\u202e\"&<b> =cmd|' /C calc'!A0"
 SECRET = "float32[5] [0.4127, -1.6]"

@@ -13,7 +13,7 @@ from typing import Any
 
 from jaxguide.cli import main
 from jaxguide.grading.batch.grader import Grader
-from jaxguide.grading.workers.remote import WorkerProcess
+from jaxguide.grading.workers.worker_process import WorkerProcess
 
 
 def measure(clock: Path) -> None:

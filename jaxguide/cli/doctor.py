@@ -21,7 +21,7 @@ def doctor(as_json: bool) -> None:
     Example: jaxguide doctor --json
     """
     from jaxguide.debug import doctor as diagnose
-    from jaxguide.grading.workers.diagnosis import add_isolation
+    from jaxguide.grading.workers.readiness import add_isolation
 
     diagnosis = add_isolation(diagnose())
     if as_json:

@@ -179,7 +179,7 @@ def fill_gradescope(root: Path) -> None:
     """
     begin_with_zygote()
     from jaxguide.grading.exports.gradescope_harness import fill_autograder
-    from jaxguide.grading.workers.remote import GraderError
+    from jaxguide.grading.workers.worker_process import GraderError
 
     try:
         fill_autograder(root)

@@ -50,7 +50,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     from jaxguide.course.cards import Card, LessonSummary, result_to_plain
     from jaxguide.course.progress import Progress
     from jaxguide.course.verdict import Verdict
-    from jaxguide.grading.workers.remote import GraderError
+    from jaxguide.grading.workers.worker_process import GraderError
     from jaxguide.student.check_file import check_file, lessons_in
     from jaxguide.student.help import stuck
 

@@ -184,11 +184,11 @@ def grade(
     from jaxguide.grading.batch.seeds import SeedError, seed_of
     from jaxguide.grading.batch.store import NoBatch, Store, StoreError
     from jaxguide.grading.batch.table import GradeTable
+    from jaxguide.grading.intake.file_owners import PatternError
+    from jaxguide.grading.intake.instructor_tables import TableError
     from jaxguide.grading.intake.lineup import NothingToGrade
-    from jaxguide.grading.intake.roster import TableError
-    from jaxguide.grading.intake.students import PatternError
     from jaxguide.grading.reports import batch_to_plain, write_reports
-    from jaxguide.grading.workers.remote import GraderError
+    from jaxguide.grading.workers.worker_process import GraderError
 
     course = read_course(folder, keys=True, as_json=as_json)
     try:

@@ -32,7 +32,7 @@ def report(
     Example: jaxguide report results/ --names
     """
     from jaxguide.grading.batch.grade_class import OVERRIDES_NAME
-    from jaxguide.grading.intake.roster import TableError, read_overrides
+    from jaxguide.grading.intake.instructor_tables import TableError, read_overrides
     from jaxguide.grading.reports import NoResults, read_results, recorded_course, write_reports
 
     home = results if results.is_dir() else results.parent

@@ -20,8 +20,8 @@ from jaxguide.course.progress import PROGRESS_FILE_NAME, Progress
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.grader import SubmissionResult
 from jaxguide.grading.intake.submission import UnreadableSubmission, is_submission, parse_submission
-from jaxguide.grading.workers.remote import GraderError
 from jaxguide.grading.workers.usage import Limits
+from jaxguide.grading.workers.worker_process import GraderError
 from jaxguide.student.answers_in_files import find_files, home_of, is_watched, read_all, read_answers
 from jaxguide.student.check_file import Checker, note
 from jaxguide.student.help import next_hint, solution_text, why_closed

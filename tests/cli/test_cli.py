@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from jaxguide.cli import main
 from jaxguide.course.progress import Progress
-from jaxguide.grading.workers.remote import GraderError
+from jaxguide.grading.workers.worker_process import GraderError
 from jaxguide.student import check_file
 
 WRONG = "def two_samples(key, n, m):\n    return key\n"

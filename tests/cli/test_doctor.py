@@ -12,7 +12,7 @@ import pytest
 from jaxguide import compat
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.debug.diagnosis import Diagnosis, Trouble
-from jaxguide.grading.workers.remote import WorkerProcess
+from jaxguide.grading.workers.worker_process import WorkerProcess
 
 FLAG = compat.print_flag(importlib.metadata.version("jaxlib"))
 affected = pytest.mark.skipif(FLAG is None, reason="this jaxlib compiles prints")

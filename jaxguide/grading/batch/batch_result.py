@@ -11,7 +11,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.similarity import similar_groups
 from jaxguide.grading.batch.store import NoBatch, Store
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.intake.roster import Override
+from jaxguide.grading.intake.instructor_tables import Override
 from jaxguide.grading.workers.usage import Limits
 
 _TIERS_WEAKEST_FIRST = ("process", "medium", "strong")

@@ -19,12 +19,12 @@ from distributed import Client, Future, Worker, WorkerPlugin, get_worker
 
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course, load_course
-from jaxguide.grading.batch.digest import course_state_digest
+from jaxguide.grading.batch.course_state import course_state_digest
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.pools import Graded, PoolLost
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry
-from jaxguide.grading.workers.remote import GraderError
+from jaxguide.grading.workers.worker_process import GraderError
 
 _FIRST_WORKER_S = 60
 

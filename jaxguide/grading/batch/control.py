@@ -11,7 +11,7 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry
-from jaxguide.grading.workers.remote import GraderError, NotGraded
+from jaxguide.grading.workers.worker_process import GraderError, NotGraded
 
 EVERY = 50
 """After so many submissions the control submission is graded again."""

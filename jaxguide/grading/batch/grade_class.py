@@ -18,13 +18,13 @@ from jaxguide.grading.batch.habits import habits_of
 from jaxguide.grading.batch.pools import Graded, Pool, PoolLost, ThreadPool
 from jaxguide.grading.batch.store import RowKey, Store, StoreError, settings_digest
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.intake.file_owners import StudentPattern
+from jaxguide.grading.intake.file_search import holds_python
 from jaxguide.grading.intake.file_to_grade import ReadEntry
-from jaxguide.grading.intake.files import holds_python
+from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides, read_roster, unknown_student
 from jaxguide.grading.intake.lineup import LineUp, NothingToGrade, Submitted, find_entries, is_in, line_up
-from jaxguide.grading.intake.roster import Override, TableError, read_overrides, read_roster, unknown_student
-from jaxguide.grading.intake.students import StudentPattern
 from jaxguide.grading.intake.submission import UnreadableSubmission
-from jaxguide.grading.workers.remote import GraderError
+from jaxguide.grading.workers.worker_process import GraderError
 
 Watch = Callable[[SubmissionResult, bool], None]
 """Told each result as it comes, and whether it was graded now rather than found in the store."""

@@ -23,22 +23,22 @@ from jaxguide.course.judging.judge import Judging
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.cell_fates import cell_facts
 from jaxguide.grading.batch.control import Control, GraderBroken
-from jaxguide.grading.batch.digest import course_state_digest
+from jaxguide.grading.batch.course_state import course_state_digest
 from jaxguide.grading.batch.references import References
 from jaxguide.grading.batch.similarity import fingerprints
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.intake.file_owners import students_of
+from jaxguide.grading.intake.file_search import find_submissions, holds_python
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry, ReadEntry
-from jaxguide.grading.intake.files import find_submissions, holds_python
 from jaxguide.grading.intake.plan import CLOSE, lessons_of, make_plan
-from jaxguide.grading.intake.students import students_of
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, parse_submission
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.isolation.tier import PROCESS
-from jaxguide.grading.workers.compile_cache import OWN, VALUES, fill, folder_of, prune
-from jaxguide.grading.workers.programs import ProgramFolder, is_safe
-from jaxguide.grading.workers.remote import GraderError, NotGraded
+from jaxguide.grading.workers.program_folder import ProgramFolder, is_safe
 from jaxguide.grading.workers.session import Session, Surroundings
+from jaxguide.grading.workers.shared_programs import OWN, VALUES, fill, folder_of, prune
 from jaxguide.grading.workers.usage import Limits
+from jaxguide.grading.workers.worker_process import GraderError, NotGraded
 
 __all__ = ["GradeSettings", "Grader", "SubmissionResult", "grade_files"]
 

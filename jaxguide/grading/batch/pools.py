@@ -7,7 +7,7 @@ from typing import Protocol
 from jaxguide.grading.batch.grader import Grader
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry
-from jaxguide.grading.workers.remote import GraderError
+from jaxguide.grading.workers.worker_process import GraderError
 
 Graded = tuple[SubmissionResult, str, int]
 """A result, the grader that it came from, and how many control submissions had passed there before it."""

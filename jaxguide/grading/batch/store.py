@@ -14,7 +14,7 @@ import filelock
 from jaxguide.base.text import _
 from jaxguide.grading.batch.grader import GradeSettings
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.intake.files import STORE_NAME
+from jaxguide.grading.intake.file_search import STORE_NAME
 
 NAME = STORE_NAME
 LOCK_NAME = "grading.lock"

@@ -12,11 +12,11 @@ from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.exports.gradescope import AFTER_PUBLISHED, GradingProgress, gradescope_results
+from jaxguide.grading.intake.file_search import find_submissions
 from jaxguide.grading.intake.file_to_grade import FileEntry, ReadEntry
-from jaxguide.grading.intake.files import find_submissions
 from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
-from jaxguide.grading.workers.remote import GraderError
 from jaxguide.grading.workers.usage import Limits
+from jaxguide.grading.workers.worker_process import GraderError
 
 SETTINGS_NAME = "settings.json"
 

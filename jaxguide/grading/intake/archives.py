@@ -8,8 +8,8 @@ from pathlib import Path
 
 from jaxguide.base.clean import clean
 from jaxguide.base.text import _
-from jaxguide.grading.intake.exported import GRADESCOPE_METADATA, gradescope_students, student_in, student_on_disk
-from jaxguide.grading.intake.files import FOLDERS_PASSED_OVER
+from jaxguide.grading.intake.file_search import FOLDERS_PASSED_OVER
+from jaxguide.grading.intake.lms_names import GRADESCOPE_METADATA, gradescope_students, student_in, student_on_disk
 from jaxguide.grading.intake.submission import (
     FILE_LIMIT_BYTES,
     OTHER_ARCHIVES,
@@ -17,7 +17,7 @@ from jaxguide.grading.intake.submission import (
     UnreadableSubmission,
     wrong_kind,
 )
-from jaxguide.grading.intake.zipped import (
+from jaxguide.grading.intake.untrusted_zip import (
     MEMBERS_LIMIT,
     NESTED_LIMIT_BYTES,
     changed_s,

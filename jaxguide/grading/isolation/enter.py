@@ -6,16 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jaxguide.grading.isolation import (
-    audit,
-    landlock,
-    mounts,
-    namespaces,
-    places,
-    privileges,
-    rlimits,
-    seccomp,
-)
+from jaxguide.grading.isolation import audit, landlock, mounts, namespaces, privileges, rlimits, seccomp, visible_paths
 from jaxguide.grading.isolation.syscalls import PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, prctl
 from jaxguide.grading.isolation.tier import (
     AUDIT_HOOK,
@@ -90,12 +81,12 @@ def enter_inner(tier: Tier, config: dict[str, Any]) -> None:
     """
     hidden = [Path(os.path.realpath(path)) for path in config["hidden"]]
     scratch = Path(config["scratch"])
-    places.forget(hidden)
+    visible_paths.forget(hidden)
     if sys.platform.startswith("linux"):
-        readable = [*places.readable(), *map(Path, config.get("readable", ()))]
+        readable = [*visible_paths.readable(), *map(Path, config.get("readable", ()))]
         if tier.uses(LANDLOCK) or tier.uses(MOUNT_NAMESPACE):
-            places.remember_folders()
-        _enter_linux(tier, config, readable, places.touching(hidden, readable), scratch)
+            visible_paths.remember_folders()
+        _enter_linux(tier, config, readable, visible_paths.touching(hidden, readable), scratch)
     elif tier.uses(RLIMITS):
         rlimits.limit_counts(None)
     if tier.uses(AUDIT_HOOK):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.intake.roster import Override
+from jaxguide.grading.intake.instructor_tables import Override
 
 NOT_GRADED = "not graded"
 NOT_HANDED_IN = "not handed in"

@@ -6,7 +6,7 @@ from pathlib import Path
 from jaxguide.base.text import _
 from jaxguide.grading.batch import store
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
-from jaxguide.grading.intake.roster import Override
+from jaxguide.grading.intake.instructor_tables import Override
 from jaxguide.grading.reports.results_json import RESULTS_FILE_NAME, NoResults, read_document
 
 

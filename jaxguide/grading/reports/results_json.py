@@ -13,7 +13,7 @@ from jaxguide.base.text import _
 from jaxguide.course.cards.shown import Shown, written
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import SubmissionResult
-from jaxguide.grading.intake.roster import Override
+from jaxguide.grading.intake.instructor_tables import Override
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.workers.usage import Limits
 

@@ -25,7 +25,7 @@ MODULES = (
     *("jax.dtypes", "numpy", "numpy.random", "numpy.testing", "ml_dtypes"),
     *("jaxlib.mlir.dialects.builtin", "jaxlib.mlir.dialects.mhlo"),
     *("platform", "jaxguide.course.judging.evaluate", "jaxguide.keys", "jaxguide.tracing", "jaxguide.debug"),
-    *("jaxguide.callbacks", "jaxguide.grading.isolation", "jaxguide.grading.workers.programs"),
+    *("jaxguide.callbacks", "jaxguide.grading.isolation", "jaxguide.grading.workers.program_folder"),
     *("jaxguide.grading.workers.supervisor", "jaxguide.grading.workers.wire", "jaxguide.grading.workers.worker"),
 )
 # A quarter of the time that all of these take is SciPy's: a command that knows its files may do without.

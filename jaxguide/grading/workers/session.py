@@ -15,11 +15,11 @@ from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.intake.plan import Plan, PlannedCell
 from jaxguide.grading.isolation import Tier
-from jaxguide.grading.workers.answers import BrokenAnswer, RemoteAnswer
 from jaxguide.grading.workers.how_code_ended import all_spent, broken_reply, out_of_memory, scratch_full
-from jaxguide.grading.workers.programs import ProgramFolder
-from jaxguide.grading.workers.remote import GraderError, NotGraded, WorkerProcess
+from jaxguide.grading.workers.program_folder import ProgramFolder
+from jaxguide.grading.workers.remote_answer import BrokenAnswer, RemoteAnswer
 from jaxguide.grading.workers.usage import Limits
+from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerProcess
 
 
 class Stopped(GraderError):

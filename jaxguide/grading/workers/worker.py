@@ -45,7 +45,7 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> bytes:
     parent = os.getppid()
     from jaxguide import compat
     from jaxguide.grading import isolation
-    from jaxguide.grading.workers import programs
+    from jaxguide.grading.workers import program_folder
     from jaxguide.grading.workers.supervisor import end_with_parent, supervise
 
     compat.set_print_flag()  # reads which jaxlib is installed, which may not be possible in the box
@@ -57,7 +57,7 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> bytes:
     isolation.enter_inner(tier, config)
 
     if config["programs"] is not None:
-        programs.use(**config["programs"])
+        program_folder.use(**config["programs"])
     _start_jax()
     from jaxguide.grading.workers.wire import encode
 

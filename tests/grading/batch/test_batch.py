@@ -23,8 +23,8 @@ from jaxguide.grading.batch.pools import ThreadPool
 from jaxguide.grading.batch.store import Store, StoreError
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_to_grade import FileEntry, ReadEntry
-from jaxguide.grading.workers.remote import GraderError
 from jaxguide.grading.workers.usage import Limits
+from jaxguide.grading.workers.worker_process import GraderError
 
 ONE = GradeSettings(only=frozenset({"double"}))
 

@@ -18,7 +18,7 @@ from jaxguide.grading.batch.grade_class import ClassRun, Order, Watch
 from jaxguide.grading.batch.grader import GradeSettings
 from jaxguide.grading.batch.store import NAME, Store
 from jaxguide.grading.batch.submission_result import SubmissionResult
-from jaxguide.grading.workers.remote import GraderError
+from jaxguide.grading.workers.worker_process import GraderError
 
 distributed = pytest.importorskip("distributed", reason="needs the extra `cluster`")
 pytestmark = [

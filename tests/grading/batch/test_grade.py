@@ -12,7 +12,7 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.books.printer import notebook_text, script_text
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.grader import SubmissionResult, grade_files
-from jaxguide.grading.intake.files import find_submissions
+from jaxguide.grading.intake.file_search import find_submissions
 
 Notebook = Callable[..., Path]
 

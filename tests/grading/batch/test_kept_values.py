@@ -15,7 +15,7 @@ from jaxguide.grading.batch.grader import GradeSettings, open_grader
 from jaxguide.grading.batch.references import References
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry
-from jaxguide.grading.workers.compile_cache import OWN, VALUES, folder_of
+from jaxguide.grading.workers.shared_programs import OWN, VALUES, folder_of
 
 NOTHING_COUNTED = {"wall_s": 0.0, "cpu_s": 0.0, "memory_bytes": 0}
 
@@ -135,14 +135,14 @@ def test_no_submission_sees_them(course: Course, tmp_path: Path) -> None:
 
 
 def test_another_state_of_this_code_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jaxguide.grading.workers import compile_cache
+    from jaxguide.grading.workers import shared_programs
 
     before = folder_of("course")
     assert folder_of("course") == before
     package = tmp_path / "jaxguide" / "grading" / "workers"
     package.mkdir(parents=True)
     (package / "grade.py").write_text("x = 1\n")
-    monkeypatch.setattr(compile_cache, "__file__", str(package / "compile_cache.py"))
+    monkeypatch.setattr(shared_programs, "__file__", str(package / "compile_cache.py"))
     other = folder_of("course")
     (package / "grade.py").write_text("x = 22\n")
     assert len({before, other, folder_of("course")}) == 3

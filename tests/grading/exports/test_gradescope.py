@@ -23,7 +23,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.exports.gradescope import GradingProgress, gradescope_results, visible_part
 from jaxguide.grading.exports.gradescope_harness import AutograderSettings
 from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
-from jaxguide.grading.workers.compile_cache import VALUES
+from jaxguide.grading.workers.shared_programs import VALUES
 from jaxguide.grading.workers.usage import Limits
 
 # The format of results.json, from https://gradescope-autograders.readthedocs.io/en/latest/specs/.

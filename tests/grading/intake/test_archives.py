@@ -18,7 +18,7 @@ from small_course import ANSWERS
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.submission_result import State
-from jaxguide.grading.intake import archives, zipped
+from jaxguide.grading.intake import archives, untrusted_zip
 from jaxguide.grading.intake.archives import ArchivedEntry, expand, find_archives
 from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.intake.lineup import find_entries, line_up
@@ -298,10 +298,10 @@ def test_one_students_own_archive_of_many_files_is_one_row_too(tmp_path: Path) -
 
 
 def test_an_archive_of_too_many_files_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zipped, "MEMBERS_LIMIT", 10)
+    monkeypatch.setattr(untrusted_zip, "MEMBERS_LIMIT", 10)
     row = only(expanded(tmp_path, *((f"{n}.py", b"x") for n in range(11))))
     assert "contains 11 files; at most 10" in why_not(row)
-    monkeypatch.setattr(zipped, "DIRECTORY_LIMIT_BYTES", 100)
+    monkeypatch.setattr(untrusted_zip, "DIRECTORY_LIMIT_BYTES", 100)
     assert "lists too many files" in why_not(only(expanded(tmp_path, *((f"{n}.py", b"x") for n in range(5)))))
 
 

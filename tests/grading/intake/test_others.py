@@ -9,8 +9,8 @@ from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.grade_class import ClassRun, Order
+from jaxguide.grading.intake.file_owners import StudentPattern
 from jaxguide.grading.intake.lineup import LineUp, find_entries, line_up
-from jaxguide.grading.intake.students import StudentPattern
 from jaxguide.grading.intake.submission import UnreadableSubmission
 
 NEITHER = "The file is neither a notebook (.ipynb) nor Python (.py)."

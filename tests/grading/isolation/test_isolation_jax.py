@@ -12,7 +12,7 @@ from needs import lacks
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, find_tier, rlimits
 from jaxguide.grading.isolation.enter import SCRATCH_BYTES
-from jaxguide.grading.workers.remote import WorkerProcess
+from jaxguide.grading.workers.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tiers need Linux")
 

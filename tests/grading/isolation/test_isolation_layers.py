@@ -8,8 +8,8 @@ import pytest
 from needs import lacks
 
 from jaxguide.grading.isolation.attempts import MUST_FAIL
-from jaxguide.grading.isolation.find import alone, find_tier, try_layers
 from jaxguide.grading.isolation.tier import NAMES, NEEDED, STRONG, IsolationError, Tier
+from jaxguide.grading.isolation.tier_search import alone, find_tier, try_layers
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers need Linux")
 

@@ -14,8 +14,8 @@ from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, Tier, find_tier
 from jaxguide.grading.isolation.tier import LANDLOCK, MOUNT_NAMESPACE, NAMESPACES, SECCOMP
-from jaxguide.grading.workers import diagnosis
-from jaxguide.grading.workers.remote import GraderError
+from jaxguide.grading.workers import readiness
+from jaxguide.grading.workers.worker_process import GraderError
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers need Linux")
 
@@ -159,7 +159,7 @@ def test_doctor_tells_the_tier(tmp_path: Path) -> None:
 @pytest.mark.long
 @linux
 def test_doctor_says_that_workers_are_forked() -> None:
-    assert diagnosis.how_workers_start() == ("forked from one process that has imported JAX", [])
+    assert readiness.how_workers_start() == ("forked from one process that has imported JAX", [])
 
 
 @linux
@@ -184,7 +184,7 @@ def test_doctor_says_why_workers_are_not_forked(tmp_path: Path) -> None:
 @linux
 def test_doctor_says_why_no_worker_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jaxguide.grading.workers.zygote.command", lambda module: ["/bin/false"])
-    workers, (trouble,) = diagnosis.how_workers_start()
+    workers, (trouble,) = readiness.how_workers_start()
     assert workers == "none starts"
     assert trouble.name == "workers_do_not_start"
     assert "it said nothing (exit code 1)" in trouble.what
@@ -193,7 +193,7 @@ def test_doctor_says_why_no_worker_starts(monkeypatch: pytest.MonkeyPatch) -> No
 # The zygote's command, in a Python where something starts a thread first.
 NO_ISOLATED_PYTHON = """
 import json, sys
-from jaxguide.grading.workers import diagnosis, zygote
+from jaxguide.grading.workers import readiness, zygote
 real = zygote.command
 def command(module):
     program = real(module)
@@ -201,7 +201,7 @@ def command(module):
     program[place] = "import sys; sys.path.insert(0, {places[0]!r}); import sitecustomize; " + program[place]
     return program
 zygote.command = command
-workers, troubles = diagnosis.how_workers_start()
+workers, troubles = readiness.how_workers_start()
 print(json.dumps([workers, [[one.name, one.what, one.remedy] for one in troubles]]))
 """
 
@@ -210,7 +210,7 @@ print(json.dumps([workers, [[one.name, one.what, one.remedy] for one in troubles
 def test_doctor_says_why_it_is_not_strong() -> None:
     from jaxguide.debug.diagnosis import Diagnosis
 
-    (trouble,) = [diagnosis._why_not_strong(find_tier(PROCESS))]
+    (trouble,) = [readiness._why_not_strong(find_tier(PROCESS))]
     assert trouble.name == "isolation_is_process"
     assert "--trust-submissions" in trouble.remedy
-    assert diagnosis.add_isolation(Diagnosis({"a": "b"}, [])).facts["a"] == "b"
+    assert readiness.add_isolation(Diagnosis({"a": "b"}, [])).facts["a"] == "b"

@@ -17,7 +17,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult, apply_overrides
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.batch.table import GradeTable
-from jaxguide.grading.intake.roster import Override
+from jaxguide.grading.intake.instructor_tables import Override
 from jaxguide.grading.reports.csv_tables import canvas_csv, grades_csv, moodle_csv, without_a_mark
 from jaxguide.grading.reports.feedback import feedback_html, feedback_text
 from jaxguide.grading.reports.insight import rates_of

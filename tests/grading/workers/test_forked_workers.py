@@ -12,9 +12,9 @@ from needs import lacks
 
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.grading.workers.processes import environment, fresh_process
-from jaxguide.grading.workers.remote import WorkerProcess
 from jaxguide.grading.workers.spawning import Spawn, can_fork, close, default_spawn
 from jaxguide.grading.workers.usage import TOKEN_VARIABLE
+from jaxguide.grading.workers.worker_process import WorkerProcess
 from jaxguide.grading.workers.zygote import Forked, Zygote
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux only")

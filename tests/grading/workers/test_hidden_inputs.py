@@ -18,7 +18,7 @@ from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.draw import DEFAULT_SEED, Draw, fresh_seed
 from jaxguide.course.judging.judge import judge
-from jaxguide.grading.batch.digest import course_state_digest as digest_on_this_jax
+from jaxguide.grading.batch.course_state import course_state_digest as digest_on_this_jax
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 
 Notebook = Callable[..., Path]

@@ -14,7 +14,7 @@ from small_course import write_course
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, find_tier, landlock
-from jaxguide.grading.workers.remote import WorkerProcess
+from jaxguide.grading.workers.worker_process import WorkerProcess
 
 SECRET = "the secret of the key"
 
@@ -241,7 +241,7 @@ from pathlib import Path
 import jaxguide
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.grading.isolation import find_tier
-from jaxguide.grading.workers.remote import WorkerProcess
+from jaxguide.grading.workers.worker_process import WorkerProcess
 
 folder = Path(jaxguide.__file__).parent / "_course"
 assert "installed" in str(folder), folder

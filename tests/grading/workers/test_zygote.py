@@ -20,8 +20,8 @@ from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, ExerciseResult, Verdict
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.workers import spawning
-from jaxguide.grading.workers.remote import GraderError, NotGraded, WorkerProcess
 from jaxguide.grading.workers.spawning import can_fork, close
+from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerProcess
 from jaxguide.grading.workers.zygote import Forked, Zygote, ZygoteError
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux only")
@@ -215,7 +215,7 @@ def test_the_zygote_outlives_the_thread_that_started_it() -> None:
 
 GRADER = """
 import os, sys, threading
-from jaxguide.grading.workers.remote import WorkerProcess
+from jaxguide.grading.workers.worker_process import WorkerProcess
 worker = WorkerProcess()
 pids = [process.pid for process in worker._tree.processes()]
 if sys.argv[1] == "forked":

@@ -4,8 +4,8 @@ import dataclasses
 
 from jaxguide.base.text import _
 from jaxguide.debug.diagnosis import Diagnosis, Trouble
-from jaxguide.grading.isolation.find import find_tier
 from jaxguide.grading.isolation.tier import MEDIUM, STRONG, IsolationError, Tier
+from jaxguide.grading.isolation.tier_search import find_tier
 from jaxguide.grading.workers.spawning import can_fork
 from jaxguide.grading.workers.zygote import UnfitError, Zygote, ZygoteError
 

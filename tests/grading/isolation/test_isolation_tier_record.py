@@ -15,11 +15,21 @@ import pytest
 
 from jaxguide.course.judging.evaluate import Request
 from jaxguide.debug.diagnosis import Diagnosis
-from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, Tier, find, find_tier, landlock, record
+from jaxguide.grading.isolation import (
+    MEDIUM,
+    PROCESS,
+    STRONG,
+    IsolationError,
+    Tier,
+    find_tier,
+    landlock,
+    tier_record,
+    tier_search,
+)
 from jaxguide.grading.isolation.attempts import may_pass
-from jaxguide.grading.workers import diagnosis
-from jaxguide.grading.workers.programs import ProgramFolder
-from jaxguide.grading.workers.remote import GraderError, WorkerProcess
+from jaxguide.grading.workers import readiness
+from jaxguide.grading.workers.program_folder import ProgramFolder
+from jaxguide.grading.workers.worker_process import GraderError, WorkerProcess
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="isolation needs Linux")
 
@@ -29,7 +39,7 @@ as_root = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reaso
 @pytest.fixture(scope="module")
 def tiers() -> list[Tier]:
     """Return the tiers that hold on this machine, found by probing."""
-    found, _is_sure = find._probed()
+    found, _is_sure = tier_search._probed()
     if found[0].name == PROCESS:
         pytest.skip(f"no record is kept if submissions cannot be kept from the disk: {found[0]}")
     return found
@@ -46,47 +56,47 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
 
 
 def _now() -> Iterator[dict[str, Any]]:
-    found = find.now()
+    found = tier_search.now()
     if found is None:
         pytest.skip("this process runs under a seccomp filter, or some of /proc cannot be read")
-    find._found.cache_clear()
+    tier_search._found.cache_clear()
     yield found
-    find._found.cache_clear()
+    tier_search._found.cache_clear()
 
 
 @pytest.fixture
 def probes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that gets the number of layers tried together each time that layers are tried."""
     counts: list[int] = []
-    real = find.try_layers
+    real = tier_search.try_layers
 
     def counted(requests: Any) -> Any:
         counts.append(len(requests))
         return real(requests)
 
-    monkeypatch.setattr(find, "try_layers", counted)
+    monkeypatch.setattr(tier_search, "try_layers", counted)
     return counts
 
 
 def find_again(anew: bool = False) -> Tier:
     """Find the tier as a new process would."""
-    find._found.cache_clear()
+    tier_search._found.cache_clear()
     return find_tier(anew=anew)
 
 
 def place() -> Path:
-    found = record.record_path()
+    found = tier_record.record_path()
     assert found is not None
     return found
 
 
 FINDS = """
 import json, sys
-from jaxguide.grading.isolation import find
+from jaxguide.grading.isolation import tier_search
 tried = []
-real = find.try_layers
-find.try_layers = lambda requests: (tried.append(1), real(requests))[1]
-print(json.dumps([[find.find_tier(name).to_plain() for name in sys.argv[1:]], len(tried)]))
+real = tier_search.try_layers
+tier_search.try_layers = lambda requests: (tried.append(1), real(requests))[1]
+print(json.dumps([[tier_search.find_tier(name).to_plain() for name in sys.argv[1:]], len(tried)]))
 """
 
 
@@ -109,27 +119,27 @@ def test_doctor_tries_anew_and_its_finding_is_kept(
     now: dict[str, Any], tiers: list[Tier], probes: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = [tier for tier in tiers if tier.name != STRONG]  # as if namespaces had been refused so far
-    record.write(now, before)
-    monkeypatch.setattr(diagnosis, "how_workers_start", lambda: ("", []))
+    tier_record.write(now, before)
+    monkeypatch.setattr(readiness, "how_workers_start", lambda: ("", []))
     if tiers[0].name == STRONG:
         assert find_again() == before[0]
     assert probes == []
     for count in (1, 2):
-        assert diagnosis.add_isolation(Diagnosis({}, [])).facts["isolation"].startswith(f"{tiers[0].name} (")
+        assert readiness.add_isolation(Diagnosis({}, [])).facts["isolation"].startswith(f"{tiers[0].name} (")
         assert len(probes) == count
     assert find_again() == tiers[0]
     assert len(probes) == 2
 
 
 def test_in_other_circumstances_nothing_is_kept(now: dict[str, Any], tiers: list[Tier]) -> None:
-    record.write(now, tiers)
+    tier_record.write(now, tiers)
     others = [{**now, name: "another"} for name in now]
     others += [{key: value for key, value in now.items() if key != name} for name in now]
     for name in ("may", "settings", "namespaces"):
         others += [{**now, name: {**now[name], key: "another"}} for key in now[name]]
     assert len(others) > 50
-    assert [other for other in others if record.read(other) != []] == []
-    assert record.read(now) == tiers
+    assert [other for other in others if tier_record.read(other) != []] == []
+    assert tier_record.read(now) == tiers
 
 
 READ = ("sys/kernel/random/boot_id", "self/status", "self/uid_map", "self/gid_map", "self/setgroups", "self/cgroup")
@@ -150,18 +160,18 @@ def proc(now: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (copy / "self" / "attr" / "current").write_text(now["label"])
     for name, target in now["namespaces"].items():
         (copy / "self" / "ns" / name).symlink_to(target)
-    monkeypatch.setattr(sys.modules[find.circumstances.__module__], "_PROC", copy)
+    monkeypatch.setattr(sys.modules[tier_search.circumstances.__module__], "_PROC", copy)
     return copy
 
 
 def differing(before: dict[str, Any]) -> set[str] | None:
     """Return the names of circumstances that changed, or None if the circumstances are unknown."""
-    after = find.now()
+    after = tier_search.now()
     return None if after is None else {name for name in before if before[name] != after[name]}
 
 
 def test_whatever_changes_on_the_machine_changes_the_circumstances(proc: Path) -> None:
-    before = find.now()
+    before = tier_search.now()
     assert before is not None
     assert differing(before) == set()
     belongs_to = {"sys/kernel/random/boot_id": "boot", "self/cgroup": "cgroup", "self/limits": "limits"}
@@ -194,7 +204,7 @@ def test_whatever_changes_on_the_machine_changes_the_circumstances(proc: Path) -
 
 
 def test_whatever_this_process_may_changes_the_circumstances(proc: Path) -> None:
-    before = find.now()
+    before = tier_search.now()
     assert before is not None
     status = proc / "self" / "status"
     text = status.read_text()
@@ -212,7 +222,7 @@ def test_whatever_this_process_may_changes_the_circumstances(proc: Path) -> None
 def test_a_setting_that_cannot_be_read_leaves_the_circumstances_unknown(proc: Path) -> None:
     (proc / SETTING).unlink(missing_ok=True)
     (proc / SETTING).mkdir(parents=True)  # which root cannot read either
-    assert find.now() is None
+    assert tier_search.now() is None
 
 
 def test_where_python_lies_and_what_it_is_told_changes_the_circumstances(
@@ -234,10 +244,10 @@ def test_where_python_lies_and_what_it_is_told_changes_the_circumstances(
     assert changed(lambda patch: patch.setattr(os, "uname", lambda: ("Linux", "another"))) == {"kernel"}
     assert changed(lambda patch: patch.setenv("JAXGUIDE_LANG", "fr")) == {"probe", "languages"}
     sources = tmp_path / "isolation"
-    shutil.copytree(Path(find.__file__).parent, sources)
-    module = sys.modules[find.circumstances.__module__]
+    shutil.copytree(Path(tier_search.__file__).parent, sources)
+    module = sys.modules[tier_search.circumstances.__module__]
     monkeypatch.setattr(module, "__file__", str(sources / "circumstances.py"))
-    copied = find.now()
+    copied = tier_search.now()
     assert copied is not None
     (sources / "attempts.py").write_text("")
     assert differing(copied) == {"sources"}
@@ -251,7 +261,7 @@ def change(path: Path, into: Callable[[str], str]) -> None:
 
 def forge(now: dict[str, Any], tiers: Any) -> None:
     """Write a false record with a valid digest."""
-    place().write_text(json.dumps({"tiers": tiers, "digest": record._digest(now, tiers)}))
+    place().write_text(json.dumps({"tiers": tiers, "digest": tier_record._digest(now, tiers)}))
 
 
 def in_place_of(path: Path, make: Callable[[Path], Any]) -> None:
@@ -285,19 +295,19 @@ ODD: dict[str, Callable[[Path], Any]] = {
 
 @pytest.mark.parametrize("odd", ODD)
 def test_an_odd_record_counts_as_none_and_is_replaced(odd: str, now: dict[str, Any], tiers: list[Tier]) -> None:
-    record.write(now, tiers)
-    assert record.read(now) == tiers
+    tier_record.write(now, tiers)
+    assert tier_record.read(now) == tiers
     ODD[odd](place())
-    assert record.read(now) == []
-    record.write(now, tiers)
-    assert record.read(now) == ([] if odd == "a folder" else tiers)
+    assert tier_record.read(now) == []
+    tier_record.write(now, tiers)
+    assert tier_record.read(now) == ([] if odd == "a folder" else tiers)
 
 
 @pytest.mark.parametrize("odd", ["others may write it", "a link to a good one", "cut off"])
 def test_after_an_odd_record_everything_is_tried_again(
     odd: str, now: dict[str, Any], tiers: list[Tier], probes: list[int]
 ) -> None:
-    record.write(now, tiers)
+    tier_record.write(now, tiers)
     ODD[odd](place())
     assert find_again() == tiers[0]
     assert len(probes) == 1
@@ -307,18 +317,18 @@ def test_after_an_odd_record_everything_is_tried_again(
 
 @as_root
 def test_another_users_record_counts_as_none_and_is_replaced(now: dict[str, Any], tiers: list[Tier]) -> None:
-    record.write(now, tiers)
+    tier_record.write(now, tiers)
     os.chown(place(), 12345, 12345)
-    assert record.read(now) == []
-    record.write(now, tiers)
-    assert record.read(now) == tiers
+    assert tier_record.read(now) == []
+    tier_record.write(now, tiers)
+    assert tier_record.read(now) == tiers
 
 
 @as_root
 def test_root_keeps_nothing_in_another_users_folder(now: dict[str, Any], tiers: list[Tier]) -> None:
     place().parent.mkdir(parents=True)
     os.chown(place().parent, 12345, 12345)
-    record.write(now, tiers)
+    tier_record.write(now, tiers)
     assert list(place().parent.iterdir()) == []
 
 
@@ -330,9 +340,9 @@ def test_what_no_probe_finds_counts_as_none(now: dict[str, Any], tiers: list[Tie
         plain = tiers[0].to_plain()["layers"]
         return [{**plain[0], **fields}, *plain[1:]]
 
-    record.write(now, tiers)
+    tier_record.write(now, tiers)
     forge(now, forged())
-    assert record.read(now) == tiers
+    assert tier_record.read(now) == tiers
     needed = [layer for layer in tiers[0].to_plain()["layers"] if layer["name"] != "landlock"]
     for wrong in (
         [],
@@ -354,7 +364,7 @@ def test_what_no_probe_finds_counts_as_none(now: dict[str, Any], tiers: list[Tie
         forged(layers=layers(more=1)),
     ):
         forge(now, wrong)
-        assert record.read(now) == [], wrong
+        assert tier_record.read(now) == [], wrong
 
 
 def test_where_nothing_can_be_kept_everything_is_tried_each_time(
@@ -363,7 +373,7 @@ def test_where_nothing_can_be_kept_everything_is_tried_each_time(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "cache"))  # where root cannot write either
     assert find_again() == tiers[0]
-    record.discard()
+    tier_record.discard()
     monkeypatch.setattr(Path, "home", no_home)
     assert find_again() == tiers[0]
     assert len(probes) == 2
@@ -376,16 +386,16 @@ def no_home() -> Path:
 def test_of_a_process_whose_circumstances_are_unknown_nothing_is_kept(
     now: dict[str, Any], tiers: list[Tier], probes: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record.write(now, tiers)
+    tier_record.write(now, tiers)
     before = place().read_text()
-    monkeypatch.setattr(find, "now", lambda: None)
+    monkeypatch.setattr(tier_search, "now", lambda: None)
     assert find_again() == tiers[0]
     assert len(probes) == 1
     assert place().read_text() == before
 
 
 def test_below_medium_nothing_is_kept(now: dict[str, Any], tiers: list[Tier]) -> None:
-    record.write(now, [tier for tier in tiers if tier.name == PROCESS])
+    tier_record.write(now, [tier for tier in tiers if tier.name == PROCESS])
     assert not place().exists()
 
 
@@ -433,12 +443,12 @@ def test_a_probe_that_is_short_of_something_is_in_doubt(tiers: list[Tier], monke
         )
         short_of_files = [sys.executable, "-c", limited]
         monkeypatch.setattr(
-            find.subprocess,
+            tier_search.subprocess,
             "run",
             lambda command, before=short_of_files, **options: real([*before, *command], **options),
         )
-        nothing, pid_namespace = find.try_layers(
-            [(Tier(STRONG, ()), ["mount namespace", "seccomp"]), (find.alone("pid namespace"), [])]
+        nothing, pid_namespace = tier_search.try_layers(
+            [(Tier(STRONG, ()), ["mount namespace", "seccomp"]), (tier_search.alone("pid namespace"), [])]
         )
         outcomes = {**nothing.get("works", {}), **nothing.get("fails", {})}
         failed = {name for name, how in outcomes.items() if how == full}
@@ -454,7 +464,7 @@ def test_a_probe_that_is_short_of_something_is_in_doubt(tiers: list[Tier], monke
 def test_a_probe_that_does_not_run_is_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     for program in ("/bin/false", "/no/such/program"):
         monkeypatch.setattr(sys, "executable", program)
-        (reply,) = find.try_layers([(Tier(STRONG, ()), [])])
+        (reply,) = tier_search.try_layers([(Tier(STRONG, ()), [])])
         assert "did not run" in reply["error"]
         assert reply["doubts"]
 
@@ -462,14 +472,14 @@ def test_a_probe_that_does_not_run_is_in_doubt(monkeypatch: pytest.MonkeyPatch) 
 def test_what_is_in_doubt_is_used_once_and_not_kept(
     now: dict[str, Any], tiers: list[Tier], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = find.try_layers
+    real = tier_search.try_layers
 
     def doubtful(requests: Any) -> Any:
         replies = real(requests)
         replies[-1]["doubts"].append("start_a_thread")
         return replies
 
-    monkeypatch.setattr(find, "try_layers", doubtful)
+    monkeypatch.setattr(tier_search, "try_layers", doubtful)
     assert find_again() == tiers[0]
     assert not place().exists()
 
@@ -513,7 +523,7 @@ def test_no_submission_reads_or_changes_the_record(name: str, now: dict[str, Any
         tier = find_tier(name)
     except IsolationError as error:
         pytest.skip(str(error))
-    record.write(now, tiers)
+    tier_record.write(now, tiers)
     # Neither the file's owner or mode nor a hidden folder may be what protects it.
     for path, mode in ((place(), 0o666), (place().parent, 0o777), (place().parents[1], 0o777)):
         path.chmod(mode)
@@ -544,7 +554,7 @@ def test_no_submission_reads_or_changes_the_record(name: str, now: dict[str, Any
 def test_in_tier_process_the_audit_hook_keeps_the_record_from_the_usual_ways(
     now: dict[str, Any], tiers: list[Tier]
 ) -> None:
-    record.write(now, tiers)
+    tier_record.write(now, tiers)
     worker = WorkerProcess(tier=find_tier(PROCESS))
     worker.request("define", cell=1, source=LOOKS, exercises=["attempt"], starters=[])
     for way in ("read", "append", "cut off", "replace", "move"):
@@ -552,11 +562,11 @@ def test_in_tier_process_the_audit_hook_keeps_the_record_from_the_usual_ways(
         reply = worker.request("ask", name="attempt", request=Request((), "value", (call,)))
         assert reply["value"] == "refused", way
     worker.kill()
-    assert record.read(now) == tiers
+    assert tier_record.read(now) == tiers
 
 
 def test_a_worker_that_does_not_start_leaves_no_record(now: dict[str, Any], tiers: list[Tier]) -> None:
-    record.write(now, tiers)
+    tier_record.write(now, tiers)
 
     def spawn(scratch: Path, _token: str, output: Any) -> "subprocess.Popen[bytes]":
         pipe = subprocess.PIPE

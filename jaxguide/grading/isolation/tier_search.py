@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.grading.isolation import privileges, record
-from jaxguide.grading.isolation.circumstances import circumstances
+from jaxguide.grading.isolation import privileges, tier_record
 from jaxguide.grading.isolation.tier import (
     AUDIT_HOOK,
     LAYERS,
@@ -32,6 +31,7 @@ from jaxguide.grading.isolation.tier import (
     Layer,
     Tier,
 )
+from jaxguide.grading.isolation.tier_record import circumstances
 
 _PROBE_LIMIT_S = 120.0
 _BOOT = (
@@ -84,11 +84,11 @@ def _found(anew: bool) -> list[Tier]:
     if not sys.platform.startswith("linux"):
         return [_elsewhere()]
     before = now()
-    found = [] if anew or before is None else record.read(before)
+    found = [] if anew or before is None else tier_record.read(before)
     if not found:
         found, is_sure = _probed()
         if before is not None and is_sure:
-            record.write(before, found)
+            tier_record.write(before, found)
     return found
 
 

@@ -13,8 +13,8 @@ from jaxguide.course.judging.compilation_cache import compiled_once
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.intake.file_to_grade import ReadEntry
-from jaxguide.grading.workers import compile_cache
-from jaxguide.grading.workers.programs import is_safe
+from jaxguide.grading.workers import shared_programs
+from jaxguide.grading.workers.program_folder import is_safe
 
 LOOKS = """
 import os, jax
@@ -55,7 +55,7 @@ def test_programs_of_library_functions_are_kept_and_no_answer(course: Course, ca
     assert "jit_mul" in kept or "jit_multiply" in kept
     assert not {f"jit_{name}" for name in (*course.exercises, "loss", "_lambda", "scan")} & kept
     # Unfiltered, the answers would be among them, since checks call them under jit.
-    assert "jit_double" in names_in(cache / compile_cache.OWN)
+    assert "jit_double" in names_in(cache / shared_programs.OWN)
 
 
 def test_workers_take_programs_and_cannot_change_them(course: Course, cache: Path) -> None:
@@ -104,18 +104,18 @@ def test_a_disk_that_refuses_leaves_no_folder_and_stops_nobody(course: Course, t
 
 
 def test_another_course_or_machine_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = compile_cache.folder_of("one")
-    assert one == compile_cache.folder_of("one")
-    assert one != compile_cache.folder_of("other")
+    one = shared_programs.folder_of("one")
+    assert one == shared_programs.folder_of("one")
+    assert one != shared_programs.folder_of("other")
     monkeypatch.setattr("platform.machine", lambda: "abacus")
-    assert one != compile_cache.folder_of("one")
+    assert one != shared_programs.folder_of("one")
 
 
 def test_programs_of_courses_that_were_not_used_for_long_are_removed(
     course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compile_cache, "user_folder", lambda: tmp_path)
-    folders = [compile_cache.folder_of(str(number)) for number in range(compile_cache.KEPT + 3)]
+    monkeypatch.setattr(shared_programs, "user_folder", lambda: tmp_path)
+    folders = [shared_programs.folder_of(str(number)) for number in range(shared_programs.KEPT + 3)]
     day_s = 24 * 3600
     for days, folder in enumerate(folders):
         (folder / "lesson").mkdir(parents=True)
@@ -123,9 +123,9 @@ def test_programs_of_courses_that_were_not_used_for_long_are_removed(
         os.utime(folder, (time.time() - days * day_s - 60,) * 2)
     used = folders[-2]
     # An existing folder is not filled again, but is now the last to be deleted.
-    compile_cache.fill(used / "lesson", tmp_path, course)
-    compile_cache.prune(used)
-    kept = [*folders[: compile_cache.KEPT - 1], used]
+    shared_programs.fill(used / "lesson", tmp_path, course)
+    shared_programs.prune(used)
+    kept = [*folders[: shared_programs.KEPT - 1], used]
     assert set(used.parent.iterdir()) == set(kept)
     assert all((folder / "lesson" / "jit_add-1-cache").exists() for folder in kept)
     assert time.time() - used.stat().st_mtime < day_s
@@ -135,16 +135,16 @@ def test_programs_that_may_be_in_use_or_are_elsewhere_are_not_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for days, parent in ((0, tmp_path / "programs"), (9, tmp_path / "elsewhere")):
-        for number in range(compile_cache.KEPT + 3):
+        for number in range(shared_programs.KEPT + 3):
             (parent / str(number)).mkdir(parents=True)
             os.utime(parent / str(number), (time.time() - days * 24 * 3600,) * 2)
-    monkeypatch.setattr(compile_cache, "user_folder", lambda: tmp_path)
+    monkeypatch.setattr(shared_programs, "user_folder", lambda: tmp_path)
     for parent in (tmp_path / "programs", tmp_path / "elsewhere"):
-        compile_cache.prune(parent / "0")
-        assert len(list(parent.iterdir())) == compile_cache.KEPT + 3
+        shared_programs.prune(parent / "0")
+        assert len(list(parent.iterdir())) == shared_programs.KEPT + 3
 
 
 def test_what_is_handed_to_a_call_in_a_key_may_have_been_compiled(course: Course) -> None:
-    taken = compile_cache.taken_names(course)
+    taken = shared_programs.taken_names(course)
     assert {"double", "slope", "loss", "f"} <= taken
     assert "mul" not in taken

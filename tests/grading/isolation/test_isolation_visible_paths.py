@@ -10,7 +10,7 @@ from pathlib import Path
 import jax
 import pytest
 
-from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, find_tier, places
+from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, find_tier, visible_paths
 
 # In a child process, like a worker, since the PID namespace begins there.
 LOOKS = """
@@ -69,8 +69,8 @@ def test_a_clone_is_not_to_be_seen_even_if_the_environment_stands_in_it(
 ) -> None:
     packages = Path(jax.__file__).parents[1]
     for top, is_seen in ((packages, True), (packages.parent, False), (tmp_path, False)):
-        monkeypatch.setattr(places, "__file__", str(top / "jaxguide" / "grading" / "isolation" / "places.py"))
+        monkeypatch.setattr(visible_paths, "__file__", str(top / "jaxguide" / "grading" / "isolation" / "places.py"))
         monkeypatch.setattr(sys, "path", [str(top), "/elsewhere"])
-        places.forget([])
+        visible_paths.forget([])
         assert (str(top) in sys.path) is is_seen
         assert "/elsewhere" in sys.path

@@ -15,7 +15,7 @@ import psutil
 
 from jaxguide.base.text import _
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
-from jaxguide.grading.isolation import IsolationError, Tier, find_tier, record
+from jaxguide.grading.isolation import IsolationError, Tier, find_tier, tier_record
 from jaxguide.grading.isolation.tier import MOUNT_NAMESPACE, SECCOMP
 from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.how_code_ended import (
@@ -29,7 +29,7 @@ from jaxguide.grading.workers.how_code_ended import (
     scratch_full,
     too_much_output,
 )
-from jaxguide.grading.workers.programs import ProgramFolder
+from jaxguide.grading.workers.program_folder import ProgramFolder
 from jaxguide.grading.workers.scratch import ScratchWatch, remove_scratch
 from jaxguide.grading.workers.spawning import Spawn, default_spawn
 from jaxguide.grading.workers.usage import Limits, ProcessTree
@@ -110,7 +110,7 @@ class WorkerProcess:
         except (AnswerGone, wire.WireError, KeyError) as problem:
             said = self._last_output()
             self.kill()
-            record.discard()  # a layer may refuse what it did when it was tried
+            tier_record.discard()  # a layer may refuse what it did when it was tried
             raise GraderError(_("A worker process did not start: {said}").format(said=said or problem)) from problem
 
     def _count_from_here(self) -> None:
@@ -121,7 +121,7 @@ class WorkerProcess:
             zygote.own_bytes = self._tree.peak_bytes
 
     def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
-        kept = record.record_path()
+        kept = tier_record.record_path()
         return {
             "hidden": [str(path) for path in (*hidden, *([] if kept is None else [kept]))],
             "readable": [] if self._programs is None else [str(self._programs.folder)],

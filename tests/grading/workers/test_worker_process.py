@@ -15,9 +15,9 @@ from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.workers import spawning
 from jaxguide.grading.workers.processes import fresh_process
-from jaxguide.grading.workers.remote import GraderError, WorkerProcess
 from jaxguide.grading.workers.spawning import Spawn, default_spawn
 from jaxguide.grading.workers.usage import Limits, ProcessTree
+from jaxguide.grading.workers.worker_process import GraderError, WorkerProcess
 
 
 @pytest.mark.parametrize("spawn", [pytest.param(default_spawn(), marks=pytest.mark.long), fresh_process])
@@ -77,7 +77,7 @@ def f():
 
 ORPHAN = """
 import os, sys
-from jaxguide.grading.workers.remote import WorkerProcess
+from jaxguide.grading.workers.worker_process import WorkerProcess
 worker = WorkerProcess()
 print(worker._process.pid, flush=True)
 worker.request("define", cell=1, source="while True: pass", exercises=[], starters=[])

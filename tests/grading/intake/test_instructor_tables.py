@@ -9,10 +9,10 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.batch_result import apply_overrides
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.intake.file_owners import PatternError, StudentPattern, students_of
 from jaxguide.grading.intake.file_to_grade import FileEntry
+from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides, read_roster
 from jaxguide.grading.intake.lineup import LineUp, line_up
-from jaxguide.grading.intake.roster import Override, TableError, read_overrides, read_roster
-from jaxguide.grading.intake.students import PatternError, StudentPattern, students_of
 
 DOUBLE = "def double(x):\n    return 2 * x\n"
 

@@ -6,7 +6,7 @@ import pytest
 
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
-from jaxguide.grading.workers.answers import BrokenAnswer, RemoteAnswer
+from jaxguide.grading.workers.remote_answer import BrokenAnswer, RemoteAnswer
 from jaxguide.keys import KeyProblem, KeyUse, Use
 from jaxguide.tracing import Output, Program
 
