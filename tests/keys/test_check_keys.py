@@ -434,8 +434,8 @@ def test_the_decorator_guards_methods():
 def count_checks(monkeypatch):
     from jaxguide.keys import reuse
 
-    seen, watch = [], reuse.watch
-    monkeypatch.setattr(reuse, "watch", lambda *args: seen.append(1) or watch(*args))
+    seen, observe = [], reuse.observe_keys
+    monkeypatch.setattr(reuse, "observe_keys", lambda *args: seen.append(1) or observe(*args))
     return seen
 
 

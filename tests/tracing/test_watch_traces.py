@@ -513,7 +513,7 @@ def test_calls_outside_of_jit_are_no_traces():
     assert square(3.0) == 9.0
     assert jax.grad(square)(3.0) == 6.0
     assert jax.vmap(square)(X3).shape == (3,)
-    with pytest.raises(TooManyTracesError, match=r"`square` was traced 1 time, and 0 are allowed\."):
+    with pytest.raises(TooManyTracesError, match=r"`square` was traced 1 time; 0 are allowed\."):
         jax.jit(square)(3.0)
 
 
