@@ -37,6 +37,8 @@ def compiled_once(folder: Path | None = None) -> Iterator[Path]:
             "jax_compilation_cache_dir": str(folder),
             "jax_persistent_cache_min_compile_time_secs": 0.0,
             "jax_persistent_cache_min_entry_size_bytes": -1,
+            # A program would name the functions, files and lines that asked for it, which may be a key's.
+            "jax_traceback_in_locations_limit": 0,
         }
         before = {name: getattr(jax.config, name) for name in settings}
         try:

@@ -34,6 +34,7 @@ from jaxguide.grading.intake.plan import CLOSE, lessons_of, make_plan
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, parse_submission
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.isolation.tier import PROCESS
+from jaxguide.grading.workers import public_programs
 from jaxguide.grading.workers.program_folder import ProgramFolder, is_safe
 from jaxguide.grading.workers.session import Session, Surroundings
 from jaxguide.grading.workers.shared_programs import OWN, VALUES, fill, folder_of, prune
@@ -256,8 +257,9 @@ class Grader:
         if topic in self._prepared or self.programs is None or cache is None:
             return
         if not (cache / topic).exists():
+            public_programs.listen()
             self._rehearse(self.course.books[topic])
-            fill(cache / topic, self.programs, self.course)
+            fill(cache / topic, self.programs)
         prune(cache)
         self._prepared.add(topic)
 

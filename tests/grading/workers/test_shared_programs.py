@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,22 @@ def test_programs_of_library_functions_are_kept_and_no_answer(course: Course, ca
     assert not {f"jit_{name}" for name in (*course.exercises, "loss", "_lambda", "scan")} & kept
     # Unfiltered, the answers would be among them, since checks call them under jit.
     assert "jit_double" in names_in(cache / shared_programs.OWN)
+
+
+def test_programs_name_no_code_of_the_key(course: Course, cache: Path) -> None:
+    """As they would by default, in what they keep for profilers: functions, files and lines that asked for them."""
+    programs = [_unpacked(path) for path in (cache / "small_numbers").iterdir()]
+    named = [*course.exercises, course.books["small_numbers"].path.parent.name, "small_numbers"]
+    assert [name for name in named if any(name.encode() in program for program in programs)] == []
+
+
+def _unpacked(program: Path) -> bytes:
+    content = program.read_bytes()
+    if content.startswith(b"\x78"):
+        return zlib.decompress(content)
+    import zstandard  # with which JAX packs them, where it is installed
+
+    return zstandard.ZstdDecompressor().decompressobj().decompress(content)
 
 
 def test_workers_take_programs_and_cannot_change_them(course: Course, cache: Path) -> None:
@@ -112,7 +129,7 @@ def test_another_course_or_machine_has_a_folder_of_its_own(monkeypatch: pytest.M
 
 
 def test_programs_of_courses_that_were_not_used_for_long_are_removed(
-    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shared_programs, "user_folder", lambda: tmp_path)
     folders = [shared_programs.folder_of(str(number)) for number in range(shared_programs.KEPT + 3)]
@@ -123,7 +140,7 @@ def test_programs_of_courses_that_were_not_used_for_long_are_removed(
         os.utime(folder, (time.time() - days * day_s - 60,) * 2)
     used = folders[-2]
     # An existing folder is not filled again, but is now the last to be deleted.
-    shared_programs.fill(used / "lesson", tmp_path, course)
+    shared_programs.fill(used / "lesson", tmp_path)
     shared_programs.prune(used)
     kept = [*folders[: shared_programs.KEPT - 1], used]
     assert set(used.parent.iterdir()) == set(kept)
@@ -142,9 +159,3 @@ def test_programs_that_may_be_in_use_or_are_elsewhere_are_not_removed(
     for parent in (tmp_path / "programs", tmp_path / "elsewhere"):
         shared_programs.prune(parent / "0")
         assert len(list(parent.iterdir())) == shared_programs.KEPT + 3
-
-
-def test_what_is_handed_to_a_call_in_a_key_may_have_been_compiled(course: Course) -> None:
-    taken = shared_programs.taken_names(course)
-    assert {"double", "slope", "loss", "f"} <= taken
-    assert "mul" not in taken
