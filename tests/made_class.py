@@ -63,7 +63,7 @@ def exercise(name: str, verdict: Verdict, hidden_fails: bool = False) -> Exercis
     elif verdict is Verdict.PARTLY_RIGHT:
         checks[2] = check("traces_once", Verdict.FAILED, kind=Kind.OBSERVED, **failed)
     elif verdict is Verdict.ERROR:
-        error = ErrorInfo("TypeError", "unsupported operand", 12, "return key + 1", name)
+        error = ErrorInfo("TypeError", "unsupported operand", 12, "return key + 1")
         said = "Your code raised TypeError: unsupported operand"
         checks = [check("three_numbers", verdict, error=error, message=said), check("any_numbers", left, hidden=True)]
     elif verdict is Verdict.OUT_OF_TIME:
@@ -71,7 +71,7 @@ def exercise(name: str, verdict: Verdict, hidden_fails: bool = False) -> Exercis
         checks = [check("three_numbers", verdict, message=said), check("any_numbers", left, hidden=True)]
     elif verdict in (Verdict.NOT_ATTEMPTED, Verdict.NOT_CHECKED):
         checks = [check("three_numbers", left), check("any_numbers", left, hidden=True)]
-    return ExerciseResult(name, title, "random_numbers", points, verdict, score(points, checks), 7, checks)
+    return ExerciseResult(name, title, "random_numbers", points, verdict, score(points, checks), checks)
 
 
 def made_class(tier: str = "strong") -> BatchResult:
@@ -116,8 +116,6 @@ def made_class(tier: str = "strong") -> BatchResult:
         tier=tier,
         layers=[{"name": "landlock", "holds": True, "why": ""}, {"name": "seccomp", "holds": False, "why": "refused"}],
         versions=VERSIONS,
-        complete=False,
-        roster=[*FIRST, "=Absent", "Nobody"],
         unknown=[EVIL],
         similar=[{"exercise": "random_walk", "students": ["Ada", "Bo"]}],
         overrides=[Override("Bo", "random_walk", 3.0, "the idea is right", 0.0)],
@@ -129,7 +127,6 @@ def _submission(student: str, results: list[ExerciseResult], place: int) -> Subm
         one.name: {
             "tries": 1 + (place + n) % 5,
             "hints": (place * n) % 3,
-            "passed": True,
             "minutes": 2.5 * n + place % 7,
         }
         for n, one in enumerate(results)
@@ -143,7 +140,6 @@ def _submission(student: str, results: list[ExerciseResult], place: int) -> Subm
         results=results,
         points=sum(one.points for one in results),
         tier="strong",
-        seed=7,
         course_digest="d" * 64,
         versions=VERSIONS,
         habits=habits,

@@ -12,7 +12,7 @@ def check(name: str, fact: str, verdict: Verdict, *, hidden: bool = False, **mor
 
 
 def exercise(name: str, title: str, verdict: Verdict, checks: list[CheckResult], **more: Any) -> ExerciseResult:
-    return ExerciseResult(name, title, "random_numbers", 2, verdict, 0.0, 7, checks, **more)
+    return ExerciseResult(name, title, "random_numbers", 2, verdict, 0.0, checks, **more)
 
 
 FAILED = exercise(
@@ -47,9 +47,7 @@ RAISED = exercise(
             Verdict.ERROR,
             message="Your code raised TracerBoolConversionError: attempted boolean conversion.",
             idea="The value is not known while tracing, so Python's `if` cannot choose.",
-            error=ErrorInfo(
-                "TracerBoolConversionError", "attempted boolean conversion.", 4, "if r @ r > 0:", "per_row"
-            ),
+            error=ErrorInfo("TracerBoolConversionError", "attempted boolean conversion.", 4, "if r @ r > 0:"),
         )
     ],
 )

@@ -177,7 +177,7 @@ def grade(
     """
     need_names(folder, only, as_json=as_json)
     begin_with_zygote([*paths, *files_of(folder)])
-    from jaxguide.grading.batch.grade_class import ClassRun, Order, is_all_graded
+    from jaxguide.grading.batch.grade_class import ClassRun, Order
     from jaxguide.grading.batch.grader import GradeSettings
     from jaxguide.grading.batch.limits_text import LimitsError, parse_limits
     from jaxguide.grading.batch.progress_bar import ProgressBar
@@ -236,5 +236,5 @@ def grade(
             _say_unknown(batch.unknown)
         click.echo(_("Written: {file}, tables, and a feedback page for each student.").format(file=out / "report.html"))
     if status is None:
-        status = ALL_GRADED if is_all_graded(batch) else SOMETHING_NOT_GRADED
+        status = ALL_GRADED if batch.is_complete else SOMETHING_NOT_GRADED
     sys.exit(status)

@@ -99,7 +99,6 @@ class ErrorInfo:
     message: str
     line: int | None = None
     source: str = ""
-    where: str = ""
 
     def to_plain(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -178,7 +177,6 @@ class ExerciseResult:
     points: float
     verdict: Verdict
     score: float
-    seed: int
     checks: list[CheckResult] = dataclasses.field(default_factory=list)
     note: str = ""
     printed: str = ""

@@ -98,7 +98,7 @@ def test_a_card_is_wrapped_at_80_cells_with_its_values_in_one_column(
         expected="[2.]",
         message="Each is 1.0 too large.",
     )
-    result = ExerciseResult("double", "Twice", "multiply", 1, Verdict.FAILED, score=0, seed=0, checks=[check])
+    result = ExerciseResult("double", "Twice", "multiply", 1, Verdict.FAILED, score=0, checks=[check])
     screen.failed(result, [result], [])
     lines = capsys.readouterr().out.splitlines()
     assert max(map(width, lines)) <= 80

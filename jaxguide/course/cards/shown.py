@@ -25,7 +25,7 @@ def result_to_plain(result: ExerciseResult) -> dict[str, Any]:
     """Return everything in a result as JSON data that can be shown.
 
     >>> from jaxguide.course.verdict import Verdict
-    >>> plain = result_to_plain(ExerciseResult("f", "Draw twice", "random_numbers", 1, Verdict.PASSED, 1.0, 0))
+    >>> plain = result_to_plain(ExerciseResult("f", "Draw twice", "random_numbers", 1, Verdict.PASSED, 1.0))
     >>> plain["verdict"], plain["checks"]
     ('passed', [])
     """

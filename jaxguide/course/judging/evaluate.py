@@ -199,21 +199,20 @@ _HOST_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:  .*\n)*
 
 def describe_error(error: BaseException) -> ErrorInfo:
     """Describe an exception of a student's code with the last line of theirs that it passed through."""
-    line, source, where = None, "", ""
+    line, source = None, ""
     paths = set()
     for frame, number in traceback.walk_tb(error.__traceback__):
         path = frame.f_code.co_filename
         if _is_students(path):
             paths.add(path)
             line, source = number, linecache.getline(path, number, frame.f_globals).strip()
-            where = frame.f_code.co_name
     if isinstance(error, SyntaxError) and error.lineno is not None:
         line, source = error.lineno, (error.text or "").strip()
     text = _without_paths(_text_of(error), paths)
     message = "".join(traceback.format_exception_only(error)[-1:]).strip()
     name = type(error).__name__
     message = message.partition(": ")[2] if message.startswith(name) or ": " in message.split("\n")[0] else message
-    return ErrorInfo(name, _first_lines(text or message), line, source[:300], where)
+    return ErrorInfo(name, _first_lines(text or message), line, source[:300])
 
 
 def _text_of(error: BaseException) -> str:

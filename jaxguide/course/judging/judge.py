@@ -88,7 +88,6 @@ class Judging:
             points=exercise.points,
             verdict=Verdict.NOT_ATTEMPTED,
             score=0.0,
-            seed=seed,
             checks=[self._unchecked(check) for check in self._checks],
         )
         self._is_attempted = False

@@ -22,7 +22,7 @@ def to_plain(result: ExerciseResult, write: "Callable[[Data], str]") -> dict[str
         result: the result.
         write: writes a revealed value as text.
 
-    >>> plain = to_plain(ExerciseResult("f", "Guess", "tracing", 1, Verdict.PASSED, 1.0, 0, reveal=(1, 2)), str)
+    >>> plain = to_plain(ExerciseResult("f", "Guess", "tracing", 1, Verdict.PASSED, 1.0, reveal=(1, 2)), str)
     >>> plain["verdict"], plain["checks"], plain["reveal"]
     ('passed', [], '(1, 2)')
     """

@@ -31,10 +31,8 @@ class BatchResult:
         tier: the name of the weakest isolation tier that code ran in, '' where none ran.
         layers: its layers as plain data.
         versions: of Python, jax, jaxlib, numpy and jaxguide.
-        complete: whether every exercise of every file that counts has a mark.
         all_or_nothing: no partial marks were given.
         only: the exercises that alone were graded, None for all.
-        roster: the students of the course by their names, None where no roster was given.
         unknown: students that handed in and are not on the roster.
         similar: groups of answers that are near-identical, as information.
         overrides: those that were applied.
@@ -49,10 +47,8 @@ class BatchResult:
     tier: str = ""
     layers: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
-    complete: bool = True
     all_or_nothing: bool = False
     only: list[str] | None = None
-    roster: list[str] | None = None
     unknown: list[str] = dataclasses.field(default_factory=list)
     similar: list[Any] = dataclasses.field(default_factory=list)
     overrides: list[Override] = dataclasses.field(default_factory=list)
@@ -61,6 +57,11 @@ class BatchResult:
     def counted(self) -> list[SubmissionResult]:
         """The rows that marks are of: all but superseded files."""
         return [one for one in self.submissions if one.state is not State.SUPERSEDED]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every file that counts has a mark for every exercise; absent students do not count."""
+        return all(one.is_complete or one.state is State.ABSENT for one in self.counted)
 
 
 def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
@@ -78,26 +79,22 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
         raise NoBatch(_("Nothing was graded in `{folder}` yet.").format(folder=store.folder))
     submissions = [_row(store, row, plain) for row in plain["rows"]]
     submissions += [
-        SubmissionResult(Path(), name, State.ABSENT, seed=plain["seed"], course_digest=plain["course_digest"])
-        for name in plain["absent"]
+        SubmissionResult(Path(), name, State.ABSENT, course_digest=plain["course_digest"]) for name in plain["absent"]
     ]
     applied = apply_overrides(submissions, overrides, plain["points"])
     ran = sorted((one for one in submissions if one.tier), key=lambda one: _strength(one.tier))
-    counted = (one for one in submissions if one.state not in (State.SUPERSEDED, State.ABSENT))
     return BatchResult(
         submissions,
         course_name=plain["course_name"],
-        course_folder=plain.get("course_folder", plain["course_name"]),
+        course_folder=plain["course_folder"],
         course_digest=plain["course_digest"],
         seed=plain["seed"],
         limits=Limits(**plain["limits"]),
         tier=ran[0].tier if ran else "",
         layers=ran[0].layers if ran else [],
         versions=ran[0].versions if ran else {},
-        complete=all(one.is_complete for one in counted),
         all_or_nothing=plain["all_or_nothing"],
         only=plain["only"],
-        roster=plain["roster"],
         unknown=plain["unknown"],
         similar=similar_groups(one for one in submissions if one.state is not State.SUPERSEDED),
         overrides=applied,
@@ -115,8 +112,7 @@ def _row(store: Store, row: dict[str, Any], plain: dict[str, Any]) -> Submission
     found = store.load(row["row"]) if "row" in row else None
     if found is not None:
         return dataclasses.replace(found, path=path)
-    waiting = SubmissionResult(path, row["student"], State.NOT_GRADED, seed=plain["seed"])
-    waiting.course_digest = plain["course_digest"]
+    waiting = SubmissionResult(path, row["student"], State.NOT_GRADED, course_digest=plain["course_digest"])
     waiting.not_graded[""] = _("Not graded yet: the batch ended before.")
     return waiting
 
@@ -143,7 +139,7 @@ def apply_overrides(
             continue
         was = next((one for one in target.results if one.name == override.exercise), None)
         if was is None:
-            was = ExerciseResult(override.exercise, title, lesson, points, Verdict.NOT_CHECKED, 0.0, target.seed)
+            was = ExerciseResult(override.exercise, title, lesson, points, Verdict.NOT_CHECKED, 0.0)
             target.results.append(was)
             had: float | None = None
         else:

@@ -213,7 +213,6 @@ class _Records:
             one.student,
             state,
             digest=digest,
-            seed=self._settings.seed,
             course_digest=self._course_digest,
         )
 
@@ -251,7 +250,6 @@ class _Records:
         plain = {
             "rows": self._rows,
             "absent": self._line.absent,
-            "roster": self._line.roster,
             "unknown": self._line.unknown,
             "course_name": "" if folders == course_folders() else folders.exercises.absolute().parent.name,
             "course_folder": "" if folders == course_folders() else str(folders.exercises.parent),
@@ -280,8 +278,3 @@ def _pool(order: Order, settings: GradeSettings) -> Iterator[Pool]:
             pool = DaskPool(order.scheduler, order.course, settings, order.jobs)
         stack.callback(pool.close)
         yield pool
-
-
-def is_all_graded(batch: BatchResult) -> bool:
-    """Return whether every file that counts has a mark for every exercise; who sent nothing is no missing mark."""
-    return all(one.is_complete or one.state is State.ABSENT for one in batch.counted)

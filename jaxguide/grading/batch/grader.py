@@ -211,9 +211,7 @@ class Grader:
         """
         started = time.monotonic()
         entry = FileEntry(submitted) if isinstance(submitted, Path) else submitted
-        result = SubmissionResult(
-            entry.path, entry.path.stem, seed=self.settings.seed, course_digest=self.course_digest
-        )
+        result = SubmissionResult(entry.path, entry.path.stem, course_digest=self.course_digest)
         try:
             self._grade(entry, result)
         except UnreadableSubmission as problem:

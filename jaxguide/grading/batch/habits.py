@@ -21,13 +21,11 @@ class Habit:
     Args:
         tries: how many different answers they checked.
         hints: how many hints they read.
-        passed: whether the visible checks passed.
         minutes: from the first check to the first pass, None where not known.
     """
 
     tries: int
     hints: int
-    passed: bool
     minutes: float | None = None
 
 
@@ -35,7 +33,7 @@ def habits_from(content: bytes) -> dict[str, dict[str, Any]]:
     """Return what a workspace's progress file says of each exercise, as plain data; nothing where it is damaged.
 
     >>> habits_from(b'{"version": 1, "exercises": {"walk": {"attempts": ["a", "b"], "hints": 1}}}')
-    {'walk': {'tries': 2, 'hints': 1, 'passed': False, 'minutes': None}}
+    {'walk': {'tries': 2, 'hints': 1, 'minutes': None}}
     >>> habits_from(b"[")
     {}
     """
@@ -52,7 +50,7 @@ def _habit(done: ExerciseProgress) -> Habit:
     if done.started_s is not None and done.passed_s is not None:
         passed = (done.passed_s - done.started_s) / 60
         minutes = round(passed, 1) if math.isfinite(passed) and 0 <= passed <= _MOST * 60 else None
-    return Habit(min(done.tries, _MOST), max(0, min(done.hints, _MOST)), done.passed, minutes)
+    return Habit(min(done.tries, _MOST), max(0, min(done.hints, _MOST)), minutes)
 
 
 def habits_of(files: Sequence[tuple[Path, str]]) -> dict[Path, dict[str, dict[str, Any]]]:

@@ -18,7 +18,7 @@ from jaxguide.grading.intake.file_search import STORE_NAME
 
 NAME = STORE_NAME
 LOCK_NAME = "grading.lock"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _APPLICATION = 0x4A584731  # 'JXG1', so that no other program's file is taken for ours
 _TABLES = """
 CREATE TABLE submissions (

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.course.judging import plain_result
-from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.judging.values import Data
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.workers import wire
@@ -52,7 +51,6 @@ class SubmissionResult:
             why nothing at all was graded.
         tier: the name of the isolation tier that held, '' where no code ran.
         layers: the tier's layers as plain data: what each keeps off, whether it held, why not.
-        seed: what every input derives from.
         course_digest: of the contracts, checks, keys and the JAX version that decided.
         versions: of Python, jax, jaxlib, numpy and jaxguide in the worker.
         habits: for each exercise what the student's workspace recorded, as plain data (`grading.batch.habits`).
@@ -75,7 +73,6 @@ class SubmissionResult:
     not_graded: dict[str, str] = dataclasses.field(default_factory=dict)
     tier: str = ""
     layers: list[dict[str, Any]] = dataclasses.field(default_factory=list)
-    seed: int = DEFAULT_SEED
     course_digest: str = ""
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
     habits: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)

@@ -17,14 +17,14 @@ from jaxguide.grading.intake.instructor_tables import Override
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.workers.usage import Limits
 
-RESULTS_FORMAT = "jaxguide-results/2"
+RESULTS_FORMAT = "jaxguide-results/3"
 RESULTS_FILE_NAME = "results.json"
 SCHEMA = Path(__file__).with_name("results.schema.json")
 
 # The document has these elsewhere, otherwise or not at all, and all other fields as they are, once cleaned.
 _APART_OF_BATCH = {"submissions", "course_name", "course_folder", "course_digest", "limits", "similar", "overrides"}
 _BATCH = [field.name for field in dataclasses.fields(BatchResult) if field.name not in _APART_OF_BATCH]
-_APART_OF_SUBMISSION = {"results", "score", "fingerprints"}
+_APART_OF_SUBMISSION = {"results", "score", "lessons", "fingerprints", "layers", "course_digest", "versions"}
 _SUBMISSION = [field.name for field in dataclasses.fields(SubmissionResult) if field.name not in _APART_OF_SUBMISSION]
 
 
@@ -41,7 +41,7 @@ def batch_to_plain(batch: BatchResult) -> dict[str, Any]:
 
     >>> plain = batch_to_plain(BatchResult([], course_name="optics"))
     >>> plain["format"], plain["course"]["name"], plain["submissions"]
-    ('jaxguide-results/2', 'optics', [])
+    ('jaxguide-results/3', 'optics', [])
     """
     plain: dict[str, Any] = cleaned({**_head(batch), "submissions": [_submission(one) for one in batch.submissions]})
     return plain
@@ -71,6 +71,7 @@ def _head(batch: BatchResult) -> dict[str, Any]:
         "jaxguide": jaxguide.__version__,
         "course": {"name": batch.course_name, "folder": batch.course_folder, "digest": batch.course_digest},
         **{name: getattr(batch, name) for name in _BATCH},
+        "complete": batch.is_complete,
         "limits": dataclasses.asdict(batch.limits),
         "similar": [_record(group) for group in batch.similar],
         "overrides": [dataclasses.asdict(one) for one in batch.overrides],
@@ -94,13 +95,12 @@ def _submission(one: SubmissionResult) -> dict[str, Any]:
     for exercise in plain["results"]:
         if exercise["name"] in one.not_graded:
             exercise["score"] = None
-    first = {
+    return {
+        **{name: plain[name] for name in _SUBMISSION},
         "path": plain["path"] if one.path.name else "",
-        "state": plain["state"],
         "score": one.score if one.is_complete else None,
+        "exercises": plain["results"],
     }
-    others = {name: plain[name] for name in _SUBMISSION if name not in (*first, "points")}
-    return {**first, **others, "points": one.points, "exercises": plain["results"]}
 
 
 def _record(one: Any) -> Any:
@@ -121,7 +121,7 @@ def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
         return BatchResult(
             submissions=[_submission_from(one) for one in plain["submissions"]],
             course_name=plain["course"]["name"],
-            course_folder=plain["course"].get("folder", plain["course"]["name"]),
+            course_folder=plain["course"]["folder"],
             course_digest=plain["course"]["digest"],
             limits=Limits(**plain["limits"]),
             similar=plain["similar"],

@@ -139,7 +139,7 @@ def _serve(incoming: int, outgoing: int) -> None:
             reply = encode({"id": request["id"], **submission.answer(request)})
         except WireError as error:
             problem = {"type_name": "ValueError", "message": f"the value is too large to be compared: {error}"}
-            error_info = {**problem, "line": None, "source": "", "where": ""}
+            error_info = {**problem, "line": None, "source": ""}
             reply = encode({"id": request["id"], "error": error_info, "printed": ""})
         if os.getpid() != process:
             os._exit(0)  # a student's os.fork() came back twice: only the first process answers

@@ -167,7 +167,7 @@ def test_each_themed_edge_follows_a_plain_one() -> None:
 
 
 def nasty_results() -> list[ExerciseResult]:
-    error = ErrorInfo(NASTY, NASTY, 1, NASTY, NASTY)
+    error = ErrorInfo(NASTY, NASTY, 1, NASTY)
     more: dict[str, Any] = {
         "message": NASTY,
         "idea": NASTY,
@@ -218,7 +218,7 @@ def test_of_a_hidden_check_a_student_sees_its_fact_and_idea_only() -> None:
 
 
 def test_no_part_of_an_error_in_a_hidden_check_can_carry_its_inputs_to_a_student() -> None:
-    error = ErrorInfo("ValueError", "secret 123", 10**40, "x = 123", "f_123")
+    error = ErrorInfo("ValueError", "secret 123", 10**40, "x = 123")
     failing = check("h", "It holds for more.", Verdict.ERROR, hidden=True, error=error, message="123")
     card = Card(exercise("f", "F", Verdict.ERROR, [failing]))
     assert "123" not in json.dumps(card.plain()) + card.text() + card.html()

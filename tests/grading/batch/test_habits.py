@@ -11,7 +11,7 @@ from jaxguide.grading.batch.habits import habits_from, habits_of
 
 
 def _result(verdict: Verdict) -> ExerciseResult:
-    return ExerciseResult("walk", "A walk", "random_numbers", 1.0, verdict, 0.0, 0)
+    return ExerciseResult("walk", "A walk", "random_numbers", 1.0, verdict, 0.0)
 
 
 def test_the_first_check_and_the_first_pass_are_noted_once(tmp_path: Path) -> None:
@@ -30,13 +30,13 @@ def test_the_first_check_and_the_first_pass_are_noted_once(tmp_path: Path) -> No
     progress.note(_result(Verdict.PASSED), "c")
     assert progress.of("walk").passed_s == failed.started_s
     habits = habits_from((tmp_path / PROGRESS_FILE_NAME).read_bytes())
-    assert habits == {"walk": {"tries": 3, "hints": 0, "passed": True, "minutes": 4.0}}
+    assert habits == {"walk": {"tries": 3, "hints": 0, "minutes": 4.0}}
 
 
 def test_a_progress_file_from_before_times_were_noted_is_read() -> None:
     old = {"version": 1, "exercises": {"walk": {"passed": True, "attempts": ["a"], "hints": 2, "guess": None}}}
     assert read_progress(json.dumps(old).encode())["walk"].started_s is None
-    assert habits_from(json.dumps(old).encode())["walk"] == {"tries": 1, "hints": 2, "passed": True, "minutes": None}
+    assert habits_from(json.dumps(old).encode())["walk"] == {"tries": 1, "hints": 2, "minutes": None}
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_damaged_progress_file_tells_nothing(entry: str) -> None:
 def test_a_made_up_progress_file_cannot_spoil_the_numbers() -> None:
     entry = {"hints": -5, "started_s": -1e308, "passed_s": 1e308, "attempts": ["a"] * 20_000}
     habits = habits_from(json.dumps({"version": 1, "exercises": {"walk": entry}}).encode())
-    assert habits["walk"] == {"tries": 10_000, "hints": 0, "passed": False, "minutes": None}
+    assert habits["walk"] == {"tries": 10_000, "hints": 0, "minutes": None}
     assert habits_from(b"[" * 100_000) == {}
     assert habits_from(b"\xff") == {}
 

@@ -23,7 +23,7 @@ KEY = RowKey("ada", "/class/ada.ipynb", "d" * 64, "c" * 64, "s" * 64)
 
 
 def check(name: str = "doubles") -> CheckResult:
-    error = ErrorInfo("ValueError", "odd \x1b text \udc80", 3, "x = 1", "f")
+    error = ErrorInfo("ValueError", "odd \x1b text \udc80", 3, "x = 1")
     told = ("one_key", "two_keys")
     return CheckResult(
         name, "It doubles.", "value", Kind.VALUE, 1.0, True, Verdict.ERROR, error=error, misconceptions=told
@@ -32,8 +32,8 @@ def check(name: str = "doubles") -> CheckResult:
 
 def full_result() -> SubmissionResult:
     reveal = (ArrayData(np.array([1.5, np.inf], np.float32), False, "jax"), {"a": 1 + 2j}, 10**30)
-    one = ExerciseResult("double", "Double", "small", 3.0, Verdict.PARTLY_RIGHT, 1 / 3, 7, [check()], reveal=reveal)
-    other = ExerciseResult("triple", "Triple", "small", 1.0, Verdict.NOT_CHECKED, 0.0, 7, note="busy")
+    one = ExerciseResult("double", "Double", "small", 3.0, Verdict.PARTLY_RIGHT, 1 / 3, [check()], reveal=reveal)
+    other = ExerciseResult("triple", "Triple", "small", 1.0, Verdict.NOT_CHECKED, 0.0, note="busy")
     return SubmissionResult(
         Path("class/ada.ipynb"),
         "ada",
@@ -47,7 +47,6 @@ def full_result() -> SubmissionResult:
         not_graded={"triple": "busy"},
         tier="strong",
         layers=[{"name": "landlock", "holds": True, "why": ""}],
-        seed=7,
         course_digest=KEY.course_digest,
         versions={"jax": "1"},
         cpu_s=0.5,
@@ -102,7 +101,7 @@ def test_two_identical_submissions_are_two_students(tmp_path: Path) -> None:
 def test_a_row_recorded_again_stands_once(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         for score in (1.0, 2.0):
-            one = ExerciseResult("double", "Double", "small", 2.0, Verdict.PASSED, score, 0)
+            one = ExerciseResult("double", "Double", "small", 2.0, Verdict.PASSED, score)
             row = store.record(KEY, SubmissionResult(Path("ada.py"), "ada", results=[one], score=score))
     with contextlib.closing(sqlite3.connect(tmp_path / NAME)) as connection, connection:
         assert connection.execute("SELECT id FROM submissions").fetchall() == [(row,)]

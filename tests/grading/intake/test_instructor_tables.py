@@ -194,7 +194,7 @@ def test_a_file_that_cannot_be_read_takes_no_others_place(course: Course, tmp_pa
 
 def a_result(student: str, *scores: float | None, state: State = State.GRADED) -> SubmissionResult:
     results = [
-        ExerciseResult(name, name, "small_numbers", 1.0, Verdict.PASSED, score or 0.0, 0)
+        ExerciseResult(name, name, "small_numbers", 1.0, Verdict.PASSED, score or 0.0)
         for name, score in zip(("double", "triple"), scores, strict=False)
     ]
     missing = {one.name: "busy" for one, score in zip(results, scores, strict=False) if score is None}

@@ -40,7 +40,7 @@ def test_results_follow_the_schema(schema: dict[str, Any], tier: str) -> None:
 
 def test_the_schema_refuses_what_is_not_as_it_says(schema: dict[str, Any]) -> None:
     validator = jsonschema.Draft202012Validator(schema)
-    for change in ({"format": "jaxguide-results/1"}, {"seed": "7"}, {"extra": 1}, {"complete": None}):
+    for change in ({"format": "jaxguide-results/2"}, {"seed": "7"}, {"extra": 1}, {"complete": None}):
         assert not validator.is_valid({**batch_to_plain(made_class()), **change}), change
 
 
@@ -129,7 +129,7 @@ def test_a_class_of_nobody_removes_the_last_page(tmp_path: Path) -> None:
     assert list((tmp_path / "feedback").iterdir()) == []
 
 
-@pytest.mark.parametrize("content", ["[", "[]", '{"format": "jaxguide-results/1"}', '{"format": "jaxguide-results/2"}'])
+@pytest.mark.parametrize("content", ["[", "[]", '{"format": "jaxguide-results/2"}', '{"format": "jaxguide-results/3"}'])
 def test_what_is_no_results_document_is_refused_in_a_sentence(tmp_path: Path, content: str) -> None:
     path = tmp_path / "results.json"
     path.write_text(content)
@@ -137,9 +137,14 @@ def test_what_is_no_results_document_is_refused_in_a_sentence(tmp_path: Path, co
         read_document(path)
 
 
-def test_a_damaged_document_is_refused() -> None:
+@pytest.mark.parametrize("lost", [("tier",), ("exercises", 0, "title"), ("exercises", 0, "checks", 0, "kind")])
+def test_a_damaged_document_is_refused(lost: tuple[str | int, ...]) -> None:
     plain = batch_to_plain(made_class())
-    del plain["submissions"][0]["exercises"][0]["checks"][0]["kind"]
+    *path, name = lost
+    damaged = plain["submissions"][0]
+    for step in path:
+        damaged = damaged[step]
+    del damaged[name]
     with pytest.raises(NoResults, match="damaged"):
         batch_from_plain(plain)
 

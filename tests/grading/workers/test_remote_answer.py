@@ -36,8 +36,8 @@ def test_good_replies_come_through(question: str) -> None:
         {"value": 1, "error": None, "printed": ""},
         {"error": [], "printed": ""},
         {"error": {"type_name": 3}, "printed": ""},
-        {"error": {"type_name": 3, "message": "", "line": None, "source": "", "where": ""}, "printed": ""},
-        {"error": {"type_name": "E", "message": "", "line": "1", "source": "", "where": ""}, "printed": ""},
+        {"error": {"type_name": 3, "message": "", "line": None, "source": ""}, "printed": ""},
+        {"error": {"type_name": "E", "message": "", "line": "1", "source": ""}, "printed": ""},
     ],
 )
 def test_a_reply_out_of_shape_is_the_submissions_failure(reply: dict[str, Any]) -> None:
