@@ -103,7 +103,7 @@ def write_assignment(folder: Path) -> None:
 def test_the_outline_of_a_small_course_is_what_the_loaded_course_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]
 ) -> None:
-    for name in ("terminal", "grading"):
+    for name in ("student", "grading"):
         monkeypatch.syspath_prepend(str(TOP / "tests" / name))
     folder = tmp_path / "a course"
     write(folder)
