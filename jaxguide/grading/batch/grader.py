@@ -59,7 +59,7 @@ class GradeSettings:
         tier: the name of the isolation tier that is asked for; by default the strongest that holds here.
         conceal: further folders and files that no worker may see: the submissions, the results.
         trust_submissions: whether code may run where nothing keeps it from reading the key or the disk.
-        compile_cache: where programs and values are kept from batch to batch, see `compile_cache.folder_of`.
+        compile_cache: where programs and values are kept from batch to batch, see `shared_programs.folder_of`.
     """
 
     seed: int = DEFAULT_SEED
