@@ -1,4 +1,4 @@
-"""Write down what grading came to: for the instructor, for each student, for other programs."""
+"""Write the results of grading for the instructor, for each student and for other programs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,20 +18,20 @@ __all__ = ["NoResults", "batch_to_plain", "read_results", "recorded_course", "wr
 
 
 def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, names: bool = False) -> list[Path]:
-    """Write every report of a batch into a folder; return the files.
+    """Write every report of a batch into a folder and return the files.
 
-    `feedback/` is what students may see. All else is the instructor's: `results.json`, `grades.csv`, `junit.xml`,
-    `report.html`. The same batch gives the same bytes. Feedback of students whom the batch does not know, from an
-    earlier one, is removed once all is written.
+    Students may see `feedback/`. Everything else is for the instructor: `results.json`, `grades.csv`, `junit.xml`,
+    `report.html`. The same batch gives the same bytes. After all files are written, feedback from an earlier batch
+    for students who are not in this one is deleted.
 
     Args:
-        batch: what was graded.
-        folder: made where it is missing.
-        reveal: show students what hidden checks saw, too.
-        names: say in `report.html` who met a misconception.
+        batch: the graded batch.
+        folder: created if it does not exist.
+        reveal: also show students the details of hidden checks.
+        names: name the students with each misconception in `report.html`.
 
     Raises:
-        OSError: the folder cannot be made or written.
+        OSError: the folder cannot be created or written.
     """
     files = []
     for name, text in _reports(batch, reveal, names):
@@ -42,14 +42,14 @@ def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, nam
 
 
 def _remove_old_feedback(folder: Path, files: list[Path]) -> None:
-    """Remove the pages of nobody in the batch, each with its text; whatever else lies there is not jaxguide's."""
+    """Delete the feedback pages and texts that this batch did not write; leave files that jaxguide did not create."""
     if not folder.is_dir():
         return
-    # By what the file system takes for one file: names that differ in case or accents may be.
+    # Compare by inode: on some file systems, names that differ only in case or accents are the same file.
     written = {_identity(file) for file in files}
     for path in sorted(folder.glob("*.html")):
         if path.is_file() and _identity(path) not in written and is_page(path):
-            # The page last: what is left after an interruption is found again.
+            # Delete the page last, so that the next run finds it if this one is interrupted.
             path.with_suffix(".txt").unlink(missing_ok=True)
             path.unlink(missing_ok=True)
 
@@ -60,7 +60,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _reports(batch: BatchResult, reveal: bool, names: bool) -> Iterator[tuple[str, str]]:
-    """Yield each report's name and text, one at a time: a class's pages together are large."""
+    """Yield the name and text of each report, one at a time, since all pages of a class together are large."""
     yield RESULTS_FILE_NAME, to_text(batch)
     yield "grades.csv", grades_csv(batch)
     yield "junit.xml", junit_xml(batch)

@@ -1,4 +1,4 @@
-"""Where everything in the report's charts lies, with a title, a description and labels; `charts.html` draws them."""
+"""Lay out the report's charts, with titles, descriptions and labels; `charts.html` draws them."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.course.verdict import Outcome
 from jaxguide.grading.reports.insight import BINS, Distribution
 
-# How each group is drawn: a tone, and a pattern of its own, so that no colour is needed to tell them apart.
+# The fill of each group. The patterns differ too, so that readers need no colour to tell the groups apart.
 _FILLS = {
     Outcome.PASSED: "fill:var(--good)",
     Outcome.PARTLY: "fill:url(#stripes)",
@@ -19,13 +19,13 @@ _FILLS = {
 
 _HIGH = 132
 _LEFT, _TOP, _WIDE = 10, 44, 54
-# A chart of one bar is this wide.
+# The width of a chart with a single bar.
 _BAR = 300
 
 
 @dataclasses.dataclass(frozen=True)
 class Words:
-    """One line of text with its baseline at (x, y); `anchor` is what of it is there: 'start', 'middle' or 'end'."""
+    """One line of text with its baseline at (x, y); its 'start', 'middle' or 'end' (`anchor`) is at x."""
 
     x: float
     y: float
@@ -35,7 +35,7 @@ class Words:
 
 @dataclasses.dataclass(frozen=True)
 class Bar:
-    """One bin of a histogram; `count` is None where it is empty, `tick` where the axis has no label."""
+    """One bin of a histogram; `count` is None if the bin is empty, and `tick` if the axis has no label there."""
 
     x: int
     y: float
@@ -47,7 +47,7 @@ class Bar:
 
 @dataclasses.dataclass(frozen=True)
 class Histogram:
-    """How many students have how many of the points; `end` is the label at the axis's end."""
+    """The number of students by share of the points; `end` is the label at the end of the axis."""
 
     title: str
     description: str
@@ -63,7 +63,7 @@ class Histogram:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """What one group takes of a bar, and its count in words."""
+    """One group's part of a bar, and its count in words."""
 
     x: float
     width: float
@@ -73,7 +73,7 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class StackedBar:
-    """How one exercise ended for the class."""
+    """The outcomes of one exercise for the class."""
 
     title: str
     description: str
@@ -83,7 +83,7 @@ class StackedBar:
 
 @dataclasses.dataclass(frozen=True)
 class ShareBar:
-    """One share, as a part of a bar."""
+    """A share, drawn as a part of a bar."""
 
     title: str
     description: str
@@ -93,14 +93,14 @@ class ShareBar:
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """What a group is called, and how it is drawn."""
+    """The name and fill of a group."""
 
     name: str
     fill: str
 
 
 def histogram(distribution: Distribution) -> Histogram:
-    """Return the chart of how marks spread."""
+    """Return the histogram of marks."""
     most = max(distribution.counts, default=0) or 1
     width = 2 * _LEFT + BINS * _WIDE
     bottom = _TOP + _HIGH
@@ -123,7 +123,7 @@ def histogram(distribution: Distribution) -> Histogram:
     )
     return Histogram(
         title=plural("Marks of {count} student", "Marks of {count} students", distribution.total),
-        description="; ".join([_("Students by the share of the points that they have"), *bins]) + ".",
+        description="; ".join([_("Students by share of the points"), *bins]) + ".",
         box=f"0 0 {width} {bottom + 26}",
         left=_LEFT,
         right=width - _LEFT,
@@ -136,31 +136,31 @@ def histogram(distribution: Distribution) -> Histogram:
 
 
 def stacked_bar(title: str, counts: dict[Outcome, int]) -> StackedBar:
-    """Return the bar of how one exercise ended for the class."""
+    """Return the bar with the outcomes of one exercise for the class."""
     total = sum(counts.values()) or 1
     parts, left = [], 0.0
     for group, count in counts.items():
         if count:
             wide = _BAR * count / total
-            # Half a unit inside, so that an outline is whole.
+            # Leave a margin, so that outlines are not cut off.
             parts.append(Part(left + 1, max(1.0, wide - 2), _FILLS[group], _count(group, count)))
             left += wide
     return StackedBar(title, in_words(counts) + ".", f"0 0 {_BAR} 18", parts)
 
 
 def share_bar(title: str, share: float) -> ShareBar:
-    """Return the bar of one share."""
+    """Return the bar for a share."""
     said = _("{share:.0f} % of the class.").format(share=100 * share)
     return ShareBar(title, said, f"0 0 {_BAR} 10", (_BAR - 1) * share)
 
 
 def legend(groups: Iterable[Outcome]) -> list[Group]:
-    """Return what the patterns of the bars stand for."""
+    """Return the names and fills of the groups, for the legend."""
     return [Group(_name(group), _FILLS[group]) for group in groups]
 
 
 def in_words(counts: dict[Outcome, int]) -> str:
-    """Return how many are in each group: '12 passed, 3 not right'."""
+    """Return the size of each group in words: '12 passed, 3 not right'."""
     return ", ".join(_count(group, count) for group, count in counts.items() if count)
 
 

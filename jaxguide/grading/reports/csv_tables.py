@@ -1,4 +1,4 @@
-"""Marks as CSV: `grades.csv`, and what Moodle and Canvas import. No mark is an empty cell, never 0."""
+"""Write marks as CSV: `grades.csv`, and files for Moodle and Canvas. A missing mark is an empty cell, never 0."""
 
 import csv
 import io
@@ -10,14 +10,14 @@ from jaxguide.base.text import _
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.reports.marks import Row, columns_of, rows_of
 
-# A spreadsheet runs a cell that begins with one of these as a formula, the wide forms of East Asian keyboards too.
+# Spreadsheets run a cell that starts with one of these as a formula; the last four are East Asian full-width forms.
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
-# Canvas reads the second row of a file for what its columns can give, and knows it by these words.
+# Canvas recognizes the second row, with the maximum points of each column, by these words.
 _CANVAS_POINTS = "    Points Possible"
 
 
 def cell(text: str) -> str:
-    """Return text as a cell that no spreadsheet takes for a formula.
+    """Return text as a cell that spreadsheets do not run as a formula.
 
     >>> cell("=HYPERLINK(...)"), cell("ada"), cell(" @ada")
     ("'=HYPERLINK(...)", 'ada', "' @ada")
@@ -27,7 +27,7 @@ def cell(text: str) -> str:
 
 
 def points_cell(points: float | None) -> str:
-    """Return points as a cell, empty where there are none.
+    """Return points as a cell, which is empty if there are none.
 
     >>> points_cell(2.0), points_cell(1 / 3), points_cell(None)
     ('2', '0.3333', '')
@@ -36,7 +36,7 @@ def points_cell(points: float | None) -> str:
 
 
 def grades_csv(batch: BatchResult) -> str:
-    """Return `grades.csv`: one row for each student, points for each exercise, then what was found in words."""
+    """Return `grades.csv`: one row per student, with the points for each exercise and then the verdicts."""
     columns = columns_of(batch)
     head = ["student", "state", "score", "points", *(column.name for column in columns)]
     head += [*(f"{column.name}: verdict" for column in columns), "overrides", "files", "isolation"]
@@ -61,32 +61,31 @@ def grades_csv(batch: BatchResult) -> str:
 
 
 def moodle_csv(batch: BatchResult, item: str, identifier: str = "Username") -> str:
-    """Return marks as Moodle imports them (Grades, Import, CSV file).
+    """Return marks in the format that Moodle imports (Grades, Import, CSV file).
 
     Args:
-        batch: the marks; who has none keeps what the gradebook says.
+        batch: the marks; students without one keep theirs in the gradebook.
         item: the name of the grade item.
-        identifier: what students' names are in Moodle, as the column is called there: 'Username', 'Email address',
-            'ID number'.
+        identifier: the Moodle column that contains our student names: 'Username', 'Email address' or 'ID number'.
     """
     rows = [[cell(row.student), points_cell(row.score), row.state.value] for row in rows_of(batch)]
     return _sheet([cell(identifier), cell(item), _("State (do not import)")], rows)
 
 
 def canvas_csv(batch: BatchResult, item: str, identifier: str = "SIS Login ID") -> str:
-    """Return marks as Canvas imports them (Gradebook, Import).
+    """Return marks in the format that Canvas imports (Gradebook, Import).
 
     Args:
-        batch: the marks; who has none keeps what the gradebook says.
-        item: the name of the assignment, with its number in parentheses where it exists already: 'Homework 1 (4711)'.
-        identifier: what students' names are in Canvas: 'SIS Login ID', 'SIS User ID' or 'ID'.
+        batch: the marks; students without one keep theirs in the gradebook.
+        item: the name of the assignment, followed by its number in parentheses if it exists: 'Homework 1 (4711)'.
+        identifier: the Canvas column that contains our student names: 'SIS Login ID', 'SIS User ID' or 'ID'.
 
     Raises:
-        ValueError: Canvas does not know students by this column.
+        ValueError: Canvas does not identify students by this column.
     """
     known = ["ID", "SIS User ID", "SIS Login ID"]
     if identifier not in known:
-        message = _("Canvas does not know students by `{name}`, but by {known}.")
+        message = _("Canvas does not identify students by `{name}`. Use one of these: {known}.")
         raise ValueError(message.format(name=identifier, known=", ".join(known)))
     rows = rows_of(batch)
     possible = max((row.points for row in rows), default=0.0)
@@ -98,12 +97,12 @@ def canvas_csv(batch: BatchResult, item: str, identifier: str = "SIS Login ID") 
 
 
 def without_a_mark(batch: BatchResult) -> list[Row]:
-    """Return the students whose cell is empty in a gradebook's file."""
+    """Return the rows without a score, whose cells in gradebook files are empty."""
     return [row for row in rows_of(batch) if row.score is None]
 
 
 def file_names(row: Row) -> list[str]:
-    """Return the names of the files that a row's marks are of."""
+    """Return the names of the files that a row's marks come from."""
     return [clean(one.path.name, 200) for one in row.submissions if one.path.name]
 
 

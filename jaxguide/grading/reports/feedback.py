@@ -1,4 +1,4 @@
-"""What one student reads: points, what was mended, and a card for each exercise, as a page and as text."""
+"""Write the feedback for one student, as a page and as text: points, repairs, and a card for each exercise."""
 
 import functools
 import json
@@ -22,12 +22,12 @@ _WIDTH = 100
 
 
 def feedback_html(row: Row, batch: BatchResult, reveal: bool = False) -> str:
-    """Return a student's page; with `reveal` it shows what hidden checks saw as well."""
+    """Return a student's page; with `reveal`, it includes the details of hidden checks."""
     return rendered("feedback.html", feedback_view(row, batch, reveal))
 
 
 def feedback_view(row: Row, batch: BatchResult, reveal: bool) -> dict[str, Any]:
-    """Return what the page shows, as plain values and cards; `feedback.html` says where."""
+    """Return the values and cards for the template `feedback.html`."""
     return {
         "title": _("Feedback for {student}").format(student=clean(row.student, 100)),
         "student": row.student,
@@ -47,7 +47,7 @@ def feedback_view(row: Row, batch: BatchResult, reveal: bool) -> dict[str, Any]:
 
 
 def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
-    """Return the same as plain text."""
+    """Return the feedback as plain text."""
     lines = [": ".join(part for part in (_line(row.student), _files(row)) if part), "", *_summary(row)]
     lines += _isolation(row)
     notes = list(_notes(row, batch))
@@ -65,12 +65,12 @@ def _card_text(result: ExerciseResult, reveal: bool) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _text_of(result: str, reveal: bool, languages: tuple[str, ...]) -> str:
-    """Lay out a card. In a class many read the same, and to lay one out takes as long as a student's small program."""
+    """Format a card. Cached: formatting takes as long as running a small answer, and many students get the same."""
     return Card(result_from_plain(json.loads(result)), reveal).text(_WIDTH)
 
 
 def _summary(row: Row) -> Iterator[str]:
-    """Say what it came to."""
+    """Yield the sentences about the submission as a whole."""
     if row.score is not None:
         yield points_of(row)
     given = any(mark.override is not None for mark in row.marks.values())
@@ -96,13 +96,13 @@ def _unreadable(one: SubmissionResult, alone: bool, given: bool) -> str:
 
 
 def _isolation(row: Row) -> Iterator[str]:
-    """Say where nothing protected the marks, as the instructor's report does."""
+    """Warn if nothing protected the marks, as in the instructor's report."""
     if any(one.tier == PROCESS for one in row.submissions):
         yield _("Weak isolation.") + " " + tier_sentence(PROCESS)
 
 
 def points_of(row: Row) -> str:
-    """Say a student's points: '7.5 of 10 points'."""
+    """Return a student's points in words: '7.5 of 10 points'."""
     return _("{score:g} of {points:g} points").format(score=row.score, points=row.points)
 
 
@@ -127,7 +127,7 @@ def _points(mark: Mark) -> Iterator[str]:
 
 
 def _not_graded(mark: Mark) -> str:
-    # What went wrong in the grader may name a hidden check's inputs, so that only the instructor reads it.
+    # The grader's error may reveal a hidden check's inputs, so only the instructor sees it.
     message = _("{title}: not graded yet. This is not your fault; your instructor knows.")
     return message.format(title=_line(mark.column.title))
 

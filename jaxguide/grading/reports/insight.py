@@ -1,4 +1,4 @@
-"""What a class as a whole did: marks' distribution, pass rates, how checks went, time and hints."""
+"""Compute statistics of a class: distribution of marks, pass rates, results of checks, time and hints."""
 
 import collections
 import dataclasses
@@ -14,12 +14,12 @@ BINS = 10
 
 @dataclasses.dataclass(frozen=True)
 class Distribution:
-    """How marks spread.
+    """The distribution of marks.
 
     Args:
-        counts: students in each tenth of the points; the last tenth includes full marks.
-        low, median, high: the quartiles, as shares from 0 to 1; None where there is no mark.
-        full, none: how many have all of the points, and how many none.
+        counts: the number of students in each tenth of the points; the last tenth includes full marks.
+        low, median, high: the quartiles, as shares from 0 to 1; None if there are no marks.
+        full, none: the number of students with full marks, and with no points.
     """
 
     counts: tuple[int, ...]
@@ -35,9 +35,9 @@ class Distribution:
 
 
 def distribution_of(rows: Sequence[Row]) -> Distribution:
-    """Return how the marks of those who have one spread."""
+    """Return the distribution of the marks; students without one do not count."""
     shares = [row.share for row in rows if row.share is not None]
-    # A tiny part more, so that 0.7 * 10 does not fall into the bin below.
+    # Add a tiny amount, so that rounding errors do not move a share on a boundary into the bin below.
     bins = collections.Counter(max(0, min(BINS - 1, int(share * BINS + 1e-9))) for share in shares)
     counts = tuple(bins[number] for number in range(BINS))
     if not shares:
@@ -49,7 +49,7 @@ def distribution_of(rows: Sequence[Row]) -> Distribution:
 
 @dataclasses.dataclass(frozen=True)
 class Rate:
-    """How one exercise went, over all who handed in its lesson."""
+    """The results of one exercise, over all students who handed in its lesson."""
 
     column: Column
     counts: dict[Outcome, int]
@@ -60,13 +60,13 @@ class Rate:
 
     @property
     def share(self) -> float | None:
-        """The share of those with a mark who passed; None where nobody has one."""
+        """The share of students with a mark who passed; None if no one has a mark."""
         graded = self.total - self.counts[Outcome.NOT_GRADED]
         return self.counts[Outcome.PASSED] / graded if graded else None
 
 
 def rates_of(batch: BatchResult) -> list[Rate]:
-    """Return how each exercise went, in the course's order."""
+    """Return the results of each exercise, in the course's order."""
     rows = rows_of(batch)
     rates = []
     for column in columns_of(batch):
@@ -82,7 +82,7 @@ def rates_of(batch: BatchResult) -> list[Rate]:
 
 @dataclasses.dataclass(frozen=True)
 class CheckCount:
-    """How one check went over the class."""
+    """The results of one check over the class."""
 
     exercise: str
     name: str
@@ -95,7 +95,7 @@ class CheckCount:
 
 
 def checks_of(batch: BatchResult) -> list[CheckCount]:
-    """Return how each check went, in the course's order."""
+    """Return the results of each check, in the course's order."""
     places = {column.name: place for place, column in enumerate(columns_of(batch))}
     counts: dict[tuple[str, str], CheckCount] = {}
     for result in (one for submission in batch.counted for one in submission.results):
@@ -115,14 +115,14 @@ def checks_of(batch: BatchResult) -> list[CheckCount]:
 
 @dataclasses.dataclass(frozen=True)
 class Effort:
-    """How students worked on one exercise, as far as their workspaces recorded it.
+    """How students worked on one exercise, as recorded in their workspaces.
 
     Args:
         column: the exercise.
-        students: of how many it is known.
+        students: the number of students with a record.
         tries, hints: medians.
-        minutes: the median from the first check to the first pass, None where nobody's is known.
-        read_hints: how many read a hint.
+        minutes: the median time from the first check to the first pass, None if it is not known for anyone.
+        read_hints: the number of students who read a hint.
     """
 
     column: Column
@@ -134,7 +134,7 @@ class Effort:
 
 
 def efforts_of(batch: BatchResult) -> list[Effort]:
-    """Return how students worked, for each exercise that a workspace tells of."""
+    """Return how students worked, for each exercise that some workspace has a record of."""
     efforts = []
     for column in columns_of(batch):
         known = [s.habits[column.name] for s in batch.counted if column.name in s.habits]

@@ -1,4 +1,4 @@
-"""Results as JUnit XML, which continuous integration reads: a suite for each student, a case for each exercise."""
+"""Write results as JUnit XML for continuous integration: one suite per student, one case per exercise."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -10,12 +10,12 @@ from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.reports.marks import Mark, Row, rows_of
 
-# What `clean` leaves and XML 1.0 does not allow.
+# Characters that `clean` keeps but XML 1.0 does not allow.
 _NO_XML = re.compile("[\ufffe\uffff]")
 
 
 def junit_xml(batch: BatchResult) -> str:
-    """Return `junit.xml`: what failed is a failure, what was not graded an error, what was not attempted skipped."""
+    """Return `junit.xml`: lost points are failures, ungraded exercises are errors, unattempted ones are skipped."""
     suites = ET.Element("testsuites", name=_xml(batch.course_name or "jaxguide"))
     totals = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
     for row in rows_of(batch):
@@ -70,7 +70,7 @@ def _case(row: Row, mark: Mark) -> ET.Element:
 
 
 def _file_case(row: Row) -> ET.Element:
-    """Stand for a student of whom no exercise could be graded, or for what a file that cannot be read may hold."""
+    """Return a case for a whole submission: no exercise was graded, or an unreadable file may contain answers."""
     case = ET.Element("testcase", classname=_xml(row.student), name="submission")
     if row.state is State.ABSENT:
         ET.SubElement(case, "skipped", message=State.ABSENT.value)

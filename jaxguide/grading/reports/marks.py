@@ -1,4 +1,4 @@
-"""A batch as marks: one row for each student, one column for each exercise, and no mark where none was given."""
+"""Tabulate the marks of a batch: one row per student, one column per exercise, and None for a missing mark."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
@@ -26,15 +26,15 @@ class Column:
 
 @dataclasses.dataclass(frozen=True)
 class Mark:
-    """What one student has for one exercise.
+    """One student's mark for one exercise.
 
     Args:
         column: the exercise.
-        score: the points that count, None where there is no mark, which is not the same as 0.
-        said: the verdict in words, 'not graded', 'not handed in', 'not readable' where an unreadable file may hold the
-            answer, or 'given by hand' where the instructor's points are all there is.
-        result: what the grader found, None where nothing was handed in.
-        override: the instructor's own points, None where the grader's count.
+        score: the points that count, or None if there is no mark, which is not the same as 0.
+        said: the verdict in words, 'not graded', 'not handed in', 'not readable' if an unreadable file may contain the
+            answer, or 'given by hand' if the instructor's points are the only ones.
+        result: the grader's result, or None if nothing was handed in.
+        override: the instructor's points, or None if the grader's count.
     """
 
     column: Column
@@ -45,21 +45,21 @@ class Mark:
 
     @property
     def is_missing(self) -> bool:
-        """Whether a mark may be due and is not there."""
+        """Whether the answer may exist but has no mark."""
         return self.score is None and self.said in (NOT_GRADED, NOT_READABLE)
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """What one student has.
+    """All marks of one student.
 
     Args:
-        student: the name.
-        state: of what was handed in.
-        submissions: the files that count; of an absent student a row without a file.
+        student: the student's name.
+        state: the state of the student's submissions.
+        submissions: the files that count; for an absent student, a placeholder without a file.
         marks: one for each exercise of the batch, by name.
-        score: the sum, None where a mark is missing or nothing could be graded.
-        points: what could be had for everything that was asked.
+        score: the sum of the marks, or None if a mark is missing or nothing could be graded.
+        points: the maximum score.
     """
 
     student: str
@@ -71,12 +71,12 @@ class Row:
 
     @property
     def share(self) -> float | None:
-        """The score as a part of the points, from 0 to 1."""
+        """The score divided by the points, from 0 to 1."""
         return None if self.score is None or not self.points else self.score / self.points
 
 
 def columns_of(batch: BatchResult) -> list[Column]:
-    """Return the exercises that anybody's file was graded on: by lesson, then in the lesson's order."""
+    """Return the exercises that at least one file was graded on: by lesson, then in the lesson's order."""
     found: dict[str, Column] = {}
     for one in (one for submission in batch.counted for one in submission.results):
         found.setdefault(one.name, Column(one.name, one.title, one.lesson, one.points))
@@ -84,7 +84,7 @@ def columns_of(batch: BatchResult) -> list[Column]:
 
 
 def rows_of(batch: BatchResult) -> list[Row]:
-    """Return one row for each student, in the batch's order."""
+    """Return one row per student, in the batch's order."""
     columns = columns_of(batch)
     overrides = {(one.student.casefold(), one.exercise): one for one in batch.overrides}
     files: dict[str, list[SubmissionResult]] = {}
@@ -118,7 +118,7 @@ def _mark(column: Column, submissions: Sequence[SubmissionResult], override: Ove
         if result is None and "" in submission.not_graded:
             said = NOT_GRADED
     if said == NOT_HANDED_IN and any(submission.unreadable is not None for submission in submissions):
-        # The answer may stand in that file: to take it for not handed in would make it 0.
+        # The answer may be in that file; "not handed in" would turn it into 0.
         said = NOT_READABLE
     if override is None:
         return Mark(column, score, said, result)

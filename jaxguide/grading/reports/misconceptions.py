@@ -1,4 +1,4 @@
-"""What a class misunderstands: which misconceptions its failures point to, how often, and an example of each."""
+"""Misconceptions that a class's failures point to: how frequent each one is, with an example."""
 
 import collections
 import dataclasses
@@ -11,7 +11,7 @@ from jaxguide.grading.batch.batch_result import BatchResult
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """One failure: whose, and what was seen."""
+    """One failed check of one student."""
 
     student: str
     result: ExerciseResult
@@ -20,16 +20,16 @@ class Example:
 
 @dataclasses.dataclass(frozen=True)
 class Misconception:
-    """One cause of failures.
+    """A likely cause of failures.
 
     Args:
-        names: the planted wrong answers that fail so, in words; several where the check cannot tell which it was.
-        says: what is behind it, in a sentence; '' where the key does not say.
-        idea: the idea that the failed check tells students of.
-        is_named: it was a check that found it, not an exception or a limit, which may have many causes.
-        students: who met it.
-        exercises: the titles of the exercises where they did.
-        example: one failure, from a visible check where there is one.
+        names: the planted wrong answers that fail this way, in words; several if the check cannot tell them apart.
+        says: the key's explanation, in a sentence; '' if the key has none.
+        idea: the idea that the failed check shows to students.
+        is_named: whether a check failed, rather than an exception or a limit, which can have many causes.
+        students: the students whose failures point to it.
+        exercises: the titles of the exercises in which they failed.
+        example: one failure, from a visible check if possible.
     """
 
     names: tuple[str, ...]
@@ -42,9 +42,9 @@ class Misconception:
 
 
 def misconceptions_of(batch: BatchResult) -> list[Misconception]:
-    """Return what the class's failures point to, the most frequent first.
+    """Return the misconceptions that the class's failures point to, the most frequent first.
 
-    Only the first failure of an exercise counts, since what comes after it may have the same cause.
+    Only the first failure in an exercise counts, since later ones may have the same cause.
     """
     groups: dict[tuple[str, ...], list[Example]] = collections.defaultdict(list)
     for submission in batch.counted:
@@ -57,7 +57,7 @@ def misconceptions_of(batch: BatchResult) -> list[Misconception]:
 
 
 def _misconception(names: tuple[str, ...], examples: list[Example]) -> Misconception:
-    # The same in whatever order the files come; visible checks first, since examples are shown round.
+    # Do not depend on the order of the files; prefer visible checks, since instructors show examples to the class.
     example = min(examples, key=lambda one: (one.check.hidden, not one.check.got, one.result.name, one.student))
     return Misconception(
         names=names,
@@ -75,7 +75,7 @@ def _is_sentence(says: str, names: tuple[str, ...]) -> bool:
 
 
 def _names(failure: CheckResult) -> tuple[str, ...]:
-    """Say what a failure points to, by what is known of it: a misconception, an exception, a limit, the check."""
+    """Name what a failure points to: an exception, a limit, a misconception or else the failed check."""
     if failure.verdict is Verdict.ERROR and failure.error is not None:
         return (_("raised {name}").format(name=clean(failure.error.type_name, 60)),)
     if failure.verdict is not Verdict.FAILED:
@@ -88,7 +88,7 @@ def _names(failure: CheckResult) -> tuple[str, ...]:
 
 
 def misconception_in_words(name: str) -> str:
-    """Return a misconception's name as words.
+    """Return the name of a misconception as words.
 
     >>> misconception_in_words("one_key_for_all_rows")
     'one key for all rows'

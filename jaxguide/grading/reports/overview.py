@@ -1,4 +1,4 @@
-"""The instructor's `report.html`: one page for the whole class, which can be projected down to where names begin."""
+"""Write `report.html` for the instructor, one page for the whole class. The part before names can be projected."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,14 +24,14 @@ def report_html(batch: BatchResult, names: bool = False) -> str:
     """Return the instructor's page.
 
     Args:
-        batch: what was graded.
-        names: whether misconceptions say who met them; else only the folded lists at the end name anybody.
+        batch: the graded batch.
+        names: whether misconceptions name the students; if False, only the folded lists at the end do.
     """
     return rendered("report.html", report_view(batch, names))
 
 
 def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
-    """Return what the page shows, as plain values; `report.html` says where."""
+    """Return the values for the template `report.html`."""
     rows = rows_of(batch)
     causes = misconceptions_of(batch)
     named = [one for one in causes if one.is_named]
@@ -53,7 +53,7 @@ def report_view(batch: BatchResult, names: bool) -> dict[str, Any]:
 
 
 def _count_line(rows: list[Row]) -> str:
-    """Say in one line what the report is of."""
+    """Return the number of files and students in one line."""
     files = sum(len(file_names(row)) for row in rows)
     return plural("{count} file of {{students}}", "{count} files of {{students}}", files).format(
         students=plural("{count} student", "{count} students", len(rows))
@@ -65,16 +65,18 @@ def _warnings(batch: BatchResult) -> list[str]:
     missing = sum(not one.is_complete for one in batch.counted if one.state.value == "not graded")
     if missing:
         said = plural(
-            "{count} submission is not graded in full: no mark stands in place of one. Grade again to fill the gap.",
-            "{count} submissions are not graded in full: no mark stands in place of one. Grade again to fill the gaps.",
+            "{count} submission is only partly graded, and its missing marks are left empty. "
+            "Grade again to fill them in.",
+            "{count} submissions are only partly graded, and their missing marks are left empty. "
+            "Grade again to fill them in.",
             missing,
         )
         warnings.append(said)
     above = sum(len(one.above_the_points) for one in batch.counted)
     if above:
         said = plural(
-            "{count} mark given by hand is above what its exercise gives. If no bonus is meant, change it.",
-            "{count} marks given by hand are above what their exercises give. If no bonus is meant, change them.",
+            "{count} mark given by hand is above the points of its exercise. If no bonus is meant, change it.",
+            "{count} marks given by hand are above the points of their exercises. If no bonus is meant, change them.",
             above,
         )
         warnings.append(said)
@@ -82,7 +84,7 @@ def _warnings(batch: BatchResult) -> list[str]:
 
 
 def _tiles(rows: list[Row]) -> list[tuple[str, str]]:
-    """Return the numbers to start with, each with what it counts."""
+    """Return the numbers at the top of the page, each with its label."""
     states = [row.state for row in rows]
     marked = sum(row.score is not None for row in rows)
     median = distribution_of(rows).median
@@ -104,23 +106,23 @@ def _tiles(rows: list[Row]) -> list[tuple[str, str]]:
 
 
 def _marks(found: Distribution) -> dict[str, Any] | None:
-    """Return how the marks spread, None where nobody has one."""
+    """Return the distribution of the marks, or None if there are none."""
     if found.low is None or found.median is None or found.high is None:
         return None
     said = _(
         "Half of the class has {median:.0f} % of the points or more; "
-        "the middle half lies between {low:.0f} and {high:.0f} %."
+        "the middle half is between {low:.0f} and {high:.0f} %."
     )
     words = [said.format(median=100 * found.median, low=100 * found.low, high=100 * found.high)]
     if found.full:
-        words.append(plural("{count} student has all of them.", "{count} students have all of them.", found.full))
+        words.append(plural("{count} student has full marks.", "{count} students have full marks.", found.full))
     if found.none:
-        words.append(plural("{count} student has none.", "{count} students have none.", found.none))
+        words.append(plural("{count} student has no points.", "{count} students have no points.", found.none))
     return {"words": " ".join(words), "chart": histogram(found)}
 
 
 def _exercises(batch: BatchResult) -> dict[str, Any] | None:
-    """Return each exercise's pass rate, None where nothing was graded."""
+    """Return the pass rate of each exercise, or None if nothing was graded."""
     rates = rates_of(batch)
     if not rates:
         return None
@@ -141,14 +143,14 @@ def _exercises(batch: BatchResult) -> dict[str, Any] | None:
 
 
 def _misconceptions(batch: BatchResult, found: list[Misconception], names: bool) -> dict[str, Any] | None:
-    """Return what failures point to, with an example that names nobody unless asked; None where nothing does."""
+    """Return the misconceptions, each with an example, or None if there are none; `names` adds students' names."""
     if not found:
         return None
     students = len({one.student for one in batch.counted if one.results})
     left = len(found) - _SHOWN
     return {
         "shown": [_misconception(one, students, names) for one in found[:_SHOWN]],
-        "others_title": plural("{count} more, met by fewer", "{count} more, met by fewer", left) if left > 0 else "",
+        "others_title": plural("{count} more, less frequent", "{count} more, less frequent", left) if left > 0 else "",
         "others": [(_title(one), len(one.students)) for one in found[_SHOWN:]],
     }
 
@@ -162,7 +164,7 @@ def _misconception(one: Misconception, students: int, names: bool) -> dict[str, 
         "bar": share_bar(title, share),
         "says": one.says,
         "idea": one.idea if one.idea != one.says else "",
-        "met_in": _("Met in: {exercises}").format(exercises=_exercises_of(one)),
+        "met_in": _("Exercises: {exercises}").format(exercises=_exercises_of(one)),
         "met_by": _met_by(clean(student, 100) for student in one.students) if names else "",
         "example": _example(one.example, names),
     }
@@ -178,11 +180,11 @@ def _exercises_of(one: Misconception) -> str:
 
 
 def _met_by(students: Iterable[str]) -> str:
-    return _("Met by: {students}").format(students=", ".join(students))
+    return _("Students: {students}").format(students=", ".join(students))
 
 
 def _example(example: Example, names: bool) -> dict[str, Any]:
-    """Return one failure. What a hidden check asked is folded away, since the page may be shown round."""
+    """Return one failure; the page folds those of hidden checks, since it may be shown to the class."""
     check = example.check
     return {
         "is_hidden": check.hidden,
@@ -197,7 +199,7 @@ def _example(example: Example, names: bool) -> dict[str, Any]:
 
 
 def _error(one: Misconception, names: bool) -> dict[str, Any]:
-    """Return what ended early, by exception or by limit."""
+    """Return an error, such as an exception or an exceeded limit."""
     check = one.example.check
     said = check.error.message if check.error else check.message
     return {
@@ -205,13 +207,13 @@ def _error(one: Misconception, names: bool) -> dict[str, Any]:
         "students": len(one.students),
         "met_in": _exercises_of(one),
         "met_by": _met_by(one.students) if names else "",
-        # What a hidden check's call raised may say what it asked.
+        # The message may reveal the inputs of a hidden check.
         "message": _("(a hidden check)") if check.hidden else said,
     }
 
 
 def _efforts(batch: BatchResult) -> list[dict[str, Any]]:
-    """Return time and hints, where workspaces recorded them."""
+    """Return the time and hints of exercises for which workspaces recorded them."""
     return [
         {
             "title": one.column.title,

@@ -1,7 +1,8 @@
-"""Pages that work from disk: one file each, nothing fetched, no script, light and dark, narrow and wide.
+"""Render self-contained HTML pages: one file, no downloads, no scripts, light and dark mode, any screen width.
 
-Templates hold markup and fixed words; Python computes the rest and passes plain values. Jinja escapes every value, once
-`fit` has removed its control characters, put it on one line and cut it. The filters below cut elsewhere or keep lines.
+Templates hold markup and fixed words; Python computes everything else and passes plain values. `fit` removes control
+characters from every value, joins its lines and truncates it; then Jinja escapes it. The filters below truncate at
+another length or keep line breaks.
 """
 
 import functools
@@ -27,19 +28,19 @@ def rendered(template: str, view: Mapping[str, Any]) -> str:
 
     Args:
         template: the name of a file in `templates/`.
-        view: the values that it names; a missing one raises.
+        view: the values of its variables; a missing one raises an error.
     """
     out = io.StringIO()
-    # Piece by piece: for a large class, a list of all pieces takes more memory than the page.
+    # Write piece by piece: for a large class, a list of all pieces takes more memory than the page itself.
     out.writelines(_environment().get_template(template).generate(view))
     return out.getvalue()
 
 
 def is_page(path: Path) -> bool:
-    """Return whether a file is a page that `rendered` made.
+    """Return whether `rendered` produced a file.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     head = (_TEMPLATES / "head.html").read_text("utf-8").encode()
     with path.open("rb") as file:
@@ -48,7 +49,7 @@ def is_page(path: Path) -> bool:
 
 @functools.cache
 def _environment() -> "Environment":
-    # Imported here, since most commands write no page.
+    # Imported here, since most commands do not write pages.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -71,11 +72,11 @@ def _environment() -> "Environment":
 
 
 class Fit(str):
-    """Text that is cleaned and cut already. It is escaped like any other."""
+    """Text that is already cleaned and truncated; Jinja still escapes it."""
 
 
 def line(words: object, limit: int = 1000) -> Fit:
-    r"""Return anything as one line of text.
+    r"""Return any value as one line of text, cleaned and truncated.
 
     >>> line("<b>\x1b[31mred\ncar")
     '<b>red car'
@@ -84,7 +85,7 @@ def line(words: object, limit: int = 1000) -> Fit:
 
 
 def block(text: object, limit: int) -> Fit:
-    r"""Return text with its lines and columns, for `<pre>`.
+    r"""Return text for `<pre>`, with its line breaks and spaces.
 
     >>> block("1.0\n\x1b[31m2.0", 600)
     '1.0\n2.0'
@@ -92,12 +93,12 @@ def block(text: object, limit: int) -> Fit:
     return Fit(clean(str(text), limit))
 
 
-# The only two values that Jinja does not escape: HTML from other renderers of this package, which escape what they are
-# given. `base/render/prose.py` sets code between backticks; `course/cards/html.py` lays out a card.
+# Jinja does not escape the results of the next two filters. They are HTML from this package's own renderers,
+# `base/render/prose.py` (code between backticks) and `course/cards/html.py` (cards), which escape their input.
 
 
 def prose(words: object, limit: int = 2000) -> "Markup":
-    """Return a sentence as HTML, with text between backticks as code."""
+    """Return a sentence as HTML, with text in backticks as code."""
     from markupsafe import Markup
 
     return Markup(prose_html(clean(str(words), limit)))

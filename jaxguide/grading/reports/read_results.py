@@ -1,4 +1,4 @@
-"""Read results again, to report them without grading: from a store, else from a `results.json`."""
+"""Read earlier results to write reports without grading: from a store or else from a `results.json`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +11,10 @@ from jaxguide.grading.reports.results_json import RESULTS_FILE_NAME, NoResults, 
 
 
 def recorded_course(folder: Path) -> Path | None:
-    """Return where the course was that was graded, None for the course that comes with the package.
+    """Return the folder of the course that was graded, or None for the course that comes with the package.
 
     Args:
-        folder: of results; where it holds no store, nothing is known.
+        folder: the results folder; if it has no store, the course is unknown and the result is None.
 
     Raises:
         NoResults: the store cannot be read.
@@ -30,15 +30,14 @@ def recorded_course(folder: Path) -> Path | None:
 
 
 def read_results(path: Path, overrides: Sequence[Override] | None = None) -> BatchResult:
-    """Return what a batch came to.
+    """Return the results of a batch.
 
     Args:
-        path: the folder of results, or a `results.json`.
-        overrides: an instructor's points as they are now; None for those that were applied when it was graded, where
-            `results.json` is there to tell.
+        path: the results folder, or a `results.json`.
+        overrides: the instructor's current points; None for those in `results.json`, if that file exists.
 
     Raises:
-        NoResults: nothing can be read there.
+        NoResults: there are no readable results.
     """
     document = path if path.is_file() else path / RESULTS_FILE_NAME
     if path.is_dir() and (path / store.NAME).is_file():
@@ -50,8 +49,8 @@ def read_results(path: Path, overrides: Sequence[Override] | None = None) -> Bat
         except store.StoreError as error:
             raise NoResults(str(error)) from None
     if not document.is_file():
-        message = _("There are no results in {path}: neither {store} nor {document}. Grade first.")
+        message = _("There are no results in {path}: it has neither {store} nor {document}. Grade first.")
         raise NoResults(message.format(path=path, store=store.NAME, document=RESULTS_FILE_NAME))
     if overrides:
-        raise NoResults(_("Points given by hand need the store, {name}, which is not here.").format(name=store.NAME))
+        raise NoResults(_("Points given by hand need the store, {name}, which is missing.").format(name=store.NAME))
     return read_document(document)

@@ -1,4 +1,4 @@
-"""The part of `report.html` that is for the record: names, how far to trust it, how to run it again."""
+"""The record sections of `report.html`: names, how far to trust the results, and how to grade again."""
 
 import dataclasses
 import shlex
@@ -17,12 +17,12 @@ from jaxguide.grading.reports.insight import checks_of
 from jaxguide.grading.reports.marks import Column, Row, columns_of
 from jaxguide.grading.reports.results_json import feedback_stems
 
-# What becomes of a cell with nothing to tell of it.
+# Fates of cells that need no mention in the report.
 _EXPECTED_FATES = ("ran", "as printed", "empty")
 
 
 def record_view(batch: BatchResult, rows: list[Row]) -> dict[str, Any]:
-    """Return what this part shows, as plain values; `record_sections.html` says where."""
+    """Return the values for the template `record_sections.html`."""
     columns = columns_of(batch)
     return {
         "how": _how(batch),
@@ -37,10 +37,10 @@ def record_view(batch: BatchResult, rows: list[Row]) -> dict[str, Any]:
 
 
 def _how(batch: BatchResult) -> dict[str, Any]:
-    """Return how it was graded."""
+    """Return the facts under "How this was graded"."""
     ran = [one for one in batch.submissions if one.cpu_s or one.wall_s]
-    used = _("{cpu:.1f} s of processor time in all, at most {memory:.0f} MB for a submission")
-    limits = _("{cpu:g} s of processor time and {memory:g} MB for an exercise")
+    used = _("{cpu:.1f} s of processor time in all, at most {memory:.0f} MB per submission")
+    limits = _("{cpu:g} s of processor time and {memory:g} MB per exercise")
     return {
         "tier": batch.tier or _("none"),
         "tier_sentence": tier_sentence(batch.tier),
@@ -58,16 +58,16 @@ def _how(batch: BatchResult) -> dict[str, Any]:
 
 
 def tier_sentence(tier: str) -> str:
-    """Say what an isolation tier means for the results."""
+    """Return a sentence about what an isolation tier means for the results."""
     return {
-        STRONG: _("Each submission ran alone, in namespaces of its own, kept from the key, the disk and the network."),
+        STRONG: _("Each submission ran alone in its own namespaces, without access to the key, disk or network."),
         MEDIUM: _(
-            "Each submission ran kept from the key, the disk and the network, without namespaces of its own, "
-            "which this machine refuses."
+            "Each submission ran without access to the key, disk or network, but not in its own namespaces, "
+            "which this machine does not allow."
         ),
         PROCESS: _(
-            "Nothing kept a submission from reading the key or the disk. So not even the checks that decide on values "
-            "are protected here: a submission that read the key could return what is expected."
+            "Nothing kept a submission from reading the key or the disk. So even checks of values are not protected: "
+            "a submission that read the key could return the expected values."
         ),
         "": _("No submission's code ran."),
     }.get(tier, "")
@@ -82,10 +82,10 @@ def _layer(plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def _checks(batch: BatchResult) -> list[dict[str, Any]]:
-    """Return each check: what it decides on, and how it went."""
+    """Return each check with its kind and its counts of passes and failures."""
     protected = batch.tier != PROCESS
     kinds = {
-        Kind.VALUE: _("value, cannot be forged") if protected else _("value, not protected here"),
+        Kind.VALUE: _("value, cannot be forged") if protected else _("value, not protected"),
         Kind.RELATION: _("relation"),
         Kind.OBSERVED: _("observed"),
     }
@@ -104,7 +104,7 @@ def _checks(batch: BatchResult) -> list[dict[str, Any]]:
 
 
 def _lists(batch: BatchResult, rows: list[Row]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return who has no mark and why, and what else the instructor should look at: title, and name and reason each."""
+    """Return lists for the instructor to look at, such as ungraded students: (title, [(student, reason), ...])."""
     not_graded = [(row.student, why) for row in rows if row.state is State.NOT_GRADED for why in _why_not(row)]
     unreadable = [(one.student, f"{one.path.name}: {one.unreadable}") for one in batch.counted if one.unreadable]
     replaced = [(one.student, one.path.name) for one in batch.submissions if one.state is State.SUPERSEDED]
@@ -122,13 +122,13 @@ def _lists(batch: BatchResult, rows: list[Row]) -> list[tuple[str, list[tuple[st
         for one in batch.overrides
     ]
     lists = [
-        (_("Not graded, for no fault of theirs"), not_graded),
+        (_("Not graded, through no fault of theirs"), not_graded),
         (_("Not readable"), unreadable),
         (_("Absent"), [(row.student, "") for row in rows if row.state is State.ABSENT]),
         (_("Not on the roster"), [(student, "") for student in batch.unknown]),
         (_("Earlier files that do not count"), replaced),
         (_("Points given by hand"), given),
-        (_("Mended while reading"), repairs),
+        (_("Repaired while reading"), repairs),
         (_("Cells that failed or did not run"), list(_cells(batch))),
     ]
     return [(title, entries) for title, entries in lists if entries]
@@ -148,7 +148,7 @@ def _why_not(row: Row) -> Iterator[str]:
 
 
 def _students(batch: BatchResult, rows: list[Row], columns: list[Column]) -> Iterator[dict[str, Any]]:
-    """Yield everybody's marks, while the page is written: for a class of thousands they are most of it."""
+    """Yield each student's marks lazily, since in a class of thousands they are most of the page."""
     stems = feedback_stems(row.student for row in rows)
     for row in rows:
         yield {
@@ -166,7 +166,7 @@ def _points(points: float | None) -> str:
 
 
 def _similar(group: Any) -> dict[str, Any]:
-    """Return one group of near-identical answers, as information."""
+    """Return one group of near-identical answers."""
     plain: dict[str, Any] = group if isinstance(group, dict) else dataclasses.asdict(group)
     return {
         "exercise": str(plain.get("exercise", "")),
@@ -176,7 +176,7 @@ def _similar(group: Any) -> dict[str, Any]:
 
 
 def reproduce(batch: BatchResult, one: SubmissionResult | None = None) -> str:
-    """Return the command that grades one submission again with the same inputs, or where none is given its form.
+    """Return the command that grades a submission again with the same inputs, or its general form if `one` is None.
 
     >>> from pathlib import Path
     >>> reproduce(BatchResult([], seed=7), SubmissionResult(Path("my class/ada.ipynb"), "ada"))

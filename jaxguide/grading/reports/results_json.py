@@ -1,4 +1,4 @@
-"""The whole batch as one JSON document, `results.json`, and back; `results.schema.json` says what stands where."""
+"""Write a batch as JSON, in `results.json`, and read it again; `results.schema.json` documents the layout."""
 
 import dataclasses
 import json
@@ -21,7 +21,7 @@ RESULTS_FORMAT = "jaxguide-results/3"
 RESULTS_FILE_NAME = "results.json"
 SCHEMA = Path(__file__).with_name("results.schema.json")
 
-# The document has these elsewhere, otherwise or not at all, and all other fields as they are, once cleaned.
+# Fields that are converted, moved or left out in the document; all others are only cleaned.
 _APART_OF_BATCH = {"submissions", "course_name", "course_folder", "course_digest", "limits", "similar", "overrides"}
 _BATCH = [field.name for field in dataclasses.fields(BatchResult) if field.name not in _APART_OF_BATCH]
 _APART_OF_SUBMISSION = {"results", "score", "lessons", "fingerprints", "layers", "course_digest", "versions"}
@@ -29,15 +29,15 @@ _SUBMISSION = [field.name for field in dataclasses.fields(SubmissionResult) if f
 
 
 class NoResults(Exception):
-    """There are no results to read here; the message says why in one sentence."""
+    """Raised if results cannot be read; the message says why in one sentence."""
 
 
 def batch_to_plain(batch: BatchResult) -> dict[str, Any]:
-    """Return everything as JSON data, in the layout of `results.json`.
+    """Return a batch as JSON data, in the layout of `results.json`.
 
-    It holds what students may not see. A score is null where there is no mark. Text that comes from a submission is
-    cleaned of control characters. Only the fields `cpu_s`, `wall_s` and `memory_bytes` differ between two runs with one
-    seed.
+    It includes details that students may not see. A score is null if there is no mark. Control characters are removed
+    from text that comes from a submission. Between two runs with the same seed, only the fields `cpu_s`, `wall_s` and
+    `memory_bytes` differ.
 
     >>> plain = batch_to_plain(BatchResult([], course_name="optics"))
     >>> plain["format"], plain["course"]["name"], plain["submissions"]
@@ -48,9 +48,9 @@ def batch_to_plain(batch: BatchResult) -> dict[str, Any]:
 
 
 def to_text(batch: BatchResult) -> str:
-    """Return the text of `results.json`: what `batch_to_plain` returns, made of one submission at a time.
+    """Return the text of `results.json`, the JSON of `batch_to_plain`.
 
-    All at once would take 0.04 MB more of memory for each of them.
+    Submissions are converted one at a time, which saves 0.04 MB of memory for each of them.
     """
     head = _dumped({**_head(batch), "submissions": []})
     if not batch.submissions:
@@ -108,10 +108,10 @@ def _record(one: Any) -> Any:
 
 
 def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
-    """Build a batch again from what `batch_to_plain` returned.
+    """Rebuild a batch from the result of `batch_to_plain`.
 
     Raises:
-        NoResults: it is not of this layout.
+        NoResults: the data is in another format or damaged.
     """
     found = plain.get("format") if isinstance(plain, dict) else None
     if found != RESULTS_FORMAT:
@@ -144,7 +144,7 @@ def read_document(path: Path) -> BatchResult:
     """Read a `results.json`.
 
     Raises:
-        NoResults: it is not there, or it is no such document.
+        NoResults: the file cannot be read, or does not contain results.
     """
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))
@@ -152,12 +152,12 @@ def read_document(path: Path) -> BatchResult:
         message = _("{path} cannot be read: {error}.")
         raise NoResults(message.format(path=path, error=error.strerror)) from None
     except (ValueError, RecursionError):
-        raise NoResults(_("{path} is no JSON.").format(path=path)) from None
+        raise NoResults(_("{path} is not valid JSON.").format(path=path)) from None
     return batch_from_plain(plain)
 
 
 def feedback_stems(students: Iterable[str]) -> dict[str, str]:
-    """Name each student's feedback files after them, no two alike on any file system.
+    """Return the name of each student's feedback files, unique even on file systems that ignore case.
 
     >>> feedback_stems(["ada", "Ada", "../e v", ""])
     {'ada': 'ada', 'Ada': 'Ada-2', '../e v': 'e_v', '': 'student'}
