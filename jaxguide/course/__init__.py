@@ -1,1 +1,1 @@
-"""What a course is: books, keys, exercises, checks, and the cards that students read."""
+"""Courses: books, keys, exercises, checks, and the cards that students read."""

@@ -1,7 +1,7 @@
-"""What authors import: the decorators of books and keys, and the expectations that checks are written with.
+"""The author interface: decorators for books and keys, and expectations for checks.
 
-A book and a key also run as plain scripts, so each decorator returns what it decorates; a loader that is at work
-(`collecting`) is told of it.
+Books and keys also run as plain scripts, so each decorator returns what it decorates. Loaders record the uses with
+`collecting`.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclasses.dataclass(frozen=True)
 class Declaration:
-    """One use of a decorator: which, on what, with which arguments."""
+    """One use of a decorator: its name, the decorated function and its arguments."""
 
     role: str
     function: Any
@@ -65,7 +65,7 @@ _declarations: contextvars.ContextVar[list[Declaration] | None] = contextvars.Co
 
 @contextlib.contextmanager
 def collecting() -> Iterator[list[Declaration]]:
-    """Collect the declarations that the code inside makes."""
+    """Collect the declarations made within the block."""
     declarations: list[Declaration] = []
     token = _declarations.set(declarations)
     try:
@@ -87,11 +87,11 @@ def exercise(
 
     Args:
         title: a few words.
-        points: what it is worth.
-        hints: a ladder: a question, the concept with a link, a skeleton with a blank, and, where there is one, a worked
-            sibling, Python that runs after the lesson's own cells and solves a task like this one.
+        points: the points that it is worth.
+        hints: in this order: a question, the concept with a link, a skeleton with a blank and, optionally, a worked
+            sibling: Python that runs after the lesson's cells and solves a similar task.
         reproduces: ids of the documented examples that its checks reproduce.
-        why_so_many: the reason for more than four ids.
+        why_so_many: the reason, if there are more than four ids.
     """
 
     def decorate(function: F) -> F:
@@ -110,7 +110,7 @@ def exercise(
 
 
 def prediction(*, title: str, points: float = 1, hints: Sequence[str] = ()) -> Callable[[F], F]:
-    """Declare the function below, of no arguments, to be a prediction; a `reveal` in a check cell has the answer."""
+    """Declare the function below, which takes no arguments, to be a prediction; `reveal` computes the answer."""
 
     def decorate(function: F) -> F:
         _declare(
@@ -128,7 +128,7 @@ def prediction(*, title: str, points: float = 1, hints: Sequence[str] = ()) -> C
 
 
 def reveal(target: Callable[..., Any] | str) -> Callable[[F], F]:
-    """Declare the function below to compute, live, what a prediction predicts."""
+    """Declare the function below to compute the answer to a prediction live."""
 
     def decorate(function: F) -> F:
         _declare("reveal", function, target=target)
@@ -148,17 +148,17 @@ def visible(
     misconception: str = "",
     reproduces: Sequence[str] = (),
 ) -> Callable[[F], F]:
-    """Declare a check of the exercise `target` that students may see; its docstring is the fact it checks.
+    """Declare a check of the exercise `target` that students can see; its docstring is the fact that it checks.
 
     Args:
         target: the exercise's function, or its name.
         stage: when it runs, one of `jaxguide.course.verdict.STAGES`.
-        idea: the idea behind it, told when it fails.
+        idea: the idea behind it, shown if it fails.
         kind: 'value', 'relation' or 'observed'; by default 'observed' for traces, keys and cost, else 'value'.
         weight: its share of the points.
         required: whether the exercise earns nothing without it.
         misconception: the planted wrong answer that its failure points to.
-        reproduces: the documented examples that it compares with the ledger.
+        reproduces: ids of the documented examples that it compares with the ledger.
     """
     return _check(
         "visible",
@@ -183,7 +183,7 @@ def hidden(
     misconception: str = "",
     reproduces: Sequence[str] = (),
 ) -> Callable[[F], F]:
-    """Declare, in a key, a check that only grading runs; arguments as for `visible`."""
+    """Declare, in a key, a check that runs only in grading; it takes the same arguments as `visible`."""
     return _check(
         "hidden",
         stage=stage,
@@ -205,7 +205,7 @@ def _check(role: str, **options: Any) -> Callable[[F], F]:
 
 
 def answer(function: F) -> F:
-    """Declare, in a key, the answer to the exercise of this name."""
+    """Declare, in a key, the answer to the exercise with the same name."""
     _declare("answer", function)
     return function
 
@@ -227,15 +227,15 @@ def alternative(function: F) -> F:
 
 
 def alternative_value(name: str, value: Any) -> None:
-    """Declare, in a key, another right answer that is no `def`: a lambda, a partial, what `jax.vmap` returns."""
+    """Declare, in a key, another right answer that is not a `def`, such as a lambda, a partial or `jax.vmap(f)`."""
     _declare("alternative", value, name=name)
 
 
 def wrong_value(name: str, value: Any, *, rejected_by: str, says: str = "") -> None:
-    """Declare, in a key, a wrong answer that is no `def`."""
+    """Declare, in a key, a wrong answer that is not a `def`."""
     _declare("wrong", value, name=name, rejected_by=rejected_by, says=says)
 
 
 def given(name: str) -> FunctionName:
-    """Return the argument that stands for a function of the book, sent by name."""
+    """Return an argument that passes the book's function `name` to an answer by name."""
     return FunctionName(name)

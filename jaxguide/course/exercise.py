@@ -1,4 +1,4 @@
-"""What an exercise is: its contract, its starter, its checks, its hints, and its key."""
+"""Define exercises: contract, starter, checks, hints and key."""
 
 import dataclasses
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from jaxguide.course.verdict import Kind
 
 
 class AuthorError(Exception):
-    """A mistake in a book or a key, said in one sentence with its file and line."""
+    """A mistake in a book or a key, described in one sentence with file and line."""
 
     def __init__(self, path: Path | str, line: int, message: str):
         self.path, self.line, self.message = path, line, message
@@ -18,7 +18,7 @@ class AuthorError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """One check of one exercise: a function of an answer, and what is said when it fails."""
+    """One check of one exercise: a function that tests an answer, and the words for when it fails."""
 
     name: str
     fact: str
@@ -37,9 +37,9 @@ class Check:
 
 @dataclasses.dataclass(frozen=True)
 class Planted:
-    """An answer that the key plants: the right one, another right one, or a wrong one with what must reject it.
+    """An answer in the key: the right one, an alternative, or a wrong one with the check that must reject it.
 
-    `source` defines the exercise's name in the namespace of a student who has run the lesson's setup.
+    `source` defines the exercise's function; it runs in a student's namespace, after the lesson's setup.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Planted:
 
 @dataclasses.dataclass
 class ExerciseKey:
-    """What the key holds for one exercise."""
+    """The key's part for one exercise."""
 
     answer: Planted
     wrong: list[Planted]
@@ -62,14 +62,14 @@ class ExerciseKey:
 
 @dataclasses.dataclass
 class Task:
-    """What an exercise asks of a student: all of it that can be read in the book, without running anything.
+    """The task that an exercise sets: everything that can be read from the book without running it.
 
     Args:
         contract: the docstring.
-        starter_source: the function that students begin with.
-        cell_source: the cell that it is printed in, without the author's mark.
-        headings: what it stands under in its lesson, below the lesson's title.
-        line: where its mark is in the book.
+        starter_source: the function that students start from.
+        cell_source: the whole cell as students get it, without the author's decorator.
+        headings: the headings above it in its lesson, without the lesson's title.
+        line: the line of its decorator in the book.
         lesson: the topic of the book.
         path: the book.
     """
@@ -93,7 +93,7 @@ class Task:
 
 @dataclasses.dataclass
 class Exercise(Task):
-    """One exercise of a book that was run, with its visible checks; `key` is there once a key was loaded."""
+    """One exercise of a book that has been run, with its visible checks; `key` is set after the key is loaded."""
 
     checks: list[Check] = dataclasses.field(default_factory=list)
     reveal: Callable[[], Any] | None = None

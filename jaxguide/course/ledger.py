@@ -1,4 +1,4 @@
-"""The ledger: every documented example of the source documents, with its output in a form that a check can compare."""
+"""Read the ledger: the examples of the source documents, with outputs in a form that checks can compare."""
 
 import contextlib
 import contextvars
@@ -18,7 +18,7 @@ _replaced: contextvars.ContextVar[dict[str, Any] | None] = contextvars.ContextVa
 
 @dataclasses.dataclass(frozen=True)
 class RecordPart:
-    """One part of a record: how to compare, and with what."""
+    """One part of a record: the expected value and how to compare with it."""
 
     compare: str
     value: Any = None
@@ -34,13 +34,13 @@ def _stored() -> dict[str, Any]:
 
 
 def entries() -> dict[str, Any]:
-    """Return the ledger: example id -> its source, what it says, the documented output, and its record."""
+    """Return the ledger: example id -> its source, its statement, the documented output, and its record."""
     replaced = _replaced.get()
     return _stored() if replaced is None else replaced
 
 
 def parts(example: str) -> tuple[str, ...]:
-    """Return the parts that an example's record holds: 'value', or 'documented' and 'today', or 'error'."""
+    """Return the parts of an example's record: 'value' (also for an error), or 'documented' and 'today'."""
     record = entries()[example]["record"] or {}
     if record.get("compare") == "error":
         return ("value",)
@@ -51,7 +51,7 @@ def record_part(example: str, part: str) -> RecordPart:
     """Return one part of an example's record, and note that it was compared.
 
     Raises:
-        KeyError: the ledger has no such example, or its record no such part.
+        KeyError: the ledger has no such example, or the example's record has no such part.
     """
     entry = entries().get(example)
     if entry is None:
@@ -69,7 +69,7 @@ def record_part(example: str, part: str) -> RecordPart:
 
 @contextlib.contextmanager
 def noting_comparisons() -> Iterator[set[tuple[str, str]]]:
-    """Collect the (example, part) pairs that are compared inside."""
+    """Collect the (example, part) pairs that are compared within the block."""
     noted: set[tuple[str, str]] = set()
     token = _compared.set(noted)
     try:
@@ -80,7 +80,7 @@ def noting_comparisons() -> Iterator[set[tuple[str, str]]]:
 
 @contextlib.contextmanager
 def corrupted(example: str, part: str) -> Iterator[None]:
-    """Change one part of one record inside, so that whoever compares with it must notice."""
+    """Corrupt one part of one record within the block, so that every check that compares with it must fail."""
     changed = copy.deepcopy(entries())
     record = changed[example]["record"]
     if record["compare"] == "error":

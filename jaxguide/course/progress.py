@@ -1,4 +1,4 @@
-"""What a student has done so far, kept in one small file in their workspace."""
+"""Record a student's progress in a small file in the workspace."""
 
 import contextlib
 import dataclasses
@@ -20,9 +20,9 @@ _LOCK_LIMIT_S = 5.0
 
 @dataclasses.dataclass
 class ExerciseProgress:
-    """One exercise: whether it passed, the ids of the answers checked, hints read, the locked guess, and when.
+    """Progress in one exercise: whether it passed, ids of the answers checked, hints read, the locked guess, times.
 
-    `started_s` and `passed_s` are the first check and the first pass, in seconds since 1970, None where not yet.
+    `started_s` and `passed_s` are the times of the first check and the first pass in seconds since 1970, or None.
     """
 
     passed: bool = False
@@ -34,9 +34,9 @@ class ExerciseProgress:
 
     @property
     def tries(self) -> int:
-        """How many different answers were checked.
+        """The number of different answers checked.
 
-        One whose source was not to be had may be one of those that were read, so that it is not counted beside them.
+        An answer without source may be the same as one with source, so the larger of the two counts is returned.
 
         >>> ExerciseProgress(attempts=["1f", "2e", "code-1f"]).tries
         2
@@ -64,32 +64,32 @@ def _entry(plain: dict[str, Any]) -> ExerciseProgress:
 
 
 def read_progress(content: bytes) -> dict[str, ExerciseProgress]:
-    """Return what a progress file says of each exercise.
+    """Return the progress in each exercise from the bytes of a progress file.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError: it is damaged.
+        ValueError, KeyError, TypeError, AttributeError: the file is damaged.
     """
     plain = json.loads(content.decode("utf-8"))
     return {name: _entry(entry) for name, entry in plain["exercises"].items()}
 
 
 class Progress:
-    """The progress in one folder; every change is written at once, whole or not at all."""
+    """The progress stored in one folder; each change is written immediately and atomically."""
 
     def __init__(self, folder: Path):
         self.path = folder / PROGRESS_FILE_NAME
         self.trouble = ""
 
     def of(self, name: str) -> ExerciseProgress:
-        """Return what was done of one exercise."""
+        """Return the progress in one exercise."""
         return self._read().get(name, ExerciseProgress())
 
     def everything(self) -> dict[str, ExerciseProgress]:
-        """Return what was done of each exercise that was touched."""
+        """Return the progress in each exercise that the student has worked on."""
         return self._read()
 
     def update(self, name: str, **changes: Any) -> ExerciseProgress:
-        """Change what is known of one exercise and write the file."""
+        """Change fields of one exercise's progress and write the file."""
         with self._alone():
             everything, place = self._read(), self.place
             everything[name] = dataclasses.replace(everything.get(name, ExerciseProgress()), **changes)
@@ -98,14 +98,14 @@ class Progress:
 
     @property
     def place(self) -> str | None:
-        """The exercise that the student was at last, None where nobody knows."""
+        """The exercise that the student worked on last, or None if that is not known."""
         with contextlib.suppress(OSError, ValueError, AttributeError):
             place = json.loads(self.path.read_bytes()).get("place")
             return place if isinstance(place, str) else None
         return None
 
     def move_to(self, name: str) -> None:
-        """Note which exercise the student is at."""
+        """Record which exercise the student is working on."""
         with self._alone():
             if self.place != name:
                 self._write(self._read(), name)
@@ -119,18 +119,18 @@ class Progress:
             plain |= {"place": place} if place else {}
             write_whole(self.path, json.dumps(plain, indent=1, sort_keys=True) + "\n")
         except OSError as error:
-            # A folder that cannot be written must not keep anyone from working.
+            # Students can go on working even if the folder cannot be written.
             self.trouble = str(error)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let no other process change the file meanwhile: a notebook and a terminal may both be at work."""
+        """Lock the file against other processes: a notebook and a terminal may be in use at the same time."""
         import filelock
 
         lock = filelock.FileLock(self.path.with_name(_LOCK_NAME), timeout=_LOCK_LIMIT_S)
         with contextlib.suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Where there can be no lock, to work without one is better than not to.
+        # If the file cannot be locked, go on without a lock.
         with contextlib.suppress(OSError, NotImplementedError):
             lock.acquire()
         try:
@@ -139,10 +139,10 @@ class Progress:
             lock.release(force=True)
 
     def note(self, result: ExerciseResult, attempt: str) -> None:
-        """Note what a check came to; of a prediction the first guess is locked, and `result` shows it from then on.
+        """Record a result. The first guess of a prediction is locked, and `result` shows that guess from then on.
 
         Args:
-            result: the outcome.
+            result: the result of checking an answer.
             attempt: the answer's id (`jaxguide.code.sameness`).
         """
         if result.verdict in (Verdict.NOT_ATTEMPTED, Verdict.NO_SUCH_FUNCTION):

@@ -1,4 +1,4 @@
-"""What a check and an exercise came to: outcomes, verdicts and marks, as plain records."""
+"""Results of checks and exercises: outcomes, verdicts and marks, as plain records."""
 
 import dataclasses
 import enum
@@ -8,7 +8,7 @@ from jaxguide.base.text import _
 
 
 class Verdict(enum.StrEnum):
-    """How an exercise ended, or a check, which is never `PARTLY_RIGHT` or `NOT_ATTEMPTED`."""
+    """How an exercise or a check ended; a check is never `PARTLY_RIGHT` or `NOT_ATTEMPTED`."""
 
     PASSED = "passed"
     PARTLY_RIGHT = "partly right"
@@ -27,7 +27,7 @@ class Verdict(enum.StrEnum):
 
 
 class Outcome(enum.StrEnum):
-    """What verdicts come to, as a class is counted."""
+    """The groups of verdicts that class statistics count."""
 
     PASSED = "passed"
     PARTLY = "partly right"
@@ -39,12 +39,12 @@ class Outcome(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class About:
-    """What is known of a verdict wherever one is told.
+    """Facts about a verdict, for every place that shows one.
 
     Args:
-        outcome: what it counts as. `STOPPED` means that the process which ran the code was ended, or ended itself.
-        of_exercise, of_check: what a card says of an exercise, and of a check, that ended so.
-        decides: whether the first check that ends so decides the exercise's verdict, whatever other checks earned.
+        outcome: the group that it counts in. `STOPPED` means that the process running the code was killed or exited.
+        of_exercise, of_check: a card's words for an exercise, and for a check, with this verdict.
+        decides: whether the first check with this verdict decides the exercise's verdict, whatever others earned.
     """
 
     outcome: Outcome
@@ -54,9 +54,9 @@ class About:
 
 
 def about(verdict: Verdict) -> About:
-    """Return what is known of a verdict, in the reader's language: the one place that lists them all.
+    """Return the facts about a verdict, in the reader's language.
 
-    Points do not depend on it: see `score`. `results.schema.json` lists the values, too.
+    This is the only list of all verdicts besides `results.schema.json`. Points do not depend on it; see `score`.
     """
     stopped = Outcome.STOPPED
     return {
@@ -80,7 +80,7 @@ def about(verdict: Verdict) -> About:
 
 
 class Kind(enum.StrEnum):
-    """What a check decides on. Only a value cannot be forged by code that runs in the same process as the answer."""
+    """The kind of evidence that a check uses. Code that runs in the answer's process can forge all kinds but values."""
 
     VALUE = "value"
     RELATION = "relation"
@@ -93,7 +93,7 @@ STAGES = ("attempted", "runs", "shape", "dtype", "value", "jit", "traces", "grad
 
 @dataclasses.dataclass(frozen=True)
 class ErrorInfo:
-    """A student's exception as data: class, message, and the student's own line where it arose."""
+    """A student's exception as data: class, message, and the line of the student's code that raised it."""
 
     type_name: str
     message: str
@@ -109,7 +109,7 @@ class ErrorInfo:
 
 
 class StudentError(Exception):
-    """The student's function raised; `info` says what and where."""
+    """The student's function raised an exception; `info` says which and where."""
 
     def __init__(self, info: ErrorInfo):
         super().__init__(f"{info.type_name}: {info.message}")
@@ -117,7 +117,7 @@ class StudentError(Exception):
 
 
 class AnswerGone(Exception):
-    """The process that held the answer was stopped or ended; `verdict` says how, `note` says it to the student."""
+    """The process running the answer was stopped or exited; `verdict` says how, and `note` tells the student."""
 
     def __init__(self, verdict: Verdict, note: str):
         super().__init__(note)
@@ -126,11 +126,11 @@ class AnswerGone(Exception):
 
 
 class NotJudged(Exception):
-    """Judging itself is not possible, and no student is to blame."""
+    """Judging itself is not possible; no student is at fault."""
 
 
 class CheckFailed(Exception):
-    """A check found something wrong: what was seen, what was expected and why."""
+    """A check failed: the message, what it got, what it expected, and the likely misconception."""
 
     def __init__(self, message: str, got: str = "", expected: str = "", misconception: str = ""):
         super().__init__(message)
@@ -142,7 +142,7 @@ class CheckFailed(Exception):
 
 @dataclasses.dataclass
 class CheckResult:
-    """One check's outcome on one answer; `trouble` is the check's own exception, where it could not cope."""
+    """The result of one check of one answer; `trouble` is the exception that the check itself raised, if any."""
 
     name: str
     fact: str
@@ -169,7 +169,7 @@ class CheckResult:
 
 @dataclasses.dataclass
 class ExerciseResult:
-    """One exercise's outcome: its verdict, its marks and every check."""
+    """The result of one exercise: verdict, marks and every check."""
 
     name: str
     title: str
@@ -189,10 +189,10 @@ class ExerciseResult:
 
 
 def score(points: float, checks: list[CheckResult], all_or_nothing: bool = False) -> float:
-    """Return the points that these outcomes earn.
+    """Return the points that the results of an exercise's checks earn.
 
-    Points times the weights of the checks passed over all weights; nothing where a required check did not pass, and
-    with `all_or_nothing` nothing unless every check passed.
+    This is the weighted share of passed checks, times `points`. It is 0 if a required check did not pass or, with
+    `all_or_nothing`, if any check did not pass.
     """
     total = sum(check.weight for check in checks)
     if not total or any(check.required and not check.passed for check in checks):

@@ -1,1 +1,1 @@
-"""Read, print and digest books and keys: what a course is made of."""
+"""Read, print and digest books and keys, the source files of a course."""

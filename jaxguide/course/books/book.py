@@ -1,4 +1,4 @@
-"""A book: one lesson as percent-format Python, read into cells and exercises."""
+"""Load a book: one lesson as percent-format Python, with its cells and exercises."""
 
 import ast
 import contextlib
@@ -30,7 +30,7 @@ from jaxguide.course.exercise import AuthorError, Exercise
 
 @dataclasses.dataclass
 class Book(Lesson):
-    """A lesson whose book was run: its cells in order too, and the names that it gives to students."""
+    """A lesson whose book has been run, with its cells in order and its namespace."""
 
     exercises: list[Exercise]
     cells: list[PercentCell]
@@ -38,7 +38,7 @@ class Book(Lesson):
 
     @functools.cached_property
     def given(self) -> list[Statement]:
-        """The statements that a student gets: of example cells, and of exercise cells all but the exercise."""
+        """The statements that students get: those of example cells, and of exercise cells except the exercises."""
         found = []
         for cell in self.cells:
             if cell.kind == "example":
@@ -48,14 +48,14 @@ class Book(Lesson):
         return found
 
     def setup_source(self, names: Iterable[str]) -> str:
-        """Return the code that must run before an answer: imports, given definitions, and what defines `names`."""
+        """Return the code that must run before an answer: imports, given definitions, and definitions of `names`."""
         wanted = {*names, *self._given_in_exercises, *self._sent_by_name}
         return "\n".join(s.source for s in needed(self.given, wanted)) + "\n"
 
-    # Each answer is run in a namespace of its own, and asks for these anew: a book is parsed for them once.
+    # Cached: each answer runs in a new namespace and needs these names, but parsing the book once is enough.
     @functools.cached_property
     def _sent_by_name(self) -> set[str]:
-        """Return the functions of example cells that a check names, in code or in quotes."""
+        """Return the functions of example cells that a check names, in code or in a string."""
         named: set[str] = set()
         for cell in self.cells:
             if cell.kind == "check":
@@ -72,26 +72,26 @@ class Book(Lesson):
 
     @functools.cached_property
     def exercise_setup_names(self) -> frozenset[str]:
-        """Return the names that the exercises' starters read from the lesson."""
+        """Return the names from the lesson that the exercises' starters use."""
         return frozenset().union(*(global_names(e.starter_source) for e in self.exercises))
 
     @property
     def names(self) -> Mapping[str, Any]:
-        """The functions that may be sent to an answer by name."""
+        """The functions that can be passed to an answer by name."""
         return {name: value for name, value in self.namespace.items() if callable(value)}
 
     def student_namespace(self, names: Iterable[str] = ()) -> dict[str, Any]:
-        """Return a new namespace in which the lesson's setup has run, as a worker makes it."""
+        """Return a new namespace in which the lesson's setup has run, as in a worker."""
         namespace: dict[str, Any] = {"__name__": "__main__"}
         source = self.setup_source({*names, *self.exercise_setup_names})
-        # An example may print while it defines a name; that is nobody's output here.
+        # Discard what an example prints while it defines a name.
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(source, f"<setup {self.topic}>", "exec"), namespace)
         return namespace
 
 
 def run_answer(book: Book, source: str, filename: str = "<submission answer>") -> dict[str, Any]:
-    """Run an answer's source in a new student's namespace and return the namespace."""
+    """Run an answer's source in a new student namespace and return the namespace."""
     namespace = book.student_namespace(global_names(source))
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     exec(compile(source, filename, "exec"), namespace)
@@ -99,10 +99,10 @@ def run_answer(book: Book, source: str, filename: str = "<submission answer>") -
 
 
 def load_book(path: Path) -> Book:
-    """Read a book and run what its checks and exercises need of it.
+    """Read a book and run the code that its checks and exercises need.
 
     Raises:
-        AuthorError: something in it is wrong; file, line and one sentence.
+        AuthorError: the book has a mistake.
     """
     cells = parse_cells(path, BOOK_KINDS)
     nodes = {cell.line: exercise_node(path, cell) for cell in cells if cell.kind == "exercise"}
@@ -136,7 +136,7 @@ def load_book(path: Path) -> Book:
 
 
 def _run(book: Book) -> None:
-    """Run the exercise and check cells, and of the example cells what those need."""
+    """Run the exercise and check cells, and the statements of example cells that they need."""
     code = [cell for cell in book.cells if cell.kind in ("exercise", "check")]
     wanted = set().union(*(global_names(cell.source) for cell in code)) | book._sent_by_name
     kept = {(s.line, s.source) for s in needed(book.given, wanted)}
@@ -153,7 +153,7 @@ def _target(path: Path, declaration: Declaration, exercises: Mapping[str, Exerci
     target = declaration.options["target"]
     name = target if isinstance(target, str) else getattr(target, "__name__", "?")
     if name not in exercises:
-        message = _("the check `{check}` names the exercise `{name}`, which this book does not have")
+        message = _("the check `{check}` is for the exercise `{name}`, which is not in this book")
         raise AuthorError(
             path, function_line(declaration), message.format(check=declaration.function.__name__, name=name)
         )
@@ -163,13 +163,13 @@ def _target(path: Path, declaration: Declaration, exercises: Mapping[str, Exerci
 def _add_reveal(path: Path, declaration: Declaration, exercises: Mapping[str, Exercise]) -> None:
     exercise = _target(path, declaration, exercises)
     if not exercise.is_prediction:
-        message = _("`@reveal` belongs to a prediction, and `{name}` is an exercise in code")
+        message = _("`@reveal` needs a prediction, but `{name}` is an ordinary exercise")
         raise AuthorError(path, function_line(declaration), message.format(name=exercise.name))
     exercise.reveal = declaration.function
 
 
 def _finish(exercise: Exercise) -> None:
-    """Check that an exercise is whole."""
+    """Check that an exercise is complete."""
     check_whole(exercise)
     message = ""
     if exercise.is_prediction and exercise.reveal is None:

@@ -1,4 +1,4 @@
-"""What authors declare in cells, made into exercises and checks."""
+"""Create exercises and checks from the declarations of authors."""
 
 import ast
 import inspect
@@ -15,7 +15,7 @@ from jaxguide.course.verdict import STAGES, Kind
 def make_exercise(
     path: Path, cell: PercentCell, node: ast.FunctionDef, declaration: Declaration, above: tuple[str, ...]
 ) -> Exercise:
-    """Make the exercise of a declaration in a cell below the headings `above`, without its checks."""
+    """Create an exercise, without checks, from a declaration in a cell below the headings `above`."""
     task = make_task(
         path, cell, node, declaration.role, declaration.options, inspect.getdoc(declaration.function) or "", above
     )
@@ -29,23 +29,23 @@ def function_line(declaration: Declaration) -> int:
 
 
 def make_check(path: Path, declaration: Declaration, is_hidden: bool) -> Check:
-    """Make the check of a declaration.
+    """Create a check from a declaration.
 
     Raises:
-        AuthorError: its stage or kind is unknown, or it states no fact.
+        AuthorError: its stage or kind is unknown, or it does not state a fact.
     """
     options, line = declaration.options, function_line(declaration)
     stage = options["stage"]
     if stage not in STAGES[2:]:
-        message = _("`{stage}` is no stage; the stages are {stages}")
+        message = _("`{stage}` is not a stage; the stages are {stages}")
         raise AuthorError(path, line, message.format(stage=stage, stages=", ".join(STAGES[2:])))
     kind = options["kind"] or ("observed" if stage in ("traces", "keys", "cost") else "value")
     if kind not in list(Kind):
-        message = _("`{kind}` is no kind of check; the kinds are {kinds}")
+        message = _("`{kind}` is not a kind of check; the kinds are {kinds}")
         raise AuthorError(path, line, message.format(kind=kind, kinds=", ".join(Kind)))
     fact = (inspect.getdoc(declaration.function) or "").split("\n\n")[0].replace("\n", " ")
     if not fact:
-        message = _("the check `{name}` has no docstring to say which fact it checks")
+        message = _("the check `{name}` has no docstring; add one that states the fact that it checks")
         raise AuthorError(path, line, message.format(name=declaration.function.__name__))
     required = options["required"]
     if required is None:
@@ -71,9 +71,9 @@ def add_check(checks: list[Check], check: Check) -> None:
     """Add a check to an exercise's list.
 
     Raises:
-        AuthorError: the exercise has one of this name.
+        AuthorError: the exercise already has a check with this name.
     """
     if any(other.name == check.name for other in checks):
-        message = _("the check `{name}` stands twice for one exercise")
+        message = _("the check `{name}` is defined twice for one exercise")
         raise AuthorError(check.path, check.line, message.format(name=check.name))
     checks.append(check)

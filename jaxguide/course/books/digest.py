@@ -1,4 +1,4 @@
-"""Tell one state of a course from another: a digest of its contracts, checks and keys, and of nothing else."""
+"""Compute a digest that identifies the state of a course: its contracts, checks and keys, and nothing else."""
 
 import ast
 import functools
@@ -9,7 +9,7 @@ from jaxguide.code.sameness import canonical
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.percent import split_cells
 
-# A book's cells of these kinds run as a whole when it is loaded, and a key's of every kind.
+# Cells of these kinds run completely when a book is loaded; in a key, all cells do.
 _RUN_WHOLE = ("exercise", "check")
 _PROSE = "[markdown]"
 _SAID_ONLY = frozenset({"hints", "title"})
@@ -17,9 +17,9 @@ _SAID_ONLY = frozenset({"hints", "title"})
 
 @functools.lru_cache(maxsize=4)
 def course_digest(course: Course) -> str:
-    """Return a digest of what decides about a course's marks: its contracts, checks and keys.
+    """Return a digest of everything in a course that affects marks: contracts, checks and keys.
 
-    Prose, comments, layout, titles and hints are not part of it, nor are the versions of Python, JAX and NumPy.
+    Prose, comments, layout, titles, hints and the versions of Python, JAX and NumPy are not included.
 
     Returns:
         64 hexadecimal digits.
@@ -35,11 +35,11 @@ def course_digest(course: Course) -> str:
 
 
 def what_decides(text: str, is_key: bool) -> Iterator[str]:
-    """Yield, in one canonical form each, the statements of a book or key that can decide about marks.
+    """Yield the statements of a book or key that can affect marks, each in canonical form.
 
     Args:
         text: the file's text, in cells.
-        is_key: whether it is a key: each of its statements runs, while a book's examples only define names.
+        is_key: whether it is a key, in which every statement runs; a book's examples only define names.
 
     >>> list(what_decides("# %%\\nx   = 1  # one\\nprint(x)", is_key=False))
     ["(Assign targets=[(Name id='x')] value=(Constant value=1))"]

@@ -1,4 +1,4 @@
-"""Where a course's files are: at the top of a clone, or inside the installed package."""
+"""Locate a course's files: at the top of a clone, or inside the installed package."""
 
 import dataclasses
 from pathlib import Path
@@ -18,7 +18,7 @@ class CourseFolders:
 
 
 def course_folders(course: Path | None = None) -> CourseFolders:
-    """Return the folders of a course: of `course` where given, else of the one that comes with the package.
+    """Return the folders of a course: `course`, or by default the one that comes with the package.
 
     A wheel carries the course in the package; an editable install leaves it at the top of the clone.
     """
@@ -31,20 +31,20 @@ def course_folders(course: Path | None = None) -> CourseFolders:
 
 
 def listed(exercises: Path) -> list[str]:
-    """Return the lessons that a folder's `order.txt` names, line by line; none where there is no such file."""
+    """Return the lessons listed in a folder's `order.txt`, one per line, or an empty list if there is no such file."""
     path = exercises / ORDER
     return [line.strip() for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
 
 
 def in_order(exercises: Path) -> list[Path]:
-    """Return the books in a folder in the order in which students take them; loads none of them.
+    """Return the books in a folder in the order in which students take them, without loading them.
 
-    `order.txt` beside them names the first ones, a lesson on each line; the others follow by name.
+    `order.txt` in the same folder lists the first ones, one lesson per line; the others follow by name.
     """
     paths = {path.stem: path for path in sorted(exercises.glob("*.py"))}
     return list({name: paths[name] for name in (*listed(exercises), *paths) if name in paths}.values())
 
 
 def topics() -> list[str]:
-    """Return the lessons of the course that comes with the package, by name, in their order; loads none of them."""
+    """Return the names of the lessons that come with the package, in order, without loading them."""
     return [path.stem for path in in_order(course_folders().exercises)]

@@ -1,4 +1,4 @@
-"""A key: the answers, the planted wrong and other right answers, and the hidden checks of a book's exercises."""
+"""Load a key: the answers, alternative and wrong answers, and hidden checks of a book's exercises."""
 
 import contextlib
 import dataclasses
@@ -17,10 +17,10 @@ from jaxguide.course.exercise import AuthorError, Check, Exercise, ExerciseKey, 
 
 
 def load_key(path: Path, book: Book) -> None:
-    """Read a key and give each exercise of the book its part.
+    """Read a key and set the `key` of each exercise of the book.
 
     Raises:
-        AuthorError: something in it is wrong, or an exercise of the book is missing from it.
+        AuthorError: the key has a mistake, or lacks an exercise of the book.
     """
     namespace = {**book.namespace}
     exercises = {exercise.name: exercise for exercise in book.exercises}
@@ -35,8 +35,8 @@ def load_key(path: Path, book: Book) -> None:
 
 
 def _import_what_it_reads(book: Book, cell: PercentCell, namespace: dict[str, Any]) -> None:
-    """Run those of the book's imports that a cell of its key reads and that the book itself did not need."""
-    with contextlib.suppress(SyntaxError):  # which is told when the cell is run
+    """Run the book's imports that a cell of its key uses and that loading the book skipped."""
+    with contextlib.suppress(SyntaxError):  # reported when the cell is run
         missing = global_names(cell.source) - namespace.keys()
         for statement in book.given:
             if statement.is_import and statement.binds & missing:
@@ -52,7 +52,7 @@ def _read_cell(path: Path, cell: PercentCell, declarations: list[Declaration], e
         if declaration.role == "hidden":
             check = make_check(path, declaration, is_hidden=True)
             if any(check.name == other.name for other in exercise.checks):
-                message = _("the hidden check `{name}` has the name of a visible one")
+                message = _("the hidden check `{name}` has the same name as a visible check")
                 raise AuthorError(path, check.line, message.format(name=check.name))
             add_check(hidden, check)
     return ExerciseKey(planted["answer"][0], wrong, planted["alternative"], hidden)

@@ -1,4 +1,4 @@
-"""A course, loaded whole or in outline: its books, their keys where they can be read, and its exercises by name."""
+"""Load a course, completely or as an outline: its books, optionally their keys, and its exercises by name."""
 
 import dataclasses
 import functools
@@ -12,17 +12,17 @@ from jaxguide.course.books.folders import ORDER, CourseFolders, course_folders, 
 from jaxguide.course.books.outline import Outline, check_unique
 from jaxguide.course.exercise import AuthorError, Exercise, Task
 
-if TYPE_CHECKING:  # which imports JAX
+if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.books.book import Book
 
 
 @dataclasses.dataclass(eq=False)
 class Course(Outline):
-    """The books of one course, by topic."""
+    """A course whose books have been run, by topic."""
 
     books: "dict[str, Book]"
 
-    if TYPE_CHECKING:  # its books were run, so that what is found here holds more
+    if TYPE_CHECKING:  # its books have been run, so these return the more specific types
 
         @property
         def exercises(self) -> dict[str, Exercise]: ...
@@ -35,15 +35,15 @@ class Course(Outline):
 
 
 def load_course(folder: Path | None = None, *, keys: bool = True, lessons: Collection[str] | None = None) -> Course:
-    """Load a course: every book of its exercises folder and, unless `keys` is False, the keys beside them.
+    """Load a course: the books in its exercises folder and, unless `keys` is False, the keys in its solutions folder.
 
     Args:
-        folder: the course's; by default that of the course that comes with jaxguide.
-        keys: whether the keys are loaded, too.
-        lessons: those to load, where others are not needed; by default all.
+        folder: the course's folder; by default, the course that comes with jaxguide.
+        keys: whether to load the keys, too.
+        lessons: the lessons to load; by default all.
 
     Raises:
-        AuthorError: a book or key is wrong, a key has no book, or two exercises have one name.
+        AuthorError: a book or key has a mistake, a key has no book, or two exercises have the same name.
     """
     from jaxguide.course.books.book import load_book
     from jaxguide.course.books.key import load_key
@@ -63,12 +63,12 @@ def load_course(folder: Path | None = None, *, keys: bool = True, lessons: Colle
 
 
 def read_outline(folder: Path | None = None) -> Outline:
-    """Read a course in outline: without running a book, and so without JAX, where its books are written plainly.
+    """Read the outline of a course. Books are run, which loads JAX, only if their text is not enough.
 
-    What was read is kept for the next time; see `outline_cache`.
+    The outline is cached; see `outline_cache`.
 
     Raises:
-        AuthorError: a book is wrong, or two exercises have one name.
+        AuthorError: a book has a mistake, or two exercises have the same name.
     """
     from jaxguide.course.books import outline_cache
 
@@ -80,7 +80,7 @@ def read_outline(folder: Path | None = None) -> Outline:
 
 
 def _books_of(where: CourseFolders) -> list[Path]:
-    """Return a course's books in order, and look for its translations from now on."""
+    """Return the paths of a course's books in order, and enable its translations."""
     paths = in_order(where.exercises)
     if not paths:
         raise AuthorError(where.exercises, 1, _("there is no book (*.py) in this folder"))
@@ -94,5 +94,5 @@ def _books_of(where: CourseFolders) -> list[Path]:
 
 @functools.cache
 def installed_course() -> Course:
-    """Return the course that comes with the package, books only, loaded once."""
+    """Return the course that comes with the package, without keys; it is loaded only once."""
     return load_course(keys=False)

@@ -1,4 +1,4 @@
-"""What a course asks of students: its lessons and exercises, as far as they are known without running a book."""
+"""Define a course outline: its lessons and exercises, as far as they are known without running the books."""
 
 import dataclasses
 import functools
@@ -12,12 +12,12 @@ from jaxguide.course.exercise import AuthorError, Task
 
 
 class UnknownName(LookupError):
-    """There is no exercise or lesson of this name."""
+    """There is no exercise or lesson with this name."""
 
 
 @dataclasses.dataclass
 class Lesson:
-    """One lesson: its topic, which is the name of its book, the book, its title, and its exercises in order."""
+    """One lesson: its topic (the stem of its book's file name), book, title, and exercises in order."""
 
     topic: str
     path: Path
@@ -31,21 +31,21 @@ class Lesson:
 
 @dataclasses.dataclass(eq=False)
 class Outline:
-    """The lessons of one course, by topic, in the order in which students take them."""
+    """The lessons of one course by topic, in the order in which students take them."""
 
     folders: CourseFolders
     books: Mapping[str, Lesson]
 
     @property
     def exercises(self) -> Mapping[str, Task]:
-        """Every exercise of the course by its name, in the order of the books."""
+        """Every exercise of the course by name, in the order of the books."""
         return {exercise.name: exercise for book in self.books.values() for exercise in book.exercises}
 
     def exercise(self, name: str) -> Task:
-        """Return the exercise of this name.
+        """Return the exercise with this name.
 
         Raises:
-            UnknownName: there is none; the message suggests the nearest.
+            UnknownName: there is no such exercise; the message suggests a similar name.
         """
         found = self.exercises.get(name)
         if found is None:
@@ -54,10 +54,10 @@ class Outline:
         return found
 
     def lesson(self, name: str) -> Lesson:
-        """Return the lesson of this name.
+        """Return the lesson with this name.
 
         Raises:
-            UnknownName: there is none; the message suggests the nearest.
+            UnknownName: there is no such lesson; the message suggests a similar name.
         """
         if name not in self.books:
             message = _("There is no lesson `{name}`.").format(name=name)
@@ -65,15 +65,15 @@ class Outline:
         return self.books[name]
 
     def book_of(self, exercise: Task) -> Lesson:
-        """Return the lesson that an exercise stands in."""
+        """Return the lesson that an exercise belongs to."""
         return self.books[exercise.lesson]
 
 
 def check_unique(books: Mapping[str, Lesson]) -> None:
-    """Check that no two exercises of a course have one name.
+    """Check that no two exercises of a course have the same name.
 
     Raises:
-        AuthorError: two have.
+        AuthorError: two exercises have the same name.
     """
     seen: dict[str, Task] = {}
     for book in books.values():

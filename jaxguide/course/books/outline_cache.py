@@ -1,6 +1,7 @@
-"""Keep what was read of a course's books by digest, so that commands which only look at it start at once.
+"""Cache the outline of a course by a digest of its books, so that commands that need only the outline start fast.
 
-It is plain JSON in the user's cache folder, of what students may read: no key, no check. Nothing that grades reads it.
+The cache is plain JSON in the user's cache folder. It contains only what students may read, no keys or checks, and
+grading does not use it.
 """
 
 import dataclasses
@@ -15,10 +16,10 @@ from jaxguide.course.exercise import Task
 
 
 def read_lessons(paths: Sequence[Path]) -> dict[str, Lesson]:
-    """Return the lessons of these books, by topic: as they were kept, else as their text tells, else by running them.
+    """Return the lessons of these books by topic: from the cache, else from their text, else by running them.
 
     Raises:
-        AuthorError: a book is wrong.
+        AuthorError: a book has a mistake.
     """
     place = kept_place(
         "outlines", ["code", "course", "course/books"], [part for path in paths for part in _name_and_text(path)]
@@ -33,12 +34,12 @@ def read_lessons(paths: Sequence[Path]) -> dict[str, Lesson]:
 def _name_and_text(path: Path) -> tuple[bytes, bytes]:
     try:
         return path.stem.encode("utf-8", "backslashreplace"), path.read_bytes()
-    except OSError:  # to be told where it is read as a book
+    except OSError:  # reported when it is read as a book
         return b"", b""
 
 
 def _read(path: Path) -> tuple[Lesson, bool]:
-    """Return a book's lesson, and whether the book had to be run for it."""
+    """Return a book's lesson, and whether the book had to be run."""
     from jaxguide.course.books.parse import lesson_as_written
 
     found = lesson_as_written(path)
@@ -56,13 +57,13 @@ def _read(path: Path) -> tuple[Lesson, bool]:
 
 
 def _circumstances() -> str:
-    """Return what a book that was run may have looked at."""
+    """Return the circumstances that the result of running a book may depend on."""
     import importlib.metadata
 
     return f"jax {importlib.metadata.version('jax')}, languages {languages()}"
 
 
-# Each field of a task that is kept -> whether what was read can be its value.
+# Cached field of a task -> whether a value read from the cache is valid.
 _FIELDS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(
         ("name", "title", "why_so_many", "signature", "contract", "starter_source", "cell_source"),
@@ -93,7 +94,7 @@ def _keep(place: Path | None, read: dict[str, tuple[Lesson, bool]]) -> None:
 
 
 def _find(place: Path | None, paths: Sequence[Path]) -> dict[str, Lesson] | None:
-    """Return what was kept; None where there is nothing, or something odd."""
+    """Return the cached lessons, or None if there are none or they are invalid."""
     plain = find_kept(place)
     try:
         if plain["circumstances"] and plain["circumstances"] != _circumstances():

@@ -1,4 +1,4 @@
-"""Read a book's exercises, and a key's answers, from their text alone: nothing of them is run."""
+"""Read the exercises of a book and the answers of a key from their text, without running them."""
 
 import ast
 import builtins
@@ -30,17 +30,17 @@ _Code = Sequence[tuple[PercentCell, list[ast.stmt]]]
 
 
 class _NotPlain(Exception):
-    """Something in a book is known only once the book has run."""
+    """Raised if something in a book is known only after running it."""
 
 
 def lesson_as_written(path: Path) -> Lesson | None:
-    """Return the lesson that a book's text tells of; None where the book has to be run to know it.
+    """Read a lesson from a book's text alone; return None if the book must be run.
 
-    What an author computes, such as a hint, is known only then. Whatever the text does not show to be right is left
-    to running the book too, which says what is wrong.
+    It must be run if the author computes something, such as a hint. If the text may have a mistake, the result is None
+    too, since running the book reports the mistake.
 
     Raises:
-        AuthorError: what the text alone shows to be wrong.
+        AuthorError: the text alone shows a mistake.
     """
     cells = parse_cells(path, BOOK_KINDS)
     nodes = {cell.line: exercise_node(path, cell) for cell in cells if cell.kind == "exercise"}
@@ -60,16 +60,16 @@ def lesson_as_written(path: Path) -> Lesson | None:
         for task in tasks.values():
             check_whole(task)
         _need_checks(code, tasks)
-    except (_NotPlain, SyntaxError):  # the latter where running it will say what is wrong
+    except (_NotPlain, SyntaxError):  # running the book will report the syntax error
         return None
     return Lesson(path.stem, path, title_of(path.stem, cells), list(tasks.values()))
 
 
 def exercise_node(path: Path, cell: PercentCell) -> tuple[ast.FunctionDef, str]:
-    """Return the one function of an exercise cell that carries an exercise decorator, and that decorator's name.
+    """Return the one function of an exercise cell that has an exercise decorator, and the decorator's name.
 
     Raises:
-        AuthorError: there is not exactly one, or its name is reserved.
+        AuthorError: there is not exactly one such function, or its name is reserved.
     """
     functions = [node for node in ast.parse(cell.source).body if isinstance(node, ast.FunctionDef)]
     marked = [(n, d) for n in functions for d in decorators(n) if d in EXERCISE_DECORATORS]
@@ -95,16 +95,16 @@ def make_task(
     contract: str,
     above: tuple[str, ...],
 ) -> Task:
-    """Make what an exercise cell asks.
+    """Create the task of an exercise cell.
 
     Args:
         path: the book.
         cell: the cell.
         node: its function with the decorator.
         role: 'exercise' or 'prediction'.
-        options: what the decorator was given.
+        options: the decorator's arguments.
         contract: the function's docstring.
-        above: the headings that the cell stands under.
+        above: the headings above the cell.
     """
     lines = cell.source.split("\n")
     starter = [*other_decorators(node, lines), *lines[node.lineno - 1 : node.end_lineno]]
@@ -129,7 +129,7 @@ def make_task(
 
 
 def other_decorators(node: ast.FunctionDef, lines: list[str]) -> list[str]:
-    """Return the lines of a function's decorators that are not of the author interface."""
+    """Return the lines of a function's decorators that do not belong to the author interface."""
     kept = []
     for decorator in node.decorator_list:
         call = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -140,7 +140,7 @@ def other_decorators(node: ast.FunctionDef, lines: list[str]) -> list[str]:
 
 
 def check_whole(task: Task) -> None:
-    """Check that an exercise says all that students read.
+    """Check that an exercise has everything that students read.
 
     Raises:
         AuthorError: hints or the contract are missing, or a prediction takes arguments.
@@ -157,12 +157,12 @@ def check_whole(task: Task) -> None:
 
 
 def stands_twice(name: str) -> str:
-    """Say that a book has two exercises of one name."""
-    return _("the exercise `{name}` stands twice").format(name=name)
+    """Return the message for two exercises of a book with the same name."""
+    return _("the exercise `{name}` is defined twice").format(name=name)
 
 
 def title_of(topic: str, cells: Sequence[PercentCell]) -> str:
-    """Return a lesson's title: the first heading of its prose, or else its topic."""
+    """Return a lesson's title: the first top-level heading of its prose, or else its topic."""
     for cell in cells:
         match = re.search(r"^# (.+)$", cell.prose, re.MULTILINE) if cell.kind == "prose" else None
         if match:
@@ -171,7 +171,7 @@ def title_of(topic: str, cells: Sequence[PercentCell]) -> str:
 
 
 def headings(cells: Sequence[PercentCell]) -> dict[int, tuple[str, ...]]:
-    """Return the headings that each exercise cell stands under, below the lesson's own title, by the cell's line."""
+    """Return the headings above each exercise cell, without the lesson's title, by the cell's line."""
     found: dict[int, tuple[str, ...]] = {}
     above: dict[int, str] = {}
     for cell in cells:
@@ -185,7 +185,7 @@ def headings(cells: Sequence[PercentCell]) -> dict[int, tuple[str, ...]]:
 
 
 def _need_names(code: _Code) -> None:
-    """Require that what a book reads is defined somewhere in it, and that its decorators are the author interface's."""
+    """Require that a book defines every name it uses, and that its decorators come from the author interface."""
     nodes = [node for _cell, body in code for node in body]
     imports = [n for n in nodes if isinstance(n, ast.ImportFrom) and n.module == _AUTHOR and not n.level]
     ours = DECORATORS & {alias.name for node in imports for alias in node.names if alias.asname in (None, alias.name)}
@@ -199,9 +199,9 @@ def _need_names(code: _Code) -> None:
 
 
 def _options(node: ast.FunctionDef, role: str) -> dict[str, Any]:
-    """Return what the decorator of an exercise was given."""
+    """Return the arguments of an exercise's decorator."""
     (decorator,) = node.decorator_list[:1]
-    # Another decorator may take the name and the docstring away.
+    # Another decorator may change the name or remove the docstring.
     if len(node.decorator_list) != 1 or not isinstance(decorator, ast.Call) or decorator.args:
         raise _NotPlain
     options = {**_DEFAULTS, **_literals(decorator)}
@@ -229,7 +229,7 @@ def _literals(call: ast.Call) -> dict[str, Any]:
 
 
 def _need_checks(code: _Code, tasks: Mapping[str, Task]) -> None:
-    """Require of each exercise a check, of each prediction what it predicts, and that checks are what they must be."""
+    """Require a check for each exercise, a `reveal` for each prediction, and that all checks are well formed."""
     checks: set[tuple[str, str]] = set()
     revealed = set()
     for function, call in _checks(code):
@@ -249,7 +249,7 @@ def _need_checks(code: _Code, tasks: Mapping[str, Task]) -> None:
 
 
 def _checks(code: _Code) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
-    """Yield the functions at the margin that `@visible(...)` or `@reveal(...)` stands above."""
+    """Yield the top-level functions decorated with `@visible(...)` or `@reveal(...)`, with the decorator call."""
     for cell, body in code:
         if cell.kind != "example":
             for node in body:
@@ -270,7 +270,7 @@ def _target(call: ast.Call) -> str:
 
 
 def _is_check(function: ast.FunctionDef, call: ast.Call) -> bool:
-    """Return whether a check states a fact, and is of a known stage and kind, as far as it is written out."""
+    """Return whether a check states a fact and its stage and kind, if given, are known literals."""
     said = {keyword.arg: keyword.value for keyword in call.keywords}
     for option, known in (("stage", STAGES[2:]), ("kind", [*Kind, None])):
         value = said.get(option)
@@ -283,10 +283,10 @@ def _is_check(function: ast.FunctionDef, call: ast.Call) -> bool:
 
 
 def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
-    """Return the cells of a lesson's key that are code.
+    """Return the code cells of a lesson's key.
 
     Raises:
-        AuthorError: an exercise has no cell or two, or a cell has no title or that of no exercise.
+        AuthorError: an exercise has no cell or two cells, or a cell's title is missing or is not an exercise.
     """
     cells = [cell for cell in parse_cells(path, None) if cell.kind != "[markdown]"]
     seen: set[str] = set()
@@ -295,7 +295,7 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
         if marked:
             raise without_a_title(path, marked[0].line)
         if cell.kind and cell.kind not in lesson.exercise_names:
-            message = _("the key has a cell for `{name}`, and the book `{book}` has no such exercise")
+            message = _("the key has a cell for `{name}`, but the book `{book}` has no such exercise")
             raise AuthorError(path, cell.line, message.format(name=cell.kind, book=lesson.path.name))
         if cell.kind in seen:
             raise AuthorError(path, cell.line, _("the key has two cells for `{name}`").format(name=cell.kind))
@@ -308,29 +308,29 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
 
 
 def without_a_title(path: Path, line: int) -> AuthorError:
-    """Return the error of an answer that belongs to no exercise."""
-    message = _("an answer or check stands in a cell without a title; title it `# %% name_of_the_exercise`")
+    """Return the error for an answer or check in a cell without a title."""
+    message = _("an answer or check is in a cell without a title; title the cell `# %% name_of_the_exercise`")
     return AuthorError(path, line, message)
 
 
 def right_answers(path: Path, lesson: Lesson, name: str) -> list[str]:
-    """Return the answer to an exercise that its key has, and the other right ones, as code.
+    """Return the source code of the key's answer to an exercise, followed by the alternatives.
 
     Raises:
-        AuthorError: what the key's text shows to be wrong.
+        AuthorError: the key's text shows a mistake.
     """
     try:
         planted = {cell.kind: planted_in(path, cell) for cell in key_cells(path, lesson) if cell.kind}[name]
-    except SyntaxError as error:  # what is not found while the cells are parsed, such as two parameters of one name
+    except SyntaxError as error:  # an error that parsing does not find, such as two parameters with one name
         raise AuthorError(path, 1, _("syntax error: {error}").format(error=error.msg)) from None
     return [one.source for one in (*planted["answer"], *planted["alternative"])]
 
 
 def planted_in(path: Path, cell: PercentCell) -> dict[str, list[Planted]]:
-    """Return the answers that a cell of a key plants, by their decorators; not yet what rejects them.
+    """Return the answers in a cell of a key by decorator, without the checks that must reject them.
 
     Raises:
-        AuthorError: there is not one answer to the exercise, or two have one name.
+        AuthorError: there is not exactly one answer to the exercise, or two have the same name.
     """
     planted: dict[str, list[Planted]] = {role: [] for role in PLANTED_DECORATORS}
     helpers = [s for s in statements(cell.source) if not _is_authors(s.source)]
@@ -369,7 +369,7 @@ def _with_helpers(source: str, helpers: list[Statement]) -> str:
 
 
 def _is_authors(source: str) -> bool:
-    """Return whether a statement is a marked function or value, not a helper of the cell."""
+    """Return whether a statement declares an answer or check, rather than a helper of the cell."""
     node = ast.parse(source).body[0]
     if isinstance(node, ast.FunctionDef):
         return any(role in DECORATORS for role in decorators(node))
@@ -384,6 +384,6 @@ def _check_planted(path: Path, cell: PercentCell, planted: dict[str, list[Plante
     seen: set[str] = set()
     for one in [*planted["wrong"], *planted["alternative"]]:
         if one.name in seen:
-            message = _("two planted answers of `{exercise}` are called `{name}`")
+            message = _("two answers in the key of `{exercise}` are named `{name}`")
             raise AuthorError(path, one.line, message.format(exercise=cell.kind, name=one.name))
         seen.add(one.name)

@@ -1,4 +1,4 @@
-"""Percent-format Python: split a file into cells, and run pieces of it so that errors name file and line."""
+"""Split percent-format Python into cells, and run parts of it such that errors name file and line."""
 
 import ast
 import contextlib
@@ -21,7 +21,7 @@ _MARKER = re.compile(r"^# %%(?:[ \t]+(\S.*?))?[ \t]*$")
 
 @dataclasses.dataclass(frozen=True)
 class PercentCell:
-    """One cell: its kind (for a key: the exercise's name), its source without marker, the marker's line."""
+    """One cell: its kind (in a key, the exercise's name), its source without the marker, and the marker's line."""
 
     kind: str
     source: str
@@ -40,7 +40,7 @@ def split_cells(text: str) -> list[tuple[str | None, str, int]]:
     [('[markdown]', '# Hello', 1), (None, 'x = 1', 4)]
     """
     found: list[tuple[str | None, list[str], int]] = [(None, [], 0)]
-    # Not `splitlines`, which also splits at form feeds and the like, where Python's own line numbers do not.
+    # Not `splitlines`: it also splits at form feeds and similar characters, which Python does not count as line ends.
     for number, line in enumerate(text.split("\n"), 1):
         match = _MARKER.match(line)
         if match:
@@ -56,10 +56,10 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Perc
 
     Args:
         path: the file.
-        kinds: title -> kind for a book; None for a key, whose titles are names.
+        kinds: title -> kind for a book; None for a key, whose titles are exercise names.
 
     Raises:
-        AuthorError: the file cannot be read as cells, or a cell is of no known kind.
+        AuthorError: the file cannot be read as cells, or the kind of a cell is unknown.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -68,10 +68,10 @@ def parse_cells(path: Path, kinds: Mapping[str | None, str] | None) -> list[Perc
     cells = []
     for title, source, line in split_cells(text):
         if line == 0:
-            raise AuthorError(path, 1, _("text stands before the first cell; start the file with `# %%`"))
+            raise AuthorError(path, 1, _("there is text before the first cell; start the file with `# %%`"))
         if kinds is not None and title not in kinds:
             message = _(
-                "`# %% {title}` is no kind of cell; use `# %%`, `# %% [markdown]`, `# %% exercise` or `# %% check`"
+                "`# %% {title}` is not a kind of cell; use `# %%`, `# %% [markdown]`, `# %% exercise` or `# %% check`"
             )
             raise AuthorError(path, line, message.format(title=title))
         kind = kinds[title] if kinds is not None else (title or "")
@@ -96,15 +96,15 @@ def _check_syntax(path: Path, cell: PercentCell, is_prose: bool) -> None:
 
 
 def run_cell(path: Path, source: str, first_line: int, namespace: dict[str, Any]) -> None:
-    """Run code of an author's file in `namespace`, so that tracebacks show its lines; what it prints is dropped.
+    """Run code from an author's file in `namespace`. Tracebacks show its lines, and its output is discarded.
 
     Raises:
-        AuthorError: it raised; the line is the deepest one in this file.
+        AuthorError: the code raised; the line is the innermost one in this file.
     """
     linecache.checkcache(str(path))
     try:
         code = compile("\n" * (first_line - 1) + source, str(path), "exec")
-        # What an example prints belongs to those who run the book, not to those who load it.
+        # Discard what examples print: loading a book is not meant to show output.
         with contextlib.redirect_stdout(io.StringIO()):
             exec(code, namespace)
     except AuthorError:

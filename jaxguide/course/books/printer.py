@@ -1,4 +1,4 @@
-"""Print a book for students: the notebook and the `.py`, the same cells in both, the same bytes each time."""
+"""Print a book for students as a notebook and a `.py` with the same cells. The output is reproducible."""
 
 import dataclasses
 import hashlib
@@ -11,7 +11,7 @@ from jaxguide.base.files import write_whole
 from jaxguide.base.text import _
 from jaxguide.course.books.translatable import said, said_in_code
 
-if TYPE_CHECKING:  # which imports JAX
+if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.books.book import Book
 
 from jaxguide.base.text import plural, translated
@@ -27,7 +27,7 @@ _METADATA = {
 
 @dataclasses.dataclass(frozen=True)
 class PrintedCell:
-    """One cell as students get it: 'prose', 'setup', 'example' or 'exercise'; `source` is Markdown or code."""
+    """One cell as students get it: `kind` is 'prose', 'setup', 'example' or 'exercise', `source` Markdown or code."""
 
     kind: str
     source: str
@@ -43,12 +43,12 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
     seen: dict[str, int] = {}
 
     def add(kind: str, source: str) -> None:
-        # An id depends on what the cell says, so that inserting a cell changes no other cell's id.
+        # An id depends on the cell's content, so that inserting a cell does not change the ids of others.
         digest = hashlib.sha256(f"{book.topic}/{kind}/{source}".encode()).hexdigest()[:12]
         seen[digest] = seen.get(digest, 0) + 1
         cells.append(PrintedCell(kind, source, digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"))
 
-    exercises = iter(book.exercises)  # one for each cell that is one
+    exercises = iter(book.exercises)  # one for each exercise cell
     for cell in book.cells:
         if cell.kind == "prose":
             add("prose", said(cell.prose))
@@ -62,7 +62,7 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
     return cells
 
 
-# Plain Python, for the lesson as a script; `python -m pip` installs for the very Python that runs the cell.
+# Plain Python, since lessons are also scripts; `sys.executable -m pip` installs for the Python that runs the cell.
 _INSTALL = """import importlib.util
 import subprocess
 import sys
@@ -73,7 +73,7 @@ if importlib.util.find_spec("jaxguide") is None:
 
 
 def install_cell() -> str:
-    """Return the source of the cell that installs the package where it is missing."""
+    """Return the source of the cell that installs the package if it is missing."""
     words = _("This installs jaxguide where it is missing, as in Colab. It does nothing elsewhere.")
     return f"# {words}\n{_INSTALL}"
 
@@ -128,21 +128,21 @@ def print_book(book: "Book", folder: Path, language: str = SOURCE) -> list[Path]
 
 
 def stale_files(book: "Book", folder: Path, language: str = SOURCE) -> list[Path]:
-    """Return the printed files of a book that are missing or not what the book prints now."""
+    """Return the printed files of a book that are missing or out of date."""
     files = printed_files(book, folder, language)
     return [p for p, text in files.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
 
 
 def printed_files(book: "Book", folder: Path, language: str = SOURCE) -> dict[Path, str]:
-    """Return what a book prints in a language, whatever the reader's is: path -> text."""
+    """Return a book's printed files in `language`, not the reader's: path -> text."""
     with in_language(language):
         return {folder / f"{book.topic}.ipynb": notebook_text(book), folder / f"{book.topic}.py": script_text(book)}
 
 
 def printable_source(exercise: Task) -> str:
-    """Return an exercise cell as students get it: title and points, no decorator of ours, `check(<name>)` below.
+    """Return an exercise cell as students get it: title and points, no author's decorators, `check(<name>)` below.
 
-    Its words are in the reader's language.
+    The text is in the reader's language.
     """
     return f"{_heading(exercise)}\n" + said_in_code(exercise.cell_source) + f"\n\n\ncheck({exercise.name})"
 

@@ -1,4 +1,4 @@
-"""Take prose, docstrings and comments apart into pieces that are translated one by one, and put them together again."""
+"""Split prose, docstrings and comments into pieces, translate each piece, and join them again."""
 
 import ast
 import dataclasses
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from jaxguide.base.text import translated
 
-# What a line of Markdown begins with, and what is verbatim from there to an empty line.
+# The marks that start a Markdown heading or list item, the names of an argument, and comments that are directives.
 _MARK = re.compile(r"(#{1,6} +|[-*+] +|\d+[.)] +)")
 _NAMES = re.compile(r"`?\*{0,2}\w+`?(?:, `?\*{0,2}\w+`?)*(?: \([^)]*\))?:\s")
 _UNSAID = re.compile(r"#\s*(%%|noqa|type:|fmt:|pragma)")
@@ -17,9 +17,9 @@ _UNSAID = re.compile(r"#\s*(%%|noqa|type:|fmt:|pragma)")
 
 @dataclasses.dataclass
 class Piece:
-    """Lines of a text that are said in one go: what stands before the words, and the words without line ends.
+    """Lines of a text that are translated together: the indent and mark before the words, and the joined words.
 
-    `words` is empty where the lines are code or nothing.
+    `words` is empty if the lines are code or blank.
     """
 
     lines: list[str]
@@ -27,13 +27,13 @@ class Piece:
     words: str = ""
 
     def said(self) -> str:
-        """Return the lines as the reader reads them; as they were where there is no translation."""
+        """Return the lines in the reader's language, or unchanged if there is no translation."""
         found = translated(self.words)
         return "\n".join(self.lines) if found == self.words else self.before + found
 
 
 def pieces(text: str) -> list[Piece]:
-    r"""Take Markdown or a docstring apart: headings, paragraphs, entries of lists, rows of tables, arguments.
+    r"""Split Markdown or a docstring into pieces: headings, paragraphs, list items, table rows, arguments.
 
     >>> [piece.words for piece in pieces("# Keys\n\nA key is\nan array.\n\n- one\n  more\n- two")]
     ['Keys', '', 'A key is an array.', '', 'one more', 'two']
@@ -60,24 +60,24 @@ def pieces(text: str) -> list[Piece]:
 
 
 def _goes_on(piece: Piece, bare: str, indent: int) -> bool:
-    """Return whether a line goes on with the piece above it."""
+    """Return whether a line continues the piece above it."""
     if not piece.words or piece.before.lstrip().startswith("#") or bare.startswith("|") or _MARK.match(bare):
         return False
     first = len(piece.lines[0]) - len(piece.lines[0].lstrip())
     if indent > first:
         return not piece.words.endswith(":")
-    # Of arguments, each stands for itself.
+    # Each argument is a piece.
     return indent == first and not (indent and _NAMES.match(bare))
 
 
 def said(text: str) -> str:
-    """Return Markdown or a docstring as the reader reads it."""
+    """Return Markdown or a docstring in the reader's language."""
     return "\n".join(piece.said() for piece in pieces(text))
 
 
 @dataclasses.dataclass(frozen=True)
 class Comment:
-    """Lines of code that are words: a comment or a docstring, in lines from 1; `column` is where it begins."""
+    """A comment or docstring in code: its text, its lines (counted from 1), and the column where it starts."""
 
     first: int
     last: int
@@ -87,7 +87,7 @@ class Comment:
 
 
 def comments(source: str) -> list[Comment]:
-    r"""Return the comments and docstrings of code, in order; comments below each other are one.
+    r"""Return the comments and docstrings of code, in order; adjacent comment lines are joined.
 
     >>> [found.text for found in comments("def f(x):\n    'Add one.'\n    # Not in\n    # place.\n    return x + 1")]
     ['Add one.', 'Not in place.']
@@ -114,14 +114,14 @@ def _docstrings(tree: ast.Module, lines: list[str]) -> Iterator[Comment]:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             text, first = ast.get_docstring(node), node.body[0]
-            # Others would need more care, and nobody writes them.
+            # Docstrings on the line of their `def` are rare and would need special handling.
             is_alone = not lines[first.lineno - 1][: first.col_offset].strip()
             if text and is_alone:
                 yield Comment(first.lineno, first.end_lineno or 0, first.col_offset, text, is_docstring=True)
 
 
 def said_in_code(source: str) -> str:
-    """Return code with its comments and docstrings as the reader reads them."""
+    """Return code with its comments and docstrings in the reader's language."""
     lines = source.split("\n")
     for one in reversed(comments(source)):
         text = said(one.text) if one.is_docstring else translated(one.text)
