@@ -1,4 +1,4 @@
-"""The card that a student reads after `check`: one result as text, HTML and JSON in one object."""
+"""Display one result as the card that students read after `check`: as text, HTML and JSON."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,15 +14,15 @@ from jaxguide.course.verdict import ExerciseResult
 
 __all__ = ["Card", "LessonSummary", "for_student", "result_from_plain", "result_to_plain"]
 
-# Not application/json: JupyterLab would show its tree in place of the HTML.
+# Not application/json: JupyterLab would show a JSON tree instead of the HTML.
 JSON_TYPE = "application/vnd.jaxguide.result+json"
 
 
 class Card:
-    """One exercise's result, shown as a terminal, a notebook or a program can read it.
+    """One exercise's result, for a terminal, a notebook or a program.
 
-    Whatever the result holds, a card shows a student's view: nothing of a hidden check beyond its fact and its idea.
-    With `reveal` it shows an instructor's: everything. `cases` are lines to show under checks, by the check's name.
+    A card shows the student's view: of a hidden check, only its verdict, fact, idea and misconceptions. With `reveal`,
+    it shows everything, for instructors. `cases` maps names of checks to lines to show below them.
     """
 
     def __init__(self, result: ExerciseResult, reveal: bool = False, cases: Mapping[str, list[str]] | None = None):
@@ -31,7 +31,7 @@ class Card:
         self.cases = cases or {}
 
     def text(self, width: int | None = None) -> str:
-        """Return the card as plain text without colour, no line longer than `width` (the terminal's by default)."""
+        """Return the card as plain text without colour, wrapped at `width` (by default, the terminal's)."""
         return plain_text(self, width)
 
     def html(self) -> str:

@@ -1,4 +1,4 @@
-"""What a card says, in words, before any of it is laid out for a terminal or a notebook."""
+"""Write the text of a card, before it is laid out for a terminal or a notebook."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _CASES_SHOWN = 10
 
 @dataclasses.dataclass(frozen=True)
 class Badge:
-    """A state as a glyph (and one for terminals that know ASCII only), a word, and a tone for its edge."""
+    """A state as a glyph (and one for ASCII-only terminals), a word, and a tone for the edge."""
 
     glyph: str
     ascii_glyph: str
@@ -25,7 +25,7 @@ class Badge:
 
 @dataclasses.dataclass(frozen=True)
 class CardRow:
-    """One labelled line of a card; `code` is set in the code's typeface, and kept as it is."""
+    """One labelled entry of a card; with `code`, the text is shown verbatim in a code font."""
 
     label: str
     text: str
@@ -34,7 +34,7 @@ class CardRow:
 
 @dataclasses.dataclass(frozen=True)
 class Content:
-    """Everything that one card says, from the first line to the last."""
+    """The full content of one card, from the first line to the last."""
 
     badge: Badge
     title: str
@@ -55,7 +55,7 @@ class Content:
 def content_of(
     result: ExerciseResult, reveal: bool = False, cases: Mapping[str, list[str]] = MappingProxyType({})
 ) -> Content:
-    """Put a result into words: first what failed and why, then every check; hidden details only with `reveal`."""
+    """Describe a result: first what failed and why, then every check. Hidden details need `reveal`."""
     result = result if reveal else for_student(result)
     failure = result.first_failure
     content = Content(
@@ -88,18 +88,18 @@ def content_of(
 
 
 def _first_cases(lines: list[str]) -> list[str]:
-    """Return the cases to show of a check: the first ones, and how many more there were."""
+    """Return the first cases of a check, and the number of further ones."""
     more = len(lines) - _CASES_SHOWN
     return lines if more <= 0 else [*lines[:_CASES_SHOWN], plural("… and {count} more", "… and {count} more", more)]
 
 
 def is_prediction(result: ExerciseResult) -> bool:
-    """Tell whether this was a guess, answered by running it."""
+    """Return whether a result is that of a prediction with a locked guess."""
     return result.reveal is not None
 
 
 def exercise_badge(result: ExerciseResult) -> Badge:
-    """Return the badge of a whole exercise; it never claims more than what was checked."""
+    """Return the badge of an exercise; it claims no more than the checks that ran."""
     if is_prediction(result):
         word = _("Your guess is in")
         return Badge("✓", "+", word, "good") if _is_right_guess(result) else Badge("≠", "!", word, "partly")
@@ -133,7 +133,7 @@ def _badge(verdict: Verdict, word: str) -> Badge:
 
 
 def counts_of(result: ExerciseResult) -> str:
-    """Say how many checks passed, visible and hidden ones apart."""
+    """Return how many checks passed, counting visible and hidden ones separately."""
     visible = [check for check in result.checks if not check.hidden]
     hidden = [check for check in result.checks if check.hidden]
     said = []
@@ -177,13 +177,13 @@ def _fact(check: CheckResult) -> str:
 
 
 def _behind(check: CheckResult) -> str:
-    """Name the misconceptions that a failure points to: in a sentence, or each by its name in words."""
+    """Return the misconceptions that a failure points to, as a sentence or as a list of names."""
     likely = [check.misconception] if check.misconception else check.misconceptions
     return clean("; ".join(translated(one.replace("_", " ")) for one in likely), 300)
 
 
 def _error_row(error: ErrorInfo, message: str) -> CardRow | None:
-    """Say what was raised, where the message does not say it already, and the student's own line."""
+    """Return the exception, unless the message already has it, and the line of the student's code."""
     said = ": ".join(part for part in (clean(error.type_name, 100), clean(error.message, 600)) if part)
     if said and said in message:
         said = ""

@@ -1,8 +1,8 @@
-"""Lay a card out as HTML that reads well in light and dark notebooks, trusted or not.
+"""Lay out a card as HTML that is readable in light and dark notebooks, trusted or not.
 
-JupyterLab's sanitizer, which an untrusted notebook passes through, keeps `style` but drops each declaration that is
-not in its grammar, `var(...)` for the most part, and drops `role` and `aria-*`. So the order and the words carry the
-meaning, every state is a glyph and a word, and a declaration with a variable follows a plain one where it matters.
+JupyterLab sanitizes untrusted notebooks: it keeps `style`, but drops `role`, `aria-*` and declarations that it does not
+know, including most with `var(...)`. So order and words carry the meaning, each state is a glyph and a word, and
+important declarations with a variable follow one without.
 """
 
 from html import escape
@@ -15,7 +15,7 @@ _BLOCK = "margin:0.35em 0;padding:0"
 
 
 def card_html(content: Content) -> str:
-    """Return a card as one `<section>`: inline style, no script, no table."""
+    """Return a card as one `<section>` with inline styles, without scripts or tables."""
     parts = [_head(content)]
     if content.failed:
         parts.append(f'<p style="{_BLOCK}">{prose_html(content.failed)}</p>')
@@ -72,7 +72,7 @@ def _item(row: CardRow) -> str:
 def _check(badge: Badge, fact: str, cases: tuple[str, ...]) -> str:
     items = "".join(f'<li style="margin:0;padding:0"><code style="{CODE}">{escape(case)}</code></li>' for case in cases)
     below = f'<ul style="margin:0;padding:0 0 0 1.2em;list-style-type:none">{items}</ul>' if cases else ""
-    # The edge repeats in colour what glyph and word say.
+    # The colour of the edge repeats the glyph and the word.
     return (
         f'<li style="margin:0.15em 0;padding:0 0 0 0.6em;{edge(badge.tone, 3)}">'
         f"{escape(badge.glyph)} <strong>{escape(badge.word)}</strong> · {prose_html(fact)}{below}</li>"

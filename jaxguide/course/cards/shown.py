@@ -1,4 +1,4 @@
-"""A result as JSON data that can be shown: every text is clean, and a revealed value is text."""
+"""Convert a result to JSON data for display: control characters are removed, and revealed values become text."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,23 +6,23 @@ from jaxguide.base.clean import clean, cleaned
 from jaxguide.course.judging import plain_result
 from jaxguide.course.verdict import ExerciseResult
 
-if TYPE_CHECKING:  # which imports JAX
+if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.judging.values import Data
 
 
 class Shown(str):
-    """Text that is already written out: what `result_from_plain` puts where a value was."""
+    """The text of a revealed value, which `result_from_plain` uses in place of the value."""
 
 
 def written(data: "Data") -> str:
-    """Write a prediction's answer as a student sees it."""
+    """Format the answer to a prediction for students."""
     from jaxguide.course.judging.values import show
 
     return clean(data) if isinstance(data, Shown) else clean(show(data))
 
 
 def result_to_plain(result: ExerciseResult) -> dict[str, Any]:
-    """Return everything in a result as JSON data that can be shown.
+    """Return everything in a result as JSON data for display.
 
     >>> from jaxguide.course.verdict import Verdict
     >>> plain = result_to_plain(ExerciseResult("f", "Draw twice", "random_numbers", 1, Verdict.PASSED, 1.0))
@@ -34,5 +34,5 @@ def result_to_plain(result: ExerciseResult) -> dict[str, Any]:
 
 
 def result_from_plain(plain: dict[str, Any]) -> ExerciseResult:
-    """Build a result again from what `result_to_plain` returned."""
+    """Rebuild a result from the data of `result_to_plain`."""
     return plain_result.from_plain(plain, Shown)

@@ -1,4 +1,4 @@
-"""What a student may see of a result: of what hidden checks saw, nothing that could carry their inputs."""
+"""Reduce results to what students may see, without anything that could reveal the inputs of hidden checks."""
 
 import builtins
 import dataclasses
@@ -8,15 +8,15 @@ from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Verd
 
 
 def for_student(result: ExerciseResult) -> ExerciseResult:
-    """Return the result as a student may see it: of a hidden check its name, fact, idea and misconceptions, no more.
+    """Return the result as students may see it: of a hidden check, only its verdict, name, fact, idea, misconceptions.
 
-    Code that was given a hidden input can put it into a value, into the text, the class or the line of an exception,
-    and into what it prints. Visible checks are shown in full: `Judging` asks for them before the first hidden input.
+    Code that received a hidden input can reveal it in a value, in the message, class or line of an exception, or in
+    its output. Visible checks are shown in full, since `Judging` runs them before the code gets a hidden input.
     """
     if not any(check.hidden for check in result.checks):
         return result
     checks = [_without_details(check) if check.hidden else check for check in result.checks]
-    # What kept the grader from grading is an error of a check, with what it looked at.
+    # The note about an exercise that could not be graded is a check's error, which may show its inputs.
     note = "" if result.verdict is Verdict.NOT_CHECKED else result.note
     return dataclasses.replace(result, checks=checks, printed="", note=note)
 
@@ -30,7 +30,7 @@ def _without_details(check: CheckResult) -> CheckResult:
 
 @functools.cache
 def known_exceptions() -> frozenset[str]:
-    """Return the names of the exceptions of Python, NumPy and JAX: those that a student may be told.
+    """Return the names of the exceptions of Python, NumPy and JAX, which are safe to show to students.
 
     >>> {"TypeError", "AxisError", "TracerBoolConversionError"} <= known_exceptions()
     True

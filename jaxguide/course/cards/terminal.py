@@ -1,4 +1,4 @@
-"""Lay a card, or the summary of a lesson, out as lines of a terminal."""
+"""Lay out a card, or the summary of a lesson, for a terminal."""
 
 import io
 import shutil
@@ -20,7 +20,7 @@ _INDENT = 2
 
 
 class Layout:
-    """How the words go on lines of `width` cells; with `ascii_only`, glyphs and all else in ASCII."""
+    """Lay out text for a terminal of `width` cells; with `ascii_only`, use only ASCII, for glyphs too."""
 
     def __init__(self, width: int, ascii_only: bool = False):
         self.width = width
@@ -28,7 +28,7 @@ class Layout:
 
     def text(self, words: str, style: str = "") -> Text:
         if self.ascii_only:
-            # A terminal that cannot show a character must not end the program.
+            # A character that the terminal cannot show would raise an error.
             words = words.replace("…", "...").replace("·", "-").replace("\u2013", "-").replace("→", "->")
             words = words.encode("ascii", "backslashreplace").decode()
         return Text(words, style=style, overflow="fold")
@@ -38,7 +38,7 @@ class Layout:
         return self.text(f"{glyph} {badge.word}", style=f"bold {_COLOURS[badge.tone]}".strip())
 
     def with_cases(self, fact: str, cases: tuple[str, ...]) -> RenderableType:
-        """Put each case under the fact behind a dot, so that a wrapped case is told from the next."""
+        """Put each case below the fact, after a dot that separates it from the previous one even if lines wrap."""
         if not cases:
             return self.text(fact)
         table = Table.grid(padding=(0, 1, 0, 0))
@@ -49,7 +49,7 @@ class Layout:
         return Group(self.text(fact), table)
 
     def grid(self, rows: Sequence[tuple[Text, RenderableType]]) -> RenderableType:
-        """Put labels left and texts right, so that a wrapped text stays in its column."""
+        """Put labels to the left and texts to the right; wrapped texts stay in their column."""
         table = Table.grid(padding=(0, 2, 0, 0), expand=False)
         table.add_column(no_wrap=True, overflow="fold")
         table.add_column(overflow="fold")
@@ -59,7 +59,7 @@ class Layout:
 
 
 def card_lines(content: Content, layout: Layout) -> Iterator[RenderableType]:
-    """Yield a card: at most five entries that say what to do next, then the details."""
+    """Yield the parts of a card: first at most five entries that say what to do next, then the details."""
     yield _head(content, layout)
     rows = list(_first_rows(content, layout))
     if any(label.plain for label, text in rows):
@@ -112,7 +112,7 @@ def _row(row: CardRow, layout: Layout) -> tuple[Text, Text]:
 
 
 def _pair_rows(pair: tuple[CardRow, ...], layout: Layout) -> Iterator[tuple[Text, Text]]:
-    """Put the two on one line where they fit, so that they are easily compared; else one below the other."""
+    """Put both rows on one line if they fit, so that they are easy to compare; otherwise one below the other."""
     if len(pair) == 2 and not any("\n" in row.text for row in pair):
         first, second = pair
         line = layout.text(f"{first.text}   ")
@@ -127,7 +127,7 @@ def _pair_rows(pair: tuple[CardRow, ...], layout: Layout) -> Iterator[tuple[Text
 
 
 class LessonSummary:
-    """The results of several exercises, one line each, and how many are done."""
+    """The results of several exercises, one line each, and the number that passed."""
 
     def __init__(self, results: Sequence[ExerciseResult]):
         self.results = list(results)
@@ -155,7 +155,7 @@ class LessonSummary:
         return " ".join(words)
 
     def text(self, width: int | None = None) -> str:
-        """Return the summary as plain text, no line longer than `width`."""
+        """Return the summary as plain text, wrapped at `width`."""
         return plain_text(self, width)
 
     def __str__(self) -> str:
@@ -169,14 +169,14 @@ def _counts(result: ExerciseResult) -> str:
 
 
 def terminal_width() -> int:
-    """Return the width to write at: the terminal's, but not so wide that lines are hard to read."""
+    """Return the width for text: the terminal's, but between 40 and 120 so that lines are easy to read."""
     return max(40, min(shutil.get_terminal_size((80, 24)).columns, 120))
 
 
 def plain_text(renderable: RenderableType, width: int | None) -> str:
-    """Write something rich as plain text without colour, no line longer than `width`."""
+    """Format a Rich renderable as plain text without colour, wrapped at `width`."""
     out = io.StringIO()
-    # In a notebook, rich would show the text itself, next to the card.
+    # Otherwise Rich would also display the text in a notebook, next to the card.
     console = Console(file=out, width=width or terminal_width(), color_system=None, force_jupyter=False)
     console.print(renderable)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())

@@ -1,1 +1,1 @@
-"""Judge an answer: call it, compare what came back with what was expected, and decide verdict and marks."""
+"""Judge answers: call them, compare results with expected values, and decide verdicts and marks."""

@@ -1,4 +1,4 @@
-"""The Answer: the one way in which a check may touch a student's function, here or in another process."""
+"""Define `Answer`, the only way for checks to use a student's function, in this process or another."""
 
 import dataclasses
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ from jaxguide.tracing import Program
 
 @dataclasses.dataclass(frozen=True)
 class Observation:
-    """One call as it was seen: value, printed lines in order, warnings, exception, traces and compiles."""
+    """Everything observed in one call: value, exception, printed lines in order, warnings, traces and compiles."""
 
     value: Data
     error: ErrorInfo | None
@@ -31,7 +31,7 @@ class Observation:
 
 @dataclasses.dataclass
 class CallLog:
-    """The last call made and what came of it, for the card, and what the student's code printed, in order."""
+    """The last call and its value, for the card, and everything that the student's code printed, in order."""
 
     name: str = ""
     request: Request | None = None
@@ -40,17 +40,17 @@ class CallLog:
 
     @property
     def is_called(self) -> bool:
-        """Whether the function was called since a check began."""
+        """Whether the function has been called since the current check started."""
         return self.request is not None
 
     @property
     def last(self) -> str:
-        """The last call as a student would type it; written only when a card needs it."""
+        """The last call as a student would type it; formatted only when a card needs it."""
         return write_call(self.name, self.request) if self.request else ""
 
 
 class Answer(ABC):
-    """A student's function behind a counter: data goes in, data comes out.
+    """A student's function, with plain data as arguments and results.
 
     Transformations return another Answer: `answer.jit`, `answer.vmap(in_axes=0)`, `answer.grad()`, and chains of them.
     """
@@ -62,7 +62,7 @@ class Answer(ABC):
 
     @abstractmethod
     def _ask(self, request: Request) -> dict[str, Any]:
-        """Carry a request to the function and bring back the reply of `evaluate`."""
+        """Send a request to the function and return the reply of `evaluate`."""
 
     @abstractmethod
     def _with(self, steps: tuple[Step, ...]) -> "Answer":
@@ -83,7 +83,7 @@ class Answer(ABC):
 
     @property
     def documented_draws(self) -> "Answer":
-        """The answer with the PRNG setting that the source documents had (JAX before 0.5.0)."""
+        """The answer with the PRNG setting of the source documents (JAX before 0.5.0)."""
         return self._with((*self.steps, Step("documented_draws")))
 
     def then(self, *args: Any) -> "Answer":
@@ -99,19 +99,19 @@ class Answer(ABC):
         return self._question("value", args, kwargs)
 
     def observe(self, *args: Any, **kwargs: Any) -> Observation:
-        """Call the function from cleared caches and return everything that could be seen.
+        """Call the function with cleared caches and return everything that was observed.
 
         Raises:
-            StudentError: the function raised; see `observe_error` for where it should.
+            StudentError: the function raised; use `observe_error` if it should.
         """
         return _unless_raised(self._observations([(args, kwargs)]))[0]
 
     def observe_error(self, *args: Any, **kwargs: Any) -> Observation:
-        """Call a function that should raise, and return what was seen, for `expect_raises` to look at."""
+        """Call a function that should raise, and return the observation for `expect_raises`."""
         return self._observations([(args, kwargs)])[0]
 
     def observe_calls(self, calls: Sequence[tuple[Any, ...]]) -> list[Observation]:
-        """Call the function several times in a row, from cleared caches, and return what was seen of each call.
+        """Call the function several times in a row, starting with cleared caches, and return what each call showed.
 
         Raises:
             StudentError: one of the calls raised.
@@ -123,7 +123,7 @@ class Answer(ABC):
         return Program.from_plain(self._question("program", args, kwargs))
 
     def key_use(self, *args: Any, **kwargs: Any) -> KeyUse:
-        """Return every PRNG key that a call consumes, and the hygiene problems found."""
+        """Return the PRNG keys that a call consumes, and the problems found in their use."""
         return KeyUse.from_plain(self._question("key_use", args, kwargs))
 
     def _observations(self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Observation]:
@@ -151,7 +151,7 @@ def _unless_raised(observations: list[Observation]) -> list[Observation]:
 
 
 class LocalAnswer(Answer):
-    """An answer in this process: for instant feedback, and for code that is trusted."""
+    """An answer in this process, for immediate feedback and for trusted code."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Compare two values part by part, and name the near miss where they differ."""
+"""Compare two values part by part, and name the near miss if they differ."""
 
 from collections.abc import Iterator
 
@@ -8,12 +8,12 @@ from jaxguide.base.text import _
 from jaxguide.course.judging.values import ArrayData, Data, KeyData, NodeData, Unsupported, describe_type
 from jaxguide.course.verdict import CheckFailed
 
-# Relative tolerance by the coarser dtype of the two sides: a right answer may order its sums differently.
+# Relative tolerance by dtype; the coarser of two dtypes counts. Right answers may add numbers in another order.
 _RTOL = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9}
 
 
 def reject_missing(got: Data, path: str = "") -> None:
-    """Reject what is no value at all: a forgotten `return`, the stub's `...`, something that is no data."""
+    """Reject a missing value: None after a forgotten `return`, the stub's `...`, or anything that is not data."""
     if got is None and path:
         raise CheckFailed(_("The value{where} is None.").format(where=_where(path)), "None")
     if got is None:
@@ -43,15 +43,15 @@ def compare(
     """Compare two values, part by part.
 
     Args:
-        got, expected: the two.
-        path: where in the result they stand, such as `[0].weights`.
-        message: said where values differ, instead of a near miss.
+        got, expected: the values.
+        path: their position in the result, such as `[0].weights`.
+        message: the message if values differ, instead of a near miss.
         rtol, atol: tolerances instead of those of the dtype.
         weak_type: whether weak types must agree.
-        exact: whether values must be equal, not close.
+        exact: whether values must be equal, not only close.
 
     Raises:
-        CheckFailed: they differ.
+        CheckFailed: the values differ.
     """
     if expected is not None:
         reject_missing(got, path)

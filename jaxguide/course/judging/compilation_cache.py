@@ -1,4 +1,4 @@
-"""Compile each program once: in one process, though many functions ask for it, and in processes that follow."""
+"""Compile each program only once, within a process and across later processes."""
 
 import contextlib
 import os
@@ -15,14 +15,14 @@ _SUFFIX = "-cache"
 
 @contextlib.contextmanager
 def compiled_once(folder: Path | None = None) -> Iterator[Path]:
-    """Let JAX keep in a folder what this process compiles, until the end of the block.
+    """Let JAX cache in a folder the programs that this process compiles within the block.
 
-    Judging jits each answer anew, so that traces can be counted; JAX then compiles the same program for each of them.
-    A folder is for one process: JAX (0.12.0) writes its files in place, and warns in every process that reads
-    one which a killed process has left half-written.
+    Judging jits each answer anew to count traces, and without a cache JAX would compile the same program each time.
+    Each process needs a separate folder: JAX (0.12.0) writes files in place, and every process that reads a file left
+    incomplete by a killed process warns.
 
     Args:
-        folder: by default one that is removed in the end.
+        folder: by default, a temporary folder.
 
     Yields:
         The folder.
@@ -44,7 +44,7 @@ def compiled_once(folder: Path | None = None) -> Iterator[Path]:
         try:
             for name, value in settings.items():
                 jax.config.update(name, value)
-            reset_cache()  # JAX goes on with the folder that it began with
+            reset_cache()  # otherwise JAX would keep using the previous folder
             yield folder
         finally:
             for name, value in before.items():
@@ -53,14 +53,14 @@ def compiled_once(folder: Path | None = None) -> Iterator[Path]:
 
 
 class KeptPrograms:
-    """Programs for processes that follow each other: whole files only, each under a name that tells its content.
+    """A cache of compiled programs shared by successive processes: complete files, with checksums in their names.
 
-    Each process has a folder of its own, which begins with links to what is kept; what is new there is checked, and
-    linked back at the end.
+    Each process gets a separate folder with links to the cached files. At the end, new files in it are checked and
+    linked into the cache.
 
     Args:
-        folder: for the programs of one kind of machine, one Python and one JAX; this user's alone.
-        limit_bytes: how much is kept; the oldest goes.
+        folder: the cache for one kind of machine, Python and JAX; only this user can access it.
+        limit_bytes: the maximum size; the oldest files are deleted first.
     """
 
     def __init__(self, folder: Path, limit_bytes: int = 256 * 2**20):
@@ -68,7 +68,7 @@ class KeptPrograms:
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[Path]:
-        """Give one process a folder to compile into, and keep what it adds; where nothing can be kept, give it one.
+        """Provide a folder for one process to compile into, and cache what it adds; on failure, use a temporary one.
 
         Yields:
             The folder, for `compiled_once`.
@@ -105,7 +105,7 @@ class KeptPrograms:
                     kept.unlink()
 
     def _keep(self, own: Path) -> None:
-        with contextlib.suppress(OSError):  # the disk is full
+        with contextlib.suppress(OSError):  # for example, the disk is full
             for path in own.glob(f"*{_SUFFIX}"):
                 if path.stat().st_nlink == 1 and _is_whole(content := path.read_bytes()):
                     with contextlib.suppress(FileExistsError):
@@ -115,7 +115,7 @@ class KeptPrograms:
     def _forget_oldest(self) -> None:
         found = []
         for path in self.folder.iterdir():
-            with contextlib.suppress(FileNotFoundError):  # another process forgets too
+            with contextlib.suppress(FileNotFoundError):  # another process may be deleting, too
                 status = path.stat()
                 found.append((status.st_mtime, status.st_size, path))
         excess = sum(size for _time, size, _path in found) - self.limit_bytes
@@ -127,7 +127,7 @@ class KeptPrograms:
 
 
 def _remove_abandoned(at_work: Path) -> None:
-    """Remove the folders of killed processes, whose locks are free."""
+    """Delete the folders of killed processes, which no longer hold their locks."""
     for lock in at_work.glob("*.lock"):
         with contextlib.suppress(filelock.Timeout, OSError), filelock.FileLock(lock, timeout=0):
             shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
@@ -139,8 +139,8 @@ def _checksum(content: bytes) -> str:
 
 
 def _is_whole(content: bytes) -> bool:
-    """Return whether a program was written to its end: a process that another one started may have been killed."""
-    if not content.startswith(b"\x78"):  # JAX compresses with zstd where that is installed
+    """Return whether a file is complete: the process that wrote it may have been killed."""
+    if not content.startswith(b"\x78"):  # JAX compresses with zstd instead if it is installed
         return bool(content)
     try:
         zlib.decompress(content)

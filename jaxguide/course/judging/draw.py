@@ -1,4 +1,4 @@
-"""The source of a check's inputs: seeded, the same for the reference and for every student."""
+"""Draw the inputs of checks from a seed, the same for the reference and for every student."""
 
 import hashlib
 import hmac
@@ -8,17 +8,17 @@ import jax
 import numpy as np
 
 DEFAULT_SEED = 0
-# A seed fits the integers of SQLite; nobody tries so many.
+# SQLite integers have 64 bits, and 2**63 seeds are too many to try them all.
 _SEED_BITS = 63
 
 
 def fresh_seed() -> int:
-    """Return a new seed that nobody can guess, for hidden inputs that are to stay secret until it is published."""
+    """Return a new unguessable seed, which keeps hidden inputs secret until it is published."""
     return secrets.randbits(_SEED_BITS)
 
 
 class Draw:
-    """Inputs of one check of one exercise, a deterministic function of the seed and the two names.
+    """The inputs of a check, a deterministic function of the seed and the names of exercise and check.
 
     >>> first, again = Draw(0, "exercise", "check"), Draw(0, "exercise", "check")
     >>> first.integer(0, 100) == again.integer(0, 100)
@@ -30,9 +30,10 @@ class Draw:
 
     @classmethod
     def hidden(cls, seed: int, course_digest: str, exercise: str, check: str) -> "Draw":
-        """Return the inputs of a hidden check: HMAC-SHA256 under the seed, of the course's digest and the two names.
+        """Return the inputs of a hidden check: HMAC-SHA256, with the seed as key, of the course's digest and the names.
 
-        Visible inputs tell nothing of them. Who knows the seed needs the key too, which the digest is of.
+        Visible inputs reveal nothing about them. The seed alone is not enough to compute them: the digest depends on
+        the solutions in the course's key.
 
         >>> Draw.hidden(7, "4f", "exercise", "check").integer(0, 10**9)
         422894488
@@ -66,7 +67,7 @@ class Draw:
         return jax.random.wrap_key_data(self._bits(count, 2), impl="threefry2x32")
 
     def legacy_key(self) -> jax.Array:
-        """Return a legacy PRNG key, as `jax.random.PRNGKey` makes: uint32[2]."""
+        """Return a legacy PRNG key, as `jax.random.PRNGKey` does: uint32[2]."""
         return self._bits(2)
 
     def _bits(self, *shape: int) -> jax.Array:

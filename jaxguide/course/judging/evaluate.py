@@ -1,4 +1,4 @@
-"""Run one request on a student's function, in the process that holds it, and return plain data."""
+"""Run a request on a student's function, in the function's process, and return plain data."""
 
 import contextlib
 import dataclasses
@@ -21,14 +21,14 @@ from jaxguide.course.judging.values import Data, from_data, to_data
 from jaxguide.course.verdict import ErrorInfo
 
 PRINTED_LIMIT = 20_000
-# What a lesson gives, where it runs without the lesson's cells; its line numbers are nobody's.
+# Code given by a lesson and run without the lesson's cells; its line numbers mean nothing to students.
 _GIVEN = ("<setup", "<book>")
 
 
 class Printed(io.StringIO):
-    """Text that keeps its beginning and lets the rest go, so that no flood of output fills the memory.
+    """A text buffer that keeps the beginning and drops the rest, so that endless output cannot fill the memory.
 
-    `spill`, where it is set, gets what is let go: a worker's grader sees from outside how much that is.
+    `spill`, if set, is called with the dropped text, so that a grader can measure it from outside the worker.
     """
 
     spill: ClassVar[Callable[[str], None] | None] = None
@@ -44,7 +44,7 @@ class Printed(io.StringIO):
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One transformation around the answer: 'jit', 'vmap', 'grad', 'documented_draws' or 'then', with its options."""
+    """One transformation of the answer, with its options: 'jit', 'vmap', 'grad', 'documented_draws' or 'then'."""
 
     name: str
     options: tuple[tuple[str, Data], ...] = ()
@@ -52,7 +52,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What to do with an answer: its steps from the inside out, the question, and the arguments of each call."""
+    """A request to an answer: its transformations from the inside out, the question, and the arguments of each call."""
 
     steps: tuple[Step, ...]
     question: str
@@ -68,12 +68,12 @@ class Request:
 
 
 def evaluate(function: Callable[..., Any], request: Request, names: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer a request: `{"value": ...}`, `{"error": ...}` where the student's code raised, and always `"printed"`.
+    """Return the reply to a request: `{"value": ...}`, or `{"error": ...}` if it raised, and always `"printed"`.
 
     Args:
         function: the student's function.
-        request: what is asked.
-        names: the namespace in which functions sent by name are found.
+        request: the request.
+        names: the namespace in which functions passed by name are looked up.
     """
     namespace = dict(names)
     out = Printed()
@@ -84,7 +84,7 @@ def evaluate(function: Callable[..., Any], request: Request, names: Mapping[str,
             reply = {"value": value}
         except MemoryError as error:
             reply = {"error": describe_error(error).to_plain()}
-        except BaseException as error:  # a student's sys.exit() or KeyboardInterrupt is an error of theirs
+        except BaseException as error:  # sys.exit() or KeyboardInterrupt in a student's code is a student's error
             reply = {"error": describe_error(error).to_plain()}
     reply["printed"] = out.getvalue()
     return reply
@@ -101,7 +101,7 @@ def _transform(function: Callable[..., Any], steps: tuple[Step, ...], names: dic
     for step in steps:
         options = dict(step.options)
         if step.name == "then":
-            # Args of the outer call are data until the moment of the call.
+            # The arguments of the outer call stay data until it is called.
             function = functools.partial(_call_then, function, options["args"], names)
         else:
             function = _STEPS[step.name](function, **options)
@@ -145,7 +145,7 @@ def _observe(subject: Callable[..., Any], request: Request, names: dict[str, Any
     seen: list[dict[str, Any]] = []
 
     def watched(*args: Any, **kwargs: Any) -> None:
-        # Counted and watched in one call: in a second one what prints while it is traced would print nothing.
+        # Count and watch the same call: code that prints while it is traced would print nothing in a second call.
         seen.append(_watch(subject, args, kwargs))
 
     counts = tracing.trace_counts(watched, calls)
@@ -165,7 +165,7 @@ def _watch(subject: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
             value = to_data(value)
         except BaseException as raised:
             if isinstance(raised, MemoryError) or "RESOURCE_EXHAUSTED" in _text_of(raised):
-                raise  # this ends the exercise, and is nothing to look at
+                raise  # this ends the exercise; it is not an observation
             value, error = None, describe_error(raised).to_plain()
         jax.effects_barrier()
     return {
@@ -198,7 +198,7 @@ _HOST_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:  .*\n)*
 
 
 def describe_error(error: BaseException) -> ErrorInfo:
-    """Describe an exception of a student's code with the last line of theirs that it passed through."""
+    """Describe an exception of a student's code, with the innermost line of that code in the traceback."""
     line, source = None, ""
     paths = set()
     for frame, number in traceback.walk_tb(error.__traceback__):
@@ -217,14 +217,14 @@ def describe_error(error: BaseException) -> ErrorInfo:
 
 def _text_of(error: BaseException) -> str:
     try:
-        # An exception of a host function arrives with its traceback, where the library's frames hide what was raised.
+        # The message of an exception in a host function includes a traceback, whose library frames hide the error.
         return _HOST_TRACEBACK.sub("", str(error))
-    except Exception:  # an exception class of the student's own may fail to describe itself
+    except Exception:  # the `__str__` of a student's exception class may raise
         return ""
 
 
 def _without_paths(text: str, paths: Collection[str]) -> str:
-    """Return a message with the lines it names, and not the files: a cell's file is none that a student knows."""
+    """Replace `file:line` by the line in a message: students do not know the name of a cell's file."""
     for path in paths:
         text = re.sub(re.escape(path) + r":(\d+)", lambda found: _("line {line}").format(line=found[1]), text)
     return text

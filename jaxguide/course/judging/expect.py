@@ -1,4 +1,4 @@
-"""Compare what came out with what was expected, and say what is wrong in words that help."""
+"""Compare results with expected values, and explain differences in helpful messages."""
 
 from collections.abc import Collection
 from typing import Any
@@ -13,7 +13,7 @@ from jaxguide.course.judging.values import ArrayData, Data, KeyData, describe_ty
 from jaxguide.course.verdict import CheckFailed
 from jaxguide.keys import KeyUse
 
-# No record is longer; what is, need not be written out to be compared.
+# All records are shorter, so a longer value differs from them and need not be converted.
 _RECORD_LIMIT = 10_000
 
 
@@ -30,15 +30,15 @@ def expect_close(
     """Expect the same structure, shapes and dtypes, and values within the tolerance of their dtype.
 
     Args:
-        got: what an answer returned.
-        expected: data or a value that can become data.
-        message: said instead of the general sentence when values differ and no near miss fits.
+        got: the value that an answer returned.
+        expected: data, or a value that can be converted to data.
+        message: the message if values differ, instead of a near miss or the general sentence.
         rtol, atol: tolerances instead of those of the dtype.
         weak_type: whether weak types must agree too.
         misconception: the planted wrong answer that this failure points to.
 
     Raises:
-        CheckFailed: they differ; near misses (dtype, shape, transposed, sign, missing reduction...) have own words.
+        CheckFailed: the values differ; near misses (dtype, shape, transposed, sign, missing reduction...) are named.
     """
     got, wanted = to_data(got), to_data(expected)
     try:
@@ -48,7 +48,7 @@ def expect_close(
 
 
 def expect_equal(got: Data, expected: Any, message: str = "", *, misconception: str = "") -> None:
-    """Expect the same structure, shapes and dtypes, and exactly the same values; of keys, the same bits."""
+    """Expect the same structure, shapes, dtypes and exactly the same values; keys must have the same bits."""
     got, wanted = to_data(got), to_data(expected)
     try:
         compare(got, wanted, "", message, None, None, weak_type=False, exact=True)
@@ -57,7 +57,7 @@ def expect_equal(got: Data, expected: Any, message: str = "", *, misconception: 
 
 
 def expect_different(first: Data, second: Any, message: str, *, misconception: str = "") -> None:
-    """Expect two results that have the same form and not the same values."""
+    """Expect two results that differ, neither of which is missing."""
     first, other = to_data(first), to_data(second)
     for data in (first, other):
         reject_missing(data)
@@ -69,7 +69,7 @@ def expect_different(first: Data, second: Any, message: str, *, misconception: s
 
 
 def expect_shape(got: Data, shape: tuple[int, ...], message: str = "", *, misconception: str = "") -> None:
-    """Expect an array, or keys, of this shape."""
+    """Expect an array, or keys, with this shape."""
     reject_missing(got)
     seen = shape_of(got)
     if seen != shape:
@@ -81,7 +81,7 @@ def expect_shape(got: Data, shape: tuple[int, ...], message: str = "", *, miscon
 
 
 def expect_dtype(got: Data, dtype: Any, message: str = "", *, misconception: str = "") -> None:
-    """Expect an array of this dtype."""
+    """Expect an array with this dtype."""
     reject_missing(got)
     seen = got.dtype if isinstance(got, ArrayData) else None
     if seen != np.dtype(dtype):
@@ -90,21 +90,21 @@ def expect_dtype(got: Data, dtype: Any, message: str = "", *, misconception: str
 
 
 def expect_that(condition: bool, message: str, got: Any = "", expected: Any = "", *, misconception: str = "") -> None:
-    """Expect a condition to hold, and say `message` where it does not."""
+    """Expect a condition to hold; `message` is shown if it does not."""
     if not condition:
         seen, wanted = (value if isinstance(value, str) else show(to_data(value)) for value in (got, expected))
         raise CheckFailed(message, seen, wanted, misconception)
 
 
 def expect_no_key_problem(use: KeyUse, allow: Collection[str] = (), *, misconception: str = "") -> None:
-    """Expect clean key use; otherwise say the first problem that is not of an allowed kind."""
+    """Expect no problems in key use other than the allowed kinds; the first problem is shown."""
     for problem in use.problems:
         if problem.kind not in allow:
             raise CheckFailed(problem.message, _in_words(problem.kind), _("each key used once"), misconception)
 
 
 def _in_words(kind: str) -> str:
-    """Return the kind of a problem with a key as it is said to students."""
+    """Return the kind of a key problem in words for students."""
     said = {
         "drawn_twice": _("drawn twice"),
         "parent_used_after_split": _("parent used after split"),
@@ -119,7 +119,7 @@ def _in_words(kind: str) -> str:
 
 
 def expect_raises(observation: Observation, type_name: str, phrase: str = "", *, misconception: str = "") -> None:
-    """Expect that a call raised an exception of this class with this phrase in its message."""
+    """Expect a call to have raised an exception of this class, with this phrase in its message."""
     error = observation.error
     if error is None:
         raise CheckFailed(
@@ -140,17 +140,17 @@ def expect_raises(observation: Observation, type_name: str, phrase: str = "", *,
 def expect_documented(
     example: str, got: Data, part: str = "value", message: str = "", *, misconception: str = ""
 ) -> None:
-    """Expect what the ledger records for a documented example.
+    """Expect the result that the ledger records for a documented example.
 
     Args:
         example: the example's id, such as 'S0-41'.
-        got: what came out.
-        part: 'value', or 'documented' and 'today' where the JAX of today gives other digits.
-        message: said instead of the general sentence.
+        got: the result.
+        part: 'value', or 'documented' or 'today' if today's JAX gives other digits than the document.
+        message: the message if they differ, instead of the general sentence.
 
     Raises:
-        CheckFailed: what came out is not what the record says.
-        KeyError: the ledger has no such example, or the example no record with that part.
+        CheckFailed: the result differs from the record.
+        KeyError: the ledger has no such example, or the example's record has no such part.
     """
     record = ledger.record_part(example, part)
     expected = record.value
@@ -176,7 +176,7 @@ def expect_documented(
 
 
 def _size(data: Data) -> int:
-    """Return how many numbers data holds."""
+    """Return about how many numbers data contains."""
     if isinstance(data, ArrayData):
         return data.values.size
     children = data.values() if isinstance(data, dict) else data if isinstance(data, tuple | list) else ()
@@ -184,7 +184,7 @@ def _size(data: Data) -> int:
 
 
 def _plain(data: Data) -> Any:
-    """Return data as JSON has it: arrays and keys as nested lists, tuples as lists."""
+    """Convert data to JSON data: arrays and keys become nested lists, tuples become lists."""
     if isinstance(data, ArrayData):
         return data.values.tolist()
     if isinstance(data, KeyData):
@@ -201,7 +201,7 @@ def _plain(data: Data) -> Any:
 def _same_json(got: Any, expected: Any) -> bool:
     if isinstance(got, list) and isinstance(expected, list):
         return len(got) == len(expected) and all(map(_same_json, got, expected))
-    # 1 == True in Python; in a record they are two things.
+    # 1 == True in Python, but they differ in a record.
     return isinstance(got, bool) == isinstance(expected, bool) and bool(got == expected)
 
 

@@ -1,4 +1,4 @@
-"""Judge an answer to an exercise: run its checks in order and decide verdict and marks."""
+"""Judge an answer to an exercise: run the checks in order and decide the verdict and marks."""
 
 from jaxguide.base.text import _
 from jaxguide.course import verdict
@@ -32,17 +32,17 @@ def judge(
     """Run an exercise's checks on an answer.
 
     Args:
-        exercise: what is asked; its hidden checks run only with a `reference`.
-        answer: the student's function, or None where it was not attempted.
-        seed: what every input derives from.
+        exercise: the exercise; its hidden checks run only with a `reference`.
+        answer: the student's function, or None if the exercise was not attempted.
+        seed: the seed that all inputs are derived from.
         reference: the key's answer.
-        all_or_nothing: no partial marks.
-        course_digest: what hidden inputs derive from besides the seed.
-        until_failure: run no check after the first one that fails, in the order of `ordered`: the verdict is that of
-            the checks that ran.
+        all_or_nothing: whether to give no partial marks.
+        course_digest: together with the seed, determines the hidden inputs.
+        until_failure: whether to stop after the first check that fails, in the order of `ordered`; the verdict is
+            that of the checks that ran.
 
     Returns:
-        The verdict, the marks, and the outcome of every check, by stage.
+        The verdict, the marks, and the result of every check, by stage.
     """
     judging = Judging(
         exercise,
@@ -59,11 +59,11 @@ def judge(
 
 
 class Judging:
-    """One exercise of one student being judged: `ask` for the visible checks, then for the hidden ones, then `end`.
+    """The judging of one student's answer: `ask` runs the visible checks, then the hidden ones; then call `end`.
 
-    The outcome is that of checks that run by stage. But code that has once seen a hidden input can put it into whatever
-    it says from then on; what came before, a student may read. So a grader asks for the visible checks of all exercises
-    before it asks for the first hidden one.
+    The result is the same as if all checks ran by stage. However, code that has seen a hidden input can reveal it in
+    any later output, and students may read the output of visible checks. So graders run the visible checks of all
+    exercises before the first hidden check.
     """
 
     def __init__(
@@ -91,17 +91,18 @@ class Judging:
             checks=[self._unchecked(check) for check in self._checks],
         )
         self._is_attempted = False
-        # The stage of the first failure, the checks that ended the answer's process, and the first one's stage.
+        # The earliest stages with a failure and with a check that ended the answer's process; the first failed check;
+        # the checks that ended the process.
         self._failed_at = self._gone_at = len(STAGES)
         self._first_failed = len(self._checks)
         self._gone: set[int] = set()
 
     def ask(self, answer: Answer | None, hidden: bool) -> None:
-        """Run the hidden checks, or the others.
+        """Run the hidden checks or the visible ones.
 
         Args:
-            answer: the student's function, or None where it was not attempted.
-            hidden: which checks.
+            answer: the student's function, or None if the exercise was not attempted.
+            hidden: whether to run the hidden checks.
         """
         if answer is None:
             return
@@ -127,18 +128,18 @@ class Judging:
 
     @property
     def has_hidden(self) -> bool:
-        """Whether there are hidden checks to ask for, now that the visible ones have run."""
+        """Whether there are hidden checks to run after the visible ones."""
         return self._is_attempted and bool(self._waiting(hidden=True))
 
     def end(self) -> ExerciseResult:
-        """Return the verdict, the marks, and the outcome of every check."""
+        """Return the verdict, the marks, and the result of every check."""
         if not self._is_attempted:
             return self._outcome
         results, failed_at, is_gone = self._outcome.checks, len(STAGES), False
         for number, check in enumerate(self._checks):
             stage = STAGES.index(check.stage)
             if is_gone or stage > failed_at:
-                # By stage, this one would not have run.
+                # If all checks had run by stage, this one would not have run.
                 results[number] = self._unchecked(check)
             elif not results[number].passed:
                 failed_at = min(failed_at, stage)
@@ -148,7 +149,7 @@ class Judging:
         return self._outcome
 
     def _waiting(self, hidden: bool) -> list[int]:
-        """Return the numbers of the checks of one sort that what has run so far lets run."""
+        """Return the numbers of the hidden or visible checks that may still run after the failures so far."""
         stages = [STAGES.index(check.stage) for check in self._checks]
         return [
             number
@@ -174,16 +175,16 @@ def ordered(exercise: Exercise, hidden: bool) -> list[Check]:
 
 
 def deciding(exercise: Exercise) -> list[Check]:
-    """Return the checks without which nothing is earned and that decide on values: those that no code can forge."""
+    """Return the required checks of values and relations, which only code that computes the values can pass."""
     checks = ordered(exercise, hidden=True)
     required = _required(checks)
     return [c for c in checks if c.name in required and c.stage == "value" and c.kind is not Kind.OBSERVED]
 
 
 def _required(checks: list[Check]) -> set[str]:
-    """Return the names of the checks without which nothing is earned.
+    """Return the names of the required checks, without which no points are earned.
 
-    Where a contract fixes no value, the relations that stand in its place are required.
+    If no check tests a value, the checks of relations in the value stage are required instead.
     """
     required = {check.name for check in checks if check.required}
     if not any(check.kind is Kind.VALUE and check.stage == "value" for check in checks):
@@ -192,7 +193,7 @@ def _required(checks: list[Check]) -> set[str]:
 
 
 def not_checked(check: Check, required: bool) -> CheckResult:
-    """Return the result of a check that has not run."""
+    """Return the result for a check that has not run."""
     return CheckResult(
         name=check.name,
         fact=check.fact,
@@ -217,7 +218,7 @@ def _verdict(outcome: ExerciseResult) -> Verdict:
 
 
 def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResult) -> ExerciseResult:
-    """Give the points for an answered prediction, and show what JAX gives."""
+    """Give the points for a prediction with a valid guess, and reveal what JAX returns."""
     assert exercise.reveal is not None
     try:
         guess = answer()
@@ -241,10 +242,10 @@ def _judge_prediction(exercise: Exercise, answer: Answer, outcome: ExerciseResul
 
 
 def _as_python(guess: Data) -> Data:
-    """Return an array scalar as the Python scalar that it stands for."""
+    """Convert an array scalar to a Python scalar; return other data unchanged."""
     return guess.values.item() if isinstance(guess, ArrayData) and guess.shape == () else guess
 
 
 def guessed_right(outcome: ExerciseResult) -> bool:
-    """Return whether a prediction's guess is what JAX gives."""
+    """Return whether the guess of a prediction equals what JAX returns."""
     return outcome.note == show(outcome.reveal)

@@ -1,4 +1,4 @@
-"""One exercise's result as JSON data, and back: what is kept, sent, shown and reported is made of it."""
+"""Convert an exercise's result to JSON data and back, for storing, sending, displaying and reporting it."""
 
 import dataclasses
 import enum
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict
 
-if TYPE_CHECKING:  # which imports JAX
+if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.judging.values import Data
 
-# What a course says of each check and exercise: one copy for a class of any size.
+# Texts from the course, interned so that a class of any size needs one copy.
 _SAID_BY_THE_COURSE = ("name", "title", "lesson", "fact", "stage", "idea", "misconception")
 
 
@@ -20,7 +20,7 @@ def to_plain(result: ExerciseResult, write: "Callable[[Data], str]") -> dict[str
 
     Args:
         result: the result.
-        write: writes a revealed value as text.
+        write: formats a revealed value as text.
 
     >>> plain = to_plain(ExerciseResult("f", "Guess", "tracing", 1, Verdict.PASSED, 1.0, reveal=(1, 2)), str)
     >>> plain["verdict"], plain["checks"], plain["reveal"]
@@ -42,7 +42,7 @@ def _plain(value: Any) -> Any:
 
 
 def from_plain(plain: dict[str, Any], read: "Callable[[str], Data]") -> ExerciseResult:
-    """Build a result again from what `to_plain` returned; `read` reads a revealed value from its text."""
+    """Rebuild a result from the data of `to_plain`; `read` parses the text of a revealed value."""
     reveal = None if plain["reveal"] is None else read(plain["reveal"])
     checks = [_check(check) for check in plain["checks"]]
     return ExerciseResult(

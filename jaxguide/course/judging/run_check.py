@@ -1,4 +1,4 @@
-"""Run one check on one answer and write down what came of it."""
+"""Run one check on one answer and record the result."""
 
 import inspect
 import re
@@ -22,10 +22,10 @@ def run_check(
     """Run one check and fill in its result.
 
     Returns:
-        Whether the answer is gone, so that nothing more can be asked of it.
+        Whether the answer can no longer be called.
 
     Raises:
-        NotJudged: judging itself is not possible here.
+        NotJudged: judging itself is not possible on this machine.
     """
     answer.log.request = None
     given: dict[str, Any] = {"answer": answer, "draw": draw, "reference": reference}
@@ -44,8 +44,8 @@ def run_check(
             result.verdict = Verdict.OUT_OF_MEMORY
             result.message = _("It asked for more memory than there is.")
         _name_misconceptions(result, check, exercise)
-        # The idea behind a check says little of an exception, unless the check is about a transformation or is hidden:
-        # then it is all that a student is told.
+        # The idea behind a check rarely explains an exception, except if the check is about a transformation. If it is
+        # hidden, the idea is all that students see.
         result.idea = check.idea if check.hidden or check.stage in ("jit", "traces", "gradient") else ""
         result.call = answer.log.last
         return is_stopped
@@ -57,10 +57,10 @@ def run_check(
     except NotJudged:
         raise
     except (MemoryError, OSError) as error:
-        # The student's own arrive as a StudentError: these are this machine's.
+        # Errors in the student's code arrive as StudentError, so this one comes from the machine.
         raise NotJudged(f"{type(error).__name__}: {error}") from error
     except Exception as error:
-        # `verify` proves each check on right answers, so what a check cannot handle is the form of this answer's value.
+        # `verify` proves each check on right answers, so the check cannot handle the form of this answer's value.
         if not answer.log.is_called:
             raise
         result.verdict, result.got = Verdict.FAILED, show(answer.log.value)
@@ -78,7 +78,7 @@ def run_check(
 
 
 def _trouble(error: Exception) -> str:
-    """Write a check's own exception for its author."""
+    """Describe an exception that the check itself raised, for its author."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
 
@@ -88,14 +88,14 @@ def _call(function: Callable[..., None], given: dict[str, Any]) -> None:
 
 
 def error_verdict(failure: StudentError) -> Verdict:
-    """Return what an exception of a student's code counts as."""
+    """Return the verdict for an exception in a student's code."""
     return Verdict.EXITED if failure.info.type_name == "SystemExit" else Verdict.ERROR
 
 
 def error_sentence(failure: StudentError) -> str:
-    """Say what a student's code raised."""
+    """Return a sentence about an exception in a student's code."""
     if failure.info.type_name == "SystemExit":
-        # As Python does: what sys.exit() was given is the exit code if it is a number; nothing is 0, a text 1.
+        # As in Python: the exit code is the argument of sys.exit() if it is a number, 0 if it is missing, and else 1.
         said = failure.info.message
         code = "0" if said in ("", "None") else said if re.fullmatch(r"-?\d{1,10}", said) else "1"
         message = _("Your code called sys.exit() (exit code {code}), which ends the program. Return the value instead.")
@@ -112,12 +112,12 @@ def error_sentence(failure: StudentError) -> str:
 
 
 def _name_misconceptions(result: CheckResult, check: Check, exercise: Exercise, named: str = "") -> None:
-    """Say which planted wrong answers a failure points to: the one it names, or all that the check rejects."""
+    """Record the planted wrong answers that a failure points to: the named one, or all that the check rejects."""
     wrong = {p.name: p.says for p in exercise.key.wrong if p.rejected_by == check.name} if exercise.key else {}
     named = named or check.misconception
     result.misconceptions = (named,) if named in wrong else tuple(wrong)
     says = [wrong[name] for name in result.misconceptions if wrong[name]]
-    # In a sentence, where there is one: the check's own words, or the key's of the only answer that it rejects.
+    # The misconception in a sentence, if there is one: the check's, or the key's if only one of these answers has one.
     result.misconception = named if named not in wrong else ""
     if not result.misconception and len(says) == 1:
         result.misconception = says[0]

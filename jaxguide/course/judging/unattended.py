@@ -1,4 +1,4 @@
-"""Run a student's code where nobody types: at a keyboard and without one it does the same."""
+"""Run a student's code without waiting for input, so that it behaves the same with and without a keyboard."""
 
 import builtins
 import contextlib
@@ -14,10 +14,10 @@ END_OF_INPUT = "EOF when reading a line"
 
 @contextlib.contextmanager
 def unattended() -> Iterator[None]:
-    """Let code go on at every breakpoint in a block, and give what asks for input the end of it.
+    """Continue at every breakpoint within the block, and let every request for input fail with EOFError.
 
-    A check that waited at a breakpoint would wait for ever in grading, and show nothing in a notebook: what is printed
-    while it runs, it keeps.
+    A check that waited at a breakpoint would wait forever in grading. In a notebook, students would not see the prompt,
+    since checks capture the output.
 
     >>> with unattended():
     ...     breakpoint()
@@ -25,7 +25,7 @@ def unattended() -> Iterator[None]:
     Traceback (most recent call last):
     EOFError: EOF when reading a line
 
-    Rests on `sys.breakpointhook`, and on `builtins.input`, which a Jupyter kernel replaces to ask in the browser.
+    Replaces `sys.breakpointhook`, `sys.stdin` and `builtins.input`, with which a Jupyter kernel asks in the browser.
     """
     before = sys.stdin, sys.breakpointhook, builtins.input
     sys.stdin, sys.breakpointhook, builtins.input = io.StringIO(), _go_on, _find_the_end
@@ -37,7 +37,7 @@ def unattended() -> Iterator[None]:
 
 
 def _go_on(*args: Any, **kwargs: Any) -> None:
-    """Stand for a debugger that is left at once."""
+    """Replace the debugger and return immediately."""
 
 
 def _find_the_end(prompt: object = "", /) -> str:

@@ -1,7 +1,7 @@
-"""Plain data: what an answer's arguments and results become before a check may look at them.
+"""Convert the arguments and results of answers to plain data, the only form that checks see.
 
-A student's object never reaches a check. It is turned into None, bool, int, float, complex, str, dtypes, the classes
-below, and tuple, list and dict of these: nothing with behaviour of the student's own.
+A student's object never reaches a check. It is converted to None, bool, int, float, complex, str, dtypes, the classes
+below, and tuple, list and dict of these, so none of the student's methods can run.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ Data = Any  # one of the classes below, a Python scalar, str, np.dtype, or tuple
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ArrayData:
-    """An array or array scalar: `values`, whether its type is weak, and who made it ('jax', 'numpy')."""
+    """An array or array scalar: its values, whether its type is weak, and its library ('jax' or 'numpy')."""
 
     values: np.ndarray
     weak_type: bool = False
@@ -66,7 +66,7 @@ class KeyData:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NodeData:
-    """A namedtuple or a registered pytree: the type's name, its named or numbered children, its static part."""
+    """A namedtuple or a registered pytree: the type's name, its named or numbered children, and its static part."""
 
     type_name: str
     children: dict[str, Data]
@@ -84,28 +84,28 @@ class NodeData:
 
 @dataclasses.dataclass(frozen=True)
 class FunctionName:
-    """A function sent by name: one that the book defines for all to use."""
+    """A function of the book, passed to an answer by name."""
 
     name: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Unsupported:
-    """Something that is no data: its type's name and, where it helps, what to say about it."""
+    """A value that is not data: the name of its type and, optionally, a note about it."""
 
     type_name: str
     note: str = ""
 
 
 class NotData(TypeError):
-    """An argument of a check is not data, so it could not be sent to a student's function."""
+    """An argument in a check is not data, so it cannot be passed to a student's function."""
 
 
 _SCALARS = (bool, int, float, complex, str)
 
 
 def to_data(value: Any, depth: int = 0) -> Data:
-    """Turn a value into plain data.
+    """Convert a value to plain data.
 
     >>> to_data((1, jax.numpy.ones(2)))[1].values
     array([1., 1.], dtype=float32)
@@ -157,7 +157,7 @@ def _node_to_data(value: Any, depth: int) -> Data:
         return Unsupported("function")
     try:
         children, _ = jax.tree_util.tree_flatten_with_path(value, is_leaf=lambda x: x is not value)
-    except Exception:  # the student's own flatten rule may raise anything
+    except Exception:  # a student's flatten rule may raise anything
         return Unsupported(kind.__name__)
     if len(children) == 1 and children[0][1] is value:
         return Unsupported(kind.__name__)
@@ -170,14 +170,14 @@ def _path_name(path: tuple[Any, ...]) -> str:
 
 
 def from_data(data: Data, names: dict[str, Any] | None = None) -> Any:
-    """Build the value that `data` describes, new each time, so that no call can change another's arguments.
+    """Build a new value from data; since it is new, a call cannot change the arguments of another.
 
     Args:
-        data: what `to_data` returns.
-        names: where a `FunctionName` is looked up.
+        data: the result of `to_data`.
+        names: the namespace in which functions and namedtuples are looked up.
 
     Raises:
-        NotData: it describes something that cannot be an argument.
+        NotData: the data cannot be an argument.
     """
     if isinstance(data, ArrayData):
         return _array_from_data(data)
@@ -185,7 +185,7 @@ def from_data(data: Data, names: dict[str, Any] | None = None) -> Any:
         return jax.random.wrap_key_data(jax.numpy.asarray(data.bits), impl=data.impl)
     if isinstance(data, FunctionName):
         if names is None or data.name not in names:
-            raise NotData(f"the book defines no function `{data.name}` to pass as an argument")
+            raise NotData(f"the book does not define a function `{data.name}` to pass as an argument")
         return names[data.name]
     if type(data) is tuple:
         return tuple(from_data(child, names) for child in data)
@@ -196,7 +196,7 @@ def from_data(data: Data, names: dict[str, Any] | None = None) -> Any:
     if isinstance(data, NodeData):
         kind = (names or {}).get(data.type_name)
         if kind is None or not hasattr(kind, "_fields"):
-            raise NotData(f"`{data.type_name}` is no namedtuple that the book defines")
+            raise NotData(f"`{data.type_name}` is not a namedtuple defined in the book")
         return kind(**{name: from_data(child, names) for name, child in data.children.items()})
     if isinstance(data, Unsupported):
         raise NotData(f"a {data.type_name} cannot be an argument of an answer")
@@ -208,15 +208,15 @@ def _array_from_data(data: ArrayData) -> Any:
         copy = np.array(data.values)
         return copy if copy.ndim else copy[()]
     if data.weak_type:
-        # The public way to a weakly typed array: from a Python scalar, then to its shape.
+        # `asarray` of a Python scalar is the public way to get a weakly typed array.
         scalar = jax.numpy.asarray(data.values.reshape(-1)[0].item() if data.values.size else 0)
         return scalar if not data.shape else jax.numpy.asarray(data.values)
-    # Of a copy, since an array may stand on NumPy's memory; `jax.numpy.array` would compile a program for each shape.
+    # Copy, since the array may share NumPy's memory; `jax.numpy.array` would compile a program for each shape.
     return jax.device_put(np.array(data.values))
 
 
 def describe_type(data: Data) -> str:
-    """Name a value's kind as JAX prints it: `float32[3,2]`, `key<fry>[]`, `a tuple of 2`.
+    """Return the type of a value as JAX prints it: `float32[3,2]`, `key<fry>[]`, `a tuple of 2`.
 
     >>> describe_type(to_data(jax.numpy.zeros((3, 2))))
     'float32[3,2]'
@@ -243,7 +243,7 @@ _IMPL_TAGS = {"threefry2x32": "fry", "rbg": "rbg", "unsafe_rbg": "urbg"}
 
 
 def show(data: Data, limit: int = 200) -> str:
-    """Write a value as a student would type or see it, cut to `limit` characters.
+    """Format a value as a student would type or see it, truncated to `limit` characters.
 
     >>> show(to_data(jax.numpy.arange(3)))
     '[0 1 2]'
@@ -271,6 +271,6 @@ def show(data: Data, limit: int = 200) -> str:
 
 
 def _in_line(data: Data, limit: int) -> str:
-    """Write a part of a container: the rows of an array would stand below what comes before it."""
+    """Format an element of a container on one line; the rows of an array would not line up otherwise."""
     text = show(data, limit)
     return " ".join(text.split()) if isinstance(data, ArrayData | KeyData) else text
