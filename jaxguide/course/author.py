@@ -1,6 +1,6 @@
 """The author interface: decorators for books and keys, and expectations for checks.
 
-Books and keys also run as plain scripts, so each decorator returns what it decorates. Loaders record the uses with
+Books and keys also run as plain scripts, so each decorator returns what it decorates. Loaders collect the uses with
 `collecting`.
 """
 

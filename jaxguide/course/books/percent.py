@@ -104,7 +104,7 @@ def run_cell(path: Path, source: str, first_line: int, namespace: dict[str, Any]
     linecache.checkcache(str(path))
     try:
         code = compile("\n" * (first_line - 1) + source, str(path), "exec")
-        # Discard what examples print: loading a book is not meant to show output.
+        # Discard what examples print, since loading a book should not print anything.
         with contextlib.redirect_stdout(io.StringIO()):
             exec(code, namespace)
     except AuthorError:

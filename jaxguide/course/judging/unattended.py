@@ -25,7 +25,7 @@ def unattended() -> Iterator[None]:
     Traceback (most recent call last):
     EOFError: EOF when reading a line
 
-    Replaces `sys.breakpointhook`, `sys.stdin` and `builtins.input`, with which a Jupyter kernel asks in the browser.
+    Replaces `sys.breakpointhook`, `sys.stdin` and `builtins.input` (a Jupyter kernel's asks in the browser).
     """
     before = sys.stdin, sys.breakpointhook, builtins.input
     sys.stdin, sys.breakpointhook, builtins.input = io.StringIO(), _go_on, _find_the_end

@@ -21,8 +21,8 @@ def write_reports(batch: BatchResult, folder: Path, *, reveal: bool = False, nam
     """Write every report of a batch into a folder and return the files.
 
     Students may see `feedback/`. Everything else is for the instructor: `results.json`, `grades.csv`, `junit.xml`,
-    `report.html`. The same batch gives the same bytes. After all files are written, feedback from an earlier batch
-    for students who are not in this one is deleted.
+    `report.html`. The same batch always produces the same bytes. After all files are written, feedback from an
+    earlier batch for students who are not in this one is deleted.
 
     Args:
         batch: the graded batch.
