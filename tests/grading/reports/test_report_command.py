@@ -111,7 +111,7 @@ def test_reports_written_again_take_points_given_by_hand_since(graded: Path, tmp
 
 def test_reports_with_names_and_revealed_checks_are_written_when_asked(graded: Path, tmp_path: Path) -> None:
     run("report", graded / "results", "--out", tmp_path, "--names", "--reveal")
-    assert "Met by: bob" in (tmp_path / "report.html").read_text("utf-8")
+    assert "Students: bob" in (tmp_path / "report.html").read_text("utf-8")
     plain = json.loads((tmp_path / "results.json").read_text("utf-8"))
     bob = next(one for one in plain["submissions"] if one["student"] == "bob")
     failed = next(c for c in bob["exercises"][0]["checks"] if c["hidden"])

@@ -133,7 +133,7 @@ def test_a_class_of_nobody_removes_the_last_page(tmp_path: Path) -> None:
 def test_what_is_no_results_document_is_refused_in_a_sentence(tmp_path: Path, content: str) -> None:
     path = tmp_path / "results.json"
     path.write_text(content)
-    with pytest.raises(NoResults, match=r"no JSON|Grade again"):
+    with pytest.raises(NoResults, match=r"not valid JSON|Grade again"):
         read_document(path)
 
 

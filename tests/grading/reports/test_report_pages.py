@@ -315,7 +315,7 @@ def test_the_report_names_nobody_above_its_folded_lists_unless_asked() -> None:
     shown = _Page(_above_the_names(report_html(batch)) + "</main></body></html>").words
     assert not [name for name in names if re.search(rf"\b{name}\b", shown)]
     asked = _above_the_names(report_html(batch, names=True))
-    assert "Met by:" in asked
+    assert "Students:" in asked
     page = report_html(batch)
     assert "Ida: code cell 2: failed: NameError: jnp" in page
     assert "code cell 1" not in page
