@@ -169,8 +169,8 @@ def test_a_full_disk_is_one_clear_error_and_the_batch_goes_on_after_there_is_spa
     assert text("full.status") == "3\n", text("full.err")
     *unreadable, line = text("full.err").splitlines()
     assert not [other for other in unreadable if "Error" in other or "Traceback" in other]
-    assert line.startswith("Error: There is no space left for results in")
-    assert line.endswith("Make some and run the same command: it goes on.")
+    assert line.startswith("Error: No space is left for results in")
+    assert line.endswith("Free some and run the same command again to continue.")
     # No half-written files are left.
     left = {path.name for path in (tmp_path / "full").iterdir()} - {"ballast"}
     assert left <= {NAME, "grading.lock"}

@@ -113,7 +113,7 @@ def test_one_file_of_an_archive_is_graded_as_results_name_it(command: Command, t
     [
         (["--only", "duoble"], "Did you mean `double`?"),
         (["--limits", "speed=3"], "There is no limit `speed`."),
-        (["--limits", "cpu=fast"], "The limit `cpu` is a number above 0"),
+        (["--limits", "cpu=fast"], "The limit `cpu` must be a number above 0"),
         (["--student-from", "*.py"], "does not say where the student's name is"),
         (["--jobs", "0"], "0 is not in the range"),
         (["--isolation", "none"], "'none' is not one of"),
@@ -142,7 +142,7 @@ def test_tables_of_the_instructors_that_are_wrong_are_wrong_usage(command: Comma
 
 def test_nothing_to_grade_is_wrong_usage(command: Command) -> None:
     done = command()
-    assert (done.exit_code, "There is no notebook" in done.stderr) == (2, True)
+    assert (done.exit_code, "No notebook (.ipynb)" in done.stderr) == (2, True)
 
 
 def test_what_lies_among_the_results_is_not_graded(command: Command, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_folder_in_use_and_a_store_of_another_are_one_sentence(command: Comman
     with Store(tmp_path / "results"):
         done = command()
     assert done.exit_code == 3
-    assert done.stderr.startswith("Error: Another grader works in")
+    assert done.stderr.startswith("Error: Another grader is using")
     assert len(done.stderr.splitlines()) == 1
 
 
@@ -206,7 +206,7 @@ def test_a_broken_grader_has_a_status_of_its_own(
     monkeypatch.setattr(sys, "executable", "/bin/false")
     done = command("--isolation", "medium")
     assert done.exit_code == 3
-    assert "No student is to blame." in done.stderr
+    assert "No student is at fault." in done.stderr
     written = json.loads((tmp_path / "results" / "results.json").read_text())
     assert written["complete"] is False
     assert written["students"][0]["score"] is None
@@ -251,7 +251,7 @@ def test_stopped_at_any_moment_it_goes_on(
             130,
             ["Stopped. Run the same command again to continue."],
         )
-        assert "Not graded yet: the batch ended before." in " ".join(stdout.split())
+        assert "Not graded yet: the batch was interrupted first." in " ".join(stdout.split())
     write(tmp_path, zoe=RIGHT)
     before = rows_in(tmp_path / "results" / "grading.sqlite")
     done = command(*limits, "--json")
@@ -298,5 +298,5 @@ def test_limits_are_read_with_their_units() -> None:
     )
     with pytest.raises(LimitsError, match=r"There is no limit `cpus`.*there are cpu, idle, total-cpu, memory, output"):
         parse_limits("cpus=2")
-    with pytest.raises(LimitsError, match=r"a number above 0 in seconds, or with a unit: 90s, 2min; this is `2GB`"):
+    with pytest.raises(LimitsError, match=r"above 0, in seconds or with a unit such as 90s or 2min, but got `2GB`"):
         parse_limits("cpu=2GB")

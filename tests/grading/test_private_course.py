@@ -160,5 +160,5 @@ def test_a_seed_is_a_number_or_secret(tmp_path: Path) -> None:
     with pytest.raises(SeedError, match="whole number"):
         seed_of("one", tmp_path)
     (tmp_path / "seed.txt").write_text("none")
-    with pytest.raises(SeedError, match=r"seed\.txt` holds no number"):
+    with pytest.raises(SeedError, match=r"seed\.txt` does not contain a number"):
         seed_of("secret", tmp_path)

@@ -31,7 +31,7 @@ def test_what_the_file_does_not_define_is_said(tmp_path: Path) -> None:
 def test_a_syntax_error_is_said_with_its_line(tmp_path: Path) -> None:
     done = check(tmp_path, "x = 1\n\nx = (\n")
     assert done.returncode == 1
-    assert "answers no exercise" in done.stderr
+    assert "does not answer any exercise" in done.stderr
     assert "line 3" in done.stderr
 
 

@@ -1,1 +1,1 @@
-"""Grade a batch: each submission once, whatever happens, recorded the moment it is there."""
+"""Grade a batch of submissions: each exactly once, even after interruptions, with results saved immediately."""

@@ -1,4 +1,4 @@
-"""What a batch came to: the record that every report is made from."""
+"""The result of a batch: the record from which all reports are written."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -19,23 +19,23 @@ _TIERS_WEAKEST_FIRST = ("process", "medium", "strong")
 
 @dataclasses.dataclass
 class BatchResult:
-    """Everything that reports are made from; the same record gives the same reports.
+    """Everything that reports need; equal records give equal reports.
 
     Args:
-        submissions: a row for each file, in the order in which they were found, and then for each absent student.
-        course_name: the name of the course's folder, '' for the course that comes with the package.
-        course_folder: where it was, as it was named; '' for the course that comes with the package.
-        course_digest: of what decided.
-        seed: what every input derives from.
-        limits: what one exercise could use.
-        tier: the name of the weakest isolation tier that code ran in, '' where none ran.
-        layers: its layers as plain data.
-        versions: of Python, jax, jaxlib, numpy and jaxguide.
-        all_or_nothing: no partial marks were given.
-        only: the exercises that alone were graded, None for all.
-        unknown: students that handed in and are not on the roster.
-        similar: groups of answers that are near-identical, as information.
-        overrides: those that were applied.
+        submissions: a row for each file, in the order in which they were found, then one for each absent student.
+        course_name: the name of the course's folder, or '' for the bundled course.
+        course_folder: the path of the course's folder, as the user gave it, or '' for the bundled course.
+        course_digest: digest of the course and the JAX version, see `course_state_digest`.
+        seed: the seed that every input derives from.
+        limits: the resource limits.
+        tier: the name of the weakest isolation tier that code ran in, or '' if no code ran.
+        layers: the layers of that tier, as plain data.
+        versions: the versions of Python, jax, jaxlib, numpy and jaxguide.
+        all_or_nothing: whether partial marks were disabled.
+        only: the names of the exercises that were graded, or None if all were.
+        unknown: students who submitted but are not on the roster.
+        similar: groups of near-identical answers, for information only.
+        overrides: the overrides that were applied.
     """
 
     submissions: list[SubmissionResult]
@@ -55,7 +55,7 @@ class BatchResult:
 
     @property
     def counted(self) -> list[SubmissionResult]:
-        """The rows that marks are of: all but superseded files."""
+        """The rows that count for marks: all but superseded files."""
         return [one for one in self.submissions if one.state is not State.SUPERSEDED]
 
     @property
@@ -65,18 +65,18 @@ class BatchResult:
 
 
 def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
-    """Gather what the last batch in a store came to.
+    """Load the result of the last batch in a store.
 
     Args:
-        store: where it was graded.
-        overrides: points that an instructor gives by hand.
+        store: the store of the batch.
+        overrides: points that the instructor set by hand.
 
     Raises:
-        NoBatch: nothing was graded there.
+        NoBatch: the store does not contain a batch.
     """
     plain = store.last_batch()
     if plain is None:
-        raise NoBatch(_("Nothing was graded in `{folder}` yet.").format(folder=store.folder))
+        raise NoBatch(_("Nothing has been graded in `{folder}` yet.").format(folder=store.folder))
     submissions = [_row(store, row, plain) for row in plain["rows"]]
     submissions += [
         SubmissionResult(Path(), name, State.ABSENT, course_digest=plain["course_digest"]) for name in plain["absent"]
@@ -113,7 +113,7 @@ def _row(store: Store, row: dict[str, Any], plain: dict[str, Any]) -> Submission
     if found is not None:
         return dataclasses.replace(found, path=path)
     waiting = SubmissionResult(path, row["student"], State.NOT_GRADED, course_digest=plain["course_digest"])
-    waiting.not_graded[""] = _("Not graded yet: the batch ended before.")
+    waiting.not_graded[""] = _("Not graded yet: the batch was interrupted first.")
     return waiting
 
 
@@ -122,12 +122,13 @@ def apply_overrides(
     overrides: Sequence[Override],
     exercises: dict[str, tuple[str, str, float]],
 ) -> list[Override]:
-    """Give an instructor's points in place of the grader's, and return what was given.
+    """Replace the grader's points with the instructor's, and return the overrides that were applied.
 
     Args:
-        submissions: changed in place; of several files by one student the one that answers the exercise's lesson.
-        overrides: the points.
-        exercises: name -> lesson, title, points.
+        submissions: the rows, changed in place. If a student has several files, the one that answers the exercise's
+            lesson is changed.
+        overrides: the instructor's points.
+        exercises: exercise name -> lesson, title, points.
     """
     applied = []
     for override in overrides:

@@ -1,4 +1,4 @@
-"""What became of each cell of a submission, as facts for reports: run, failed, left out, taken out, counted."""
+"""Report for each cell of a submission whether it ran, and which answers it defines."""
 
 import dataclasses
 import enum
@@ -10,7 +10,7 @@ from jaxguide.grading.workers.session import Session
 
 
 class Fate(enum.StrEnum):
-    """What became of a cell."""
+    """What happened to a cell."""
 
     RAN = "ran"
     FAILED = "failed"
@@ -23,17 +23,17 @@ class Fate(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class CellFact:
-    """What became of one cell in grading one lesson.
+    """What happened to one cell while one lesson was graded.
 
     Args:
         lesson: the lesson's name.
-        number: the cell's place among the file's cells of code, from 1.
-        label: how reports call it.
-        fate: what became of it.
-        why: what it raised or why it was not run, '' where it ran.
-        magics: the lines taken out of it.
-        answers: the exercises whose names it defines; where several cells define one, it is a duplicate.
-        counts: those of them for which this cell's definition is the one that counts.
+        number: the cell's position among the file's code cells, from 1.
+        label: the cell's name in reports.
+        fate: what happened to the cell.
+        why: the error it raised or the reason it did not run, or '' if it ran.
+        magics: the IPython lines that were removed from it.
+        answers: the exercises whose names it defines; a name defined by several cells is a duplicate.
+        counts: the exercises among `answers` for which this cell's definition counts.
     """
 
     lesson: str
@@ -51,7 +51,7 @@ class CellFact:
 
 
 def cell_facts(submission: Submission, plan: Plan, session: Session, lesson: str) -> list[CellFact]:
-    """Return what became of each cell, once the session has run them."""
+    """Return what happened to each cell; call it after `session.define()`."""
     planned = {one.cell.number: one for one in plan.cells}
     counting = {name: cells[-1].cell.number for name, cells in session.definitions.items() if cells}
     facts = []

@@ -1,4 +1,4 @@
-"""Grade on the workers of a Dask cluster, each with a grader of its own; the store stays here.
+"""Grade on the workers of a Dask cluster; each worker gets a grader, and the store stays with this process.
 
 Needs the extra `cluster`.
 """
@@ -30,36 +30,36 @@ _FIRST_WORKER_S = 60
 
 
 class DaskPool:
-    """Grade where a scheduler's workers are.
+    """Grade on a Dask scheduler's workers.
 
-    A submission whose worker is lost runs again on another. Workers that have another course or JAX than we have
-    are refused, since their marks would be another's.
+    If a worker is lost, its submissions run again on another. Results from workers with a different version of
+    jaxguide or JAX are refused, because their marks could differ.
 
     Args:
-        address: the scheduler's, such as 'tcp://10.0.0.1:8786'.
+        address: the scheduler's address, such as 'tcp://10.0.0.1:8786'.
         course: the course, with its keys. Its files are sent to the workers.
         settings: how submissions are graded.
-        jobs: how many at a time; by default one for each of the workers' threads.
+        jobs: how many submissions to grade at a time; by default one for each of the workers' threads.
 
     Raises:
-        GraderError: there is no scheduler, or it has no worker.
+        GraderError: no scheduler answers at the address, or it has no workers.
     """
 
     def __init__(self, address: str, course: Course, settings: GradeSettings, jobs: int | None = None):
         self.course_digest = course_state_digest(course)
         self._running: set[Future[Any]] = set()
-        # Submissions travel with their tasks: data that is sent ahead is lost with the worker that holds it.
+        # Submissions are sent inside their tasks: data scattered in advance is lost with the worker that holds it.
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
         try:
             self._client = Client(address, timeout=_FIRST_WORKER_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            message = _("There is no Dask scheduler at `{address}`: {error}.")
+            message = _("No Dask scheduler was found at `{address}`: {error}.")
             raise GraderError(message.format(address=address, error=error)) from None
         try:
             self._client.wait_for_workers(1, timeout=_FIRST_WORKER_S)
         except TimeoutError:
             self._client.close()
-            message = _("The Dask scheduler at `{address}` has no worker. Start some: `dask worker {address}`.")
+            message = _("The Dask scheduler at `{address}` has no workers. Start one: `dask worker {address}`.")
             raise GraderError(message.format(address=address)) from None
         self.jobs = jobs or max(1, sum(self._client.nthreads().values()))
         there = dataclasses.replace(
@@ -84,17 +84,17 @@ class DaskPool:
                 told.set_exception(error if kept else GraderError(f"{type(error).__name__}: {error}"))
                 return
             if task.status != "finished":
-                raise PoolLost(_("The Dask scheduler is gone. Run the same command again to go on."))
+                raise PoolLost(_("The Dask scheduler is gone. Run the same command again to continue."))
             plain, source, passed = task.result()
             result = SubmissionResult.from_plain(plain)
             if result.course_digest != self.course_digest:
                 message = _(
-                    "A Dask worker has another version of JAX or of jaxguide than this process has: {versions}."
+                    "A Dask worker has a different version of JAX or jaxguide than this process has: {versions}."
                 )
                 versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
-                raise PoolLost(message.format(versions=versions or _("not known")))
+                raise PoolLost(message.format(versions=versions or _("unknown")))
             told.set_result((result, source, passed))
-        except Exception as error:  # this runs in a thread that nobody waits for
+        except Exception as error:  # raised in this thread, it would be lost
             told.set_exception(error)
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class DaskPool:
 
 
 def _files_of(course: Course) -> dict[str, str]:
-    """Return the course's books and keys: path in the course's folder -> text."""
+    """Return the course's books and keys: path relative to the course's folder -> text."""
     where = course.folders
     folders = {"exercises": where.exercises, "solutions": where.solutions}
     found = [(name, path) for name, folder in folders.items() for path in sorted(folder.glob("*.py"))]
@@ -113,10 +113,10 @@ def _files_of(course: Course) -> dict[str, str]:
 
 
 class GraderThere(WorkerPlugin):
-    """The grader of one Dask worker: made when the first submission comes, ended with the batch.
+    """A Dask plugin that grades in one worker. It loads the course for the first submission and stops with the batch.
 
     Args:
-        files: the course's.
+        files: the course's files, see `_files_of`.
         settings: how submissions are graded.
     """
 
@@ -128,7 +128,7 @@ class GraderThere(WorkerPlugin):
         return {name: getattr(self, name) for name in ("name", "files", "settings")}
 
     def setup(self, worker: Worker) -> None:
-        """Get ready; nothing is loaded yet."""
+        """Prepare the worker's state without loading the course."""
         self._lock = threading.Lock()
         self._grader: Grader | None = None
         self._folder: Path | None = None
@@ -136,7 +136,7 @@ class GraderThere(WorkerPlugin):
         self._source = f"{os.getpid()}-{secrets.token_hex(8)}"
 
     def teardown(self, worker: Worker) -> None:
-        """End what is running, and remove the course's files."""
+        """Stop grading and delete the course's files."""
         if self._grader is not None:
             self._grader.stop()
         self._open.close()
@@ -144,7 +144,7 @@ class GraderThere(WorkerPlugin):
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def grade(self, entry: ReadEntry) -> tuple[dict[str, Any], str, int]:
-        """Grade one file; return its result as plain data, what graded it, and how many controls had passed there."""
+        """Grade one file; return its result as plain data, the grader's name, and how many controls it had passed."""
         with self._lock:
             if self._grader is None:
                 self._grader = self._make()
@@ -155,7 +155,7 @@ class GraderThere(WorkerPlugin):
         from jaxguide import compat
 
         compat.set_print_flag()
-        self._folder = Path(tempfile.mkdtemp(prefix="jaxguide-course-"))  # for this user alone
+        self._folder = Path(tempfile.mkdtemp(prefix="jaxguide-course-"))  # readable by this user only
         for name, text in self.files.items():
             path = self._folder / name
             path.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Tell a broken grader from a wrong answer: grade the key's own answers as if a student had sent them."""
+"""Tell a broken grader from a wrong answer by grading the key's answers as if a student had submitted them."""
 
 import json
 import threading
@@ -14,13 +14,13 @@ from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.workers.worker_process import GraderError, NotGraded
 
 EVERY = 50
-"""After so many submissions the control submission is graded again."""
+"""The number of submissions after which the control submission is graded again."""
 
 _POOR_IN_A_ROW = 5
 
 
 class GraderBroken(GraderError):
-    """The key's own answers do not pass here, so that no student's result can be trusted."""
+    """The key's answers do not pass, so no student's result can be trusted."""
 
 
 def _is_right(result: SubmissionResult) -> bool:
@@ -28,7 +28,7 @@ def _is_right(result: SubmissionResult) -> bool:
 
 
 def control_submission(book: Book, only: Collection[str] | None = None) -> ReadEntry:
-    """Return a notebook that answers every exercise of a lesson, or some alone, as the key does."""
+    """Return a notebook with the key's answers to a lesson's exercises, or to those in `only`."""
     asked = [exercise for exercise in book.exercises if only is None or exercise.name in only]
     answers = [exercise.key.answer.source for exercise in asked if exercise.key is not None]
     cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in answers]
@@ -37,18 +37,18 @@ def control_submission(book: Book, only: Collection[str] | None = None) -> ReadE
 
 
 class Control:
-    """Decides when the key's own answers to a lesson are graded, and stops everything once they do not pass.
+    """Decide when to grade the key's answers to a lesson, and stop the batch if they do not pass.
 
-    They are graded before a first mark in their lesson is less than full, and again after every 50 submissions, after
-    one that the grader failed on, and after 5 in a row without a point. An answer that is right in everything shows by
-    itself that the grader works.
+    They are graded before the first submission in a lesson that does not get full marks is reported, and again after
+    every 50 submissions, after a submission that made the grader fail, and after 5 submissions in a row without a
+    point. A submission with full marks is proof enough that the grader works.
 
     Args:
         course: the course, with its keys.
         grade: grades one file, without control.
-        only: names of the exercises that are graded, None for all.
-        before_all: grade them before the first submission of each lesson, whatever it comes to: for graders that tell
-            marks before all of a submission is graded.
+        only: the names of the exercises to grade, or None for all.
+        before_all: grade the key's answers before the first submission of each lesson in any case. Graders that report
+            marks before a submission is fully graded need this.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class Control:
         self._broken = ""
 
     def before(self, topics: list[str]) -> None:
-        """Control what is due before a submission with answers to these lessons is graded.
+        """Grade the control submissions that are due before a submission with answers to these lessons.
 
         Raises:
-            GraderBroken: the key's own answers do not pass, now or earlier.
+            GraderBroken: the key's answers do not pass, or did not pass earlier.
         """
         with self._lock:
             if self._since >= EVERY or self._poor >= _POOR_IN_A_ROW:
@@ -79,10 +79,10 @@ class Control:
             self._control_new(topics)
 
     def after(self, result: SubmissionResult, topics: list[str]) -> None:
-        """Control what is due after a submission came to this.
+        """Grade the control submissions that are due after a submission with this result.
 
         Raises:
-            GraderBroken: the key's own answers do not pass, now or earlier.
+            GraderBroken: the key's answers do not pass, or did not pass earlier.
         """
         if not _is_right(result):
             self._control_new(result.lessons or topics)
@@ -91,10 +91,10 @@ class Control:
             self._poor = self._poor + 1 if result.lessons and not result.score else 0
 
     def after_failure(self) -> None:
-        """Control all lessons of the batch so far, since the grader failed on a submission.
+        """Grade the control submissions of all lessons so far, because the grader failed on a submission.
 
         Raises:
-            GraderBroken: the key's own answers do not pass, now or earlier.
+            GraderBroken: the key's answers do not pass, or did not pass earlier.
         """
         with self._lock:
             self._control(sorted(self._controlled) or list(self._course.books)[:1])
@@ -112,12 +112,12 @@ class Control:
             raise GraderBroken(self._broken)
         for topic in topics:
             book = self._course.books[topic]
-            # Twice, since a machine can be busy for a while.
+            # Try twice: the first attempt may fail because the machine is briefly overloaded.
             why = self._trouble(book) and self._trouble(book)
             if why:
                 message = _(
-                    "The grader is broken here: the key's own answers to `{lesson}` do not pass. {why} No student is "
-                    "to blame. Look with `jaxguide verify` and `jaxguide doctor`, then run the same command again."
+                    "The grader does not work on this machine: the key's answers to `{lesson}` do not pass. {why} No "
+                    "student is at fault. Run `jaxguide verify` and `jaxguide doctor`, then the same command again."
                 )
                 self._broken = message.format(lesson=topic, why=why)
                 raise GraderBroken(self._broken)

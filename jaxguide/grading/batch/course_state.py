@@ -1,4 +1,4 @@
-"""Tell one state of a course on one JAX from another: what the results of a batch are kept under."""
+"""Identify the state of a course and the JAX version, so that stored results are reused only for the same state."""
 
 import hashlib
 
@@ -9,9 +9,9 @@ from jaxguide.course.books.library import Course
 
 
 def course_state_digest(course: Course) -> str:
-    """Return a digest of a course's contracts, checks and keys, and of the JAX version that they run on.
+    """Return a digest of a course's contracts, checks and keys, and of the JAX version.
 
-    Hidden inputs derive from the digest without the version, so that they can be drawn again on another JAX.
+    Hidden inputs derive from the digest without the version, so another JAX draws the same inputs.
 
     Returns:
         64 hexadecimal digits.

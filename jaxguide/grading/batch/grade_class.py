@@ -1,4 +1,4 @@
-"""Grade a whole class as one command asks for it: each submission once, each recorded the moment it is graded."""
+"""Grade a whole class in one run: each submission once, each saved as soon as it is graded."""
 
 import concurrent.futures
 import contextlib
@@ -27,24 +27,24 @@ from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.workers.worker_process import GraderError
 
 Watch = Callable[[SubmissionResult, bool], None]
-"""Told each result as it comes, and whether it was graded now rather than found in the store."""
+"""Called with each result, and with whether it was graded now (True) or found in the store (False)."""
 
 OVERRIDES_NAME = "overrides.csv"
 
 
 @dataclasses.dataclass(frozen=True)
 class Order:
-    """What is to be graded, and how.
+    """What to grade, and how.
 
     Args:
         paths: files, folders and archives.
         course: the course, with its keys.
-        out: the folder for results. Its `overrides.csv` is read where `overrides` names no other file.
-        settings: how each submission is graded; where the submissions are is added to `conceal`.
-        jobs: how many at a time; by default as many as there are cores.
-        roster, overrides: the instructor's tables.
-        student_from: where in a path the student's name is.
-        scheduler: the address of a Dask scheduler whose workers grade.
+        out: the folder for results. If `overrides` is not given, its `overrides.csv` is read.
+        settings: how each submission is graded; the paths of the submissions are added to `conceal`.
+        jobs: how many submissions to grade at a time; by default the number of cores.
+        roster, overrides: the paths of the instructor's tables.
+        student_from: a pattern that says where a path contains the student's name.
+        scheduler: the address of a Dask scheduler; if given, its workers grade.
     """
 
     paths: Sequence[Path]
@@ -59,15 +59,15 @@ class Order:
 
 
 class ClassRun:
-    """One run over a class.
+    """One grading run over a class.
 
     Args:
-        order: what is to be graded.
+        order: what to grade, and how.
 
     Raises:
-        NothingToGrade: there is no submission.
-        PatternError, TableError: a pattern or table of the instructor's is not as it must be.
-        FileNotFoundError: a path is not there.
+        NothingToGrade: no submissions were found.
+        PatternError, TableError: the instructor's pattern or one of the tables is not valid.
+        FileNotFoundError: a path does not exist.
     """
 
     def __init__(self, order: Order):
@@ -77,7 +77,7 @@ class ClassRun:
         pattern = StudentPattern(order.student_from) if order.student_from is not None else None
         entries = find_entries(order.paths, order.out, pattern=pattern, roster=roster or ())
         if not entries:
-            raise NothingToGrade(_("There is no notebook (.ipynb) and no Python file (.py) in what was named."))
+            raise NothingToGrade(_("No notebook (.ipynb) or Python file (.py) was found in the given paths."))
         self.line: LineUp = line_up(entries, course, roots=order.paths, pattern=pattern, roster=roster)
         self.overrides = self._read_overrides()
 
@@ -97,23 +97,22 @@ class ClassRun:
 
     @property
     def count(self) -> int:
-        """How many files are graded or found graded."""
+        """How many files count for marks."""
         return sum(not one.superseded for one in self.line.files)
 
     def grade(self, store: Store, watch: Watch = lambda result, is_new: None) -> None:
-        """Grade all that has no final result in the store yet, and record each result at once.
+        """Grade all files without a final result in the store, and save each result at once.
 
-        If this is interrupted, run it again with the same store, and it goes on: each submission is recorded once, and
-        run once or more, the later times with the same inputs as the first.
+        If this is interrupted, run it again with the same store to continue. Each submission is recorded once; if it
+        has to run again, it gets the same inputs.
 
         Args:
-            store: where results are kept.
-            watch: is told of progress.
+            store: the store for results.
+            watch: called with each result.
 
         Raises:
-            GraderBroken: the key's own answers do not pass. What was graded since they last did is taken out of the
-                store.
-            PoolLost: nothing grades any more.
+            GraderBroken: the key's answers do not pass. Results since they last passed are deleted from the store.
+            PoolLost: the workers can no longer be used.
             StoreError: the disk is full, or the store cannot be written.
         """
         with _pool(self.order, self._settings()) as pool:
@@ -127,7 +126,7 @@ class ClassRun:
 
             try:
                 for place, key, entry in records.to_grade():
-                    # A short queue: what is read and not yet graded is all that is held in memory.
+                    # Keep the queue short: files that are read but not yet graded stay in memory.
                     while len(pending) >= 2 * pool.jobs:
                         take()
                     pending[pool.submit(entry)] = place, key
@@ -141,14 +140,14 @@ class ClassRun:
                     records.keep_batch()
 
     def result(self, store: Store) -> BatchResult:
-        """Gather what it came to, as far as it came."""
+        """Return the result of the batch so far."""
         return load_batch(store, self.overrides)
 
     def _settings(self) -> GradeSettings:
         settings = self.order.settings
-        # Where Python itself lies below a folder, as in a clone, its files are hidden one by one.
+        # If a folder contains Python itself, like a clone with a virtual environment, hide its submissions one by one.
         folders = [path for path in self.order.paths if path.is_dir() and not holds_python(path)]
-        # Of files in an archive it is the archive that no worker may see.
+        # For files in an archive, hide the archive.
         paths = {getattr(one.entry, "archive", one.entry.path): None for one in self.line.files}
         single = [path for path in paths if not any(is_in(path, folder) for folder in folders)]
         conceal = (*settings.conceal, self.order.out, *folders, *single)
@@ -156,13 +155,13 @@ class ClassRun:
 
 
 class _Records:
-    """Writes down what each file came to, in the store and in the batch's list of rows.
+    """Save each file's result in the store and in the batch's list of rows.
 
     Args:
-        run: what is graded.
-        store: where results are kept.
-        course_digest: of what decides about marks where submissions are graded.
-        watch: is told of progress.
+        run: the grading run.
+        store: the store for results.
+        course_digest: the `course_state_digest` of the pool that grades.
+        watch: called with each result.
     """
 
     def __init__(self, run: ClassRun, store: Store, course_digest: str, watch: Watch):
@@ -174,7 +173,7 @@ class _Records:
         self._unconfirmed: list[tuple[int, str, int]] = []
 
     def forget_unconfirmed(self) -> None:
-        """Take out what was graded since the key's own answers last passed."""
+        """Delete the results since the key's answers last passed."""
         forgotten = {row for row, _source, _passed in self._unconfirmed}
         self._store.forget(sorted(forgotten))
         for row in self._rows:
@@ -182,7 +181,7 @@ class _Records:
                 del row["row"]
 
     def to_grade(self) -> Iterator[tuple[int, RowKey, ReadEntry]]:
-        """Yield each file that needs grading; write down at once what does not."""
+        """Yield each file that needs grading; save the results of the others at once."""
         for place, one in enumerate(self._line.files):
             path = one.entry.path
             try:
@@ -217,7 +216,7 @@ class _Records:
         )
 
     def take(self, place: int, key: RowKey, graded: "concurrent.futures.Future[Graded]") -> None:
-        """Record what a file came to.
+        """Record the result of a file.
 
         Raises:
             GraderBroken, PoolLost, StoreError: see `ClassRun.grade`.
@@ -244,7 +243,7 @@ class _Records:
         return row
 
     def keep_batch(self) -> None:
-        """Write down the batch as far as it came, for the reports."""
+        """Save the state of the batch so far, for the reports."""
         settings = self._settings
         folders = self._course.folders
         plain = {
@@ -273,7 +272,7 @@ def _pool(order: Order, settings: GradeSettings) -> Iterator[Pool]:
             try:
                 from jaxguide.grading.batch.cluster import DaskPool
             except ImportError:
-                message = _("Grading on a cluster needs Dask: install `jaxguide[cluster]`.")
+                message = _("Grading on a cluster needs Dask. Install `jaxguide[cluster]`.")
                 raise GraderError(message) from None
             pool = DaskPool(order.scheduler, order.course, settings, order.jobs)
         stack.callback(pool.close)

@@ -1,4 +1,4 @@
-"""Grade one submission: read it, run it in workers of its own, judge what comes back."""
+"""Grade one submission: read it, run it in new workers, judge their replies."""
 
 import contextlib
 import dataclasses
@@ -51,15 +51,15 @@ class GradeSettings:
     """How every submission of a batch is graded.
 
     Args:
-        seed: what every input derives from.
-        limits: what one exercise, and a submission in all, may use.
-        all_or_nothing: no partial marks.
+        seed: the seed that every input derives from.
+        limits: the resource limits of one exercise and of a whole submission.
+        all_or_nothing: whether to give no partial marks.
         hidden: whether hidden checks run.
-        only: names of exercises; the others are left out.
-        tier: the name of the isolation tier that is asked for; by default the strongest that holds here.
-        conceal: further folders and files that no worker may see: the submissions, the results.
-        trust_submissions: whether code may run where nothing keeps it from reading the key or the disk.
-        compile_cache: where programs and values are kept from batch to batch, see `shared_programs.folder_of`.
+        only: the names of the exercises to grade, or None for all.
+        tier: the name of the isolation tier to use; by default the strongest that this machine supports.
+        conceal: further folders and files that no worker may see, such as the submissions and the results.
+        trust_submissions: whether code may run without isolation from the key and the disk.
+        compile_cache: the folder of programs and values that batches share, see `shared_programs.folder_of`.
     """
 
     seed: int = DEFAULT_SEED
@@ -86,16 +86,16 @@ def grade_files(
     trust_submissions: bool = False,
     conceal: Sequence[Path] = (),
 ) -> Iterator[SubmissionResult]:
-    """Grade files and the files below folders, one after the other; yield each file's result as it comes.
+    """Grade files one after the other, and yield each result as soon as it is ready.
 
     Args:
-        paths: notebooks, Python files, folders.
+        paths: notebooks, Python files, and folders that are searched for them.
         course: the course, with its keys.
         seed, limits, all_or_nothing, hidden, only, tier, trust_submissions, conceal: as in `GradeSettings`.
 
     Raises:
-        GraderError: workers do not start here.
-        FileNotFoundError: one of the paths is not there.
+        GraderError: workers do not start on this machine.
+        FileNotFoundError: one of the paths does not exist.
     """
     files = find_submissions(paths)
     settings = GradeSettings(
@@ -115,11 +115,11 @@ def grade_files(
 
 @contextlib.contextmanager
 def open_grader(course: Course, settings: GradeSettings, tell: Tell | None = None) -> "Iterator[Grader]":
-    """Make a grader that begins with the programs and values of earlier batches, and keeps its own for later ones.
+    """Open a grader that reuses the programs and values of earlier batches, and saves new ones for later batches.
 
     Args:
         course: the course, with its keys.
-        settings: how submissions are graded; without a `compile_cache` it is this user's.
+        settings: how submissions are graded; `compile_cache` defaults to a folder in this user's cache.
         tell: see `Grader`.
 
     Raises:
@@ -136,7 +136,7 @@ def open_grader(course: Course, settings: GradeSettings, tell: Tell | None = Non
 
 
 def _no_exercise(submission: Submission, course: Course) -> str:
-    said = _("The file answers no exercise of this course.")
+    said = _("The file does not answer any exercise of this course.")
     for name in sorted(frozenset[str]().union(*(cell.defines for cell in submission.cells))):
         close = difflib.get_close_matches(name.casefold(), list(course.exercises), n=1, cutoff=CLOSE)
         if close:
@@ -157,8 +157,8 @@ def _find_tier(settings: GradeSettings) -> Tier:
         raise GraderError(str(error)) from error
     if tier.asks_for_trust and not settings.trust_submissions:
         message = _(
-            "Nothing keeps a submission from reading the key, the hidden inputs and your files here. Isolation is "
-            "{tier}. If you trust everybody who sent something, grade with --trust-submissions."
+            "On this machine, nothing keeps a submission from reading the key, the hidden inputs and your files. "
+            "Isolation is {tier}. If you trust everyone who submitted, grade with --trust-submissions."
         )
         raise GraderError(message.format(tier=tier))
     return tier
@@ -169,14 +169,14 @@ class Grader:
 
     Args:
         course: the course, with its keys.
-        settings: how.
-        fill: a folder for what is compiled, where all that is graded is trusted: nothing keeps it from anything.
-        tell: is told each exercise of a file as soon as its checks have run.
-        programs: where this process keeps what it compiles, of this course alone. Programs of a lesson that are missing
-            in the `compile_cache` are then compiled first, for all workers.
+        settings: how submissions are graded.
+        tell: called with each exercise of a file as soon as its checks have run.
+        fill: a folder to which workers save what they compile. Use it for trusted code only: it runs without isolation.
+        programs: the folder to which this process saves what it compiles, for this course only. If given, programs of
+            a lesson that are missing from the `compile_cache` are compiled first, for all workers.
 
     Raises:
-        GraderError: the isolation asked for does not hold here, or none does and submissions are not trusted.
+        GraderError: the isolation tier is not supported on this machine, or it is too weak for untrusted submissions.
     """
 
     def __init__(
@@ -189,11 +189,11 @@ class Grader:
     ):
         self.course, self.settings, self._tell = course, settings, tell
         self.programs = programs
-        # Whoever is told marks at once cannot take them back.
+        # Marks that were reported at once cannot be taken back.
         self.control = Control(course, self.grade, settings.only, before_all=tell is not None)
         self._lock = threading.Lock()
         self._prepared: set[str] = set()
-        # Inputs of visible checks do not depend on it, and to compute it takes as long as to check a file.
+        # Skipped without hidden checks: visible inputs do not depend on it, and it takes as long as checking a file.
         self.course_digest = course_state_digest(course) if settings.hidden else ""
         self._inputs_digest = digest.course_digest(course) if settings.hidden else ""
         concealed = (course.folders.solutions, *(path for path in settings.conceal if not holds_python(path)))
@@ -204,10 +204,10 @@ class Grader:
         self._references = References(None if self.kept is None else self.kept / VALUES)
 
     def grade(self, submitted: Path | Entry) -> SubmissionResult:
-        """Grade one file. Its student is named after the file; a batch knows better.
+        """Grade one file. The student is named after the file; a batch sets the real name.
 
         Raises:
-            GraderError: workers do not start here.
+            GraderError: workers do not start on this machine.
         """
         started = time.monotonic()
         entry = FileEntry(submitted) if isinstance(submitted, Path) else submitted
@@ -222,17 +222,17 @@ class Grader:
         return result
 
     def grade_controlled(self, entry: ReadEntry) -> tuple[SubmissionResult, int]:
-        """Grade one file, and the key's own answers where that is due; see `Control`.
+        """Grade one file, and the key's answers if a control is due; see `Control`.
 
         Returns:
-            What it came to, and how many control submissions had passed before: a result is confirmed by the next.
+            The result, and how many controls had passed before. The next control that passes confirms the result.
 
         Raises:
             GraderBroken: the control submission fails. From then on every submission is refused.
-            GraderError: this one could not be graded, though the control submission passes.
+            GraderError: the file could not be graded, although the control submission passes.
         """
         books = self.course.books
-        # Found without reading the file as code.
+        # This search does not parse the file.
         topics = [t for t, book in books.items() if any(name.encode() in entry.content for name in book.exercise_names)]
         with self._lock:
             for topic in topics:
@@ -250,7 +250,7 @@ class Grader:
         return result, passed
 
     def prepare(self, topic: str) -> None:
-        """Compile and compute what checks of a lesson need, where that was not kept before."""
+        """Compile the programs and compute the values that a lesson's checks need, unless they are in the cache."""
         cache = self.settings.compile_cache
         if topic in self._prepared or self.programs is None or cache is None:
             return
@@ -263,23 +263,23 @@ class Grader:
 
     @property
     def kept(self) -> Path | None:
-        """Where programs and values are kept that decide about marks, None where a submission could change them."""
+        """The folder of programs and values that affect marks, or None if a submission could change them."""
         has_walls = not self._surroundings.tier.asks_for_trust
         return self.settings.compile_cache if has_walls and self._fill is None else None
 
     def _rehearse(self, book: Book) -> None:
-        """Judge the key's answers to a lesson in this process, so that what checks need is compiled and computed."""
-        jax.clear_caches()  # what is in memory only would not be in the folder of programs
+        """Judge the key's answers to a lesson in this process, to compile and compute what its checks need."""
+        jax.clear_caches()  # programs cached in memory would not be saved to the folder
         for exercise in book.exercises:
             if exercise.key is not None and not exercise.is_prediction and self._is_asked(exercise):
                 judging = self._judging(exercise)
                 answer = self._references.of(exercise, book)
-                with contextlib.suppress(Exception):  # what is wrong here the control submission will tell
+                with contextlib.suppress(Exception):  # the control submission reports errors
                     for hidden in (False, True):
                         judging.ask(answer, hidden)
 
     def keep_values(self) -> None:
-        """Keep for the next batch what the key's answers gave."""
+        """Save the results of the key's answers for the next batch."""
         self._references.keep_for_later()
 
     def _is_asked(self, exercise: Exercise) -> bool:
@@ -292,7 +292,7 @@ class Grader:
         return ProgramFolder(cache / topic) if cache is not None and is_safe(cache / topic) else None
 
     def stop(self) -> None:
-        """End all workers, from any thread; what is being graded ends in `GraderError`."""
+        """Stop all workers, from any thread; grading in progress raises `GraderError`."""
         self._surroundings.running.stop()
 
     def _grade(self, entry: Entry, result: SubmissionResult) -> None:
@@ -311,7 +311,7 @@ class Grader:
         result.points = sum(one.points for one in result.results)
 
     def _grade_lesson(self, submission: Submission, book: Book, result: SubmissionResult, spent_s: float) -> float:
-        """Grade one lesson of a submission that has spent so much on others; return what it has spent then."""
+        """Grade one lesson; take the submission's processor time before it, and return the time after it."""
         judgings = [self._judging(exercise) for exercise in book.exercises if self._is_asked(exercise)]
         not_graded: dict[str, str] = {}
         around = dataclasses.replace(self._surroundings, programs=self._programs(book.topic))
@@ -321,11 +321,11 @@ class Grader:
                 session.define()
             except NotGraded as why:
                 not_graded = {one.exercise.name: str(why) for one in judgings}
-            # Before the first hidden input: students may read it.
+            # Record these before the first hidden input, because students may read them.
             result.repairs += [*plan.repairs, *session.repairs]
             result.cells += [fact.to_plain() for fact in cell_facts(submission, plan, session, book.topic)]
             result.fingerprints.update(fingerprints(submission, book))
-            # Every visible check of the lesson before its first hidden input: see `Judging`.
+            # Run all visible checks of the lesson before its first hidden input: see `Judging`.
             for hidden in (False, True):
                 for judging in judgings:
                     if judging.exercise.name not in not_graded:
@@ -344,7 +344,7 @@ class Grader:
             if judging.exercise.name not in not_graded:
                 result.results.append(judging.end())
                 continue
-            # No mark, which is not the same as no points, and why.
+            # Record why there is no mark, which is not the same as zero points.
             why_not = not_graded[judging.exercise.name]
             outcome = self._judging(judging.exercise).end()
             result.results.append(dataclasses.replace(outcome, verdict=Verdict.NOT_CHECKED, note=why_not))
@@ -365,10 +365,10 @@ class Grader:
 
 
 def _ask(session: Session, judging: Judging, hidden: bool) -> str | None:
-    """Run an exercise's checks of one sort; return why it cannot be graded, where the grader is to blame.
+    """Run an exercise's visible or hidden checks; return why they cannot be graded, or None if they were.
 
     Raises:
-        GraderError: nothing can be graded here.
+        GraderError: the grader does not work on this machine.
     """
     if hidden and not judging.has_hidden:
         return None
@@ -379,7 +379,7 @@ def _ask(session: Session, judging: Judging, hidden: bool) -> str | None:
     except GraderError:
         raise
     except Exception as error:
-        # A check of the course failed to do its work. That must stop neither the batch nor pass as a mark.
+        # A check of the course has a bug. This must not stop the batch, and must not count as a mark.
         where = traceback.extract_tb(error.__traceback__)[-1]
         message = _("Not graded: a check of the course raised {name}: {error} ({place}).")
         place = f"{Path(where.filename).name}:{where.lineno}"

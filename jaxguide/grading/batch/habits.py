@@ -1,4 +1,4 @@
-"""Read how students worked, where their workspace came along with what they handed in: tries, hints, minutes."""
+"""Read how students worked (tries, hints, minutes) from the progress file of a submitted workspace."""
 
 import collections
 import dataclasses
@@ -16,12 +16,12 @@ _MOST_EXERCISES = 1_000
 
 @dataclasses.dataclass(frozen=True)
 class Habit:
-    """How one student worked on one exercise. It is what their own file says, which they could have edited.
+    """How one student worked on one exercise, according to a file that the student could have edited.
 
     Args:
-        tries: how many different answers they checked.
-        hints: how many hints they read.
-        minutes: from the first check to the first pass, None where not known.
+        tries: how many different answers the student checked.
+        hints: how many hints the student read.
+        minutes: the time from the first check to the first pass, or None if not known.
     """
 
     tries: int
@@ -30,7 +30,7 @@ class Habit:
 
 
 def habits_from(content: bytes) -> dict[str, dict[str, Any]]:
-    """Return what a workspace's progress file says of each exercise, as plain data; nothing where it is damaged.
+    """Return the habits in a workspace's progress file by exercise, as plain data; empty if the file is damaged.
 
     >>> habits_from(b'{"version": 1, "exercises": {"walk": {"attempts": ["a", "b"], "hints": 1}}}')
     {'walk': {'tries': 2, 'hints': 1, 'minutes': None}}
@@ -54,10 +54,10 @@ def _habit(done: ExerciseProgress) -> Habit:
 
 
 def habits_of(files: Sequence[tuple[Path, str]]) -> dict[Path, dict[str, dict[str, Any]]]:
-    """Read the progress file beside each submission, in folders that hold the files of one student alone.
+    """Read the progress file next to each submission, in folders that contain files of a single student.
 
     Args:
-        files: each submission's path and its student.
+        files: each submission's path and student.
     """
     owners: dict[Path, set[str]] = collections.defaultdict(set)
     for path, student in files:

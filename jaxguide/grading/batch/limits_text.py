@@ -1,4 +1,4 @@
-"""Read limits from the text that an instructor writes, 'cpu=10,memory=1.5GB', and write them so."""
+"""Parse limits written as text, such as 'cpu=10,memory=1.5GB', and format them the same way."""
 
 import dataclasses
 import re
@@ -13,19 +13,19 @@ _VALUE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
 
 
 class LimitsError(ValueError):
-    """The text says no limits; the message says what was expected."""
+    """The text does not describe limits; the message says what was expected."""
 
 
 def parse_limits(text: str) -> Limits:
-    """Return the limits that a text names; those that it does not name are as always.
+    """Parse limits; the others keep their defaults.
 
-    The names are those of the fields of `Limits` without their units, with hyphens.
+    The names are the fields of `Limits` without units, written with hyphens.
 
     Args:
         text: such as 'cpu=10, idle=20s, memory=1.5GB'. Times are in seconds or `min`, sizes in bytes, KB, MB or GB.
 
     Raises:
-        LimitsError: a name is unknown or a value is none above 0.
+        LimitsError: a name is unknown or a value is not a number above 0.
 
     >>> limits = parse_limits("cpu=10, memory=1.5GB")
     >>> limits.cpu_s, limits.memory_bytes // 2**20, limits.idle_s == Limits().idle_s
@@ -38,14 +38,14 @@ def parse_limits(text: str) -> Limits:
         name = name.replace("_", "-")
         if name not in fields:
             said = _("There is no limit `{name}`.").format(name=name) + did_you_mean(name, list(fields))
-            hint = _("Limits are written as `cpu=10,memory=1.5GB`; there are {names}.")
+            hint = _("Write limits like `cpu=10,memory=1.5GB`. The limits are {names}.")
             raise LimitsError(f"{said} {hint.format(names=', '.join(fields))}")
         found[fields[name]] = _value(name, value, fields[name])
     return Limits(**found)  # type: ignore[arg-type]
 
 
 def write_limits(limits: Limits) -> str:
-    """Write limits as `parse_limits` reads them, '' where they are as always.
+    """Format limits as text that `parse_limits` reads; '' if all are defaults.
 
     >>> write_limits(Limits(cpu_s=2.5, memory_bytes=2**30))
     'cpu=2.5,memory=1073741824'
@@ -66,14 +66,16 @@ def _value(name: str, text: str, field: str) -> float:
     units = _BYTES if field.endswith("_bytes") else _SECONDS if field.endswith("_s") else {"": 1}
     match = _VALUE.fullmatch(text.casefold())
     if match is None or match[2] not in units or not float(match[1]):
-        message = _("The limit `{name}` is a number above 0; this is `{text}`.")
+        message = _("The limit `{name}` must be a number above 0, but got `{text}`.")
         if field.endswith("_bytes"):
             message = _(
-                "The limit `{name}` is a number above 0 in bytes, or with a unit: 500KB, 16MB, 2GB; this is `{text}`."
+                "The limit `{name}` must be a number above 0, in bytes or with a unit such as 500KB, 16MB or 2GB, but "
+                "got `{text}`."
             )
         elif field.endswith("_s"):
             message = _(
-                "The limit `{name}` is a number above 0 in seconds, or with a unit: 90s, 2min; this is `{text}`."
+                "The limit `{name}` must be a number above 0, in seconds or with a unit such as 90s or 2min, but got "
+                "`{text}`."
             )
         raise LimitsError(message.format(name=name, text=text))
     value = float(match[1]) * units[match[2]]

@@ -1,4 +1,4 @@
-"""Where submissions are graded: in threads of this process, each with workers of its own."""
+"""Grade several submissions at a time: the interface of pools, and a pool of threads, each with separate workers."""
 
 import concurrent.futures
 import os
@@ -10,35 +10,35 @@ from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.workers.worker_process import GraderError
 
 Graded = tuple[SubmissionResult, str, int]
-"""A result, the grader that it came from, and how many control submissions had passed there before it."""
+"""A result, the name of the grader that produced it, and how many control submissions that grader had passed before."""
 
 
 class PoolLost(GraderError):
-    """Where submissions were graded is gone, or not to be used; the batch goes on when it is run again."""
+    """The pool is gone or must not be used; run the batch again to continue it."""
 
 
 class Pool(Protocol):
-    """Grades submissions, several at a time.
+    """Grade several submissions at a time.
 
-    `jobs` is how many; `course_digest` is of what decides there.
+    `jobs` is how many; `course_digest` is the `course_state_digest` that its results must have.
     """
 
     jobs: int
     course_digest: str
 
     def submit(self, entry: ReadEntry) -> "concurrent.futures.Future[Graded]":
-        """Have one file graded; the future raises `GraderBroken`, `PoolLost` or `GraderError`."""
+        """Schedule one file for grading; the future raises `GraderBroken`, `PoolLost` or `GraderError`."""
 
     def close(self) -> None:
-        """End what is still running, and every process."""
+        """Stop all grading in progress, and all processes."""
 
 
 class ThreadPool:
     """Grade on this machine.
 
     Args:
-        grader: what grades.
-        jobs: how many at a time; by default as many as this process has cores.
+        grader: the grader, shared by all threads.
+        jobs: how many submissions to grade at a time; by default the number of cores available to this process.
     """
 
     def __init__(self, grader: Grader, jobs: int | None = None):

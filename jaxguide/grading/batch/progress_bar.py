@@ -1,4 +1,4 @@
-"""Show how a batch goes on, on a terminal's standard error: done, failed, rate, time left."""
+"""Show the progress of a batch on standard error: done, failed, rate, time left."""
 
 import sys
 import time
@@ -14,7 +14,7 @@ from jaxguide.grading.batch.submission_result import SubmissionResult
 
 
 class _Rate(ProgressColumn):
-    """How many submissions are graded in a minute; what was graded before does not count."""
+    """The number of submissions graded per minute, without those found in the store."""
 
     def render(self, task: Task) -> Text:
         graded, started = task.fields["graded"], task.fields["started"]
@@ -25,14 +25,16 @@ class _Rate(ProgressColumn):
 
 
 class ProgressBar:
-    """A bar for one batch; use it with `with`. Where standard error is no terminal there is none, only what failed.
+    """Show a progress bar for one batch, as a context manager.
+
+    If standard error is not a terminal, print failures only.
 
     Args:
         total: how many files there are.
     """
 
     def __init__(self, total: int):
-        # The stream itself: reading from references replaces `sys.stderr` for moments.
+        # Bind the stream now: running the key's answers temporarily replaces `sys.stderr`.
         self.console = Console(file=sys.stderr, highlight=False)
         self.done = 0
         self.failed = 0
@@ -60,7 +62,7 @@ class ProgressBar:
         self._bar.stop()
 
     def watch(self, result: SubmissionResult, is_new: bool) -> None:
-        """Count one result, and say why where it has no marks."""
+        """Count one result, and print why if it has no marks."""
         self.done += 1
         self._graded += is_new
         if not result.is_complete:

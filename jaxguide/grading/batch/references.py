@@ -1,4 +1,4 @@
-"""The key's answers as a whole batch shares them, and the next one: each value is computed once for each input."""
+"""Share the key's answers within a batch and with later ones: compute each value once per input."""
 
 import collections
 import contextlib
@@ -19,19 +19,19 @@ from jaxguide.grading.workers.program_folder import is_safe
 
 _MOST_BYTES = 64 * 2**20
 _SIZES = struct.Struct("<II")
-# Running a function watches the whole process: standard output, warnings, compile events. One at a time.
+# Evaluating a function captures output, warnings and compile events of the whole process, so do one at a time.
 _LOCK = threading.RLock()
 
 
 class References:
-    """The answers of one course's key, from any thread.
+    """The answers of one course's key, usable from any thread.
 
-    Values are kept up to 64 MB in all, the least recently asked for go first: a check may ask the reference about what
-    a student's function gave, and that must not fill the memory.
+    At most 64 MB of values are cached, and the least recently used are dropped first. Without this limit, checks that
+    call the reference on results of students' functions could fill the memory.
 
     Args:
-        file: where values are kept from batch to batch, for one state of the course on one JAX; they are read from
-            there now, and written there by `keep_for_later`. What is damaged there is computed anew.
+        file: the file that stores values between batches, for one state of the course and one JAX version. It is read
+            now, and written by `keep_for_later`. If it is damaged, values are computed again.
     """
 
     def __init__(self, file: Path | None = None) -> None:
@@ -44,11 +44,11 @@ class References:
                 self._keep(asked, reply)
 
     def of(self, exercise: Exercise, book: Book) -> "Reference | None":
-        """Return the key's answer to an exercise, None where there is no key."""
+        """Return the key's answer to an exercise, or None if it has no key."""
         return None if exercise.key is None else Reference(self, exercise, book)
 
     def names(self, exercise: Exercise, book: Book) -> dict[str, Any]:
-        """Return the names of the key's answer to an exercise, which runs at the first call."""
+        """Return the namespace of the key's answer to an exercise, which runs on the first call."""
         assert exercise.key is not None
         with _LOCK:
             if exercise.name not in self._names:
@@ -57,7 +57,7 @@ class References:
         return self._names[exercise.name]
 
     def kept(self, asked: bytes) -> dict[str, Any] | None:
-        """Return the reply to what was asked before, if it is still kept. Needs the lock."""
+        """Return the cached reply to an earlier request, or None if there is none. The caller holds the lock."""
         found = self._kept.get(asked)
         if found is None:
             return None
@@ -66,7 +66,7 @@ class References:
         return reply
 
     def keep(self, asked: bytes, reply: dict[str, Any]) -> None:
-        """Keep a reply, if it is not too large, and let others go where they are too many. Needs the lock."""
+        """Cache a reply unless it is too large, and drop old ones if needed. The caller holds the lock."""
         with contextlib.suppress(wire.WireError):
             self._keep(asked, wire.encode(reply))
             self._is_new = True
@@ -79,7 +79,7 @@ class References:
             self._size_bytes -= len(gone) + len(its_reply)
 
     def keep_for_later(self) -> None:
-        """Write the values to the file, whole or not at all, for this user alone to read."""
+        """Write the values to the file atomically, readable by this user only."""
         if self._file is None or not self._is_new:
             return
         with _LOCK:
@@ -91,7 +91,7 @@ class References:
 
 
 def _read(file: Path) -> Iterator[tuple[bytes, bytes]]:
-    """Yield what was asked and replied, nothing where the file is missing, damaged, or others may write to it."""
+    """Yield cached requests and replies; nothing if the file is missing, damaged or in a folder writable by others."""
     try:
         if not is_safe(file.parent) or file.stat().st_size > 2 * _MOST_BYTES:
             return
@@ -109,7 +109,7 @@ def _read(file: Path) -> Iterator[tuple[bytes, bytes]]:
 
 
 class Reference(Answer):
-    """The key's answer in this process; asks its function only what was not asked before."""
+    """The key's answer in this process; calls its function only for requests that are not cached."""
 
     def __init__(
         self,
@@ -138,6 +138,6 @@ class Reference(Answer):
             reply = evaluate(names[self.name], request, names)
             if asked is not None:
                 self._shared.keep(asked, reply)
-                # What does not cross as it is comes back the same at every time.
+                # Return the decoded copy, so that the first reply equals the later ones.
                 return self._shared.kept(asked) or reply
             return reply

@@ -1,4 +1,4 @@
-"""Choose the seed of a batch: a number, or one that nobody knows, kept beside the results."""
+"""Choose the seed of a batch: a given number, or a secret one that is stored with the results."""
 
 import os
 from pathlib import Path
@@ -11,18 +11,18 @@ SEED_FILE_NAME = "seed.txt"
 
 
 class SeedError(ValueError):
-    """What was asked for is no seed; the message says what is."""
+    """The text is not a seed, or the secret seed cannot be read or written; the message says what to do."""
 
 
 def seed_of(asked: str, folder: Path) -> int:
-    """Return the seed that an instructor asks for.
+    """Return the seed that an instructor requests.
 
     Args:
-        asked: a whole number; or 'secret' for a fresh one, which is the same at every run into the same folder.
-        folder: where results go. A secret seed is kept there, in `seed.txt`, for its owner alone to read.
+        asked: a whole number, or 'secret' for a random one, which is reused by later runs into the same folder.
+        folder: the folder for results. A secret seed is stored in its `seed.txt`, readable by the owner only.
 
     Raises:
-        SeedError: it is neither, `seed.txt` holds no number, or it cannot be written.
+        SeedError: `asked` is neither, `seed.txt` does not contain a number, or it cannot be written.
 
     >>> seed_of("17", Path("results"))
     17
@@ -31,21 +31,21 @@ def seed_of(asked: str, folder: Path) -> int:
         try:
             return int(asked)
         except ValueError:
-            message = _("`{asked}` is no seed. Give a whole number, or `secret` for one that nobody can guess.")
+            message = _("`{asked}` is not a seed. Give a whole number, or `secret` for one that no one can guess.")
             raise SeedError(message.format(asked=asked)) from None
     path = folder / SEED_FILE_NAME
     try:
         return int(path.read_text("ascii")) if path.exists() else _keep(path, fresh_seed())
     except ValueError:
-        message = _("`{path}` holds no number. Take it away for a new secret seed; what is graded is graded again.")
+        message = _("`{path}` does not contain a number. Delete it to get a new seed; everything will be regraded.")
         raise SeedError(message.format(path=path)) from None
     except OSError as error:
-        message = _("The secret seed cannot be kept in `{path}`: {error}.")
+        message = _("The secret seed cannot be stored in `{path}`: {error}.")
         raise SeedError(message.format(path=path, error=error.strerror)) from error
 
 
 def _keep(path: Path, seed: int) -> int:
-    """Write a seed down, so that the file is there with all of it or not at all."""
+    """Write a seed to a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:

@@ -1,4 +1,4 @@
-"""Find near-identical answers in a class: information for the instructor, never a verdict."""
+"""Find near-identical answers in a class, as information for the instructor, never as a verdict."""
 
 import ast
 import collections
@@ -17,7 +17,7 @@ ALIKE_FROM = 0.8
 _RUN_LENGTH = 3
 _LEAST_RUNS = 25
 _MOST_RUNS = 128
-# Of a class this small nobody knows what is usual.
+# With fewer answers, it is not clear which ones are common.
 _SMALL_CLASS = 5
 
 
@@ -26,10 +26,10 @@ class SimilarGroup:
     """Students whose answers to one exercise are near-identical.
 
     Args:
-        exercise: its name.
-        students: two or more, in order.
-        share: how much of their code the least alike two neighbours have in common, 0 to 1.
-        says: the same in words.
+        exercise: the exercise's name.
+        students: two or more names, sorted.
+        share: the lowest overlap among the similar pairs that form the group, from 0 to 1.
+        says: `share` in words.
     """
 
     exercise: str
@@ -39,10 +39,10 @@ class SimilarGroup:
 
 
 def fingerprints(submission: Submission, book: Book) -> dict[str, list[int]]:
-    """Return what tells answers apart, for each exercise that a submission answers in more than a few words.
+    """Return a fingerprint of each answer in a submission, except for very short answers and unchanged starters.
 
-    A fingerprint is the set of all runs of 3 words of the answer's syntax tree, with the functions of the student's own
-    that it calls, as numbers. Names of locals, comments, docstrings, annotations and layout leave no trace in it.
+    A fingerprint is the set of hashes of all runs of 3 words in the syntax tree of the answer and of the student's
+    functions that it calls. It ignores names of locals, comments, docstrings, annotations and layout.
     """
     own = [node for cell in submission.cells if cell.tree for node in cell.tree.body]
     own = [node for node in own if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign)]
@@ -52,7 +52,7 @@ def fingerprints(submission: Submission, book: Book) -> dict[str, list[int]]:
             runs = _runs(exercise.name, own)
             if len(runs) >= _LEAST_RUNS and runs != _starter_runs(exercise.name, exercise.starter_source):
                 found[exercise.name] = sorted(runs)[:_MOST_RUNS]
-        except RecursionError:  # nested so deep that it cannot be walked
+        except RecursionError:  # nested too deeply to be walked
             continue
     return found
 
@@ -71,7 +71,7 @@ def _runs(name: str, statements: Sequence[ast.stmt]) -> set[int]:
 
 
 def _with_helpers(name: str, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Return the last statement that binds a name, then those that bind what it reads."""
+    """Return the last statement that binds a name, then the statements that bind the names it reads."""
     binding: dict[str, ast.stmt] = {bound: node for node in statements for bound in bound_names(node)}
     found: list[ast.stmt] = []
     waiting = [name]
@@ -85,11 +85,13 @@ def _with_helpers(name: str, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 
 def _words(statement: ast.stmt, own: frozenset[str]) -> Iterator[str]:
-    """Yield the words of a statement's tree, from the root down; what it binds itself is called by its place.
+    """Yield a word for each node of a statement's tree, from the root down.
+
+    Names that the statement binds are replaced by numbers, in the order in which they appear.
 
     Args:
         statement: the code.
-        own: the names that the answer and its helpers have.
+        own: the names of the answer and its helpers, which are all replaced by the same word.
     """
     parts = list(ast.walk(statement))
     bound = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
@@ -130,9 +132,9 @@ def _is_docstring(node: ast.AST) -> bool:
 
 
 def similar_groups(submissions: Iterable[SubmissionResult]) -> list[SimilarGroup]:
-    """Return the groups of near-identical answers to each exercise, the most alike first.
+    """Return the groups of near-identical answers to each exercise, the most similar first.
 
-    Answers that more than half of a class of 5 or more share are what everybody writes, and no group.
+    If 5 or more students answered an exercise, answers shared by more than half of them are common and not reported.
     """
     answers: dict[str, dict[str, frozenset[int]]] = {}
     for one in submissions:
@@ -172,10 +174,10 @@ def _groups(exercise: str, answers: Mapping[str, frozenset[int]]) -> Iterator[Si
 
 
 def _alike(answers: Sequence[frozenset[int]]) -> Iterator[tuple[int, int, float]]:
-    """Yield the pairs that have enough in common.
+    """Yield the pairs of answers that overlap enough, with their overlap.
 
-    Two sets with so much in common share one of the rarest runs of either, so that only those are looked up: a class of
-    a thousand is compared in seconds.
+    Two sets that overlap this much share at least one of the rarest runs of each, so only those are looked up. A class
+    of a thousand is compared in seconds.
     """
     count = collections.Counter(run for runs in answers for run in runs)
     having: dict[int, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Keep every result of a batch on disk from the moment it is there: one transaction for each submission."""
+"""Save every result of a batch to disk as soon as it is ready, with one transaction per submission."""
 
 import contextlib
 import dataclasses
@@ -19,7 +19,7 @@ from jaxguide.grading.intake.file_search import STORE_NAME
 NAME = STORE_NAME
 LOCK_NAME = "grading.lock"
 SCHEMA_VERSION = 2
-_APPLICATION = 0x4A584731  # 'JXG1', so that no other program's file is taken for ours
+_APPLICATION = 0x4A584731  # 'JXG1', to detect files of other programs
 _TABLES = """
 CREATE TABLE submissions (
     id INTEGER PRIMARY KEY,
@@ -37,22 +37,23 @@ CREATE TABLE batch (id INTEGER PRIMARY KEY CHECK (id = 1), plain TEXT NOT NULL);
 
 
 class StoreError(Exception):
-    """The folder of results cannot be used; the message says why and what to do."""
+    """The results folder cannot be used; the message says why and what to do."""
 
 
 class NoBatch(StoreError):
-    """No batch was graded in this folder yet, not even in part."""
+    """No batch has been graded in this folder yet, not even partly."""
 
 
 @dataclasses.dataclass(frozen=True)
 class RowKey:
-    """What one row stands for; the same row is never graded twice, and two students' equal files are two rows.
+    """The key of one row. The same row is never graded twice, and identical files of two students are two rows.
 
     Args:
-        student, file: whose, and where it was handed in, as an absolute path.
+        student: the student's name.
+        file: the submitted file's absolute path.
         digest: SHA-256 of the file's bytes.
-        course_digest: of what decides about marks.
-        settings: digest of the settings that marks depend on.
+        course_digest: see `course_state_digest`.
+        settings: see `settings_digest`.
     """
 
     student: str
@@ -63,7 +64,7 @@ class RowKey:
 
 
 def settings_digest(settings: GradeSettings) -> str:
-    """Return a digest of the settings that decide about marks: all but where things are.
+    """Return a digest of the settings that affect marks: all but the paths.
 
     >>> settings_digest(GradeSettings(seed=1)) == settings_digest(GradeSettings(seed=1, compile_cache=Path("c")))
     True
@@ -75,13 +76,13 @@ def settings_digest(settings: GradeSettings) -> str:
 
 
 class Store:
-    """The results in one folder; use it with `with`, from one thread, and in one process at a time.
+    """The store of results in one folder: a context manager, for one thread, and for one process at a time.
 
     Args:
-        folder: made where it is missing.
+        folder: the results folder, created if it does not exist.
 
     Raises:
-        StoreError: another grader works here, the file is another program's or another version's, or the disk is full.
+        StoreError: another grader uses the folder, another program or version wrote the file, or the disk is full.
     """
 
     def __init__(self, folder: Path):
@@ -93,7 +94,7 @@ class Store:
                 self._lock.acquire()
             except filelock.Timeout:
                 message = _(
-                    "Another grader works in `{folder}`. Wait for it to end, or name another folder with --out."
+                    "Another grader is using `{folder}`. Wait for it to finish, or name another folder with --out."
                 )
                 raise StoreError(message.format(folder=folder)) from None
         try:
@@ -117,11 +118,11 @@ class Store:
             raise StoreError(message.format(file=self.folder / NAME))
         if not is_new and version != SCHEMA_VERSION:
             message = _(
-                "`{file}` was written by another version of jaxguide (layout {found}; this one reads {wanted}). "
+                "`{file}` was written by another version of jaxguide (layout {found}; this version reads {wanted}). "
                 "Use that version, or name another folder with --out."
             )
             raise StoreError(message.format(file=self.folder / NAME, found=version, wanted=SCHEMA_VERSION))
-        # A result that was reported as done is on the disk: also after the power went.
+        # A result that was reported as done must survive a power failure.
         run("PRAGMA journal_mode = DELETE")
         run("PRAGMA synchronous = FULL")
         if is_new:
@@ -151,10 +152,10 @@ class Store:
         return None if found is None else int(found[0])
 
     def record(self, key: RowKey, result: SubmissionResult) -> int:
-        """Write down one result, in place of what stood under its key, and return its row.
+        """Save one result, replacing an earlier one with the same key, and return its row.
 
         Raises:
-            StoreError: it could not be written; nothing of it was.
+            StoreError: the result could not be written; the store is unchanged.
         """
         with _explained(self.folder), self._transaction():
             row = self._connection.execute(
@@ -166,25 +167,25 @@ class Store:
         return row
 
     def load(self, row: int) -> SubmissionResult:
-        """Return one result, equal to what was recorded."""
+        """Return one result, equal to the one that was recorded."""
         with _explained(self.folder):
             found = self._connection.execute("SELECT result FROM submissions WHERE id = ?", (row,)).fetchone()
             if found is None:
-                raise StoreError(_("`{file}` lacks a row that it should hold.").format(file=self.folder / NAME))
+                raise StoreError(_("A result is missing from `{file}`.").format(file=self.folder / NAME))
         return SubmissionResult.from_plain(json.loads(found[0]))
 
     def forget(self, rows: list[int]) -> None:
-        """Take results out again, so that they are graded anew."""
+        """Delete results, so that their files are graded again."""
         with _explained(self.folder), self._transaction():
             self._connection.executemany("DELETE FROM submissions WHERE id = ?", [(row,) for row in rows])
 
     def keep_batch(self, plain: dict[str, Any]) -> None:
-        """Write down what the last batch consisted of, so that it can be reported again."""
+        """Save the description of the last batch, so that reports can be written again."""
         with _explained(self.folder), self._transaction():
             self._connection.execute("INSERT OR REPLACE INTO batch VALUES (1, ?)", (json.dumps(plain),))
 
     def last_batch(self) -> dict[str, Any] | None:
-        """Return what the last batch consisted of, None where there was none."""
+        """Return the description of the last batch, or None if there is none."""
         with _explained(self.folder):
             found = self._connection.execute("SELECT plain FROM batch").fetchone()
         return None if found is None else json.loads(found[0])
@@ -196,20 +197,20 @@ class Store:
             yield
             self._connection.execute("COMMIT")
         except BaseException:
-            # A full disk may have ended the transaction already.
+            # SQLite may have rolled back already because the disk is full.
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise
 
 
 def _columns(key: RowKey) -> tuple[str, ...]:
-    # A file's name may hold bytes that are no text, which SQLite does not take.
+    # A file name may contain bytes that are not valid UTF-8, which SQLite refuses.
     return tuple(value.encode("utf-8", "backslashreplace").decode() for value in dataclasses.astuple(key))
 
 
 @contextlib.contextmanager
 def _explained(folder: Path) -> Iterator[None]:
-    """Say what a failure of the disk or the file means, and what to do."""
+    """Turn a failure of the disk or the database into a `StoreError` that says what to do."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
@@ -221,10 +222,10 @@ def _what_is_wrong(folder: Path, error: sqlite3.Error | OSError) -> str:
 
     code = getattr(error, "sqlite_errorcode", None)
     if code == sqlite3.SQLITE_FULL or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-        message = _("There is no space left for results in `{folder}`. Make some and run the same command: it goes on.")
+        message = _("No space is left for results in `{folder}`. Free some and run the same command again to continue.")
         return message.format(folder=folder)
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
         message = _("`{file}` is damaged or not a store of results. Move it away, or name another folder with --out.")
         return message.format(file=folder / NAME)
-    message = _("Results cannot be kept in `{folder}`: {error}. Name another folder with --out.")
+    message = _("Results cannot be stored in `{folder}`: {error}. Name another folder with --out.")
     return message.format(folder=folder, error=error)

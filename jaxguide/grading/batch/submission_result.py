@@ -1,4 +1,4 @@
-"""What one submission came to, as a record that JSON carries without loss."""
+"""The result of one submission, as a record that converts to JSON and back without loss."""
 
 import base64
 import dataclasses
@@ -14,7 +14,7 @@ from jaxguide.grading.workers import wire
 
 
 class State(enum.StrEnum):
-    """What a row of a batch stands for. Only `GRADED` and `UNREADABLE` are final: the others have no marks."""
+    """The state of a row of a batch. Only `GRADED` and `UNREADABLE` are final."""
 
     GRADED = "graded"
     UNREADABLE = "unreadable"
@@ -33,29 +33,30 @@ def _unpacked(text: str) -> Data:
 
 @dataclasses.dataclass
 class SubmissionResult:
-    """What one file came to.
+    """The result of one file.
 
     Args:
-        path: the file; of a file in an archive, the archive's path and the file's in it.
-        student: whose it is.
-        state: whether there are marks, and if not, why.
-        digest: SHA-256 of the file's bytes in hexadecimal digits; '' where they could not be read.
-        lessons: the lessons that it answers.
-        results: every exercise of these lessons.
-        score, points: the sums.
-        repairs: what was left out or mended.
-        cells: what became of each cell, as plain data (`jaxguide.grading.batch.cell_fates`).
-        fingerprints: exercise -> what tells the answer from others' (`jaxguide.grading.batch.similarity`).
-        unreadable: why nothing could be graded, else None.
-        not_graded: exercises for which the grader, not the student, is to blame: name -> why. Under the name '' stands
-            why nothing at all was graded.
-        tier: the name of the isolation tier that held, '' where no code ran.
-        layers: the tier's layers as plain data: what each keeps off, whether it held, why not.
-        course_digest: of the contracts, checks, keys and the JAX version that decided.
-        versions: of Python, jax, jaxlib, numpy and jaxguide in the worker.
-        habits: for each exercise what the student's workspace recorded, as plain data (`grading.batch.habits`).
-        cpu_s, wall_s: processor time of its workers, and time on the clock.
-        memory_bytes: the most that one of its workers held at once and shared with no other process.
+        path: the file's path; for a file in an archive, the archive's path followed by the path inside it.
+        student: the student who submitted it.
+        state: whether the file has marks, and if not, why.
+        digest: SHA-256 of the file's bytes as hexadecimal digits, or '' if they could not be read.
+        lessons: the lessons that the file answers.
+        results: the results of all exercises of these lessons.
+        score, points: the sums over `results`.
+        repairs: notes on code that was left out or repaired.
+        cells: a `CellFact` for each cell, as plain data.
+        fingerprints: exercise -> fingerprint of the answer (`jaxguide.grading.batch.similarity`).
+        unreadable: why the file could not be read, or None.
+        not_graded: exercise -> why the grader could not grade it, through no fault of the student. The name '' gives
+            the reason why nothing was graded.
+        tier: the name of the isolation tier that the code ran in, or '' if no code ran.
+        layers: the tier's layers as plain data: what each protects against, whether it holds, and if not, why.
+        course_digest: digest of the course and the JAX version, see `course_state_digest`.
+        versions: the versions of Python, jax, jaxlib, numpy and jaxguide in the worker.
+        habits: exercise -> the student's `Habit` as plain data.
+        cpu_s: processor time of the workers.
+        wall_s: elapsed time.
+        memory_bytes: the peak memory of any of the workers, without memory shared with other processes.
     """
 
     path: Path
@@ -87,14 +88,14 @@ class SubmissionResult:
 
     @property
     def above_the_points(self) -> list[ExerciseResult]:
-        """Exercises with more points than they give, which only an instructor's override has."""
-        return [one for one in self.results if one.score > round(one.points, 4)]  # the grader's points are rounded so
+        """The exercises whose score exceeds their points, which is possible only through an instructor's override."""
+        return [one for one in self.results if one.score > round(one.points, 4)]  # the grader rounds the same way
 
     def to_plain(self, write: Callable[[Data], str] = _packed) -> dict[str, Any]:
-        """Return everything as JSON data; `from_plain` gives an equal record back.
+        """Return the record as JSON data, which `from_plain` converts back to an equal record.
 
         Args:
-            write: writes a revealed value as text, by default without loss.
+            write: converts a revealed value to text, by default without loss.
 
         >>> ada = SubmissionResult(Path("ada.ipynb"), "ada", score=1 / 3)
         >>> SubmissionResult.from_plain(ada.to_plain()) == ada
@@ -106,6 +107,6 @@ class SubmissionResult:
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any], read: Callable[[str], Data] = _unpacked) -> "SubmissionResult":
-        """Build a result again from what `to_plain` returned; `read` reads what its `write` wrote."""
+        """Build a result from the output of `to_plain`; `read` must be the inverse of its `write`."""
         results = [plain_result.from_plain(one, read) for one in plain["results"]]
         return cls(**{**plain, "path": Path(plain["path"]), "state": State(plain["state"]), "results": results})

@@ -17,7 +17,7 @@ from jaxguide.grading.batch.submission_result import State, SubmissionResult
 
 _FEW = 3
 _NARROW = 70
-# Longer paths fill the column of a terminal of 80: they give way to the student's name.
+# Longer paths are too wide for a terminal of 80 columns; the student's name is shown instead.
 _SHORT = 24
 _WITHOUT_CODE = {
     State.ABSENT: lambda: _("absent: sent nothing"),
@@ -33,7 +33,7 @@ _COUNTED = (Verdict.PASSED, Verdict.NOT_ATTEMPTED)
 
 
 class GradeTable:
-    """One row for each submission: file, points, and every exercise under its verdict, in words and glyphs."""
+    """A table with one row per submission: its name, its points, and its exercises grouped by verdict."""
 
     def __init__(self, results: Sequence[SubmissionResult]):
         self.results = list(results)
@@ -106,9 +106,9 @@ class GradeTable:
 
 
 def _name(result: SubmissionResult) -> str:
-    """Return the student's name with the file's, where that says more; the path alone where nobody is named.
+    """Return the file's path, or if that is long and the student's name is known, the student's and the file's name.
 
-    The path is as seen from here, where that is shorter.
+    The path is relative to the current folder if that is shorter.
     """
     if result.state is State.ABSENT:
         return clean(result.student, 200)

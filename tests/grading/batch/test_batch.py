@@ -115,7 +115,7 @@ def test_an_interrupted_batch_goes_on_and_ends_as_if_it_had_not_been(
         partial = ClassRun(order(course, folder)).result(store)
     assert not partial.is_complete
     waiting = [one for one in partial.submissions if one.state is State.NOT_GRADED]
-    assert {one.not_graded[""] for one in waiting} == {"Not graded yet: the batch ended before."}
+    assert {one.not_graded[""] for one in waiting} == {"Not graded yet: the batch was interrupted first."}
     assert len(waiting) == 4
     resumed = Seen()
     assert without_times(graded(order(course, folder), resumed)) == without_times(whole)
@@ -185,7 +185,7 @@ def test_the_keys_own_answers_are_graded_before_anybody_is_wrong(
     assert key is not None
     key.answer = dataclasses.replace(key.answer, source="def double(x):\n    return 7 * x\n")
     seen = Seen()
-    with pytest.raises(GraderBroken, match=r"The grader is broken here: the key's own answers to `small_numbers`"):
+    with pytest.raises(GraderBroken, match=r"The grader does not work on this machine: the key's answers"):
         graded(order(own_course, folder), seen)
     assert seen.results == []
 

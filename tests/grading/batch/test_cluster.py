@@ -95,7 +95,7 @@ def test_nobody_at_an_address_is_one_sentence(
 ) -> None:
     monkeypatch.setattr("jaxguide.grading.batch.cluster._FIRST_WORKER_S", 2)
     order = Order([classroom], course, tmp_path / "out", ONLY, scheduler="tcp://127.0.0.1:1")
-    with pytest.raises(GraderError, match=r"There is no Dask scheduler at `tcp://127.0.0.1:1`"):
+    with pytest.raises(GraderError, match=r"No Dask scheduler was found at `tcp://127.0.0.1:1`"):
         graded(order)
 
 
@@ -105,5 +105,5 @@ def test_a_scheduler_without_workers_is_one_sentence(
     monkeypatch.setattr("jaxguide.grading.batch.cluster._FIRST_WORKER_S", 2)
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0", host="127.0.0.1") as empty:
         order = Order([classroom], course, tmp_path / "out", ONLY, scheduler=empty.scheduler_address)
-        with pytest.raises(GraderError, match=r"has no worker\. Start some"):
+        with pytest.raises(GraderError, match=r"has no workers\. Start one"):
             graded(order)

@@ -127,7 +127,7 @@ def test_a_file_whose_only_function_has_almost_the_right_name_is_told_which(
     path.write_text(f"def helper(x):\n    return x\n\ndef {name}(x):\n    return 2 * x\n")
     said = one(course, path).unreadable
     assert said == (
-        f"The file answers no exercise of this course. It defines `{name}`: is that the answer to `double`? "
+        f"The file does not answer any exercise of this course. It defines `{name}`: is that the answer to `double`? "
         "Give it the exercise's name."
     )
 

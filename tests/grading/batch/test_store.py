@@ -127,7 +127,7 @@ def test_a_second_grader_on_one_folder_is_refused(tmp_path: Path) -> None:
     with Store(tmp_path):
         code = "import pathlib, sys, jaxguide.grading.batch.store as s; s.Store(pathlib.Path(sys.argv[1]))"
         done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
-        assert "Another grader works in" in done.stderr.splitlines()[-1]
+        assert "Another grader is using" in done.stderr.splitlines()[-1]
     Store(tmp_path).close()  # the lock file stays, which does no harm
     assert (tmp_path / LOCK_NAME).exists()
 
@@ -149,7 +149,7 @@ def _other_program(path: Path) -> None:
         (_other_version, f"(layout {SCHEMA_VERSION + 1}; this one reads {SCHEMA_VERSION})"),
         (_other_program, "is not a store of results. Move it away"),
         (lambda path: path.write_bytes(b"no database " * 1000), "is damaged or not a store of results"),
-        (lambda path: path.mkdir(), "Results cannot be kept in"),
+        (lambda path: path.mkdir(), "Results cannot be stored in"),
     ],
 )
 def test_a_file_that_is_no_store_of_ours_is_named_and_left_alone(
@@ -172,7 +172,7 @@ def test_a_full_disk_is_one_clear_error_and_loses_nothing(tmp_path: Path) -> Non
         pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
         store._connection.execute(f"PRAGMA max_page_count = {pages}")  # makes SQLite behave as on a full disk
         big = dataclasses.replace(full_result(), repairs=["x" * 100_000])
-        with pytest.raises(StoreError, match=r"no space left for results in .* run the same command: it goes on"):
+        with pytest.raises(StoreError, match=r"No space is left for results in .* the same command again to continue"):
             store.record(dataclasses.replace(KEY, student="bob"), big)
         assert store.load(first).student == "ada"
         store._connection.execute("PRAGMA max_page_count = 100000")

@@ -263,13 +263,13 @@ def test_a_file_that_was_read_and_answers_nothing_is_named_and_costs_no_total(au
     files = {"helpers.py": "def half(x):\n    return x / 2\n", "homework.py": ANSWERS["double"]}
     status, plain = _run(autograder, files)
     assert (status, plain["score"]) == (0, 1.0)
-    assert "helpers.py: The file answers no exercise of this course." in plain["output"]
+    assert "helpers.py: The file does not answer any exercise of this course." in plain["output"]
     assert "no total" not in plain["output"]
     _status, plain = _run(autograder, {**files, "helpers.py": "def half(x:\n"})
     assert "score" not in plain
     assert "no total" in plain["output"]
     _status, plain = _run(autograder, {"helpers.py": files["helpers.py"]})
-    assert plain["output"] == "Nothing was graded. helpers.py: The file answers no exercise of this course."
+    assert plain["output"] == "Nothing was graded. helpers.py: The file does not answer any exercise of this course."
     assert plain["score"] == 0.0
 
 
