@@ -1,1 +1,1 @@
-"""Run a submission's code in processes of its own, under limits, and talk to them."""
+"""Run a submission's code in separate processes under resource limits, and exchange messages with them."""

@@ -1,6 +1,6 @@
-"""The zygote's process: it imports what workers need, then forks one for each request.
+"""The program of the zygote process: it imports what workers need, then forks one worker per request.
 
-Started by `zygote`, or forked there by a process that did here what comes first, and nothing else.
+`zygote.Zygote` starts it in a new Python, or forks it from a process that has called `prepare` and nothing else.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from jaxguide import compat
 
-# What JAX and lessons import when a function is first called, besides what a worker imports by its name.
+# The modules that a worker imports by name, and those that JAX and lessons import when a function is first called.
 MODULES = (
     *("jax", "jax.numpy", "jax.random", "jax.nn", "jax.nn.initializers", "jax.lax", "jax.tree_util"),
     *("jax.experimental", "jax.experimental.checkify", "jax.flatten_util", "jax.extend", "jax.extend.core"),
@@ -28,7 +28,7 @@ MODULES = (
     *("jaxguide.callbacks", "jaxguide.grading.isolation", "jaxguide.grading.workers.program_folder"),
     *("jaxguide.grading.workers.supervisor", "jaxguide.grading.workers.wire", "jaxguide.grading.workers.worker"),
 )
-# A quarter of the time that all of these take is SciPy's: a command that knows its files may do without.
+# SciPy takes a quarter of the import time, so a command that knows its files do not use it may skip it.
 SCIPY = (
     *("jax.scipy", "jax.scipy.linalg", "jax.scipy.special", "jax.scipy.stats", "jax.scipy.optimize"),
     *("scipy", "scipy.linalg", "scipy.special"),
@@ -37,7 +37,7 @@ _LOOKS_AFTER_MS = 250
 
 
 def main() -> None:
-    """Import, tell the grader whether all is fit, and fork until the grader closes the socket or is gone."""
+    """Import what workers need, then serve fork requests from the socket on standard input; see `serve`."""
     line = _take_socket()
     prepare()
     serve(line)
@@ -47,21 +47,21 @@ def prepare(with_scipy: bool = True) -> None:
     """Import what workers need.
 
     Args:
-        with_scipy: whether code is expected to use SciPy; what does then imports it by itself.
+        with_scipy: whether to import SciPy in advance; without it, code that uses SciPy imports it when needed.
     """
-    gc.disable()  # nothing that modules make is ever let go of
+    gc.disable()  # objects that modules create on import are never freed
     compat.set_print_flag()
     for name in (*MODULES, *(SCIPY if with_scipy else ())):
         importlib.import_module(name)
     compat.keep_lowering_context()
-    # Objects of before are no longer looked through: that would copy the pages that workers share.
+    # Exclude existing objects from garbage collection: visiting them would copy the pages that workers share.
     gc.freeze()
     gc.enable()
 
 
 def serve(line: socket.socket) -> NoReturn:
-    """Tell the grader whether all is fit, and fork until the grader closes the socket or is gone."""
-    sys.dont_write_bytecode = True  # of what submissions import
+    """Report whether this process may be forked, then fork workers until the grader closes the socket or ends."""
+    sys.dont_write_bytecode = True  # for modules that submissions import
     line.send(json.dumps({"unfit": unfit()}).encode())
     signal.signal(signal.SIGCHLD, _forget_ended)
     worker = _fork_for_requests(line)
@@ -70,11 +70,11 @@ def serve(line: socket.socket) -> NoReturn:
 
 
 def serve_in_fork(line: socket.socket, output: int) -> NoReturn:
-    """Be the zygote in a process that was forked after `prepare`: leave its terminal and files, then serve.
+    """Turn a process that was forked after `prepare` into the zygote: detach its terminal and files, then serve.
 
     Args:
-        line: to the grader.
-        output: where errors go.
+        line: the socket to the grader.
+        output: the file descriptor for error messages.
     """
     try:
         os.setsid()
@@ -89,7 +89,7 @@ def serve_in_fork(line: socket.socket, output: int) -> NoReturn:
 
 
 def unfit() -> str:
-    """Return why this process must not be forked, '' where it may."""
+    """Return why this process must not be forked, or '' if it may be."""
     if compat.backend_started():
         return "JAX's backend has started"
     threads = len(os.listdir("/proc/self/task"))
@@ -109,22 +109,23 @@ def _read_nothing() -> None:
 
 
 def _forget_ended(*_unused: object) -> None:
-    """Let go of supervisors that ended; the grader knows by their pipes."""
-    # Of children that are ignored, no parent is told what processor time they used.
+    """Reap supervisors that ended; the grader learns of their end through their pipes."""
+    # Ignoring SIGCHLD would lose their processor times: the kernel adds them up only for children that are reaped.
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
 
 
 def _fork_for_requests(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Return a request and its descriptors in each process that is to become its supervisor; never in this one."""
+    """Fork on each request; return the request and its descriptors in each child, and never in this process."""
     from jaxguide.grading.workers.processes import MESSAGE_BYTES
 
     grader, zygote = os.getppid(), os.getpid()
     ready = select.poll()
     ready.register(line, select.POLLIN)
     while True:
-        # A program that the grader forked may hold the socket open; a child may have ended right before the wait.
+        # Poll with a timeout: a program that the grader forked may keep the socket open after the grader has ended,
+        # and a child may end right before the wait.
         while not ready.poll(_LOOKS_AFTER_MS):
             _forget_ended()
             if os.getppid() != grader:
@@ -155,7 +156,7 @@ def _end_with(zygote: int) -> None:
 
 
 def _start(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
-    """Make of this process what a new Python would be, and go on as a worker's supervisor."""
+    """Reset this forked process to the state of a new Python, and continue as a worker's supervisor."""
     from jaxguide.grading.workers import worker
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -170,14 +171,14 @@ def _start(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
 
 
 def _keep_only(descriptors: list[int]) -> list[int]:
-    """Print to the last of them, read nothing, keep the others as the worker's own, and close all else."""
+    """Send output to the last descriptor, move the others to private numbers, and close all else; return the others."""
     import fcntl
 
     from jaxguide.grading.workers.worker import FIRST_PRIVATE_DESCRIPTOR
 
     *pipes, output = descriptors
     kept = [fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, FIRST_PRIVATE_DESCRIPTOR) for pipe in pipes]
-    _read_nothing()  # not from where others read nothing: processes that share a file see each other's flags on it
+    _read_nothing()  # open /dev/null anew: processes that share an open file share its flags
     os.dup2(output, 1)
     os.dup2(output, 2)
     _close_all_but(0, 1, 2, *kept)
@@ -187,12 +188,12 @@ def _keep_only(descriptors: list[int]) -> list[int]:
 def _close_all_but(*kept: int) -> None:
     for name in os.listdir("/proc/self/fd"):
         if int(name) not in kept:
-            with contextlib.suppress(OSError):  # that of the listing itself is closed already
+            with contextlib.suppress(OSError):  # the descriptor of the listing itself is already closed
                 os.close(int(name))
 
 
 def _set_environment(variables: dict[str, str]) -> None:
-    """Set the variables, and show the mark where other processes look for it: in what this program started with."""
+    """Set the variables, and write the token into the initial environment, which other processes read in /proc."""
     from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 
     find = ctypes.CDLL(None).getenv
@@ -207,4 +208,4 @@ def _forget_what_was_drawn() -> None:
     import numpy
 
     tempfile.tempdir = None
-    numpy.random.seed()  # Python's own generator is seeded anew by the fork itself
+    numpy.random.seed()  # Python reseeds the `random` module after a fork

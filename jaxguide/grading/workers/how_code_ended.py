@@ -1,4 +1,4 @@
-"""How a submission's code ended, in a sentence for the student: over a limit, by itself, or by a signal."""
+"""Describe for the student how the submission's code ended: over a limit, by exiting, or by a signal."""
 
 import signal
 
@@ -6,64 +6,64 @@ from jaxguide.base.text import _
 from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.workers.usage import Limits
 
-# What native code, JAX and Python say last. Where nothing is left to say it with, the worker ends in a traceback.
+# The last words of native code, JAX or Python when memory runs out, as in the traceback of a worker that cannot reply.
 _MEMORY_WORDS = ("bad_alloc", "resource_exhausted", "out of memory", "cannot allocate", "memoryerror")
 
 
 def out_of_time(limits: Limits) -> AnswerGone:
-    """Return the end of code that computed too long."""
+    """Describe the end of code that computed too long."""
     message = _("Your code was stopped after {limit:g} seconds of computing. Is there a loop that never ends?")
     return AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.cpu_s))
 
 
 def only_waited(limits: Limits) -> AnswerGone:
-    """Return the end of code that did nothing for too long."""
+    """Describe the end of code that waited too long without computing."""
     message = _("Your code was stopped after {limit:g} seconds of waiting. Does it sleep, or wait for input?")
     return AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.idle_s))
 
 
 def all_spent(limits: Limits) -> AnswerGone:
-    """Return the end of a submission that computed too long in all."""
-    message = _("Your submission was stopped after {limit:g} seconds of computing in all.")
+    """Describe the end of a submission that computed too long in total."""
+    message = _("Your submission was stopped after {limit:g} seconds of computing in total.")
     return AnswerGone(Verdict.OUT_OF_TIME, message.format(limit=limits.total_cpu_s))
 
 
 def too_much_output(limits: Limits) -> AnswerGone:
-    """Return the end of code that printed too much."""
+    """Describe the end of code that printed too much."""
     message = _("Your code was stopped after printing more than {size:g} MB. Is there a `print` in a long loop?")
     return AnswerGone(Verdict.TOO_MUCH_OUTPUT, message.format(size=round(limits.output_bytes / 2**20, 2)))
 
 
 def scratch_full(limits: Limits) -> AnswerGone:
-    """Return the end of code that wrote too much to its folder."""
-    message = _("Your code was stopped: its files hold more than {size:g} MB, or are too many or nested too deep.")
+    """Describe the end of code that wrote too much to its folder."""
+    message = _("Your code was stopped: its files take more than {size:g} MB, or are too many or nested too deeply.")
     return AnswerGone(Verdict.TOO_MUCH_OUTPUT, message.format(size=round(limits.scratch_bytes / 2**20, 2)))
 
 
 def out_of_memory(limits: Limits) -> AnswerGone:
-    """Return the end of code that asked for too much memory."""
-    message = _("Your code asked for more than {size:g} GB of memory. Is a shape larger than you meant?")
+    """Describe the end of code that needed too much memory."""
+    message = _("Your code needed more than {size:g} GB of memory. Is a shape larger than you meant?")
     return AnswerGone(Verdict.OUT_OF_MEMORY, message.format(size=round(limits.memory_bytes / 2**30, 2)))
 
 
 def broken_reply() -> AnswerGone:
-    """Return the end of code that disturbed the line to the grader."""
-    message = _("Your code wrote to the grader's own line, so that the reply could not be read.")
+    """Describe the end of code that corrupted its reply to the grader."""
+    message = _("Your code wrote to the grader's connection, so the reply could not be read.")
     return AnswerGone(Verdict.BROKEN_REPLY, message)
 
 
 def closed_line() -> AnswerGone:
-    """Return the end of code that goes on, though nothing can be heard of it."""
-    return AnswerGone(Verdict.BROKEN_REPLY, _("Your code closed the line to the grader."))
+    """Describe the end of code that closed its connection to the grader and kept running."""
+    return AnswerGone(Verdict.BROKEN_REPLY, _("Your code closed the connection to the grader."))
 
 
 def ended_by_itself(code: int, said: str, limits: Limits) -> AnswerGone:
-    """Return the end of code whose process ended.
+    """Describe the end of code whose process ended.
 
     Args:
-        code: its exit code, or the number of the signal that ended it, negative.
-        said: what was printed last.
-        limits: of memory, which may have been the reason.
+        code: the exit code, or the negative number of the signal that ended the process.
+        said: the last output of the process.
+        limits: the limits; exceeding the memory limit may have ended the process.
     """
     if code != 0 and any(words in said.lower() for words in _MEMORY_WORDS):
         return out_of_memory(limits)

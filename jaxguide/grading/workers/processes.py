@@ -1,4 +1,4 @@
-"""Start the processes that workers and the zygote run in: how Python is called, what it finds, and its environment."""
+"""Start worker and zygote processes: the Python command line, the import folders and the environment."""
 
 import importlib.util
 import json
@@ -12,7 +12,7 @@ from jaxguide.base.catalogues import languages
 from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 
 MESSAGE_BYTES = 64 * 2**10
-"""The most that is sent to the zygote, or by it, at once."""
+"""The size limit of one message to or from the zygote."""
 
 _BOOT = (
     "import json, sys; places = json.loads(sys.argv[1]);"
@@ -23,7 +23,7 @@ _BOOT = (
 
 
 class Process(Protocol):
-    """A worker's process, or on Linux its supervisor's: as much of `subprocess.Popen` as the grader needs."""
+    """The part of the `subprocess.Popen` interface that the grader needs of a worker, or on Linux of its supervisor."""
 
     pid: int
 
@@ -39,15 +39,15 @@ class Process(Protocol):
 
 
 def fresh_process(scratch: Path, token: str, output: IO[bytes]) -> Process:
-    """Start a worker in a new Python, which imports all that it needs by itself.
+    """Start a worker in a new Python, which has to import everything it needs.
 
     Args:
         scratch: the worker's folder.
-        token: the mark in its environment.
-        output: where what it prints goes.
+        token: the token in the worker's environment.
+        output: the file for the worker's output.
 
     Raises:
-        OSError: it does not start.
+        OSError: the process does not start.
     """
     return subprocess.Popen(
         command("jaxguide.grading.workers.worker"),
@@ -63,12 +63,12 @@ def fresh_process(scratch: Path, token: str, output: IO[bytes]) -> Process:
 
 
 def command(module: str) -> list[str]:
-    """Return the command line that runs the `main` of a module of this package in a new Python."""
+    """Return the command line that runs a module's `main` function in a new Python."""
     return [sys.executable, "-s", "-P", "-c", _BOOT.format(module=module), json.dumps(import_folders())]
 
 
 def import_folders() -> list[str]:
-    """Return where this process finds the packages that a worker needs; the first is this package's."""
+    """Return the folders from which this process imports a worker's packages; the first contains jaxguide."""
     places = [str(Path(__file__).parents[3])]
     for name in ("jax", "jaxlib", "numpy", "scipy", "matplotlib", "ml_dtypes", "opt_einsum"):
         spec = importlib.util.find_spec(name)
@@ -78,7 +78,7 @@ def import_folders() -> list[str]:
 
 
 def environment(scratch: Path, token: str) -> dict[str, str]:
-    """Return a worker's environment, of which nothing is inherited but what the system itself needs."""
+    """Return a worker's environment, which inherits only variables that the system needs and the catalogue folders."""
     folder = str(scratch)
     variables = {
         "PATH": os.defpath,
@@ -91,12 +91,12 @@ def environment(scratch: Path, token: str) -> dict[str, str]:
         "JAX_PLATFORMS": "cpu",
         "MPLBACKEND": "Agg",
         "MPLCONFIGDIR": folder,
-        # With more, importing numpy starts threads, which a fork leaves behind.
+        # With more threads, importing numpy starts some, and they do not survive a fork.
         "OPENBLAS_NUM_THREADS": "1",
-        # Each thread's own heap would reserve 64 MB of address space: the memory limit must not depend on their number.
+        # Each thread would reserve 64 MB of address space for its heap, and the memory limit must not depend on that.
         "MALLOC_ARENA_MAX": "2",
         TOKEN_VARIABLE: token,
-        # What a worker says of a student's keys and programs, the student reads.
+        # Students read messages from the worker about their keys and programs.
         "JAXGUIDE_LANG": ":".join(languages()) or "en",
     }
     for name in ("JAXGUIDE_CATALOGUES", "SYSTEMROOT", "SYSTEMDRIVE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):

@@ -1,4 +1,4 @@
-"""Let a worker take compiled programs from a folder."""
+"""Let a worker load compiled programs from a folder."""
 
 import dataclasses
 import os
@@ -12,8 +12,8 @@ class ProgramFolder:
     """A folder of compiled programs for a worker.
 
     Args:
-        folder: in JAX's own layout.
-        is_filled: the worker runs trusted code, and what it compiles is kept.
+        folder: the folder, in the layout of JAX's compilation cache.
+        is_filled: whether the worker also saves what it compiles, for trusted code only.
     """
 
     folder: Path
@@ -24,11 +24,11 @@ class ProgramFolder:
 
 
 def use(folder: str, is_filled: bool) -> None:
-    """Let JAX take programs from a folder, in a worker, before it compiles anything.
+    """Let JAX load programs from a folder. Call this in a worker before JAX compiles anything.
 
     Args:
-        folder: in JAX's own layout; nothing happens where it cannot be read.
-        is_filled: keep there what is compiled, too. Else nothing is ever written.
+        folder: the folder, in the layout of JAX's compilation cache. If it cannot be read, nothing happens.
+        is_filled: whether to also save programs there; otherwise nothing is written.
     """
     if not os.access(folder, os.R_OK | os.X_OK):
         return
@@ -37,12 +37,12 @@ def use(folder: str, is_filled: bool) -> None:
     jax.config.update("jax_compilation_cache_dir", folder)
     jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-    # A time that no compilation takes: a failed attempt to write would be a warning, seen as the student's.
+    # Longer than any compilation, so that JAX writes nothing: a failed write would warn in the student's output.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0 if is_filled else 1e9)
 
 
 def is_safe(folder: Path) -> bool:
-    """Return whether a folder is there and nobody else can have written to it: a changed program changes results."""
+    """Return whether a folder exists and only this user can write to it: a changed program would change results."""
     if not hasattr(os, "getuid"):
         return folder.is_dir()
     try:

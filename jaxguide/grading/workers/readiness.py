@@ -1,4 +1,4 @@
-"""Tell this machine's isolation tier, and how workers start, where `doctor` tells everything else."""
+"""Report the machine's isolation tier and how workers start, for `jaxguide doctor`."""
 
 import dataclasses
 
@@ -11,14 +11,14 @@ from jaxguide.grading.workers.zygote import UnfitError, Zygote, ZygoteError
 
 
 def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
-    """Return a diagnosis with the tier that grading gets here, and what keeps it from a better one or a faster start.
+    """Add the isolation tier, the way workers start, and what limits either of them, to a diagnosis.
 
-    None of it is serious for who does not grade: the diagnosis is as healthy as before.
+    None of these troubles is serious, because most users do not grade.
     """
     try:
-        tier = find_tier(anew=True)  # whoever asks may just have changed something
+        tier = find_tier(anew=True)  # the user may just have changed something
     except IsolationError as error:
-        remedy = _("Grade as an ordinary user, or on a machine where you are one.")
+        remedy = _("Grade as an unprivileged user, or on a machine where you are one.")
         trouble = Trouble("grading_refused", False, str(error), remedy)
         facts = {**diagnosis.facts, "isolation": _("none")}
         return dataclasses.replace(diagnosis, facts=facts, troubles=[*diagnosis.troubles, trouble])
@@ -32,37 +32,38 @@ def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
 
 
 def how_workers_start() -> tuple[str, list[Trouble]]:
-    """Return how grading starts workers here, having tried, and what keeps it from forking them."""
+    """Try to start workers; return how grading starts them on this machine, and why it cannot fork them if so."""
     if not can_fork():
-        return _("a new Python for each submission, as on every system but Linux"), []
+        return _("a new Python for each submission, as on every system except Linux"), []
     try:
         Zygote().close()
     except UnfitError as error:
-        what = _("{said} So grading starts a new Python for each submission, which takes several times as long.")
+        what = _("{said} Grading starts a new Python for each submission instead, which takes several times as long.")
         remedy = _(
-            "Something starts threads or JAX in every Python here: look for it in sitecustomize.py and in the .pth "
-            "files of site-packages, or grade from an environment that holds only jaxguide."
+            "Something starts threads or JAX in every Python process. Look for it in sitecustomize.py and in the .pth "
+            "files of site-packages, or grade from an environment that contains only jaxguide."
         )
         trouble = Trouble("workers_are_not_forked", False, what.format(said=error), remedy)
         return _("a new Python for each submission"), [trouble]
     except ZygoteError as error:
-        what = _("Grading does not work here, no worker starts: {said}")
-        remedy = _("Try again when the machine is less busy; if it stays, look after what the message names.")
-        return _("none starts"), [Trouble("workers_do_not_start", False, what.format(said=error), remedy)]
+        what = _("Grading does not work on this machine because workers do not start: {said}")
+        remedy = _("Try again when the machine is less busy. If the error remains, fix the cause that it names.")
+        return _("do not start"), [Trouble("workers_do_not_start", False, what.format(said=error), remedy)]
     return _("forked from one process that has imported JAX"), []
 
 
 def _why_not_strong(tier: Tier) -> Trouble:
-    what = _("Grading isolates submissions in tier {name} here. What does not hold: {reasons}.")
+    what = _("Grading isolates submissions in tier {name} on this machine. Layers that do not hold: {reasons}.")
     if tier.name == MEDIUM:
         remedy = _(
-            "Submissions see neither key nor disk nor network; for a namespace of their own as well, allow user "
-            "namespaces: in a container by its options, on Ubuntu by kernel.apparmor_restrict_unprivileged_userns=0."
+            "Submissions cannot see the key, the disk or the network. To run them in separate namespaces too, allow "
+            "user namespaces: with options of the container, or on Ubuntu with "
+            "kernel.apparmor_restrict_unprivileged_userns=0."
         )
     else:
         remedy = _(
-            "A submission could read the key and the disk: grade on Linux 5.13 or newer with Landlock, or only what "
-            "you trust, with --trust-submissions."
+            "A submission could read the key and the disk. Grade on Linux 5.13 or newer with Landlock, or grade only "
+            "submissions that you trust, with --trust-submissions."
         )
     reasons = "; ".join(tier.reasons)
     return Trouble(f"isolation_is_{tier.name}", False, what.format(name=tier.name, reasons=reasons), remedy)

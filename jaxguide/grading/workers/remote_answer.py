@@ -1,4 +1,4 @@
-"""Answers of a submission: one that asks a worker, and one whose definition never came to be."""
+"""The answers of a submission: a function in a worker, and a name whose definition failed."""
 
 import dataclasses
 import functools
@@ -18,10 +18,11 @@ Ask = Callable[[str, Request], dict[str, Any]]
 
 
 class RemoteAnswer(Answer):
-    """A student's function in a worker. A reply that is not as it must be is the submission's failure.
+    """A student's function in a worker. An invalid reply counts as a failure of the submission.
 
     Args:
-        ask: sends a request about the function of a name and returns the reply.
+        name: the function's name.
+        ask: sends a request about the named function to the worker and returns the reply.
     """
 
     def __init__(self, name: str, ask: Ask, steps: tuple[Step, ...] = (), log: CallLog | None = None):
@@ -54,9 +55,10 @@ class RemoteAnswer(Answer):
 
 
 class BrokenAnswer(Answer):
-    """A name whose definition failed: every question ends in the failure.
+    """A name whose definition failed; every request raises the failure.
 
     Args:
+        name: the function's name.
         failure: `StudentError` or `AnswerGone`.
     """
 
@@ -76,7 +78,7 @@ _T = typing.TypeVar("_T")
 
 
 def _checked(kind: type[_T], build: Callable[[], Any]) -> _T:
-    """Return what `build` makes of a reply, if it is of the declared types all through."""
+    """Return what `build` makes from a reply; raise `AnswerGone` if any part of it has the wrong type."""
     try:
         built = build()
     except (StudentError, AnswerGone):
@@ -89,7 +91,7 @@ def _checked(kind: type[_T], build: Callable[[], Any]) -> _T:
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    """Return whether a value has the type that an annotation declares, its parts included.
+    """Return whether a value and all its parts have the types that an annotation declares.
 
     >>> _fits({"a": (1, 2)}, dict[str, tuple[int, ...]]), _fits([1, None], list[int])
     (True, False)

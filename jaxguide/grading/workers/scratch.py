@@ -1,4 +1,4 @@
-"""A worker's folder, seen from outside: how much it holds, and its removal however deep it is nested or locked."""
+"""Watch how much a worker's scratch folder contains, and delete it even if it is deeply nested or locked."""
 
 import contextlib
 import os
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def remove_scratch(top: Path) -> None:
-    """Remove a folder with all in it; what cannot be removed stays. No process may write to it any more.
+    """Delete a folder and its contents, as far as possible. No process may write to it any more.
 
-    Folders may nest deeper than a path may be long, and deeper than Python recurses, which `shutil.rmtree` does before
-    Python 3.13. So each folder's folders are first moved to the top.
+    Folders may nest deeper than the path length limit, and deeper than Python's recursion limit, which stops
+    `shutil.rmtree` before Python 3.13. So nested folders are first moved to the top.
 
     >>> import tempfile
     >>> top = Path(tempfile.mkdtemp())
@@ -22,7 +22,7 @@ def remove_scratch(top: Path) -> None:
     False
 
     Args:
-        top: the folder; a link in it is removed, not followed.
+        top: the folder; links in it are deleted, not followed.
     """
     count = 0
     with contextlib.suppress(OSError):
@@ -37,7 +37,7 @@ def remove_scratch(top: Path) -> None:
 
 
 def _emptied(folder: Path) -> list[Path]:
-    """Remove the files in a folder; return the folders, made accessible."""
+    """Delete the files in a folder, make its folders accessible, and return them."""
     with os.scandir(folder) as entries:
         found = list(entries)
     folders = []
@@ -52,18 +52,18 @@ def _emptied(folder: Path) -> list[Path]:
 
 FILES_LIMIT = 16384
 _DEPTH_LIMIT = 64
-# Looking takes at most this share of the time.
+# Checking the folder takes at most this share of the time.
 _LOOKING_SHARE = 0.1
 _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class ScratchWatch:
-    """Watches one folder that a submission writes to.
+    """Watch one folder that a submission writes to.
 
     Args:
-        folder: the scratch.
-        limit_bytes: what its files may hold together.
-        output: the number of the nameless file that holds what was printed, which is none of these.
+        folder: the scratch folder.
+        limit_bytes: the limit on the total size of its files.
+        output: the inode number of the unnamed file with the submission's output, which does not count.
     """
 
     def __init__(self, folder: Path, limit_bytes: int, output: int = -1):
@@ -71,12 +71,12 @@ class ScratchWatch:
         self._next_s = 0.0
 
     def is_full(self, pids: Iterable[int] = (), at_once: bool = False) -> bool:
-        """Return whether there is more in the folder than allowed: bytes, files, or folders in folders.
+        """Return whether the folder exceeds its limits on bytes, files or nesting.
 
         Args:
-            pids: processes that may hold files open that have no name any more. One that is mapped into memory and
-                neither open nor named is not seen; the limit of address space bounds those.
-            at_once: look even if it is not yet time to look again.
+            pids: processes that may have deleted files open, which count too. Deleted files that are only mapped into
+                memory are not found; the limit on address space bounds them.
+            at_once: check even if the last check was too recent.
         """
         started = time.monotonic()
         if not at_once and started < self._next_s:
@@ -99,17 +99,17 @@ class ScratchWatch:
 
 
 class _TooMany(Exception):
-    """More files, or deeper folders, than are counted."""
+    """There are too many files, or the folders are nested too deeply."""
 
 
 class _Count:
-    """Adds up files by open folders, never by paths: the submission may put a link in any place at any time."""
+    """Add up file sizes through open folders, never through paths, which the submission may replace with links."""
 
     def __init__(self) -> None:
         self.size_bytes = self._files = 0
 
     def add_folder(self, folder: int, depth: int) -> None:
-        """Add what an open folder holds, and close it."""
+        """Add the contents of an open folder, and close it."""
         try:
             if depth > _DEPTH_LIMIT:
                 raise _TooMany
@@ -123,7 +123,7 @@ class _Count:
         self._files += 1
         if self._files > FILES_LIMIT:
             raise _TooMany
-        with contextlib.suppress(OSError):  # gone meanwhile
+        with contextlib.suppress(OSError):  # deleted in the meantime
             found = entry.stat(follow_symlinks=False)
             self.size_bytes += found.st_blocks * 512
             if stat.S_ISDIR(found.st_mode):
@@ -134,7 +134,7 @@ def _opened(name: str, folder: int) -> int:
     try:
         return os.open(name, os.O_RDONLY | _FOLDER, dir_fd=folder)
     except PermissionError:
-        # Locked, which must not hide anything. Unlocked by what was opened, whatever the name leads to now.
+        # A locked folder must not hide files. Unlock it through its descriptor, because the name may have changed.
         found = os.open(name, getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER, dir_fd=folder)
         try:
             os.chmod(f"/proc/self/fd/{found}", 0o700)
@@ -144,7 +144,7 @@ def _opened(name: str, folder: int) -> int:
 
 
 def _nameless_bytes(pids: Iterable[int], device: int, left_out: int) -> int:
-    """Return what files hold that these processes have open on a device and that have no name, but for one."""
+    """Return the size of the deleted files on a device that processes have open, without the inode `left_out`."""
     sizes: dict[int, int] = {}
     for pid in pids:
         with contextlib.suppress(OSError):

@@ -177,7 +177,7 @@ def test_doctor_says_why_workers_are_not_forked(tmp_path: Path) -> None:
     assert said[0] == "a new Python for each submission"
     (trouble,) = said[1]
     assert trouble[0] == "workers_are_not_forked"
-    assert "cannot be forked: it has 2 threads. So grading starts a new Python" in trouble[1]
+    assert "cannot be forked: it has 2 threads. Grading starts a new Python" in trouble[1]
     assert "sitecustomize.py" in trouble[2]
 
 
@@ -185,7 +185,7 @@ def test_doctor_says_why_workers_are_not_forked(tmp_path: Path) -> None:
 def test_doctor_says_why_no_worker_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jaxguide.grading.workers.zygote.command", lambda module: ["/bin/false"])
     workers, (trouble,) = readiness.how_workers_start()
-    assert workers == "none starts"
+    assert workers == "do not start"
     assert trouble.name == "workers_do_not_start"
     assert "it said nothing (exit code 1)" in trouble.what
 

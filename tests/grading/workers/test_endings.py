@@ -67,7 +67,7 @@ def test_code_that_ends_itself_floods_or_is_missing_gets_its_own_verdict(course:
         ),
         "slope": (
             "broken reply",
-            "Your code wrote to the grader's own line, so that the reply could not be read.",
+            "Your code wrote to the grader's connection, so the reply could not be read.",
         ),
         "pair": ("passed", ""),
     }
@@ -107,7 +107,7 @@ def test_files_are_bounded_together(course: Course, tmp_path: Path, tier: str) -
     found = graded(course, tmp_path, "scratch=5MB", *cells, honest, tier=tier)
     full = (
         "too much output",
-        "Your code was stopped: its files hold more than 5 MB, or are too many or nested too deep.",
+        "Your code was stopped: its files take more than 5 MB, or are too many or nested too deeply.",
     )
     assert [said(found[name]) for name in ("double", "triple", "quadruple")] == [full] * 3
     assert found["quintuple"]["verdict"] == "passed"
@@ -117,7 +117,7 @@ def test_files_are_bounded_together(course: Course, tmp_path: Path, tier: str) -
 def test_a_submission_is_stopped_after_its_time_in_all(course: Course, tmp_path: Path) -> None:
     endless = [f"def {name}(x):\n    while True: pass" for name in ("double", "triple", "quadruple")]
     found = graded(course, tmp_path, "cpu=2,total-cpu=3", *endless, ANSWERS["slope"])
-    in_all = ("out of time", "Your submission was stopped after 3 seconds of computing in all.")
+    in_all = ("out of time", "Your submission was stopped after 3 seconds of computing in total.")
     assert said(found["double"])[1].startswith("Your code was stopped after 2 seconds of computing.")
     assert [said(found[name]) for name in ("triple", "quadruple", "slope")] == [in_all] * 3
     assert found["quintuple"]["verdict"] == "not attempted"
@@ -129,7 +129,7 @@ def test_cells_are_stopped_after_the_time_in_all_too(course: Course, tmp_path: P
     found = graded(course, tmp_path, "cpu=2,total-cpu=3", *cells, ANSWERS["double"])
     assert said(found["double"]) == (
         "out of time",
-        "Your submission was stopped after 3 seconds of computing in all.",
+        "Your submission was stopped after 3 seconds of computing in total.",
     )
 
 
