@@ -1,4 +1,4 @@
-"""One submission in its workers: define its cells, answer questions, and start again when a worker is gone."""
+"""Run one submission: execute its cells in a worker, send requests to it, and replace a worker that ended."""
 
 import dataclasses
 import errno
@@ -23,11 +23,11 @@ from jaxguide.grading.workers.worker_process import GraderError, NotGraded, Work
 
 
 class Stopped(GraderError):
-    """Grading was stopped from outside."""
+    """Grading was stopped through `WorkerRegistry.stop`."""
 
 
 class Killable(Protocol):
-    """What can be ended."""
+    """A worker process that can be killed."""
 
     def kill(self) -> None: ...
 
@@ -36,7 +36,7 @@ _T = TypeVar("_T", bound=Killable)
 
 
 class WorkerRegistry:
-    """The workers of one grader."""
+    """The workers of one grader, which can all be stopped at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -44,7 +44,7 @@ class WorkerRegistry:
         self._is_stopped = False
 
     def start(self, make: Callable[[], _T]) -> _T:
-        """Start a worker and know it from now on.
+        """Start a worker and register it.
 
         Raises:
             Stopped: `stop` was called.
@@ -59,7 +59,7 @@ class WorkerRegistry:
         raise Stopped(_("Grading was stopped."))
 
     def stop(self) -> None:
-        """End all workers, and start no more."""
+        """Kill all workers, and refuse to start new ones."""
         with self._lock:
             self._is_stopped = True
             workers = list(self._workers)
@@ -72,14 +72,14 @@ _LOST_CELLS_LIMIT = 10
 
 @dataclasses.dataclass(frozen=True)
 class Surroundings:
-    """What a submission is run under.
+    """The conditions in which a submission runs.
 
     Args:
         hidden: folders and files that no worker may see.
-        limits: what one exercise may use.
-        tier: what keeps it from everything else.
-        programs: what was compiled before, for workers to take.
-        running: knows the workers, so that they can be ended from another thread.
+        limits: the resource limits.
+        tier: the isolation tier.
+        programs: the folder from which workers load compiled programs.
+        running: the registry of workers, so that another thread can stop them.
     """
 
     hidden: tuple[Path, ...]
@@ -90,10 +90,16 @@ class Surroundings:
 
 
 class Session:
-    """The running half of grading one submission for one lesson; use it with `with`.
+    """Run one submission for one lesson, as a context manager.
 
-    After `define`, `repairs` says what went wrong in its cells; `lost` and `raised` say it by cell, and `definitions`
-    has the cells that define each exercise, of which the last counts.
+    After `define`, `repairs` lists the problems in its cells, `lost` contains the cells that ended a worker, `raised`
+    the cells that raised an error, and `definitions` the cells that define each exercise, of which the last counts.
+
+    Args:
+        plan: the cells to run.
+        names: the names of the exercises.
+        surroundings: the conditions in which the cells run.
+        spent_s: processor time that the submission used for earlier lessons.
     """
 
     def __init__(self, plan: Plan, names: Sequence[str], surroundings: Surroundings, spent_s: float = 0.0):
@@ -122,21 +128,21 @@ class Session:
 
     @property
     def cpu_s(self) -> float:
-        """Processor time of all workers so far."""
+        """The processor time of all workers so far."""
         return sum(worker.total_cpu_s for worker in self._workers)
 
     @property
     def spent_s(self) -> float:
-        """Processor time of the submission's own code so far, in lessons before this one too."""
+        """The processor time of the submission's code so far, including earlier lessons."""
         return self._spent_before_s + sum(worker.spent_s for worker in self._workers)
 
     @property
     def peak_bytes(self) -> int:
-        """The most memory that one of the workers held at once."""
+        """The peak memory of any of the workers."""
         return max((worker.peak_bytes for worker in self._workers), default=0)
 
     def define(self) -> None:
-        """Run the cells in a worker; cells that end it are left out of the next one. Without cells, none is started."""
+        """Run the cells in a worker, if there are any. A cell that ends the worker is skipped in the next one."""
         if self.plan.cells:
             self._run_cells()
         for planned in self.plan.cells:
@@ -155,7 +161,7 @@ class Session:
                 self.repairs.append(message.format(name=name, count=len(cells), labels=labels))
 
     def answer(self, name: str) -> Answer | None:
-        """Return the answer that counts for an exercise, or None where it was not attempted."""
+        """Return the answer that counts for an exercise, or None if it was not attempted."""
         if name in self.definitions:
             if self._is_spent:
                 return BrokenAnswer(name, all_spent(self.limits))
@@ -170,7 +176,7 @@ class Session:
         return self._broken(name)
 
     def _broken(self, name: str) -> Answer | None:
-        """Return an answer for a name whose only definitions failed."""
+        """Return an answer for a name without a working definition, or None if the submission never defines it."""
         for planned in reversed(self.plan.cells):
             cell = planned.cell
             if name in cell.defines and name not in planned.starters:
@@ -187,7 +193,7 @@ class Session:
         return self.spent_s > self.limits.total_cpu_s
 
     def _run_cells(self) -> None:
-        """Run all cells in a new worker, and again in another without the one that ended it."""
+        """Run all cells in a new worker; if a cell ends it, start over in another worker without that cell."""
         while True:
             worker = self._start()
             self.definitions = {}
@@ -210,7 +216,7 @@ class Session:
         self.lost[planned.cell.number] = gone
         if len(self.lost) < _LOST_CELLS_LIMIT:
             return
-        note = _("Not run, since {count} cells before it ended the process.").format(count=_LOST_CELLS_LIMIT)
+        note = _("Not run, because {count} cells before it ended the process.").format(count=_LOST_CELLS_LIMIT)
         self._lose_after(planned, AnswerGone(Verdict.DIED, note))
 
     def _lose_after(self, planned: PlannedCell, gone: AnswerGone) -> None:
@@ -228,11 +234,11 @@ class Session:
         try:
             failed = worker.request("setup", source=self.plan.setup)["failed"]
         except AnswerGone as gone:
-            raise NotGraded(_("The lesson's own setup ended a worker: {note}").format(note=gone.note)) from gone
+            raise NotGraded(_("The lesson's setup ended a worker: {note}").format(note=gone.note)) from gone
         if failed:
             worker.kill()
             what = f"{failed['type_name']}: {failed['message']}"
-            raise NotGraded(_("The lesson's own setup failed in a worker: {what}").format(what=what))
+            raise NotGraded(_("The lesson's setup failed in a worker: {what}").format(what=what))
         worker.start_submission(spent_s)
         return worker
 
@@ -257,7 +263,7 @@ class Session:
                 self._values[name] = cell.label
             message = _("{label}: sets `{name}` to a value, not a function.")
             if name in self.definitions:
-                message = _("{label}: sets `{name}` to a value, not a function; the function before it counts.")
+                message = _("{label}: sets `{name}` to a value, not a function; the earlier function counts.")
             self._note(message.format(label=cell.label, name=name[:100]))
 
     def _note(self, repair: str) -> None:
@@ -273,7 +279,7 @@ class Session:
             self._gone = gone
             raise
         if _is_out_of_memory(reply):
-            # What is left of the attempt still fills the memory: the next exercise gets a new worker.
+            # Objects from the failed call may still fill the memory, so the next exercise gets a new worker.
             self._worker.kill()
             self._gone = out_of_memory(self.limits)
             raise self._gone
@@ -285,7 +291,7 @@ class Session:
 
 
 def _no_function(name: str, label: str) -> AnswerGone:
-    message = _("`{name}` is no function: {label} sets it to a value. Define it with `def {name}(...)`.")
+    message = _("`{name}` is not a function: {label} sets it to a value. Define it with `def {name}(...)`.")
     return AnswerGone(Verdict.NO_SUCH_FUNCTION, message.format(name=name, label=label))
 
 

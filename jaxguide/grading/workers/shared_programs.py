@@ -1,6 +1,6 @@
-"""Spare workers what the course's own answers have compiled before: a folder of programs that they may only read.
+"""Save compilation time in workers: give them a read-only folder of programs compiled from the course's answers.
 
-Each state of a course, with each version of JAX, has one; of this user's, those that were used last are kept.
+Each state of a course has a separate folder for each version of JAX. Of a user's folders, the most recent are kept.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from jaxguide.grading.workers.public_programs import is_public
 OWN, VALUES = ".own", ".values"
 # The packages whose code computes the key's values.
 _DECIDING = ("base", "compat", "code", "jaxpr", "course", "keys", "tracing", "callbacks", "debug", "grading")
-# How many states of courses keep their programs, besides those used within a day, which may be in use.
+# The number of folders to keep, besides those used within a day, which may be in use.
 KEPT = 8
 _IN_USE_S = 24 * 3600.0
 
@@ -33,8 +33,8 @@ def fill(folder: Path, programs: Path) -> None:
     the key. If the disk refuses, no folder is created and workers compile for themselves.
 
     Args:
-        folder: for one lesson.
-        programs: where this process keeps what it compiles.
+        folder: the folder of one lesson.
+        programs: the folder to which this process saves what it compiles.
     """
     if not folder.exists():
         with contextlib.suppress(OSError), new_folder(folder) as part:
@@ -44,10 +44,10 @@ def fill(folder: Path, programs: Path) -> None:
 
 
 def prune(used: Path) -> None:
-    """Note that a folder of `folder_of` is used, and remove those that were not used for the longest time.
+    """Mark a folder from `folder_of` as used, and delete the least recently used ones.
 
     Args:
-        used: of another place than `folder_of` names, nothing is removed.
+        used: the folder. If it is not in this user's cache, nothing is deleted.
     """
     if used.parent != _all_programs():
         return
@@ -56,17 +56,17 @@ def prune(used: Path) -> None:
         ages = {one: time.time() - one.lstat().st_mtime for one in used.parent.iterdir() if one != used}
         for one in sorted(ages, key=ages.__getitem__)[KEPT - 1 :]:
             if ages[one] > _IN_USE_S:
-                shutil.rmtree(one, ignore_errors=True)  # of a link or a file it removes nothing
+                shutil.rmtree(one, ignore_errors=True)  # does not delete links or files
 
 
 def folder_of(course_digest: str) -> Path:
-    """Return where the programs and values of one state of a course belong on this kind of machine.
+    """Return the folder for the programs and values of one state of a course on this kind of machine.
 
-    A folder in it for each lesson has the programs that workers may take. `OWN` has those of the grader alone, and
-    `VALUES` is the file of what the key's answers gave.
+    It contains a folder for each lesson with the programs that workers may load, the folder `OWN` with programs for the
+    grader only, and the file `VALUES` with the results of the key's answers.
 
     Args:
-        course_digest: which covers the JAX version.
+        course_digest: the course's `course_state_digest`, which covers the JAX version.
     """
     flags = ""
     with contextlib.suppress(OSError):
@@ -80,7 +80,7 @@ def folder_of(course_digest: str) -> Path:
 
 
 def _state_of_package() -> list[str]:
-    """Return what tells this code from another state of it, in a clone too: the names, sizes and times of its files."""
+    """Return the names, sizes and times of the package's files, which identify its state even in a clone."""
     package = Path(__file__).parents[2]
     files = [path for folder in _DECIDING for path in (package / folder).rglob("*.py")]
     found = [(path.relative_to(package).as_posix(), path.stat()) for path in sorted(files)]
@@ -93,13 +93,13 @@ def _all_programs() -> Path:
 
 @contextlib.contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """Give a folder to fill, which takes its place when all of it is there."""
+    """Yield a temporary folder to fill, and rename it to `folder` at the end unless an error was raised."""
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o755)  # a worker may be another user
     part = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
     part.mkdir(mode=0o755)
     try:
         yield part
-        with contextlib.suppress(OSError):  # another grader was faster
+        with contextlib.suppress(OSError):  # another grader created it first
             os.rename(part, folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)

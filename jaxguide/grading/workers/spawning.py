@@ -1,4 +1,4 @@
-"""Start workers the best way that this machine has: forked from a zygote, or each in a new Python."""
+"""Start workers in the fastest way that the machine supports: forked from a zygote, or each in a new Python."""
 
 import atexit
 import os
@@ -13,7 +13,7 @@ from jaxguide.grading.workers.processes import Process, fresh_process
 from jaxguide.grading.workers.zygote import UnfitError, Zygote, ZygoteError, fork_of_this
 
 Spawn = Callable[[Path, str, IO[bytes]], Process]
-"""Starts a worker's process from its scratch folder, the mark in its environment, and where its output goes."""
+"""Start a worker's process, given its scratch folder, the token in its environment, and the file for its output."""
 
 _lock = threading.Lock()
 _zygote: Zygote | None = None
@@ -21,22 +21,22 @@ _is_unfit = False
 
 
 def can_fork() -> bool:
-    """Return whether this system lets workers be forked: elsewhere than on Linux a fork of JAX's parts is not safe."""
+    """Return whether workers can be forked: forking a process with JAX's libraries is safe on Linux only."""
     return sys.platform.startswith("linux") and hasattr(os, "fork") and hasattr(socket, "send_fds")
 
 
 def forked_process(scratch: Path, token: str, output: IO[bytes]) -> Process:
-    """Start a worker by forking this process's zygote, which is started at the first call, and again should it end.
+    """Start a worker by forking the zygote, which is started on the first call, and again if it has ended.
 
-    Where it turns out not to be fit to be forked, workers are fresh processes.
+    If the zygote cannot be forked safely, start the worker in a new Python instead.
 
     Args:
         scratch: the worker's folder.
-        token: the mark in its environment.
-        output: where what it prints goes.
+        token: the token in the worker's environment.
+        output: the file for the worker's output.
 
     Raises:
-        ZygoteError: there is no zygote, and none can be started.
+        ZygoteError: the zygote cannot be started, or cannot fork.
     """
     global _is_unfit
     if _is_unfit:
@@ -55,10 +55,10 @@ def forked_process(scratch: Path, token: str, output: IO[bytes]) -> Process:
 
 
 def the_zygote() -> Zygote:
-    """Return this process's zygote.
+    """Return this process's zygote, starting it if needed.
 
     Raises:
-        ZygoteError: it does not start.
+        ZygoteError: the zygote does not start.
     """
     global _zygote
     with _lock:
@@ -71,9 +71,9 @@ def the_zygote() -> Zygote:
 
 
 def fork_zygote() -> None:
-    """Fork this process's zygote from it, after `forking.prepare` and before it has read anything.
+    """Fork this process to create its zygote. Call this after `forking.prepare` and before reading any secrets.
 
-    Where it is not fit to be forked, workers are fresh processes; where it cannot be forked, it is started later.
+    If the zygote cannot be forked safely, workers start in a new Python. If this fork fails, the zygote starts later.
     """
     global _zygote, _is_unfit
     if can_fork():
@@ -87,7 +87,7 @@ def fork_zygote() -> None:
 
 @atexit.register
 def close() -> None:
-    """End this process's zygote, should there be one."""
+    """Stop this process's zygote, if there is one."""
     global _zygote
     with _lock:
         if _zygote is not None:
@@ -96,5 +96,5 @@ def close() -> None:
 
 
 def default_spawn() -> Spawn:
-    """Return how workers start here: forked where that is possible, else each in a new Python."""
+    """Return how workers start on this system: forked if possible, otherwise each in a new Python."""
     return forked_process if can_fork() else fresh_process

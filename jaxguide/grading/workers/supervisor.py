@@ -1,4 +1,4 @@
-"""Keep a worker's whole process tree together: a small parent that inherits every orphan and ends with the worker."""
+"""Keep a worker's process tree together with a small parent process that adopts orphans and ends with the worker."""
 
 import contextlib
 import ctypes
@@ -11,27 +11,27 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def end_with_parent(parent: int) -> None:
-    """Let this process end when its parent does, on Linux; at once where it has another parent by now.
+    """Make this process end when its parent ends, or at once if the parent has already ended. Linux only.
 
     Args:
-        parent: its number, as it was told before this process was forked or could lose it.
+        parent: the parent's process id, determined while the parent was certainly alive.
     """
     if not sys.platform.startswith("linux"):
         return
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() not in (parent, 0):  # it ended before the line above; 0: it is in another namespace
+    if os.getppid() not in (parent, 0):  # the parent ended before the call above; 0: it is in another namespace
         os._exit(1)
 
 
 def supervise(pipes: tuple[int, int], status: int | None = None) -> None:
-    """Go on as the worker, in a child of this process; this process waits for it and ends as it ended.
+    """Fork: the child returns and continues as the worker; this process waits for it and ends the same way.
+
+    If a process of the submission leaves its session and its parent, this process adopts it instead of init. So it is
+    found and killed even if it changed its environment. On systems other than Linux, nothing happens.
 
     Args:
-        pipes: the descriptors that are the worker's alone: the grader sees their end when the worker is gone.
-        status: where this process writes how the worker ended, if it is no child of the grader's.
-
-    A submission's process that leaves its session and its parent becomes a child of this one, not of init, so that it
-    can be found and ended whatever it did to its environment. Only Linux has this; elsewhere nothing happens.
+        pipes: descriptors that only the worker keeps open, so that the grader sees them close when the worker ends.
+        status: the descriptor to which this process writes the worker's exit code, if it is not a child of the grader.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -73,7 +73,7 @@ def _end_orphans() -> None:
 def _children() -> list[str]:
     try:
         return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    except OSError:  # a kernel that does not list them: the grader looks for them by their mark
+    except OSError:  # the kernel does not list children; the grader finds them by their token
         return []
 
 

@@ -115,7 +115,7 @@ def test_last_definition_that_executes_and_is_not_the_starter_counts(course: Cou
     said = "\n".join(result.repairs)
     assert "`double` is defined 2 times (code cell 1, code cell 2); the last counts." in said
     assert "code cell 4: raised ValueError: half way (line 1)." in said
-    assert "code cell 5: sets `double` to a value, not a function; the function before it counts." in said
+    assert "code cell 5: sets `double` to a value, not a function; the earlier function counts." in said
     assert "code cell 6: not run. Python cannot read it" in said
 
 

@@ -136,5 +136,5 @@ def test_cells_are_stopped_after_the_time_in_all_too(course: Course, tmp_path: P
 @ON_THE_NEWEST
 def test_a_value_in_the_place_of_a_function_is_no_such_function(course: Course, tmp_path: Path) -> None:
     found = graded(course, tmp_path, "cpu=20", "double = 2")
-    sentence = "`double` is no function: line 6 sets it to a value. Define it with `def double(...)`."
+    sentence = "`double` is not a function: line 6 sets it to a value. Define it with `def double(...)`."
     assert said(found["double"]) == ("no such function", sentence)
