@@ -1,4 +1,4 @@
-"""What a worker's whole process tree uses, seen from outside, and its end."""
+"""Measure what a worker's process tree uses, and kill it."""
 
 import contextlib
 import dataclasses
@@ -15,22 +15,23 @@ TOKEN_VARIABLE = "JAXGUIDE_WORKER"
 _BUSY_SHARE = 0.1
 _LINUX = sys.platform.startswith("linux")
 _NO_FILES = re.compile(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
-_FIRST_TIME, _TIMES = 11, 4  # among what stands behind the name in /proc/PID/stat
+_FIRST_TIME, _TIMES = 11, 4  # positions in /proc/PID/stat after the process name
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What one exercise may use, and a submission in all.
+    """The resource limits of one exercise and of a whole submission.
 
     Args:
-        cpu_s: processor time; it decides.
-        total_cpu_s: processor time of all that a submission's own code does.
-        idle_s: time in which the code neither computes nor wants to, only waits.
-        memory_bytes: beyond what JAX itself needs.
-        output_bytes: what may be printed, by Python or past it.
-        scratch_bytes: what the files may hold together that it writes.
-        file_bytes: the largest of these files.
-        wall_factor: after so many times `cpu_s` on the clock the machine counts as too busy to grade, nobody as slow.
+        cpu_s: processor time of one exercise, the main limit.
+        total_cpu_s: processor time of the whole submission's code.
+        idle_s: time in which no thread of the code computes or is ready to.
+        memory_bytes: memory in addition to what JAX needs.
+        output_bytes: output to standard output and standard error, from Python and native code.
+        scratch_bytes: total size of the files that the code writes.
+        file_bytes: size of any one of these files.
+        wall_factor: if the elapsed time exceeds `wall_factor * cpu_s + idle_s`, the machine is considered too busy to
+            grade; the student's code is not considered slow.
     """
 
     cpu_s: float = 30.0
@@ -49,7 +50,7 @@ class Limits:
 
 @dataclasses.dataclass
 class Usage:
-    """What a tree has used since `start`."""
+    """The resources that a process tree used since `start`."""
 
     cpu_s: float = 0.0
     idle_s: float = 0.0
@@ -60,14 +61,14 @@ class Usage:
 class ProcessTree:
     """A process and its descendants.
 
-    `total_cpu_s` is what they used since the process began, `peak_bytes` the most memory that they added to what others
-    hold, as far as both were looked at. What a forked process still shares with the one that it was forked from is not
-    its own, and neither are the pages of libraries; without it, the machine would have as little left.
+    `total_cpu_s` is their processor time since the process began, and `peak_bytes` their peak memory, both as of the
+    last sample. The memory does not include pages of libraries, or pages that a forked process still shares with the
+    process it was forked from: ending the tree would not free them.
 
     Args:
-        pid: the root's number.
-        token: the mark in the environment of all of them.
-        can_fork: whether there may be others than now after `start` with `base_memory`.
+        pid: the process id of the root.
+        token: the token in the environment of all processes of the tree.
+        can_fork: whether processes may be added after `start` with `base_memory`.
     """
 
     def __init__(self, pid: int, token: str, can_fork: bool = True):
@@ -82,11 +83,11 @@ class ProcessTree:
         self.start()
 
     def start(self, base_memory: bool = False, own_bytes: int | None = None) -> None:
-        """Count from now; with `base_memory`, take the memory in use now for what JAX itself needs.
+        """Start measuring from zero.
 
         Args:
-            base_memory: whether that begins here.
-            own_bytes: how much of it is nobody else's too, where that is known from another of the same kind.
+            base_memory: whether to treat the memory in use now as the memory that JAX needs.
+            own_bytes: the part of this memory that is not shared with other processes, if known from a similar tree.
         """
         if base_memory and not self._can_fork:
             self._all = self.processes()
@@ -99,10 +100,10 @@ class ProcessTree:
         self._wall_start = self._wall_last = time.monotonic()
 
     def sample(self) -> Usage:
-        """Return what was used since `start`.
+        """Return the resources used since `start`.
 
-        A moment counts as idle when no thread computed or was ready to: one that the machine's load keeps from
-        computing is ready, so that load never makes anybody idle.
+        Time counts as idle if no thread computes or is ready to. A thread that waits for a processor is ready, so load
+        on the machine does not make a submission idle.
         """
         cpu_s, memory = self._now()
         now = time.monotonic()
@@ -114,16 +115,16 @@ class ProcessTree:
         return Usage(max(0.0, cpu_s - self._cpu_start), self._idle_s, now - self._wall_start, more)
 
     def pids(self) -> list[int]:
-        """Return the numbers of the processes that there are now."""
+        """Return the ids of the processes that exist now."""
         return [process.pid for process in self.processes()]
 
     def processes(self) -> list[psutil.Process]:
-        """Return the root and all below it, none where the root has ended."""
+        """Return the root and its descendants, or an empty list if the root has ended."""
         with contextlib.suppress(psutil.Error):
             if not _lists_children():
                 return [self._root, *self._root.children(recursive=True)]
             if not self._root.is_running():
-                return []  # its number may be another's by now
+                return []  # another process may have its id by now
             found = [self._root]
             for parent in found:
                 for pid in _children(parent.pid):
@@ -133,7 +134,7 @@ class ProcessTree:
         return [self._root]
 
     def threads(self) -> int:
-        """Return how many threads there are now."""
+        """Return how many threads exist now."""
         count = 0
         for process in self._all or self.processes():
             with contextlib.suppress(psutil.Error, OSError):
@@ -151,7 +152,7 @@ class ProcessTree:
         return cpu_s, memory
 
     def _own_bytes(self) -> int:
-        """Return the memory that nobody else holds too: slow to ask for, since the system looks at every page."""
+        """Return the memory not shared with other processes. This is slow, because the kernel visits every page."""
         own = 0
         for process in self.processes():
             try:
@@ -163,7 +164,7 @@ class ProcessTree:
         return own
 
     def _is_ready(self) -> bool:
-        """Return whether a thread of the tree runs, wants to run, or waits for a disk."""
+        """Return whether a thread of the tree is running, ready to run, or waiting for a disk."""
         for process in self._all or self.processes():
             with contextlib.suppress(psutil.Error, OSError):
                 if not _LINUX:
@@ -178,13 +179,13 @@ class ProcessTree:
         return False
 
     def kill(self) -> None:
-        """End the process and whatever was started from it, and see that all are gone.
+        """Kill the tree, and wait until all of its processes have ended.
 
-        The root goes last: as long as it lives, each orphan becomes its child and is seen.
+        The root is killed last: as long as it lives, it adopts each orphan, which is then found among its children.
         """
         for _attempt in range(50):
             living = self._living()
-            # Only where the root has ended before it may another have got away from it.
+            # Only if the root has already ended may a process have escaped from the tree.
             strays = [one for one in living if one.pid != self.pid] or living
             if not strays and self._can_fork:
                 strays = self._bearing_token()
@@ -199,7 +200,7 @@ class ProcessTree:
         return [p for p in self.processes() if _is_living(p)]
 
     def _bearing_token(self) -> list[psutil.Process]:
-        """Find processes by the mark in their environment, which a child inherits and a daemon keeps."""
+        """Find processes by the token in their environment, which children inherit and daemons keep."""
         mark = f"{TOKEN_VARIABLE}={self.token}".encode()
         found = []
         for pid in psutil.pids():
@@ -214,7 +215,7 @@ class ProcessTree:
 
 
 def _cpu_s(process: psutil.Process) -> float:
-    """Return the processor time of a process and its children that ended."""
+    """Return the processor time of a process and its ended children."""
     if _LINUX:
         with contextlib.suppress(OSError):
             found = _read_proc(process.pid, "stat").rpartition(b")")[2].split()
@@ -229,7 +230,7 @@ def _ticks_in_a_second() -> int:
 
 
 def _read_proc(pid: int, name: str) -> bytes:
-    """Return a file about a process. It is read several times for each question to a worker, so without ceremony."""
+    """Read a file in /proc/PID. This runs several times per request to a worker, so it uses the fastest way."""
     descriptor = os.open(f"/proc/{pid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.read(descriptor, 2**16)
@@ -238,17 +239,17 @@ def _read_proc(pid: int, name: str) -> bytes:
 
 
 def _memory_bytes(process: psutil.Process) -> int:
-    """Return the resident memory that is no file's: the system can let go of a library's pages and read them again."""
+    """Return the resident memory without file pages, such as libraries, which the kernel can drop and read again."""
     if _LINUX:
         with contextlib.suppress(OSError, ValueError):
             status = _read_proc(process.pid, "status")
-            if found := _NO_FILES.findall(status):  # not in a zombie's, nor before Linux 4.5
+            if found := _NO_FILES.findall(status):  # missing for zombies and before Linux 4.5
                 return 1024 * sum(map(int, found))
     return int(process.memory_info().rss)
 
 
 def _children(pid: int) -> list[int]:
-    """Return the numbers of a process's children, of whichever of its threads."""
+    """Return the ids of the children of all threads of a process."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
@@ -259,7 +260,7 @@ def _children(pid: int) -> list[int]:
 
 @functools.cache
 def _lists_children() -> bool:
-    """Return whether the kernel lists a process's children, so that not every process there is need be looked at."""
+    """Return whether the kernel lists a process's children, which saves looking at every process on the machine."""
     return Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
 

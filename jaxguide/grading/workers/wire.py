@@ -1,8 +1,8 @@
-"""Carry data between the grader and a worker as bytes: declared sizes, allow-listed types, no pickle, no eval.
+"""Encode data exchanged by the grader and a worker as bytes: declared sizes, allow-listed types, no pickle, no eval.
 
 A message is a frame: 4 bytes `JGW1`, the header's length (uint32), the payload's length (uint64), the header (JSON in
 which everything but None, bool and str is a tagged list) and the payload (the bytes of all arrays, one after the other,
-little-endian, in C order). Whatever does not follow this is a `WireError`.
+little-endian, in C order). Anything else raises `WireError`.
 """
 
 import json
@@ -24,7 +24,7 @@ HEADER_LIMIT_BYTES = 8 * 2**20
 PAYLOAD_LIMIT_BYTES = 32 * 2**20
 DEPTH_LIMIT = 100
 LEAF_LIMIT = 200_000
-INT_LIMIT_BITS = 14_000  # Python writes no integer of more than 4300 digits as text
+INT_LIMIT_BITS = 14_000  # Python does not convert integers of more than 4300 digits to text
 _NAME_LIMIT = 200
 _AXES_LIMIT = 32
 
@@ -41,31 +41,31 @@ DTYPES: dict[str, np.dtype] = {name: np.dtype(name) for name in _NUMPY_NAMES}
 DTYPES.update({n: np.dtype(getattr(ml_dtypes, n)) for n in _EXTRA_NAMES if hasattr(ml_dtypes, n)})
 
 KEY_WORDS = {"threefry2x32": 2, "rbg": 4, "unsafe_rbg": 4}
-"""Key implementations that may cross, each with the length of one key in words of 32 bits."""
+"""The supported key implementations, each with the length of one key in words of 32 bits."""
 
 _HEX_INT = re.compile(r"-?0x[0-9a-f]+")
 
 
 class WireError(Exception):
-    """Bytes that are no message, or a message over the limits."""
+    """The bytes are not a valid message, or the data exceeds the limits."""
 
 
 def encode(data: Data) -> bytes:
-    """Write data as one frame.
+    """Encode data as one frame.
 
-    An array, a key or an integer of a kind that may not cross becomes `Unsupported`.
+    Arrays, keys and integers that are not supported become `Unsupported`.
 
     >>> decode(encode({"value": (1, float("inf"))}))
     {'value': (1, inf)}
 
     Raises:
-        WireError: it is no data, or more of it than a frame may hold.
+        WireError: a value is not of the type `Data`, or the data is too large for a frame.
     """
     writer = _Writer()
     tree = writer.write(data, 0)
     header = json.dumps(tree, ensure_ascii=True, separators=(",", ":"), check_circular=False).encode("ascii")
     if len(header) > HEADER_LIMIT_BYTES:
-        raise WireError(f"the values need {len(header)} bytes of header, and {HEADER_LIMIT_BYTES} are the limit")
+        raise WireError(f"the values need {len(header)} bytes of header, but the limit is {HEADER_LIMIT_BYTES} bytes")
     return b"".join([PREFIX.pack(MAGIC, len(header), writer.size_bytes), header, *writer.payload])
 
 
@@ -73,10 +73,10 @@ def frame_size(prefix: bytes) -> int:
     """Return how many bytes follow a frame's first `PREFIX.size` bytes.
 
     Raises:
-        WireError: they do not begin a frame, or announce more than the limits.
+        WireError: the bytes do not begin a frame, or the announced size exceeds the limits.
     """
     if len(prefix) != PREFIX.size:
-        raise WireError("a frame's beginning was cut off")
+        raise WireError("the beginning of a frame was cut off")
     magic, header_bytes, payload_bytes = PREFIX.unpack(prefix)
     if magic != MAGIC:
         raise WireError("these bytes do not begin a frame")
@@ -87,29 +87,29 @@ def frame_size(prefix: bytes) -> int:
 
 
 def decode(frame: bytes) -> Data:
-    """Read the data of one whole frame.
+    """Decode the data of one complete frame.
 
     Raises:
-        WireError: a byte of it is not as it must be.
+        WireError: the frame is not valid.
     """
     following = frame_size(frame[: PREFIX.size])
     if len(frame) != PREFIX.size + following:
-        raise WireError(f"a frame has {len(frame)} bytes and announces {PREFIX.size + following}")
+        raise WireError(f"a frame has {len(frame)} bytes but announces {PREFIX.size + following}")
     header_bytes = PREFIX.unpack(frame[: PREFIX.size])[1]
     start = PREFIX.size + header_bytes
     try:
         tree = json.loads(frame[PREFIX.size : start].decode("ascii"), parse_constant=_refuse, parse_int=_refuse)
     except (ValueError, RecursionError) as error:
-        raise WireError(f"a frame's header is no JSON: {type(error).__name__}") from None
+        raise WireError(f"a frame's header is not valid JSON: {type(error).__name__}") from None
     reader = _Reader(memoryview(frame)[start:])
     data = reader.read(tree, 0)
     if reader.rest:
-        raise WireError(f"{len(reader.rest)} bytes of the payload belong to no array")
+        raise WireError(f"{len(reader.rest)} bytes of the payload do not belong to any array")
     return data
 
 
 def _refuse(text: str) -> Any:
-    raise WireError("a frame's header holds a bare number")
+    raise WireError("a frame's header contains an untagged number")
 
 
 class _Writer:
@@ -121,7 +121,7 @@ class _Writer:
     def write(self, data: Data, depth: int) -> Any:
         self.leaves += 1
         if depth > DEPTH_LIMIT or self.leaves > LEAF_LIMIT:
-            raise WireError(f"values may nest {DEPTH_LIMIT} deep and number {LEAF_LIMIT} in all; these are more")
+            raise WireError(f"the data exceeds {DEPTH_LIMIT} levels of nesting or {LEAF_LIMIT} values")
         kind = type(data)
         if data is None or kind in (bool, str):
             return data
@@ -163,7 +163,7 @@ class _Writer:
         if isinstance(data, Request):
             steps = self.write(data.steps, depth + 1)
             return ["R", steps, data.question, self.write(data.calls, depth + 1)]
-        raise WireError(f"a {type(data).__name__} is no data")
+        raise WireError(f"values of type {type(data).__name__} are not supported")
 
     def _array(self, values: np.ndarray) -> tuple[str, list[str]]:
         dtype = DTYPES[values.dtype.name]
@@ -186,17 +186,17 @@ class _Reader:
     def read(self, tree: Any, depth: int) -> Data:
         self.leaves += 1
         if depth > DEPTH_LIMIT or self.leaves > LEAF_LIMIT:
-            raise WireError("a message nests too deep or holds too many values")
+            raise WireError("a message is nested too deeply or contains too many values")
         if tree is None or tree is True or tree is False:
             return tree
         if isinstance(tree, str):
             return _text(tree, None)
         if not isinstance(tree, list) or not tree or not isinstance(tree[0], str) or tree[0] not in _READERS:
-            raise WireError("a message holds something without a known tag")
+            raise WireError("a message contains a value without a known tag")
         tag, *parts = tree
         least, most, reader = _READERS[tag]
         if not least <= len(parts) <= most:
-            raise WireError(f"a `{tag}` has {len(parts)} parts")
+            raise WireError(f"a value with the tag `{tag}` has {len(parts)} parts")
         return reader(self, parts, depth + 1)
 
     def sequence(self, parts: list[Any], depth: int) -> list[Data]:
@@ -207,7 +207,7 @@ class _Reader:
         for name, value in _pairs(parts):
             key = self.read(name, depth)
             if not (key is None or type(key) in (bool, int, float, complex, str)):
-                raise WireError("a dict's key is not plain")
+                raise WireError("a dict key is not None, a bool, a number or a str")
             result[key] = self.read(value, depth)
         if len(result) != len(parts):
             raise WireError("a dict has the same key twice")
@@ -216,18 +216,18 @@ class _Reader:
     def array(self, name: Any, shape: Any) -> np.ndarray:
         dtype = DTYPES.get(name) if isinstance(name, str) else None
         if dtype is None:
-            raise WireError("an array has a dtype that may not cross")
+            raise WireError("the dtype of an array is not supported")
         if not isinstance(shape, list) or len(shape) > _AXES_LIMIT:
-            raise WireError("an array's shape is no short list")
+            raise WireError("an array's shape is not a short list")
         axes = [_integer(axis) for axis in shape]
         if any(axis < 0 or axis >= 2**48 for axis in axes):
-            raise WireError("an array's axis has an impossible length")
+            raise WireError("an array has an axis of impossible length")
         size_bytes = math.prod(axes) * dtype.itemsize
         if size_bytes > len(self.rest):
             raise WireError("an array is larger than the payload")
         taken, self.rest = self.rest[:size_bytes], self.rest[size_bytes:]
         if dtype.kind == "b" and size_bytes and (np.frombuffer(taken, np.uint8) > 1).any():
-            raise WireError("an array of bool holds something else")
+            raise WireError("an array of bool contains other values")
         try:
             return np.frombuffer(taken, dtype).reshape(axes).copy()
         except ValueError:
@@ -236,7 +236,7 @@ class _Reader:
     def array_data(self, parts: list[Any], depth: int) -> ArrayData:
         name, shape, weak, origin = parts
         if not isinstance(weak, bool) or origin not in ("jax", "numpy"):
-            raise WireError("an array's description is not as it must be")
+            raise WireError("an array's description is not valid")
         return ArrayData(self.array(name, shape), weak, origin)
 
     def key_data(self, parts: list[Any], depth: int) -> KeyData:
@@ -249,10 +249,10 @@ class _Reader:
     def node(self, parts: list[Any], depth: int) -> NodeData:
         name, children, static = parts
         if not isinstance(children, list):
-            raise WireError("a node's children are no list")
+            raise WireError("a node's children are not a list")
         named = {_text(child): self.read(value, depth) for child, value in _pairs(children)}
         if len(named) != len(children):
-            raise WireError("a node has two children of one name")
+            raise WireError("a node has two children with the same name")
         return NodeData(_text(name), named, self.read(static, depth))
 
     def step(self, parts: list[Any], depth: int) -> Step:
@@ -262,10 +262,10 @@ class _Reader:
     def request(self, parts: list[Any], depth: int) -> Request:
         steps, question, calls = self.read(parts[0], depth), _text(parts[1]), self.read(parts[2], depth)
         if type(steps) is not tuple or not all(type(step) is Step for step in steps):
-            raise WireError("a request's steps are no steps")
+            raise WireError("a request's steps are not valid")
         good = type(calls) is tuple and calls and all(_is_call(call) for call in calls)
         if not good:
-            raise WireError("a request's calls are no calls")
+            raise WireError("a request's calls are not valid")
         return Request(steps, question, calls)
 
 
@@ -275,20 +275,20 @@ def _is_call(call: Any) -> bool:
 
 def _pairs(parts: list[Any]) -> list[list[Any]]:
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in parts):
-        raise WireError("a pair is no pair")
+        raise WireError("a list of pairs contains something else")
     return parts
 
 
 def _text(value: Any, limit: int | None = _NAME_LIMIT) -> str:
     if not isinstance(value, str) or (limit is not None and len(value) > limit):
-        raise WireError("a name is no short string")
-    # Half of a surrogate pair is a str in Python and cannot be printed or written to a file.
+        raise WireError("a name is not a short string")
+    # Python allows a lone surrogate in a str, but cannot print it or write it to a file.
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
 def _integer(value: Any) -> int:
     if not isinstance(value, str) or len(value) > INT_LIMIT_BITS // 4 + 4 or not _HEX_INT.fullmatch(value):
-        raise WireError("an integer is not written as one")
+        raise WireError("an integer is not in hexadecimal format")
     return int(value, 16)
 
 
@@ -296,16 +296,16 @@ def _float(value: Any) -> float:
     try:
         return float.fromhex(value)
     except (TypeError, ValueError, OverflowError):
-        raise WireError("a float is not written as one") from None
+        raise WireError("a float is not in hexadecimal format") from None
 
 
 def _dtype(parts: list[Any]) -> np.dtype:
     if not isinstance(parts[0], str) or parts[0] not in DTYPES:
-        raise WireError("a dtype that may not cross")
+        raise WireError("a dtype is not supported")
     return DTYPES[parts[0]]
 
 
-# Tag -> fewest parts, most parts, how they are read.
+# Tag -> minimum and maximum number of parts, and the function that reads them.
 _MANY = LEAF_LIMIT
 _READERS: dict[str, tuple[int, int, Callable[[_Reader, list[Any], int], Data]]] = {
     "i": (1, 1, lambda reader, parts, depth: _integer(parts[0])),

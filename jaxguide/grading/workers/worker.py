@@ -1,7 +1,7 @@
-"""The process that holds one submission: it runs the student's code and answers requests about it with data.
+"""The program of a worker: it runs one submission's code and answers requests about it with data.
 
-Started by `remote`, never imported by it. Nothing here decides anything: no expected value, no check
-and no other submission ever comes into this process.
+The grader starts it and does not import it. This process does not decide about marks: it never sees an expected value,
+a check or another submission.
 """
 
 import builtins
@@ -19,27 +19,27 @@ FIRST_PRIVATE_DESCRIPTOR = 200
 
 
 def main() -> None:
-    """Set up the box, then serve requests until the grader closes the pipe."""
+    """Run a worker that communicates through standard input and output; see `work`."""
     work(*_take_pipes())
 
 
 def work(incoming: int, outgoing: int, status: int | None = None) -> None:
-    """Set up the box, then serve requests until the grader closes the pipe.
+    """Set up the sandbox, then serve requests until the grader closes the pipe.
 
     Args:
-        incoming, outgoing: the two pipes.
-        status: where this process tells how the worker ended, if it is no child of the grader's.
+        incoming, outgoing: the descriptors of the pipes from and to the grader.
+        status: the descriptor to which the supervisor writes the worker's exit code, if the grader is not its parent.
     """
     _write(outgoing, _enter_box(incoming, outgoing, status))
     _serve(incoming, outgoing)
 
 
 def _enter_box(incoming: int, outgoing: int, status: int | None) -> bytes:
-    """Read from the grader what the box is to be like, set it up, and return the frame that says so.
+    """Read the sandbox's configuration from the grader, set the sandbox up, and return the frame that confirms it.
 
-    Nothing of it stays for the submission to read: the hidden paths name other students.
+    The configuration must not stay in memory, because the hidden paths contain names of other students.
     """
-    with open(incoming, "rb", closefd=False) as pipe:  # nothing follows the line until the grader has our answer
+    with open(incoming, "rb", closefd=False) as pipe:  # reads ahead, but the grader sends nothing more before our reply
         config = json.loads(pipe.readline())
     os.umask(0o077)
     parent = os.getppid()
@@ -48,11 +48,11 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> bytes:
     from jaxguide.grading.workers import program_folder
     from jaxguide.grading.workers.supervisor import end_with_parent, supervise
 
-    compat.set_print_flag()  # reads which jaxlib is installed, which may not be possible in the box
+    compat.set_print_flag()  # reads the version of jaxlib, which may not be possible in the sandbox
     tier = isolation.Tier.from_plain(config["tier"])
     isolation.enter_outer(tier, config)
     if status is not None:
-        end_with_parent(parent)  # which a change of user took off
+        end_with_parent(parent)  # a change of user resets this setting
     supervise(pipes=(incoming, outgoing), status=status)
     isolation.enter_inner(tier, config)
 
@@ -66,7 +66,7 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> bytes:
 
 
 def _take_pipes() -> tuple[int, int]:
-    """Move the two pipes to descriptors of their own; 0 becomes empty, and 1 goes where 2 goes."""
+    """Move the two pipes to private descriptors; standard input becomes empty, and standard output joins the error."""
     if sys.platform == "win32":
         incoming, outgoing = os.dup(0), os.dup(1)
     else:
@@ -82,28 +82,29 @@ def _take_pipes() -> tuple[int, int]:
 
 
 def _start_jax() -> None:
-    """Start JAX's backend, so that its threads and what they reserve are there before the limits."""
+    """Start JAX's backend, so that its threads and their memory exist before the limits are set."""
     import jax
 
-    from jaxguide.course.judging.evaluate import Printed  # before the limits, with all that it imports
+    from jaxguide.course.judging.evaluate import Printed  # imported before the limits, with its dependencies
 
     Printed.spill = _spill
     jax.devices()
 
 
 def _compiler_bytes() -> int:
-    """Return the address space of the compiler and its threads, which only the first programs start.
+    """Return the address space of the compiler and its threads, which start with the first compilation.
 
-    To start them here would cost each worker 0.03 s for a small program, and 0.13 s for a large one, though many need
-    neither. On 2 cores they are 23 MB, and 4 threads of 11 MB more for large programs (jaxlib 0.10.2 to 0.12.0.1).
+    Starting them in advance would cost each worker 0.03 s with a small program, or 0.13 s with a large one, and many
+    workers need neither. On 2 cores they take 23 MB, plus 4 threads of 11 MB for large programs (jaxlib 0.10.2 to
+    0.12.0.1).
     """
     return 48 * 2**20 * (os.cpu_count() or 1)
 
 
 def _spill(text: str) -> None:
-    """Write what is printed and not kept where native output goes, whose size the grader watches."""
+    """Write output beyond what `Printed` keeps to standard error, whose size the grader watches."""
     rest = memoryview(text.encode("utf-8", "replace"))
-    with contextlib.suppress(OSError):  # more than a file may hold, or closed by the submission
+    with contextlib.suppress(OSError):  # over the file size limit, or closed by the submission
         while rest:
             rest = rest[os.write(2, rest) :]
 
@@ -142,7 +143,7 @@ def _serve(incoming: int, outgoing: int) -> None:
             error_info = {**problem, "line": None, "source": ""}
             reply = encode({"id": request["id"], "error": error_info, "printed": ""})
         if os.getpid() != process:
-            os._exit(0)  # a student's os.fork() came back twice: only the first process answers
+            os._exit(0)  # the student's code called os.fork(): only the original process replies
         _write(outgoing, reply)
 
 
@@ -154,7 +155,7 @@ def _decoded(frame: bytes) -> dict[str, Any]:
 
 
 def _read_frames(incoming: int, frames: "queue.SimpleQueue[bytes]") -> None:
-    """Pass on what the grader sends, and end this process when the grader is gone, whatever the student's code does."""
+    """Queue the frames that the grader sends, and end this process when the grader is gone, even during a request."""
     from jaxguide.grading.workers.wire import PREFIX, frame_size
 
     try:
@@ -183,7 +184,7 @@ def _write(descriptor: int, frame: bytes) -> None:
 
 
 class StudentNamespace:
-    """The student's namespace and what was defined in it."""
+    """The namespace in which the student's code runs, and the answers defined in it."""
 
     def __init__(self) -> None:
         _make_lesson_inert()
@@ -196,7 +197,7 @@ class StudentNamespace:
         self.answers: dict[str, Any] = {}
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request of the grader: 'setup', 'define' or 'ask'."""
+        """Answer one request from the grader: 'setup', 'define' or 'ask'."""
         operation = request["op"]
         if operation == "setup":
             reply = self.run("<book>", request["source"])
@@ -209,13 +210,13 @@ class StudentNamespace:
         return evaluate(self.answers[request["name"]], request["request"], self.given)
 
     def define(self, cell: int, source: str, exercises: list[str], starters: list[str]) -> dict[str, Any]:
-        """Run one cell and note which exercises' names it bound to something new.
+        """Run one cell and report which exercises' names it bound to new functions or other values.
 
         Args:
-            cell: its number, for the names of its lines.
-            source: its code.
-            exercises: the names to look after.
-            starters: those that this cell leaves as the printed starter, which no answer is replaced by.
+            cell: the cell's number, which tracebacks show.
+            source: the cell's code.
+            exercises: the names of the exercises.
+            starters: the names that this cell defines as in the printed starter, which does not replace an answer.
         """
         missing = object()
         before = {name: self.names.get(name, missing) for name in exercises}
@@ -231,12 +232,12 @@ class StudentNamespace:
                 self.answers[name] = value
                 bound.append(name)
             if name in self.answers:
-                # As in a notebook, later code that calls the name gets the answer that counts.
+                # Later code that calls the name gets the answer that counts.
                 self.names[name] = self.answers[name] if name in starters else value
         return {**reply, "bound": bound, "values": values}
 
     def run(self, filename: str, source: str) -> dict[str, Any]:
-        """Run source in the namespace; an exception becomes data."""
+        """Run source in the namespace; return an exception as data."""
         from jaxguide.course.judging.evaluate import Printed, describe_error
         from jaxguide.course.judging.unattended import unattended
 
@@ -251,11 +252,11 @@ class StudentNamespace:
 
 
 def _do_nothing(*args: Any, **kwargs: Any) -> None:
-    """Stand for `check`, `hint` and the like, which have no work in grading."""
+    """Replace `check`, `hint` and similar functions, which do nothing during grading."""
 
 
 class _Inert:
-    """Stand for IPython's shell: whatever is asked of it does nothing."""
+    """Replace IPython's shell: every method does nothing."""
 
     def __getattr__(self, name: str) -> Any:
         return _do_nothing

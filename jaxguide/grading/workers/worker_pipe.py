@@ -1,4 +1,4 @@
-"""The line between the grader and a worker: frames to and fro, which a worker may leave full, empty or torn."""
+"""The connection between the grader and a worker, which may send incomplete frames, invalid frames, or nothing."""
 
 import contextlib
 import queue
@@ -9,15 +9,15 @@ from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.processes import Process
 
 Received = bytes | wire.WireError | None
-"""A frame, what is wrong with it, or that the line has ended."""
+"""A frame, a `WireError` if the frame is not valid, or None if the connection has ended."""
 
 
 class WorkerPipe:
-    """Two pipes and a thread of their own, since nobody may wait for a worker without looking at its limits.
+    """A connection through two pipes. A thread reads and writes, so that the grader can check limits meanwhile.
 
     Args:
-        process: the worker's; its pipes are closed when the line has ended.
-        config: what is sent first.
+        process: the worker's process; its pipes are closed when the connection has ended.
+        config: the bytes to send first.
     """
 
     def __init__(self, process: Process, config: bytes):
@@ -29,23 +29,23 @@ class WorkerPipe:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing has come that was not received yet."""
+        """Whether no frame is waiting to be received."""
         return self._received.empty()
 
     def send(self, frame: bytes) -> None:
-        """Send a frame, some time; the next is sent after the reply."""
+        """Queue a frame for sending. A further frame is sent only after the reply to this one."""
         self._sent.put(frame)
 
     def receive(self, timeout_s: float) -> Received:
-        """Return what came.
+        """Return the next frame, or the error or end that came instead.
 
         Raises:
-            queue.Empty: nothing did within this time.
+            queue.Empty: nothing came within this time.
         """
         return self._received.get(timeout=timeout_s)
 
     def close(self) -> None:
-        """End the line; the worker should have ended. Waits for nothing: another process may still hold the pipes."""
+        """Close the connection after the worker has ended, without waiting: another process may hold the pipes open."""
         self._sent.put(None)
 
     def _carry(self, config: bytes) -> None:
@@ -72,14 +72,14 @@ class WorkerPipe:
 
 
 def _read(pipe: IO[bytes], size: int) -> bytes:
-    """Read so many bytes; none where the line ends before the first."""
+    """Read `size` bytes, or b'' if the pipe ends before the first byte."""
     parts: list[bytes] = []
     left = size
     while left:
         part = pipe.read(min(left, 2**20))
         if not part:
             if parts:
-                raise wire.WireError("the line ended in the middle of a frame")
+                raise wire.WireError("the connection ended in the middle of a frame")
             return b""
         parts.append(part)
         left -= len(part)
@@ -87,7 +87,7 @@ def _read(pipe: IO[bytes], size: int) -> bytes:
 
 
 def _write(pipe: IO[bytes], data: bytes) -> None:
-    """Write all of it, which an unbuffered pipe does in parts."""
+    """Write all the data; an unbuffered pipe may write only a part at a time."""
     rest = memoryview(data)
     while rest:
         rest = rest[pipe.write(rest) :]

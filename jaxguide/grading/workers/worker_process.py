@@ -1,4 +1,4 @@
-"""A worker as the grader sees it: start it, send it requests under limits, end it."""
+"""Start a worker, send it requests under resource limits, and stop it."""
 
 import contextlib
 import json
@@ -37,36 +37,36 @@ from jaxguide.grading.workers.worker_pipe import WorkerPipe
 from jaxguide.grading.workers.zygote import Forked, new_token
 
 _START_LIMIT_S = 300.0
-# On a busy machine a process takes its time to end, after it has closed the line.
+# On a busy machine, a process may take a while to end after it has closed the connection.
 _END_LIMIT_S = 30.0
-# To look costs as much as a small question; what it looks for is counted in seconds.
+# Checking the limits costs as much as a small request, and the limits are in seconds, so a few checks suffice.
 _FIRST_POLL_S, _LAST_POLL_S = 0.1, 0.2
 _LAST_WORDS_S = 0.02
 _CPU_BACKSTOP_FACTOR = 100
-# With as many for each processor as JAX itself starts later; each reserves 8 MB of address space, which is limited too.
+# This includes the threads per processor that JAX starts later. Each reserves 8 MB of address space, which is limited.
 _LEFT_THREADS = 32 + 4 * (os.cpu_count() or 1)
 
 
 class GraderError(NotJudged):
-    """Grading itself does not work here; no student is to blame."""
+    """Grading does not work on this machine; no student is at fault."""
 
 
 class NotGraded(GraderError):
-    """One submission cannot be graded, though others may: the machine is too busy, or the lesson's setup fails."""
+    """One submission cannot be graded, but others may: the machine is too busy, or the lesson's setup fails."""
 
 
 class WorkerProcess:
-    """One process that holds one submission's code.
+    """A process that runs one submission's code.
 
     Args:
-        hidden: folders and files that it must not see.
-        limits: what one exercise may use.
-        tier: what keeps it from everything else; by default the best that holds here.
-        programs: what was compiled before, for it to take.
-        spawn: how its process is started; by default forked from the zygote where that is possible.
+        hidden: folders and files that the process must not see.
+        limits: the resource limits.
+        tier: the isolation tier; by default the strongest that this machine supports.
+        programs: the folder from which the process loads compiled programs.
+        spawn: how to start the process; by default it is forked from the zygote if possible.
 
     Raises:
-        GraderError: it does not start.
+        GraderError: the process does not start.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class WorkerProcess:
         self.is_alive = True
         self._scratch = Path(tempfile.mkdtemp(prefix="jaxguide-worker-"))
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
-        # A scratch that is a file system of the worker's own is out of sight, and bounded.
+        # In a mount namespace, the scratch folder is a separate file system: not visible here, and limited in size.
         is_seen = not self.tier.uses(MOUNT_NAMESPACE)
         output = os.fstat(self._output.fileno()).st_ino
         self._watch = ScratchWatch(self._scratch, self.limits.scratch_bytes, output) if is_seen else None
@@ -100,7 +100,7 @@ class WorkerProcess:
             self._clean()
             raise GraderError(_("A worker process did not start: {said}").format(said=error)) from error
         self._count = 0
-        # By the pipe: an argument has a limit of 128 KiB on Linux, and can be read by whoever lists processes.
+        # Send the configuration through the pipe: an argument is limited to 128 KiB on Linux and readable by all users.
         self._line = WorkerPipe(self._process, json.dumps(self._config(hidden)).encode("ascii") + b"\n")
         try:
             ready = self._wait(_START_LIMIT_S)
@@ -110,11 +110,11 @@ class WorkerProcess:
         except (AnswerGone, wire.WireError, KeyError) as problem:
             said = self._last_output()
             self.kill()
-            tier_record.discard()  # a layer may refuse what it did when it was tried
+            tier_record.discard()  # a layer may have stopped working since it was tried
             raise GraderError(_("A worker process did not start: {said}").format(said=said or problem)) from problem
 
     def _count_from_here(self) -> None:
-        """Take what is in use now for what JAX itself needs; forks of one zygote begin with the same."""
+        """Treat the memory in use now as the memory that JAX needs, which is the same for all forks of one zygote."""
         zygote = self._process.zygote if isinstance(self._process, Forked) else None
         self._tree.start(base_memory=True, own_bytes=None if zygote is None else zygote.own_bytes)
         if zygote is not None:
@@ -129,7 +129,7 @@ class WorkerProcess:
             "scratch": str(self._scratch),
             "tier": self.tier.to_plain(),
             "memory_bytes": self.limits.memory_bytes,
-            # Printing too much must be seen as such, not fail before.
+            # Allow larger files than the output limit, so that too much output is reported as such.
             "file_bytes": max(self.limits.file_bytes, self.limits.output_bytes + 2**20),
             "scratch_bytes": self.limits.scratch_bytes,
             "cpu_s": int(self.limits.cpu_s * _CPU_BACKSTOP_FACTOR) + 60,
@@ -137,33 +137,33 @@ class WorkerProcess:
 
     @property
     def total_cpu_s(self) -> float:
-        """Processor time used so far; of a worker that was ended, until its end."""
+        """The processor time used so far, or until the worker was stopped."""
         return self._tree.total_cpu_s
 
     @property
     def spent_s(self) -> float:
-        """Processor time used so far since `start_submission`."""
+        """The processor time used since `start_submission`."""
         return 0.0 if self._spent_before_s is None else self._tree.total_cpu_s - self._started_cpu_s
 
     @property
     def peak_bytes(self) -> int:
-        """The most memory that was held at once and shared with no other process, as far as it was looked at."""
+        """The peak memory that was sampled, without memory shared with other processes."""
         return self._tree.peak_bytes
 
     @property
     def is_crowded(self) -> bool:
-        """Whether so many threads were left running that JAX may get none to compile with, and end the process."""
+        """Whether so many threads were left running that JAX may fail to start threads to compile, which is fatal."""
         return self._tree.threads() > self._first_threads + _LEFT_THREADS
 
     def start_submission(self, spent_s: float) -> None:
-        """Count the limit of a submission from now, of which so much is spent."""
+        """Start measuring the submission's total processor time, of which `spent_s` was used before."""
         self._tree.start()
         self._spent_before_s, self._started_cpu_s = spent_s, self._tree.total_cpu_s
 
     def start_exercise(self) -> None:
-        """Count the limits from now."""
+        """Start measuring the limits of one exercise, and delete earlier output."""
         self._tree.start()
-        # The worker's place in the file is this one's.
+        # The worker shares this descriptor's position in the file.
         os.lseek(self._output.fileno(), 0, os.SEEK_SET)
         os.ftruncate(self._output.fileno(), 0)
 
@@ -171,8 +171,8 @@ class WorkerProcess:
         """Send one request and return the reply.
 
         Raises:
-            AnswerGone: the worker is gone: over a limit, ended by the student's code, or replying nonsense.
-            NotGraded: it got too little time.
+            AnswerGone: the worker exceeded a limit, was ended by the student's code, or sent an invalid reply.
+            NotGraded: the machine is too busy.
         """
         if not self.is_alive:
             raise AnswerGone(Verdict.DIED, _("The process that ran your code has ended."))
@@ -200,7 +200,7 @@ class WorkerProcess:
                 break
             poll_s = min(poll_s * 2, _LAST_POLL_S)
             if self._process.poll() is not None and self._line.is_quiet:
-                # A child that keeps the pipe open must not make us wait for the end of a process that has ended.
+                # The process has ended. Do not wait for the end of the pipe, which a child may keep open.
                 time.sleep(_LAST_WORDS_S)
                 frame = None if self._line.is_quiet else self._line.receive(poll_s)
                 break
@@ -211,7 +211,7 @@ class WorkerProcess:
             raise frame
         reply = wire.decode(frame)
         if type(reply) is not dict:
-            raise wire.WireError("the reply is no dict")
+            raise wire.WireError("the reply is not a dict")
         return reply
 
     def _check_limits(self, start_limit_s: float | None) -> None:
@@ -231,7 +231,7 @@ class WorkerProcess:
             raise out_of_memory(limits)
         self._check_written()
         if used.wall_s > limits.wall_s:
-            message = _("Not graded: the machine is too busy; code had to wait for {wall:.0f} s.")
+            message = _("Not graded: the machine is too busy; the code was not finished after {wall:.0f} s.")
             raise NotGraded(message.format(wall=used.wall_s))
 
     def _check_written(self, at_once: bool = False) -> None:
@@ -241,10 +241,10 @@ class WorkerProcess:
             raise scratch_full(self.limits)
 
     def _ended(self) -> AnswerGone:
-        """Say how the process ended.
+        """Return how the process ended.
 
         Raises:
-            NotGraded: with the one that forked it, which no student's code can end.
+            NotGraded: the zygote ended too, which no student's code can cause.
         """
         code = None
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -261,7 +261,7 @@ class WorkerProcess:
         return ""
 
     def kill(self) -> None:
-        """End the worker with all that it started, and remove its folder."""
+        """Kill the worker and all processes that it started, and delete its folder."""
         if not self.is_alive:
             return
         self.is_alive = False

@@ -1,7 +1,7 @@
-"""Start workers by forking a process that has imported JAX already: the zygote, one for each grader, as it sees it.
+"""Start workers by forking the zygote, a process that has already imported JAX, from the grader's side.
 
-What a worker imports costs more than most submissions. The zygote has imported it once, has not started a backend (a
-process forked after that hangs) and has one thread.
+Importing a worker's modules takes longer than running most submissions. The zygote imports them once. It has a single
+thread and does not start a backend: a process forked after that hangs.
 """
 
 import contextlib
@@ -29,26 +29,26 @@ _POLL_S = 0.005
 
 
 class ZygoteError(OSError):
-    """The zygote does not start, has ended, or cannot fork."""
+    """The zygote does not start, has ended, or failed to fork."""
 
 
 class UnfitError(ZygoteError):
-    """What it imports here starts threads or a backend, so that its forks would hang."""
+    """The zygote's imports start threads or a backend on this machine, so its forks would hang."""
 
 
 def new_token() -> str:
-    """Return a mark that no other worker has; all of one grader are equally long."""
+    """Return a unique token for a worker; all tokens of one grader have the same length."""
     return f"{os.getpid()}-{os.urandom(16).hex()}"
 
 
 class Forked:
-    """A worker's supervisor, forked from a zygote: it is no child of this process, and tells its end by a pipe.
+    """A worker's supervisor, forked by a zygote. It is not a child of this process, and reports its end through a pipe.
 
     Args:
-        zygote: what forked it.
-        pid: its number.
-        stdin, stdout: the grader's ends of its two pipes.
-        status: where it writes how the worker ended; when it is ended itself, nothing comes.
+        zygote: the zygote that forked it.
+        pid: the supervisor's process id.
+        stdin, stdout: the grader's ends of the worker's pipes.
+        status: the pipe to which the supervisor writes the worker's exit code; empty if the supervisor was killed.
     """
 
     def __init__(self, zygote: "Zygote", pid: int, stdin: io.FileIO, stdout: io.FileIO, status: io.FileIO):
@@ -62,25 +62,25 @@ class Forked:
 
     @property
     def ended_with_zygote(self) -> bool:
-        """Whether it ended because its zygote did, which is seen to end a moment later."""
+        """Whether it ended because the zygote ended, which may become visible a moment later."""
         self.poll()
         return not self.zygote.is_alive or (self._is_lost and self.zygote.ends_soon())
 
     def poll(self) -> int | None:
-        """Return how it ended, as `subprocess.Popen` does, or None while it runs."""
+        """Return the exit code as in `subprocess.Popen`, or None while it is running."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             return self.wait(0)
         return None
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end.
+        """Wait for the worker to end, and return its exit code.
 
         Raises:
-            subprocess.TimeoutExpired: it still runs after `timeout` seconds.
+            subprocess.TimeoutExpired: the worker is still running after `timeout` seconds.
         """
         with self._lock:
             if self._code is None:
-                ready = select.poll()  # unlike `select`, it takes descriptors above 1023
+                ready = select.poll()  # unlike `select`, it supports descriptors above 1023
                 ready.register(self._status, select.POLLIN)
                 if not ready.poll(None if timeout is None else 1000 * timeout):
                     raise subprocess.TimeoutExpired("worker", timeout or 0)
@@ -91,7 +91,7 @@ class Forked:
 
 
 class _Child:
-    """A process forked from this one, as much of `subprocess.Popen` as is needed of it."""
+    """A process forked from this one, with the part of the `subprocess.Popen` interface that a zygote needs."""
 
     def __init__(self, pid: int):
         self.pid = pid
@@ -127,14 +127,14 @@ def _new_python(line: socket.socket, output: IO[bytes]) -> "subprocess.Popen[byt
         stdout=subprocess.DEVNULL,
         stderr=output,
         cwd=folder,
-        # Its mark is of the length of a worker's, whose process overwrites it.
+        # A placeholder as long as a worker's token, which overwrites it in each fork.
         env=environment(folder, "-" * len(new_token())),
         start_new_session=True,
     )
 
 
 def fork_of_this(line: socket.socket, output: IO[bytes]) -> _Child:
-    """Start the zygote by forking this process, which did `forking.prepare` and holds nobody's secrets."""
+    """Start the zygote by forking this process, which has called `forking.prepare` and must not contain secrets."""
     from jaxguide.grading.workers.forking import serve_in_fork
 
     pid = os.fork()
@@ -144,19 +144,19 @@ def fork_of_this(line: socket.socket, output: IO[bytes]) -> _Child:
 
 
 class Zygote:
-    """A process that forks workers, from any thread of this one. It ends with this one, and all workers end with it.
+    """A process that forks workers. It ends with this process, and all workers end with it. Threads may share it.
 
     Args:
-        start: starts its process, given its end of the line and where its errors go.
+        start: starts the process, given its end of the socket and the file for its error messages.
 
     Raises:
-        ZygoteError: it does not start.
-        UnfitError: it is not fit to be forked.
+        ZygoteError: the process does not start.
+        UnfitError: the process cannot be forked safely.
     """
 
     def __init__(self, start: "Callable[[socket.socket, IO[bytes]], subprocess.Popen[bytes] | _Child]" = _new_python):
         self.grader = os.getpid()
-        self.own_bytes: int | None = None  # what a worker holds at its start and shares with no process, once known
+        self.own_bytes: int | None = None  # a new worker's unshared memory, once known
         self._lock = threading.Lock()
         self._requests = 0
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -182,7 +182,7 @@ class Zygote:
         return self._process.poll() is None
 
     def ends_soon(self) -> bool:
-        """Return whether it has ended, or does within a second."""
+        """Return whether it has ended, or ends within a second."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=_END_LIMIT_S)
         return not self.is_alive
@@ -192,11 +192,11 @@ class Zygote:
 
         Args:
             scratch: the worker's folder.
-            token: the mark in its environment.
-            output: where what it prints goes.
+            token: the token in the worker's environment.
+            output: the file for the worker's output.
 
         Raises:
-            ZygoteError: it could not be forked.
+            ZygoteError: the worker could not be forked.
         """
         ours: list[int] = []
         theirs: list[int] = []
@@ -225,10 +225,10 @@ class Zygote:
                 socket.send_fds(self._socket, [data], descriptors)
                 while True:
                     reply = self._receive(_FORK_LIMIT_S)
-                    if reply["id"] == self._requests:  # not the late reply to a request that was given up
+                    if reply["id"] == self._requests:  # skip late replies to requests that timed out
                         return reply
             except TimeoutError as error:
-                limit = _("The process that starts workers did not fork one within {limit:.0f} s.")
+                limit = _("The process that starts workers did not fork a worker within {limit:.0f} s.")
                 raise ZygoteError(limit.format(limit=_FORK_LIMIT_S)) from error
             except OSError as error:
                 raise ZygoteError(_("The process that starts workers has ended: {said}").format(said=error)) from error
@@ -242,18 +242,18 @@ class Zygote:
             self._output.seek(0)
             said = self._output.read().decode("utf-8", "replace").strip().splitlines()
             raise ZygoteError(
-                said[-1] if said else _("it said nothing (exit code {code})").format(code=self._process.poll())
+                said[-1] if said else _("it printed nothing (exit code {code})").format(code=self._process.poll())
             )
         reply: dict[str, object] = json.loads(data)
         return reply
 
     def close(self) -> None:
-        """End it, and with it every worker that it forked."""
+        """Stop the zygote and all workers that it forked."""
         if self.grader != os.getpid():
             self._socket.close()
-            return  # a fork of the grader's own: the zygote is not its child
+            return  # in a fork of the grader, the zygote is not a child
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # from which it ends by itself, whoever else holds the socket
+            self._socket.shutdown(socket.SHUT_RDWR)  # makes the zygote end, even if other processes hold the socket
         self._socket.close()
         try:
             self._process.wait(timeout=_END_LIMIT_S)

@@ -142,7 +142,7 @@ def test_a_late_reply_of_the_zygote_is_no_other_workers(worker: WorkerProcess, m
     os.kill(zygote._process.pid, signal.SIGSTOP)
     with monkeypatch.context() as patch:
         patch.setattr("jaxguide.grading.workers.zygote._FORK_LIMIT_S", 0.2)
-        with pytest.raises(GraderError, match="did not fork one"):
+        with pytest.raises(GraderError, match="did not fork a worker"):
             WorkerProcess()
     os.kill(zygote._process.pid, signal.SIGCONT)
     other = WorkerProcess()
