@@ -144,7 +144,7 @@ class Store:
         self._lock.release()
 
     def find(self, key: RowKey) -> int | None:
-        """Return the row of a submission that needs no grading any more, None where it does."""
+        """Return the row of a submission with a final result, or None if it still needs grading."""
         query = "SELECT id FROM submissions WHERE (student, file, digest, course_digest, settings) = (?, ?, ?, ?, ?)"
         final = (State.GRADED.value, State.UNREADABLE.value)
         with _explained(self.folder):

@@ -1,1 +1,1 @@
-"""Write results for learning platforms: Gradescope."""
+"""Export to learning platforms: an autograder for Gradescope, and its results."""

@@ -1,8 +1,8 @@
-"""Results as Gradescope's autograder harness reads them: https://gradescope-autograders.readthedocs.io/en/latest/specs/.
+"""Write results in Gradescope's format: https://gradescope-autograders.readthedocs.io/en/latest/specs/.
 
-An exercise with hidden checks is two tests there: what its visible checks say, at once; and its marks with what may be
-said of the hidden checks, when the instructor lets it be seen. Gradescope keeps the total from students as long as one
-test is not visible to them.
+An exercise with hidden checks becomes two tests. The first shows the visible checks at once. The second shows the marks
+and what students may know about the hidden checks, once the instructor publishes them. Gradescope hides the total from
+students as long as any test is not visible to them.
 """
 
 import dataclasses
@@ -21,16 +21,16 @@ _WIDTH = 90
 
 @dataclasses.dataclass
 class GradingProgress:
-    """How far one submission has been graded.
+    """The progress of grading one submission.
 
     Args:
-        results: the exercises that are done, in the order in which they were.
-        not_graded: names of those that could not be graded, for no fault of the student.
-        done: whether nothing more will come.
-        unreadable: which files cannot be read, and why, else ''; without results it is why nothing can be graded.
-        trouble: why the grader stopped, in words that a student may read, else ''.
-        notes: what was mended while reading.
-        facts: what the instructor alone sees, with the results.
+        results: the finished exercises, in the order in which they were finished.
+        not_graded: the names of the exercises that could not be graded, through no fault of the student.
+        done: whether grading has finished.
+        unreadable: which files cannot be read, and why, or ''. If there are no results, why nothing can be graded.
+        trouble: why the grader stopped, in words for students, or ''.
+        notes: notes on how the files were read.
+        facts: data that only the instructor sees.
     """
 
     results: list[ExerciseResult] = dataclasses.field(default_factory=list)
@@ -43,7 +43,7 @@ class GradingProgress:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every exercise has a mark; where nothing can be read, handing in again is the student's part."""
+        """Whether every exercise has a mark, or no file could be read, so that the student has to submit again."""
         lost = bool(self.unreadable and self.results)
         return self.done and not self.not_graded and not self.trouble and not lost
 
@@ -51,14 +51,14 @@ class GradingProgress:
 def gradescope_results(progress: GradingProgress, visibility: str = AFTER_PUBLISHED) -> dict[str, Any]:
     """Return the document `results.json` that Gradescope reads.
 
-    A total is there only where every exercise has a mark. Without it, and with a test that has no score, Gradescope
-    takes the run for failed and tells the instructor, where else it would take a missing mark for 0. So it is where one
-    of several files cannot be read: it may hold what has no mark. Where no file can be read the total is 0, since
-    students are shown nothing of results without one, and should hand in again.
+    The total is included only if every exercise has a mark. Without it, and with a test that has no score, Gradescope
+    treats the run as failed and notifies the instructor, instead of counting a missing mark as 0. The total is also
+    left out if some of several files cannot be read, because they may contain answers. If no file can be read, the
+    total is 0: without a total, Gradescope would not show students the message that they should submit again.
 
     Args:
-        progress: how far the submission has been graded.
-        visibility: of marks and hidden checks: 'after_published' or 'hidden'.
+        progress: the progress of grading.
+        visibility: the visibility of marks and hidden checks, 'after_published' or 'hidden'.
 
     >>> gradescope_results(GradingProgress(done=True, unreadable="The file is empty."))["score"]
     0.0
@@ -93,9 +93,9 @@ def _tests(number: int, result: ExerciseResult, visibility: str) -> Iterable[dic
 
 
 def visible_part(result: ExerciseResult) -> ExerciseResult:
-    """Return what an exercise came to as far as its visible checks tell; passed where none of them failed."""
+    """Return the result of an exercise for its visible checks only; it is passed if none of them failed."""
     checks = [check for check in result.checks if not check.hidden]
-    # What was printed may have been printed for a hidden input.
+    # The output may come from calls with hidden inputs.
     part = dataclasses.replace(result, checks=checks, printed="", note="")
     if result.verdict is Verdict.NOT_ATTEMPTED:
         return part
@@ -107,8 +107,8 @@ def visible_part(result: ExerciseResult) -> ExerciseResult:
 def _visible_text(seen: ExerciseResult) -> str:
     if seen.verdict is not Verdict.PASSED:
         return Card(seen).text(_WIDTH)
-    # No list: a visible check that was not reached would tell that a hidden one failed before it.
-    return _("No visible check failed. Your marks come later, with the hidden checks.")
+    # Do not list the checks: one that was not reached would reveal that a hidden check failed before it.
+    return _("No visible check failed. You will get your marks later, with the hidden checks.")
 
 
 def _status(result: ExerciseResult) -> str:
@@ -132,7 +132,7 @@ def _output(progress: GradingProgress) -> str:
         count = len(progress.not_graded)
         lines.append(plural("{count} exercise could not be graded.", "{count} exercises could not be graded.", count))
     if progress.unreadable and progress.results:
-        said = _("There is no total, since not every file could be read. {why}")
+        said = _("There is no total, because not every file could be read. {why}")
         lines.append(said.format(why=_line(progress.unreadable)))
     if progress.notes:
         lines += [_("While reading your file:"), *(f"  - {_line(note)}" for note in progress.notes)]

@@ -1,4 +1,4 @@
-"""Grade the one submission that a Gradescope container holds, writing down each exercise as it is done."""
+"""Grade the submission in a Gradescope container, and write the results after each exercise."""
 
 import dataclasses
 import json
@@ -23,15 +23,15 @@ SETTINGS_NAME = "settings.json"
 
 @dataclasses.dataclass(frozen=True)
 class AutograderSettings:
-    """How an autograder on Gradescope grades: the part of its zip that is neither course nor program.
+    """The settings of an autograder on Gradescope, stored in its zip as `settings.json`.
 
     Args:
-        seed: what every input derives from; the container keeps it.
-        only: names of exercises; empty for all.
-        all_or_nothing: no partial marks.
-        visibility: of marks and hidden checks.
-        trust_submissions: whether to grade where nothing keeps a submission from reading the key.
-        limits: what one exercise, and the submission in all, may use.
+        seed: the seed that every input derives from; it stays in the container.
+        only: the names of the exercises to grade, or empty for all.
+        all_or_nothing: whether to give no partial marks.
+        visibility: the visibility of marks and hidden checks, see `gradescope_results`.
+        trust_submissions: whether code may run without isolation from the key.
+        limits: the resource limits of one exercise and of the whole submission.
     """
 
     seed: int
@@ -51,12 +51,12 @@ class AutograderSettings:
 
     @classmethod
     def from_text(cls, text: str) -> "AutograderSettings":
-        """Build the settings again from their text."""
+        """Build settings from the output of `to_text`."""
         plain = json.loads(text)
         return cls(**{**plain, "only": tuple(plain["only"]), "limits": Limits(**plain["limits"])})
 
     def for_grader(self, conceal: tuple[Path, ...]) -> GradeSettings:
-        """Return the settings of the grader itself."""
+        """Return the settings for the grader, which hides the paths in `conceal` from workers."""
         return GradeSettings(
             seed=self.seed,
             limits=self.limits,
@@ -68,30 +68,30 @@ class AutograderSettings:
 
 
 def run_autograder(root: Path) -> bool:
-    """Grade what lies in `submission/` with the course in `source/`, and write `results/results.json`.
+    """Grade the files in `submission/` with the course in `source/`, and write `results/results.json`.
 
     Args:
         root: Gradescope's folder, `/autograder` in its containers.
 
     Returns:
-        Whether every exercise has a mark; else the document has no total.
+        Whether the results have a total; see `gradescope_results`.
 
     Raises:
-        OSError: a folder or file that the zip holds is not there, or the results cannot be written.
+        OSError: a file or folder from the zip does not exist, or the results cannot be written.
     """
     return _Run(root).run()
 
 
 def fill_autograder(root: Path) -> None:
-    """Compile and compute what the course's checks need, while the container's image is built.
+    """Compile and compute everything that the course's checks need, while the container's image is built.
 
     Args:
         root: as in `run_autograder`.
 
     Raises:
-        OSError: a file that the zip holds is not there.
+        OSError: a file from the zip does not exist.
         AuthorError: the course cannot be read.
-        GraderError: submissions cannot be graded here; they may where the image runs.
+        GraderError: the grader does not work on this machine; it may still work where the image runs.
     """
     source = root / "source"
     settings = AutograderSettings.from_text((source / SETTINGS_NAME).read_text("utf-8")).for_grader(())
@@ -116,10 +116,10 @@ class _Run:
             self.progress.done = True
         except GraderError as error:
             print(error)  # for the instructor: standard output is hidden from students
-            self.progress.trouble = _("it does not work on this machine; your instructor sees why.")
+            self.progress.trouble = _("it does not work on this machine; your instructor can see why.")
         except AuthorError as error:
             print(error)
-            self.progress.trouble = _("the course cannot be read; your instructor sees why.")
+            self.progress.trouble = _("the course cannot be read; your instructor can see why.")
         self._write()
         return self.progress.is_complete
 
@@ -147,12 +147,12 @@ class _Run:
         if self.progress.results:
             self.progress.notes += without_answers
         elif not unreadable:
-            missing = _("There is no notebook (.ipynb) and no Python file (.py) in what was handed in.")
+            missing = _("The submission contains no notebook (.ipynb) and no Python file (.py).")
             unreadable = without_answers or [missing]
         self.progress.unreadable = " ".join(unreadable)
 
     def _take(self, result: SubmissionResult) -> None:
-        """Note what a whole file came to; of two files that answer one exercise the later counts."""
+        """Add the result of a file; if two files answer the same exercise, the later file counts."""
         done = {one.name: one for one in (*self.progress.results, *result.results)}
         self.progress.results = list(done.values())
         self.progress.not_graded -= {one.name for one in result.results}
@@ -179,7 +179,7 @@ class _Run:
 
 
 def _is_read_whole(entry: ReadEntry) -> bool:
-    """Return whether all of a file was read, so that no answer can stand in it where none was found."""
+    """Return whether all code cells of a file could be parsed, so that no answer in it was missed."""
     try:
         return all(cell.tree is not None for cell in parse_submission(entry.path, entry.content).cells)
     except UnreadableSubmission:

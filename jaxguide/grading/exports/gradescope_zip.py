@@ -1,4 +1,4 @@
-"""Build the zip that Gradescope makes an autograder from: set-up, run, the course with its key, what to install."""
+"""Build the zip of a Gradescope autograder: its scripts, requirements and settings, and the course with its key."""
 
 import importlib.metadata
 import io
@@ -12,7 +12,7 @@ from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.grading.exports.gradescope_harness import SETTINGS_NAME, AutograderSettings
 
-# Gradescope runs this once, as root, when it builds the image. Ubuntu 22.04, its oldest, has Python 3.10 as python3.
+# Gradescope runs this once, as root, to build the image. On Ubuntu 22.04, its oldest image, python3 is Python 3.10.
 _SETUP = """\
 #!/usr/bin/env bash
 set -euo pipefail
@@ -32,10 +32,11 @@ if [ -z "$python" ]; then
     python="$(find_python)"
 fi
 "$python" -m venv ../venv
-# Compiled now, since the container may not write later: without it, importing jax takes three times as long.
+# Compile bytecode now, because the container may not be able to write later. Without it, importing jax takes three
+# times as long.
 ../venv/bin/python -m pip install --compile --requirement requirements.txt
 chmod -R go-rwx .
-# What the course's own answers compile and compute is kept in the image; where that fails, each container does it.
+# Save in the image what the course's answers compile and compute. If this fails, each container does it.
 XDG_CACHE_HOME="$PWD/../cache" ../venv/bin/python -m jaxguide export fill-gradescope .. || true
 """
 
@@ -48,29 +49,29 @@ export XDG_CACHE_HOME="$root/cache"
 exec "$root/venv/bin/python" -m jaxguide export run-gradescope "$root"
 """
 
-# The earliest time that a zip can hold: the same course gives the same bytes.
+# The earliest time that a zip can store. It is constant so that the same course gives the same bytes.
 _TIME = (1980, 1, 1, 0, 0, 0)
 _PINNED = ("jax", "jaxlib", "numpy")
 
 
 class NoKey(ValueError):
-    """The course has nothing to grade with."""
+    """The course cannot be graded, because it has no key."""
 
 
 def autograder_zip(course: Course, settings: AutograderSettings, requirement: Path | str | None = None) -> bytes:
     """Return the bytes of an autograder's zip.
 
-    It holds the key and the seed: keep it as you keep them.
+    It contains the key and the seed, so keep it as secret as they are.
 
     Args:
         course: the course, with its keys.
-        settings: how it grades.
-        requirement: what pip installs as jaxguide: a wheel's path, which goes into the zip, or a requirement such as
-            'jaxguide @ git+https://...'. By default this version.
+        settings: how submissions are graded.
+        requirement: the jaxguide that pip installs: the path of a wheel, which is added to the zip, or a requirement
+            such as 'jaxguide @ git+https://...'. By default the version that is running.
 
     Raises:
         NoKey: the course has no key.
-        OSError: a file of the course or the wheel cannot be read.
+        OSError: the wheel or a file of the course cannot be read.
     """
     if not any(exercise.key for exercise in course.exercises.values()):
         raise NoKey(_("The course has no key in {folder}.").format(folder=course.folders.solutions))
@@ -79,7 +80,7 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
     if isinstance(requirement, Path):
         names = [f"./{requirement.name}"]
         files[requirement.name] = requirement.read_bytes()
-    # The same versions as here, so that what was tried here holds there.
+    # Pin the versions of this environment, so that the autograder behaves as it was tested here.
     names += [f"{name}=={importlib.metadata.version(name)}" for name in _PINNED]
     files |= {
         "setup.sh": _SETUP.encode(),
@@ -92,7 +93,7 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):
             info = zipfile.ZipInfo(name, _TIME)
-            info.create_system = 3  # Unix, whatever this was built on: the mode below is Unix's
+            info.create_system = 3  # Unix, on every system, because the mode below is a Unix mode
             mode = 0o755 if name in ("setup.sh", "run_autograder") else 0o644
             info.external_attr = (stat.S_IFREG | mode) << 16
             archive.writestr(info, files[name], zipfile.ZIP_DEFLATED)

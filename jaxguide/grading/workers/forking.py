@@ -178,7 +178,7 @@ def _keep_only(descriptors: list[int]) -> list[int]:
 
     *pipes, output = descriptors
     kept = [fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, FIRST_PRIVATE_DESCRIPTOR) for pipe in pipes]
-    _read_nothing()  # open /dev/null anew: processes that share an open file share its flags
+    _read_nothing()  # reopen /dev/null: processes that share an open file share its flags
     os.dup2(output, 1)
     os.dup2(output, 2)
     _close_all_but(0, 1, 2, *kept)

@@ -253,7 +253,7 @@ def test_one_of_two_files_that_cannot_be_read_is_named_and_there_is_no_total(aut
     answers = "\n\n\n".join(f"# %%\n{text}" for text in ANSWERS.values())
     status, plain = _run(autograder, {"cut.ipynb": '{"cells": [', "homework.py": answers})
     assert (status, "score" in plain) == (1, False)
-    said = "There is no total, since not every file could be read. cut.ipynb: The notebook is cut off"
+    said = "There is no total, because not every file could be read. cut.ipynb: The notebook is cut off"
     assert plain["output"].startswith(said)
     assert [test["score"] for test in plain["tests"] if "score" in test] == [1.0, 1.0, 1.0, 1.0, 2.0, 1.0]
 
