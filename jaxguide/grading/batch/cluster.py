@@ -169,7 +169,7 @@ class GraderThere(WorkerPlugin):
 
 
 def _grade_there(name: str, path: str, content: bytes) -> tuple[dict[str, Any], str, int]:
-    """Grade one file, in a Dask worker."""
+    """Grade one file in a Dask worker."""
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, GraderThere)
     return plugin.grade(ReadEntry(Path(path), content))

@@ -106,7 +106,7 @@ class Control:
                 self._control(new)
 
     def _control(self, topics: list[str]) -> None:
-        """Grade the control submissions of these lessons. Needs the lock."""
+        """Grade the control submissions of these lessons. The caller holds the lock."""
         self._since = self._poor = 0
         if self._broken:
             raise GraderBroken(self._broken)

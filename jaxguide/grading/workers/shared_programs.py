@@ -94,7 +94,7 @@ def _all_programs() -> Path:
 @contextlib.contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder to fill, and rename it to `folder` at the end unless an error was raised."""
-    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o755)  # a worker may be another user
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o755)  # a worker may run as another user
     part = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
     part.mkdir(mode=0o755)
     try:

@@ -243,7 +243,7 @@ class _Reader:
         name, shape, impl = parts
         bits = self.array(name, shape)
         if not isinstance(impl, str) or not _is_key(bits, impl):
-            raise WireError("a key's bits do not fit its implementation")
+            raise WireError("a key's bits do not match its implementation")
         return KeyData(bits, impl)
 
     def node(self, parts: list[Any], depth: int) -> NodeData:
