@@ -86,7 +86,7 @@ EXHAUSTS = [
                 with open(f'f{number}', 'wb') as file: file.write(b'x' * 2**20)
         """),
         TOO_MUCH,
-        says="files hold more than 64 MB",
+        says="files take more than 64 MB",
         quick=True,
     ),
     Case(

@@ -202,7 +202,7 @@ def test_errors_show_the_line_of_the_students_file(course: Course, tmp_path: Pat
         ("empty.ipynb", "", "empty"),
         ("empty.py", " \n", "empty"),
         ("binary.py", b"\xff\xfe\x00", "UTF-8"),
-        ("other.py", "x = 1\n", "no exercise of this course"),
+        ("other.py", "x = 1\n", "not answer any exercise of this course"),
         ("notes.txt", "hello", "neither a notebook"),
         ("long.py", "def double(x): return " + "(" * 300_000, "more than"),
     ],

@@ -177,7 +177,7 @@ def test_points_above_what_an_exercise_gives_count_and_are_noted() -> None:
     ):
         assert said in words
     full = class_of_two_lessons(Override("Di", "train_step", 2.0))
-    assert "above what" not in report_html(full)
+    assert "above the points" not in report_html(full)
     assert "given by hand" not in terminal.plain_text(GradeTable(full.submissions), 100)
 
 

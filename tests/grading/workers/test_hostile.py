@@ -155,8 +155,8 @@ ENDS = {
     ],
     "descriptors": [
         ("os.closerange(3, 300)", "exited", ""),
-        ("write_everywhere(b'garbage' * 10)", "broken reply", "own line"),
-        ("write_everywhere(b'JGW1' + b'\\xff' * 40)", "broken reply", "own line"),
+        ("write_everywhere(b'garbage' * 10)", "broken reply", "grader's connection"),
+        ("write_everywhere(b'JGW1' + b'\\xff' * 40)", "broken reply", "grader's connection"),
         ("def f(n): return f(n + 1)\nf(0)", "error", "recursion"),
     ],
     "errors": [

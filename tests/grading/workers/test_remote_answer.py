@@ -41,7 +41,7 @@ def test_good_replies_come_through(question: str) -> None:
     ],
 )
 def test_a_reply_out_of_shape_is_the_submissions_failure(reply: dict[str, Any]) -> None:
-    with pytest.raises(AnswerGone, match="own line") as gone:
+    with pytest.raises(AnswerGone, match="grader's connection") as gone:
         answering(reply)(1)
     assert gone.value.verdict is Verdict.BROKEN_REPLY
 
@@ -69,7 +69,7 @@ def test_a_reply_out_of_shape_is_the_submissions_failure(reply: dict[str, Any]) 
     ],
 )
 def test_what_is_observed_has_its_declared_types(question: str, value: Any) -> None:
-    with pytest.raises(AnswerGone, match="own line"):
+    with pytest.raises(AnswerGone, match="grader's connection"):
         getattr(answering({"value": value, "printed": ""}), question)(1)
 
 
