@@ -114,6 +114,13 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert sorted(waiting) == []
 
 
+def test_no_import_is_relative() -> None:
+    """The other tests read absolute names."""
+    nodes = [(path, node) for path in PACKAGE.rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))]
+    relative = [(path, node) for path, node in nodes if isinstance(node, ast.ImportFrom) and node.level]
+    assert [f"{_name(path)}, line {node.lineno}" for path, node in relative] == []
+
+
 def test_the_books_import_the_author_interface_and_no_more_of_the_school() -> None:
     top = PACKAGE.parent
     for path in [*(top / "exercises").glob("*.py"), *(top / "solutions").glob("*.py")]:
@@ -151,14 +158,12 @@ def _imported(node: ast.AST) -> list[str]:
 
 
 def _modules_imported(path: Path) -> set[str]:
-    """Return the modules of jaxguide that importing a file imports."""
+    """Return the modules of jaxguide that a file imports, also inside functions and for types only."""
     found = set()
-    for node in ast.parse(path.read_text()).body:
-        for name in _imported(node):
-            is_module = (PACKAGE.parent / name.replace(".", "/")).with_suffix(".py").is_file()
-            found.add(
-                name if is_module or (PACKAGE.parent / name.replace(".", "/")).is_dir() else name.rpartition(".")[0]
-            )
+    for name in _imports(path):
+        place = PACKAGE.parent / name.replace(".", "/")
+        is_module = place.with_suffix(".py").is_file() or place.is_dir()
+        found.add(name if is_module else name.rpartition(".")[0])
     return found - {_name(path), "jaxguide"}
 
 

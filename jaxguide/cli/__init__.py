@@ -8,7 +8,6 @@ import click
 from jaxguide import __version__
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
-from jaxguide.cli.anew import note_program
 from jaxguide.translation.command_help import click_translated, translated_command
 
 # Command -> module and attribute. Running a command imports only its module, so that it starts quickly.
@@ -50,8 +49,8 @@ class _Commands(click.Group):
         click.Group.format_help(cast(click.Group, translated_command(self)), ctx, formatter)
 
     def main(self, *args: Any, **options: Any) -> Any:
-        if not args and "args" not in options:
-            note_program()
+        # Only a process that runs nothing else may be replaced; see `begin_with_zygote`.
+        options.setdefault("obj", {"runs_nothing_else": not args and "args" not in options})
         with click_translated():
             return super().main(*args, **options)
 

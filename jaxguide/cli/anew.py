@@ -20,14 +20,6 @@ _REST = "JAXGUIDE_REST"
 
 _WITH_SCIPY = "JAXGUIDE_WITH_SCIPY"
 
-_is_program = False
-
-
-def note_program() -> None:
-    """Note that this process runs one command and nothing else."""
-    global _is_program
-    _is_program = True
-
 
 def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
     """Replace this process with one that has imported JAX and forked the zygote, if possible.
@@ -39,7 +31,7 @@ def begin_anew(prog_name: str, with_scipy: bool = True) -> None:
     from jaxguide.grading.workers.spawning import can_fork
 
     is_watched = sys.gettrace() is not None or sys.getprofile() is not None  # by a debugger or a profiler
-    if not _is_program or is_watched or "jax" in sys.modules or threading.active_count() > 1:
+    if is_watched or "jax" in sys.modules or threading.active_count() > 1:
         return
     if not can_fork() or not hasattr(os, "memfd_create"):
         return

@@ -72,7 +72,7 @@ def judged_course(folder: Path | None, *, as_json: bool) -> "Iterator[Course]":
 
 
 def begin_with_zygote(files: "Iterable[Path] | None" = None) -> None:
-    """Continue in a process from which workers can be forked, if possible; see `jaxguide.cli.anew`.
+    """Continue in a process from which workers can be forked, if possible and if this one runs one command only.
 
     Args:
         files: all files of course and submissions that will be read, if known. SciPy is imported if one of them
@@ -80,8 +80,11 @@ def begin_with_zygote(files: "Iterable[Path] | None" = None) -> None:
     """
     from jaxguide.cli.anew import begin_anew as begin
 
+    program = click.get_current_context().find_root()
+    if program.obj is None or not program.obj["runs_nothing_else"]:
+        return
     with_scipy = files is None or any(not path.is_file() or b"scipy" in path.read_bytes() for path in files)
-    begin(click.get_current_context().find_root().info_name or "jaxguide", with_scipy)
+    begin(program.info_name or "jaxguide", with_scipy)
 
 
 def files_of(folder: Path | None) -> list[Path]:
