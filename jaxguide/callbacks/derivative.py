@@ -14,7 +14,8 @@ from jax.custom_derivatives import SymbolicZero
 from jaxguide.base.text import _
 from jaxguide.callbacks.parameters import Parameters
 from jaxguide.callbacks.result_spec import describe_out
-from jaxguide.jaxpr.arguments import array_type, describe, is_array_like
+from jaxguide.jaxpr.arguments import is_array_like
+from jaxguide.jaxpr.value_words import array_type, describe
 
 
 @dataclass(frozen=True)

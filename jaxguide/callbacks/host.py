@@ -13,7 +13,7 @@ from jaxguide.base.text import _
 from jaxguide.callbacks.derivative import derivatives
 from jaxguide.callbacks.finite_differences import Verification, verify_derivative
 from jaxguide.callbacks.host_call import HostCall
-from jaxguide.jaxpr.arguments import describe
+from jaxguide.jaxpr.value_words import describe
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 

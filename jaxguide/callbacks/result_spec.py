@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxguide.base.text import _, plural
 from jaxguide.code.lines import frames_of_traceback
-from jaxguide.jaxpr.arguments import array_type, describe
+from jaxguide.jaxpr.value_words import array_type, describe
 
 _PYTHON_NUMBERS = (bool, int, float, complex)
 

@@ -19,8 +19,9 @@ from jaxguide.base.render.theme import CODE, frame
 from jaxguide.base.text import _, plural
 from jaxguide.callbacks.checked import Checked
 from jaxguide.code.lines import function_name
-from jaxguide.jaxpr.arguments import array_type, require_function
+from jaxguide.jaxpr.arguments import require_function
 from jaxguide.jaxpr.stage import stage
+from jaxguide.jaxpr.value_words import array_type
 
 _KINDS = {"pure_callback": "pure_callback", "io_callback": "io_callback", "debug_callback": "debug.callback"}
 

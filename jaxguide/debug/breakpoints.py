@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from jaxguide.base.text import _
 from jaxguide.debug.captured import flushed
-from jaxguide.jaxpr.arguments import describe
+from jaxguide.jaxpr.value_words import describe
 
 
 class Transcript:

@@ -12,6 +12,7 @@ from jaxguide.code.lines import Line, lines_of_equation
 from jaxguide.debug.nan_report import BadValue, Loop
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.batched_rows import active_rows
+from jaxguide.jaxpr.value_words import array_type
 
 _LOOPS = {"scan": "scan", "while": "while"}
 
@@ -185,4 +186,4 @@ def _operand(value: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
         return str(value)
     with contextlib.suppress(ValueError):
         return str(np.broadcast_to(data, shape)[index])
-    return f"{data.dtype}[{','.join(map(str, data.shape))}]"
+    return array_type(data)

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.jaxpr.arguments import describe, is_array_like
+from jaxguide.jaxpr.arguments import is_array_like
+from jaxguide.jaxpr.value_words import describe
 
 
 def breakpoint_if_nonfinite(x: Any) -> None:

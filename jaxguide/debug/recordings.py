@@ -14,7 +14,8 @@ from jaxguide import compat
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _, plural
 from jaxguide.debug.captured import flushed
-from jaxguide.jaxpr.arguments import array_type, describe, is_array_like
+from jaxguide.jaxpr.arguments import is_array_like
+from jaxguide.jaxpr.value_words import array_type, describe
 
 
 class Recording(Mapping[str, Any]):

@@ -51,7 +51,7 @@ def explain(error: BaseException | None = None) -> "Explanation | None":
         if error is None:
             raise ValueError(_("`explain` has nothing to explain: there was no exception yet. Give it one."))
     if not isinstance(error, BaseException):
-        from jaxguide.jaxpr.arguments import describe
+        from jaxguide.jaxpr.value_words import describe
 
         raise TypeError(
             _(

@@ -135,7 +135,7 @@ def _pack(function: Any, /, *args: Any, **kwargs: Any) -> _Call:
 
 def _require_arguments(source: str, call: _Call) -> None:
     """Reject anything but a function, and arguments that the function does not accept."""
-    from jaxguide.jaxpr.arguments import describe
+    from jaxguide.jaxpr.value_words import describe
 
     if not callable(call.function):
         text = _("A function is needed, and `{source}` calls {got}.")

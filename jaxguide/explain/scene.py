@@ -18,7 +18,7 @@ from jaxguide.code.source import Source, arguments_of, dotted, source_of
 from jaxguide.code.user_frame import MISSING, Spot, is_tracer, spots_of
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.jaxpr.arguments import array_type, describe
+from jaxguide.jaxpr.value_words import array_type, describe
 
 # Name -> the import to add if a fix uses the name and the student's code does not have it.
 _IMPORTS = {

@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxguide.base.text import _
 from jaxguide.code.lines import function_name
+from jaxguide.jaxpr.value_words import describe
 
 
 def require_function(helper: str, fn: Any, usage: str | None = None) -> None:
@@ -89,38 +90,3 @@ def is_array_like(value: Any) -> bool:
     if isinstance(value, np.ndarray | np.generic):
         return bool(jax.dtypes.issubdtype(value.dtype, np.number) or value.dtype == bool)
     return isinstance(value, jax.Array | bool | int | float | complex)
-
-
-def describe(value: Any) -> str:
-    """Describe a value in a few words: arrays by dtype and shape as JAX prints them, others by type.
-
-    >>> describe(np.zeros((2, 3), np.float32)), describe(3), describe(max), describe(None), describe([1, 2])
-    ('an array float32[2,3]', 'the int 3', 'the function `max`', 'None', 'a list of 2')
-    """
-    if value is None:
-        return "None"
-    if isinstance(value, jax.Array | np.ndarray | np.generic):
-        if isinstance(value, jax.core.Tracer):
-            return _("a tracer {type}").format(type=array_type(value))
-        return _("an array {type}").format(type=array_type(value))
-    if isinstance(value, list | tuple | dict | set):
-        return _("a {type} of {count}").format(type=type(value).__name__, count=len(value))
-    if isinstance(value, type):
-        return _("the class `{name}`").format(name=value.__name__)
-    if isinstance(value, bool | int | float | complex | str | bytes):
-        text = repr(value)
-        return _("the {type} {value}").format(
-            type=type(value).__name__, value=text if len(text) <= 60 else f"{text[:57]}..."
-        )
-    if callable(value) and hasattr(value, "__name__"):
-        return _("the function `{name}`").format(name=function_name(value))
-    return _("an object of type `{type}`").format(type=type(value).__name__)
-
-
-def array_type(value: Any) -> str:
-    """Return the dtype and shape as JAX prints them, for anything that has both: an array, a tracer, an aval.
-
-    >>> array_type(np.zeros((2, 3), np.float32)), array_type(jax.ShapeDtypeStruct((), "int32"))
-    ('float32[2,3]', 'int32[]')
-    """
-    return f"{value.dtype}[{','.join(map(str, value.shape))}]"

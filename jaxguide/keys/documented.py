@@ -5,7 +5,7 @@ from types import TracebackType
 
 from jaxguide import compat
 from jaxguide.base.text import _
-from jaxguide.jaxpr.arguments import describe
+from jaxguide.jaxpr.value_words import describe
 
 
 class _DocumentedDraws(contextlib.ContextDecorator):

@@ -13,8 +13,8 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.code.lines import function_name
-from jaxguide.jaxpr.arguments import describe
 from jaxguide.jaxpr.stage import is_traced_argument
+from jaxguide.jaxpr.value_words import describe
 from jaxguide.keys.check import warn_of_unseen
 from jaxguide.keys.generators import require_plain_function
 from jaxguide.keys.key_record import KeyProblem

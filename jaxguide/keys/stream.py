@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.text import _
-from jaxguide.jaxpr.arguments import array_type, describe
+from jaxguide.jaxpr.value_words import array_type, describe
 
 # Folded into the key that a stream starts from, so that the stream's keys differ from those that `split`, or small
 # numbers in `fold_in`, make from the same key elsewhere.

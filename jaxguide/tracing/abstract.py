@@ -8,8 +8,8 @@ import numpy as np
 
 from jaxguide.base.text import _
 from jaxguide.code.lines import function_name
-from jaxguide.jaxpr.arguments import describe
 from jaxguide.jaxpr.stage import Staged, is_traced_argument, stage
+from jaxguide.jaxpr.value_words import describe
 
 
 def is_traced(leaf: Any) -> bool:

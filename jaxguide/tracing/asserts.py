@@ -9,7 +9,7 @@ import numpy as np
 from jaxguide.base.did_you_mean import did_you_mean, suggestion
 from jaxguide.base.text import _, plural
 from jaxguide.compat.primitives import CALLS, UNLISTED
-from jaxguide.jaxpr.arguments import describe
+from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.programs import Program, counted
 
 # Function names that people use for primitives.

@@ -15,8 +15,8 @@ from jaxguide import compat
 from jaxguide.base.text import _, plural
 from jaxguide.code.lines import Line, lines_of_equation
 from jaxguide.compat.primitives import call_kind
-from jaxguide.jaxpr.arguments import array_type
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs, is_literal, scan_split
+from jaxguide.jaxpr.value_words import array_type
 from jaxguide.tracing.programs import counted, line_of
 
 

@@ -11,7 +11,8 @@ from jaxguide.base.render import Drawing, Picture
 from jaxguide.base.render.svg import text_width
 from jaxguide.base.text import _, plural
 from jaxguide.code.lines import Line, function_name, place_name
-from jaxguide.jaxpr.arguments import describe, require_call
+from jaxguide.jaxpr.arguments import require_call
+from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.abstract import is_traced, staged
 from jaxguide.tracing.diagram import DiagramRow, diagram_rows, folded
 

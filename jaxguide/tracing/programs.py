@@ -14,6 +14,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.code.lines import Line, function_name, lines_of_equation
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
+from jaxguide.jaxpr.value_words import array_type
 from jaxguide.tracing.abstract import staged
 
 
@@ -107,11 +108,12 @@ class Program:
         for use in self.lines:
             place = use.line or _("library code")
             rows.append(f"  {place}: {counted(use.primitives)}")
-        types = [f"{_type(one)}{_(' (weak)') if one.weak_type else ''}" for one in self.outputs]
+        types = [f"{array_type(one)}{_(' (weak)') if one.weak_type else ''}" for one in self.outputs]
         rows.append(_("outputs: {types}").format(types=", ".join(types) or _("none")))
         if self.constants:
             held = [
-                f"{_type(one)} ({plural('{count} byte', '{count} bytes', one.size_bytes)})" for one in self.constants
+                f"{array_type(one)} ({plural('{count} byte', '{count} bytes', one.size_bytes)})"
+                for one in self.constants
             ]
             rows.append(_("constants: {held}").format(held=", ".join(held)))
         flops = [
@@ -228,10 +230,6 @@ def _constant(value: Any) -> Constant:
 
 def _output(aval: Any) -> Output:
     return Output(tuple(aval.shape), str(aval.dtype), bool(getattr(aval, "weak_type", False)))
-
-
-def _type(value: Output | Constant) -> str:
-    return f"{value.dtype}[{','.join(map(str, value.shape))}]"
 
 
 def _flops(jaxpr: Any, of_equation: Callable[[Any], int]) -> int:

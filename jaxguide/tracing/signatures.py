@@ -11,7 +11,7 @@ import jax
 
 from jaxguide.base.text import _
 from jaxguide.code.lines import Line, function_name
-from jaxguide.jaxpr.arguments import array_type, describe
+from jaxguide.jaxpr.value_words import array_type, describe, object_of_type
 from jaxguide.tracing.jit_events import JitTrace, TraceProgress
 
 
@@ -174,7 +174,7 @@ def _value(value: Any) -> str:
         return name_of(value)
     text = repr(value)
     if " object at 0x" in text:
-        return _("an object of type `{type}`").format(type=type(value).__name__)
+        return object_of_type(type(value).__name__)
     return short(text)
 
 

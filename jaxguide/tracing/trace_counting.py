@@ -9,7 +9,8 @@ import jax
 
 from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
-from jaxguide.jaxpr.arguments import describe, require_function
+from jaxguide.jaxpr.arguments import require_function
+from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.functions import is_jitted
 from jaxguide.tracing.jit_events import JitTrace, hearing
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxguide.base.text import _, plural
 from jaxguide.code.lines import calling_line
-from jaxguide.jaxpr.arguments import describe
+from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.functions import is_jitted
 from jaxguide.tracing.jit_events import JitTrace, TraceProgress, frame_of_trace, hearing, traced_frame
 from jaxguide.tracing.retraces import Retrace

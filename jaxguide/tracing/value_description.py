@@ -11,8 +11,7 @@ import jax
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.code.lines import function_name
-from jaxguide.jaxpr.arguments import array_type
+from jaxguide.jaxpr.value_words import array_type, describe_object
 
 _LIMIT = 60
 _FEW = 8
@@ -103,18 +102,18 @@ def _words(value: Any, depth: int = 0) -> str:
     if isinstance(value, plain) or value is None or value is Ellipsis:
         return repr(value)
     if isinstance(value, type):
-        return _("the class `{name}`").format(name=value.__name__)
+        return describe_object(value)
     fields = _fields(value)
     if fields is not None:
         inner = (f"{name}={_words(field, depth + 1)}" for name, field in _some(fields.items(), len(fields)))
         return f"{type(value).__name__}({_joined(inner, len(fields))})"
     if callable(value) and hasattr(value, "__name__"):
-        return _("the function `{name}`").format(name=function_name(value))
+        return describe_object(value)
     leaves = _leaves(value)
     if len(leaves) != 1 or leaves[0] is not value:
         inner = (_words(leaf, depth + 1) for leaf in leaves[:_FEW])
         return f"{type(value).__name__}({_joined(inner, len(leaves))})"
-    return _("an object of type `{type}`").format(type=type(value).__name__)
+    return describe_object(value)
 
 
 def _sequence(value: Any, depth: int) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxguide.jaxpr.value_words import describe_container, dtype_and_shape
+
 Data = Any  # one of the classes below, a Python scalar, str, np.dtype, or tuple/list/dict of Data
 
 
@@ -222,12 +224,12 @@ def describe_type(data: Data) -> str:
     'float32[3,2]'
     """
     if isinstance(data, ArrayData):
-        text = f"{data.dtype.name}[{','.join(map(str, data.shape))}]"
+        text = dtype_and_shape(data.dtype.name, data.shape)
         return text + (" (weak type)" if data.weak_type else "")
     if isinstance(data, KeyData):
-        return f"key<{_IMPL_TAGS.get(data.impl, data.impl)}>[{','.join(map(str, data.shape))}]"
+        return dtype_and_shape(f"key<{_IMPL_TAGS.get(data.impl, data.impl)}>", data.shape)
     if isinstance(data, tuple | list | dict):
-        return f"a {type(data).__name__} of {len(data)}"
+        return describe_container(data)
     if isinstance(data, NodeData):
         return data.type_name
     if isinstance(data, FunctionName):

@@ -18,7 +18,7 @@ from jaxguide.explain.rewrites.static_arguments import is_jit, jit_call_of, stat
 from jaxguide.explain.rules import explains
 from jaxguide.explain.rules.wrong_types import no_array
 from jaxguide.explain.scene import Scene, called
-from jaxguide.jaxpr.arguments import describe
+from jaxguide.jaxpr.value_words import describe, object_of_type
 
 
 @explains(error_texts.UNHASHABLE_STATIC)
@@ -275,7 +275,7 @@ def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
     said = "self" if top == "self" else scene.quote(given) if given is not None else path
     what = _("`{name}` is {what} here, and `{function}` is compiled by `jax.jit`.").format(
         name=said,
-        what=describe(value) if value is not MISSING else _("an object of type `{type}`").format(type=kind),
+        what=describe(value) if value is not MISSING else object_of_type(kind),
         function=_function_name(function),
     )
     return scene.explanation(

@@ -13,7 +13,7 @@ from jaxguide.explain.explanation import Explanation
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.explain.transformed import transformation
-from jaxguide.jaxpr.arguments import describe
+from jaxguide.jaxpr.value_words import describe
 
 _RULES = "https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html"
 

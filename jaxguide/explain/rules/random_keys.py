@@ -12,7 +12,7 @@ from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
-from jaxguide.jaxpr.arguments import describe
+from jaxguide.jaxpr.value_words import describe
 
 _PAGE = "https://docs.jax.dev/en/latest/random-numbers.html"
 

@@ -14,7 +14,7 @@ from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.static_arguments import jit_call_of
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.jaxpr.arguments import array_type
+from jaxguide.jaxpr.value_words import array_type
 
 
 @explains(error_texts.DELETED)

@@ -16,7 +16,7 @@ from jaxguide.explain.rewrites.pytrees import as_pytree
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.jaxpr.arguments import array_type, describe
+from jaxguide.jaxpr.value_words import array_type, describe
 
 _ARRAY = f"{error_texts.API}/jax.numpy.asarray.html"
 

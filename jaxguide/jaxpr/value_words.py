@@ -1,0 +1,86 @@
+"""Say what a value is, in a few words.
+
+Sentences use `describe`. Three places say something else and share its parts: cards give only the type, of data that a
+worker sent (`describe_type` in `course.judging.values`); `tracing.value_description` writes a value as one would type
+it, with types for what is traced; `describe_out` in `callbacks.result_spec` writes a pytree of types.
+"""
+
+from collections.abc import Sequence, Sized
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxguide.base.text import _
+from jaxguide.code.lines import function_name
+
+
+def describe(value: Any) -> str:
+    """Describe a value in a few words: arrays by dtype and shape as JAX prints them, others by type.
+
+    >>> describe(np.zeros((2, 3), np.float32)), describe(3), describe(max), describe(None), describe([1, 2])
+    ('an array float32[2,3]', 'the int 3', 'the function `max`', 'None', 'a list of 2')
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, jax.Array | np.ndarray | np.generic):
+        if isinstance(value, jax.core.Tracer):
+            return _("a tracer {type}").format(type=array_type(value))
+        return _("an array {type}").format(type=array_type(value))
+    if isinstance(value, list | tuple | dict | set):
+        return describe_container(value)
+    if isinstance(value, bool | int | float | complex | str | bytes):
+        text = repr(value)
+        return _("the {type} {value}").format(
+            type=type(value).__name__, value=text if len(text) <= 60 else f"{text[:57]}..."
+        )
+    return describe_object(value)
+
+
+def describe_container(value: Sized) -> str:
+    """Describe a container by its type and length.
+
+    >>> describe_container((1, 2))
+    'a tuple of 2'
+    """
+    return _("a {type} of {count}").format(type=type(value).__name__, count=len(value))
+
+
+def describe_object(value: Any) -> str:
+    """Describe a class or a function by its name, any other object by its type.
+
+    >>> describe_object(dict), describe_object(max), describe_object(...)
+    ('the class `dict`', 'the function `max`', 'an object of type `ellipsis`')
+    """
+    if isinstance(value, type):
+        return _("the class `{name}`").format(name=value.__name__)
+    if callable(value) and hasattr(value, "__name__"):
+        return _("the function `{name}`").format(name=function_name(value))
+    return object_of_type(type(value).__name__)
+
+
+def object_of_type(name: str) -> str:
+    """Describe an object by the name of its type.
+
+    >>> object_of_type("Layer")
+    'an object of type `Layer`'
+    """
+    return _("an object of type `{type}`").format(type=name)
+
+
+def array_type(value: Any) -> str:
+    """Return the dtype and shape as JAX prints them, for anything that has both: an array, a tracer, an aval.
+
+    >>> array_type(np.zeros((2, 3), np.float32)), array_type(jax.ShapeDtypeStruct((), "int32"))
+    ('float32[2,3]', 'int32[]')
+    """
+    return dtype_and_shape(value.dtype, value.shape)
+
+
+def dtype_and_shape(dtype: object, shape: Sequence[int]) -> str:
+    """Join a dtype, or the name of one, and a shape as JAX prints them.
+
+    >>> dtype_and_shape("key<fry>", (2,))
+    'key<fry>[2]'
+    """
+    return f"{dtype}[{','.join(map(str, shape))}]"
