@@ -112,7 +112,7 @@ def show_solution(name: str, sure: bool, how: str) -> None:
 
 
 def _is_lesson(topic: Any) -> bool:
-    """Tell whether this lesson exists, and print a message if it does not."""
+    """Return whether this lesson exists, and print a message if it does not."""
     from jaxguide.course.books.folders import topics
 
     if topic in topics():

@@ -9,7 +9,7 @@ def _(message: str) -> str:
     """Return `message` in the reader's language, or unchanged if it has no translation.
 
     The language comes from `JAXGUIDE_LANG` or else the locale. Messages are written in English.
-    A translation with other placeholders is ignored.
+    A translation whose placeholders differ from the original's is ignored.
 
     >>> _("Passed")
     'Passed'

@@ -39,7 +39,7 @@ class Cell:
 
     @property
     def works(self) -> bool:
-        """Tell whether it ran as often, with the value and in the order that the program says."""
+        """Return whether it ran the number of times, with the value, and in the order that the program specifies."""
         return self.calls == self.expected and self.value is not False and self.in_order is not False
 
 

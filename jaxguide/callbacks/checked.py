@@ -187,14 +187,14 @@ def _computed_in_float64(array: np.ndarray) -> np.ndarray:
 
 
 def _repeats(shape: tuple[int, ...], want: tuple[int, ...], mapped: int) -> bool:
-    """Tell whether an array only lacks copies along the mapped axes."""
+    """Return whether a shape is the expected one, except for mapped axes of size 1, along which to repeat the array."""
     return shape[mapped:] == want[mapped:] and all(n in (1, m) for n, m in zip(shape[:mapped], want, strict=False))
 
 
 def _may_narrow(got: np.dtype, want: np.dtype, elementwise: bool) -> bool:
-    """Tell whether a result may be cast to the promised dtype.
+    """Return whether a result may be cast to the promised dtype.
 
-    NumPy computes in 64 bits, which JAX itself narrows while 64-bit types are off. The kind is never changed.
+    NumPy computes in 64-bit precision; JAX itself converts to 32-bit when x64 is disabled. The kind is never changed.
     """
     narrower = _kind(got) == _kind(want) and want.itemsize < got.itemsize
     return narrower and (elementwise or got.itemsize == (16 if got.kind == "c" else 8))
@@ -205,7 +205,7 @@ def _kind(dtype: np.dtype) -> str:
 
 
 def _python_number(value: Any, want: np.dtype) -> bool:
-    """Tell whether a Python number, which has no dtype, may become the promised one: an int may become a float."""
+    """Return whether a Python number, which has no dtype, may become the promised one: an int may become a float."""
     tower = "iufc"
     if type(value) not in (int, float, complex):
         return False

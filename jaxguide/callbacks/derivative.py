@@ -25,7 +25,8 @@ class Derivatives:
     Args:
         parameters: the host function's parameters.
         rules: the rules by position; None for an argument without a derivative.
-        elementwise: the rules are partial derivatives `partial(*args)`, else linear maps `rule(tangent, out, *args)`.
+        elementwise: whether the rules are partial derivatives `partial(*args)`; otherwise they are linear maps
+            `rule(tangent, out, *args)`.
     """
 
     parameters: Parameters

@@ -141,9 +141,9 @@ class HostFunction:
         differences.
           argument 1: the derivative says -0.540302 and finite differences say 0.540302 (difference 1.08)
 
-        The host function runs on NumPy arrays in float64, whatever `jax_enable_x64` is, and so does the derivative
-        unless `out` promises less. Elementwise derivatives are compared element by element, others along three fixed
-        directions for each argument. Integer arguments are held constant.
+        The host function receives float64 NumPy arrays regardless of `jax_enable_x64`. The derivative is computed in
+        float64 too, unless `out` declares a lower precision. Elementwise derivatives are compared element by element,
+        others along three fixed directions for each argument. Integer arguments are held constant.
 
         Args:
             args, kwargs: arguments as in a call, inside the function's domain and away from its kinks.

@@ -92,10 +92,10 @@ class HostCall:
                 raise failure from failure.__cause__
 
     def on_host(self, callback: Callable[..., Any], args: Sequence[Any]) -> Any:
-        """Run the function on the host through `callback`, one of JAX's, and wait for the result unless it is traced.
+        """Run the function on the host through `callback`, one of JAX's callback functions.
 
-        Without waiting, an error would be raised later, far from the call. If the arguments are ready, the CPU backend
-        runs the host function in this thread.
+        It waits for the result, unless that is traced; without waiting, an error would be raised later, far from the
+        call. If the arguments are ready, the CPU backend runs the host function in this thread.
         """
         checked, out = self.promise(args)
         return jax.block_until_ready(callback(checked, out, *jax.block_until_ready(args)))

@@ -51,8 +51,8 @@ def io_function(fn: Callable[..., Any], *, out: Any, ordered: bool = True) -> "I
         out: the result: a `jax.ShapeDtypeStruct`, an array like it, a pytree of them, or a function that makes one
             from the arguments' `jax.ShapeDtypeStruct`s, such as `lambda x: x`; or None for no result, and what `fn`
             returns is ignored.
-        ordered: keep the order of the program. The default is the safe one; that of `jax.experimental.io_callback` is
-            False.
+        ordered: keep the order of the program. Defaults to True, which is safer; `jax.experimental.io_callback`
+            defaults to False.
 
     Returns:
         A function of arrays; its results have exactly the promised shapes and dtypes, as in `host_function`.

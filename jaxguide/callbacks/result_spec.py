@@ -92,7 +92,7 @@ def _words(leaf: Any) -> str:
 
 
 def _is_shaped(value: Any) -> bool:
-    """Tell whether a value has the shape and dtype of an array that can be sent to the host, unlike keys and text."""
+    """Return whether a value has the shape and dtype of an array that can be sent to the host, unlike keys and text."""
     try:
         if any(operator.index(length) < 0 for length in value.shape):
             return False
@@ -102,7 +102,7 @@ def _is_shaped(value: Any) -> bool:
 
 
 def is_dtype(value: Any) -> bool:
-    """Tell whether a value names a dtype: `jnp.float32`, `np.float32`, `float`, `"float32"`, a `np.dtype`.
+    """Return whether a value names a dtype: `jnp.float32`, `np.float32`, `float`, `"float32"`, a `np.dtype`.
 
     >>> [is_dtype(value) for value in (jnp.float32, float, "int32", np.dtype(bool), jnp.sin, np.zeros(2))]
     [True, True, True, True, False, False]

@@ -16,7 +16,7 @@ import click
 
 from jaxguide.base.text import _
 
-# `jaxguide --help` imports this module, so functions import what only they need.
+# `jaxguide --help` imports this module, so dependencies that only one function needs are imported inside it.
 if TYPE_CHECKING:
     from jaxguide.student.workspace import LaidFile
 
@@ -90,7 +90,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 class _Server:
-    """JupyterLab in a separate process, from start to stop."""
+    """Run JupyterLab in a separate process: start it, wait until it ends, and stop it at Ctrl-C or a signal."""
 
     def __init__(self, workspace: Path, browser: bool, port: int | None, ip: str):
         import secrets

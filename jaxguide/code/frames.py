@@ -14,7 +14,7 @@ _COURSE = f"{_OWN}_course{os.sep}"
 
 @functools.cache
 def is_library(filename: str) -> bool:
-    """Tell whether a file belongs to Python, an installed package or this package, and not to the user.
+    """Return whether a file belongs to Python, an installed package or this package, and not to the user.
 
     The course files in a wheel count as the user's.
 
@@ -30,7 +30,7 @@ def is_library(filename: str) -> bool:
 
 
 def is_own(filename: str) -> bool:
-    """Tell whether a file is part of this package, not counting the course files in a wheel."""
+    """Return whether a file is part of this package, not counting the course files in a wheel."""
     return filename.startswith(_OWN) and not filename.startswith(_COURSE)
 
 

@@ -135,10 +135,10 @@ def _attribute(base: Any, name: str) -> Any:
 
 
 def is_tracer(value: Any) -> bool:
-    """Tell whether a value is a tracer."""
+    """Return whether a value is a tracer."""
     return isinstance(value, jax.core.Tracer)
 
 
 def is_array(value: Any) -> bool:
-    """Tell whether a value is a JAX or NumPy array, or a tracer."""
+    """Return whether a value is a JAX or NumPy array, or a tracer."""
     return isinstance(value, jax.Array | np.ndarray | np.generic)

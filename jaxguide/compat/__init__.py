@@ -44,7 +44,7 @@ def set_print_flag() -> None:
 
 
 def backend_started() -> bool:
-    """Tell whether JAX has started a backend and its threads, without starting one.
+    """Return whether JAX has started a backend and its threads, without starting one.
 
     There is no public function for this (0.10.2 to 0.12.0.1): those of `jax.extend.backend` start the backend.
     """
@@ -154,7 +154,7 @@ def transforms(source_info: Any) -> tuple[str, ...]:
 
 
 def under_trace() -> bool:
-    """Tell whether JAX is tracing or transforming a function.
+    """Return whether JAX is tracing or transforming a function.
 
     >>> import jax
     >>> under_trace()
@@ -179,7 +179,7 @@ API_FRAME = "reraise_with_filtered_traceback"
 
 @functools.cache
 def in_jax(code: CodeType) -> bool:
-    """Tell whether code belongs to JAX.
+    """Return whether code belongs to JAX.
 
     >>> import jax
     >>> in_jax(jax.random.split.__code__), in_jax(in_jax.__wrapped__.__code__)

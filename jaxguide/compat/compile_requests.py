@@ -57,7 +57,7 @@ def compile_request(frame: FrameType | None) -> CompileRequest | None:
 
 
 def is_called_from_outside(frame: FrameType) -> bool:
-    """Tell whether code outside JAX called a function of JAX's on arrays, and no transformation did.
+    """Return whether code outside JAX called a function of JAX's on arrays, and no transformation did.
 
     Args:
         frame: of a `CompileRequest`.

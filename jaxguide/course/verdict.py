@@ -42,7 +42,8 @@ class About:
     """Facts about a verdict, for every place that shows one.
 
     Args:
-        outcome: the group that it counts in. `STOPPED` means that the process running the code was killed or exited.
+        outcome: the group that it counts toward. `STOPPED` means that the process running the code was killed or
+            exited.
         of_exercise, of_check: a card's words for an exercise, and for a check, with this verdict.
         decides: whether the first check with this verdict decides the exercise's verdict, whatever others earned.
     """

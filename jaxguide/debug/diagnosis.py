@@ -61,7 +61,7 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
-        """Tell whether nothing serious was found, except what lessons and the grader fix."""
+        """Return whether nothing serious was found, except what lessons and the grader fix."""
         return not any(trouble.serious and not trouble.cured for trouble in self.troubles)
 
     def to_plain(self) -> dict[str, Any]:

@@ -110,11 +110,11 @@ def _exists(path: str) -> bool:
 
 
 def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
-    """Find the first equation that makes a NaN or an infinity when `fn` runs on these arguments, or in its gradient.
+    """Find the first equation that produces a NaN or infinity when `fn`, or its gradient, is evaluated.
 
     The program really runs, equation by equation, including its host callbacks. If the result is finite, the gradient
     of its sum with respect to every floating-point argument is checked too, because a NaN that `jnp.where` masks is
-    harmless forward but can still spoil the gradient. An infinity that is written in the code
+    harmless in the forward pass but can still spoil the gradient. An infinity that is written in the code
     (`jnp.where(mask, x, -jnp.inf)`) is reported only if it reaches the result. Based on `jax.make_jaxpr`; JAX's own
     `jax.debug_nans` names a loop, but not the line in it.
 

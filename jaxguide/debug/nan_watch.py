@@ -144,7 +144,7 @@ class NanWatch(interpret.Observer):
 
 
 def is_bad(value: Any) -> bool:
-    """Tell whether a value is a floating-point or complex array or number with a NaN or an infinity.
+    """Return whether a value is a floating-point or complex array or number with a NaN or an infinity.
 
     >>> is_bad(jnp.array([1.0, jnp.nan])), is_bad(float("inf")), is_bad(jnp.arange(3)), is_bad("nan")
     (True, True, False, False)

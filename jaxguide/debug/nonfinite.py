@@ -97,7 +97,7 @@ def _stop_at_row(row: jax.Array, x: Any) -> None:
 
 @jax.custom_batching.custom_vmap
 def _finite_everywhere(x: Any) -> jax.Array:
-    """Tell whether everything is finite, in all rows under `vmap`, so that a `cond` on it is not batched."""
+    """Return whether everything is finite, in all rows under `vmap`, so that a `cond` on it is not batched."""
     return _all_finite(x)
 
 

@@ -155,7 +155,7 @@ def _require_arguments(source: str, call: _Call) -> None:
 
 
 def _refused(error: BaseException) -> bool:
-    """Tell whether an error comes only from this package or the typed line, not from a student's function."""
+    """Return whether an error comes only from this package or the typed line, not from a student's function."""
     step = error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename

@@ -61,7 +61,7 @@ class Scene:
         return self.spot.node
 
     def is_of_jax(self) -> bool:
-        """Tell whether JAX is involved in the error, because NumPy and Python raise many of the same messages."""
+        """Return whether JAX is involved in the error, because NumPy and Python raise many of the same messages."""
         if type(self.error).__module__.split(".")[0] in ("jax", "jaxlib"):
             return True
         for node in ast.walk(self.node):
@@ -229,7 +229,7 @@ def _is_jax_module(name: object) -> bool:
 
 
 def is_traced_integer(value: Any) -> bool:
-    """Tell whether a value is a tracer of a single integer."""
+    """Return whether a value is a tracer of a single integer."""
     return is_tracer(value) and value.ndim == 0 and bool(jax.dtypes.issubdtype(value.dtype, np.integer))
 
 
@@ -244,7 +244,7 @@ def argument_of(call: ast.Call, position: int, name: str | None = None) -> ast.e
 
 
 def is_argument(spot: Spot, name: str) -> bool:
-    """Tell whether a name is an argument of the function at a spot."""
+    """Return whether a name is an argument of the function at a spot."""
     return spot.function is not None and name in arguments_of(spot.function)
 
 

@@ -11,7 +11,7 @@ from jaxguide.explain.scene import Scene, is_traced_integer
 
 
 def explain_without_source(scene: Scene) -> Explanation | None:
-    """Return an explanation from the error and the frame's values, without the student's expression."""
+    """Return an explanation based on the error and the values in the frame, as the student's expression is unknown."""
     for phrase, rule in _RULES:
         if phrase.match(scene.error):
             return rule(scene)

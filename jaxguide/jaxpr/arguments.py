@@ -82,7 +82,7 @@ def require_array(helper: str, name: str, value: Any) -> None:
 
 
 def is_array_like(value: Any) -> bool:
-    """Tell whether JAX accepts a value as an array: arrays, tracers, keys and numbers.
+    """Return whether JAX accepts a value as an array: arrays, tracers, keys and numbers.
 
     >>> [is_array_like(value) for value in (np.zeros(2), 1.5, True, [1.0], "a", np.array(["a"]), None)]
     [True, True, True, False, False, False, False]

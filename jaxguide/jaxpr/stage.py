@@ -26,7 +26,7 @@ class Staged:
 
 
 def is_traced_argument(leaf: Any) -> bool:
-    """Tell whether an argument becomes a tracer: arrays, keys, NumPy scalars and floats do, the rest stay static.
+    """Return whether an argument becomes a tracer: arrays, keys, NumPy scalars and floats do, the rest stay static.
 
     Python integers stay static because they are so often shapes, axes and seeds.
 

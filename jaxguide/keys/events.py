@@ -38,7 +38,7 @@ class Event:
     shared: bool = False
 
     def excludes(self, other: "Event") -> bool:
-        """Tell whether the two are in different branches of one cond."""
+        """Return whether the two are in different branches of one cond."""
         chosen = dict(self.branches)
         return any(chosen.get(cond, branch) != branch for cond, branch in other.branches)
 
@@ -87,7 +87,7 @@ class KeyLog:
 
 
 def is_key(value: Any) -> bool:
-    """Tell whether a value is an array of typed PRNG keys."""
+    """Return whether a value is an array of typed PRNG keys."""
     return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
 
 

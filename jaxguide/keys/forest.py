@@ -109,7 +109,7 @@ class KeyOperation:
 
     Args:
         kind: 'draw', 'split', 'fold_in' or 'clone'.
-        events: one for each time.
+        events: one event for each time that it was done.
         made: the keys that it was the first to make, in order.
         again: the keys that it made although they already existed, each with its name at this place.
     """
@@ -150,7 +150,7 @@ class KeyNode:
 
     @property
     def used(self) -> bool:
-        """Tell whether anything was drawn from it or made from it."""
+        """Return whether anything was drawn from it or made from it."""
         return any(operation.kind != "clone" for operation in self.operations)
 
     def operation(self, event: Event) -> KeyOperation:
@@ -220,7 +220,7 @@ def grow(events: Iterable[Event], clashes: Iterable[tuple[str, Bits]], given: Ma
 
 
 def chain(key: KeyNode) -> list[tuple[KeyNode, KeyOperation]]:
-    """Return the chain of keys from `key` on that one place made from each other, as a loop that carries a key does.
+    """Return the chain from `key` in which one place made each key from the one before, as a loop that carries a key.
 
     Each key comes with the operation that made the next. A chain of a single key is returned as empty.
     """

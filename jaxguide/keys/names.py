@@ -46,7 +46,7 @@ def key_name(places: Sequence[CallSite], depth: int, verb: str | None) -> str | 
 
 
 def calls_a_loop(place: CallSite) -> bool:
-    """Tell whether a place calls a loop or branch of JAX; the function inside is then the better place to show."""
+    """Return whether a place calls a loop or branch of JAX; the function inside is then the better place to show."""
     call = call_at(place)
     return call is not None and callee(call) in _CONTROL_FLOW
 

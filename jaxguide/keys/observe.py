@@ -94,7 +94,7 @@ class KeyObserver(interpret.Observer):
         self._origins: dict[int, tuple[Any, Origin]] = {}
 
     def watches(self, eqn: Any) -> bool:
-        """Tell whether keys are consumed in this equation."""
+        """Return whether keys are consumed in this equation."""
         if eqn.primitive.name in KEY_USES:
             return True
         # The backward pass of `jax.checkpoint` repeats the draws of the forward pass on purpose.
@@ -219,7 +219,7 @@ class KeyObserver(interpret.Observer):
 
 
 def _draws_nothing(step: interpret.BoundEquation) -> bool:
-    """Tell whether all arrays that an equation draws are empty."""
+    """Return whether all arrays that an equation draws are empty."""
     shapes = [variable.aval.shape for variable in step.eqn.outvars]
     if not shapes:  # an operation of a function that is not traced
         inner = [compat.jaxpr_parts(jaxpr)[0] for jaxpr in interpret.inner_jaxprs(step.eqn)]

@@ -110,6 +110,6 @@ def _on_behalf_of_user(frames: list[tuple[CodeType, int]], vmap: int, drawn_by_u
 
 
 def _has_jacfwd(jaxpr: Any) -> bool:
-    """Tell whether `jax.jacfwd`, which maps over directions and not over rows, made equations of this jaxpr."""
+    """Return whether `jax.jacfwd`, which maps over directions and not over rows, made equations of this jaxpr."""
     frames = (frame for eqn in jaxpr.eqns for frame in compat.traceback_frames(eqn.source_info))
     return any(code.co_name == compat.JACFWD_FRAME and compat.in_jax(code) for code, _ in frames)

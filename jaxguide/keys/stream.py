@@ -119,7 +119,7 @@ class KeyStream:
     def fork(self, n: int | None = None) -> "KeyStream":
         """Return an independent stream, or `n` of them batched along axis 0 for `jax.vmap` and `jax.lax.scan`.
 
-        Its key is split from `stream.next()`. A batch can be unpacked once.
+        Its key is split from `stream.next()`. A batch can be unpacked only once.
 
         >>> data, model = KeyStream(0).fork(2)
         >>> KeyStream(0).fork(5)

@@ -71,7 +71,7 @@ def key_tree(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Picture:
     Warns:
         UserWarning: keys are used inside a primitive that it cannot look into, such as `shard_map`.
 
-    Based on `jax.make_jaxpr` and the keys' bits, `jax.random.key_data`.
+    Uses `jax.make_jaxpr`, and reads the keys' bits with `jax.random.key_data`.
     """
     require_call("key_tree", fn, args, kwargs)
     require_values("key_tree", args, kwargs)

@@ -18,7 +18,7 @@ AS_DOCUMENTED, WITH_SETTING, CHANGED = "as documented", "with setting", "changed
 NEWLY_CHANGED, NOT_COMPARED = "newly changed", "not compared"
 STATES = (AS_DOCUMENTED, WITH_SETTING, CHANGED, NEWLY_CHANGED, NOT_COMPARED)
 
-# The ledger's class of an example -> its state when it was recorded; claims that never held count as changed.
+# Maps an example's class in the ledger to its recorded state; claims that were never true count as changed.
 _KNOWN = {"REPRODUCES-WITH-CONFIG": WITH_SETTING, "CHANGED": CHANGED, "CLAIM-FALSE": CHANGED}
 
 

@@ -140,7 +140,8 @@ class Watching:
     def _check(self, path: Path, names: Iterable[str]) -> None:
         wanted = frozenset(names)
         if self._checking is not None:
-            # Exercises of this file whose check is running may have changed, and still need a result: check them again.
+            # The running check is stopped. If it is of this file, its exercises have no result yet and may have changed
+            # since, so they are checked again.
             if self._checking[0] == path:
                 wanted |= self._checking[1]
             self.stop()

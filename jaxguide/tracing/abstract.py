@@ -13,7 +13,7 @@ from jaxguide.jaxpr.value_words import describe
 
 
 def is_traced(leaf: Any) -> bool:
-    """Tell whether an argument is traced: like `is_traced_argument`, but including `jax.ShapeDtypeStruct`.
+    """Return whether an argument is traced: like `is_traced_argument`, but including `jax.ShapeDtypeStruct`.
 
     >>> is_traced(1.0), is_traced(jax.ShapeDtypeStruct((3,), "float32")), is_traced(3)
     (True, True, False)

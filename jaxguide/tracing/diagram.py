@@ -292,7 +292,7 @@ def _fold(rows: list[DiagramRow], start: int, stop: int) -> list[DiagramRow]:
 
 
 def _inlined(called: Any) -> bool:
-    """Tell whether to inline a call: it is empty, or a library call that comes down to one equation."""
+    """Return whether to inline a call: it is empty, or a library call that comes down to one equation."""
     eqns = compat.jaxpr_parts(called)[0].eqns
     if not eqns:
         return True

@@ -105,7 +105,7 @@ def _node(module: ast.AST, code: CodeType) -> _Function | ast.Lambda | None:
 
 
 def _holds(body: ast.expr, code: CodeType) -> bool:
-    """Tell whether all instructions of a code object come from an expression."""
+    """Return whether all instructions of a code object come from an expression."""
     start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
     places = [(p[0], p[2], p[1], p[3]) for p in code.co_positions() if None not in p and p[3] != 0]
     return bool(places) and all(start <= (a, b) and (c, d) <= end for a, b, c, d in places)

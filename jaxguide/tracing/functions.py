@@ -14,7 +14,7 @@ def _jitted_type() -> type:
 
 
 def is_jitted(fn: Any) -> bool:
-    """Tell whether `jax.jit` returned `fn`."""
+    """Return whether `jax.jit` returned `fn`."""
     return isinstance(fn, _jitted_type())
 
 

@@ -109,7 +109,7 @@ def frame_of_trace(frame: FrameType | None) -> FrameType | None:
 
 
 def is_tracing_code(code: CodeType) -> bool:
-    """Tell whether this is the code of the JAX function that makes `jax.jit` traces."""
+    """Return whether this is the code of the JAX function that performs `jax.jit` tracing."""
     return code is _place().code
 
 
@@ -196,7 +196,7 @@ def _listen_to_compiles() -> None:
 
 
 class _Place(NamedTuple):
-    """The JAX function that makes `jax.jit` traces: its code, it and its callers in JAX, and its parameters' names."""
+    """The JAX function that performs `jax.jit` tracing: its code, it and its callers in JAX, its parameters' names."""
 
     code: CodeType
     chain: frozenset[CodeType]

@@ -138,7 +138,7 @@ class Recorder:
                 self._visited(statement).note((scope, shown), value)
 
     def _is_inner(self, code: CodeType) -> bool:
-        """Tell whether the code is of a lambda or comprehension, which is part of a statement."""
+        """Return whether the code is of a lambda or comprehension, which is part of a statement."""
         return code is not self._code and code.co_name in _SCOPES
 
     def _visited(self, statement: StatementLines) -> Visits:

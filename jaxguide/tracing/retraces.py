@@ -237,7 +237,7 @@ class _Watch:
 
 
 def _is_users_trace(trace: JitTrace) -> bool:
-    """Tell whether the user jitted this function: it is theirs, or a library's that they passed to `jax.jit`."""
+    """Return whether the user jitted this function: it is theirs, or a library's that they passed to `jax.jit`."""
     function = trace.function
     if is_users(function):
         return True

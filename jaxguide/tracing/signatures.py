@@ -160,7 +160,7 @@ def _leaf(value: Any) -> Leaf:
 
 
 def same(old: Any, new: Any) -> bool:
-    """Tell whether two values are equal, whatever their `__eq__` raises."""
+    """Return whether two values are equal, whatever their `__eq__` raises."""
     if old is new:
         return True
     try:

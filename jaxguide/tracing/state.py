@@ -44,7 +44,7 @@ class Holder:
         self.before = self.read()
 
     def changed(self) -> bool:
-        """Tell whether its content differs from that at the start."""
+        """Return whether its content differs from that at the start."""
         return not _same(self.before, self.read())
 
     def restore(self) -> None:
@@ -70,7 +70,7 @@ class Holder:
         return None
 
     def changed_beside_tracers(self) -> bool:
-        """Tell whether a container or object with a new tracer also changed in another way."""
+        """Return whether a container or object with a new tracer also changed in another way."""
         before, now = self.before, self.read()
         if isinstance(before, dict) and isinstance(now, dict):
             return bool(before.keys() - now.keys()) or any(

@@ -276,7 +276,7 @@ def _is_descriptor(value: Any) -> bool:
 
 
 def _is_users_type(cls: type) -> bool:
-    """Tell whether a class is the user's, or `types.SimpleNamespace`, which holds the user's data."""
+    """Return whether a class is the user's, or `types.SimpleNamespace`, which holds the user's data."""
     module = sys.modules.get(cls.__module__)
     if cls is types.SimpleNamespace or cls.__module__ == "__main__" or module is None:
         return True

@@ -194,7 +194,7 @@ class _Watch:
 
 
 def is_users(function: Any) -> bool:
-    """Tell whether a function is the user's, or made from one, as `jax.vmap(f)` and `functools.partial(f)` are."""
+    """Return whether a function is the user's, or made from one, as `jax.vmap(f)` and `functools.partial(f)` are."""
     codes = (getattr(part, "__code__", None) for part in _reach(function))
     return any(isinstance(code, CodeType) and not is_library(code.co_filename) for code in codes)
 

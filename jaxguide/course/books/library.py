@@ -22,7 +22,7 @@ class Course(Outline):
 
     books: "dict[str, Book]"
 
-    if TYPE_CHECKING:  # its books have been run, so these return the more specific types
+    if TYPE_CHECKING:  # the books have already been run, so these members can return narrower types
 
         @property
         def exercises(self) -> dict[str, Exercise]: ...

@@ -94,7 +94,7 @@ def _first_cases(lines: list[str]) -> list[str]:
 
 
 def is_prediction(result: ExerciseResult) -> bool:
-    """Return whether a result is that of a prediction with a locked guess."""
+    """Return whether a result belongs to a prediction whose guess is locked."""
     return result.reveal is not None
 
 

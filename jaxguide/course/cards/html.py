@@ -1,8 +1,8 @@
 """Lay out a card as HTML that is readable in light and dark notebooks, trusted or not.
 
 JupyterLab sanitizes untrusted notebooks: it keeps `style`, but drops `role`, `aria-*` and declarations that it does not
-know, including most with `var(...)`. So order and words carry the meaning, each state is a glyph and a word, and
-important declarations with a variable follow one without.
+know, including most with `var(...)`. So meaning is conveyed by order and wording; each state is shown as a glyph plus a
+word, and important declarations that use a variable are preceded by a fallback without one.
 """
 
 from html import escape

@@ -16,7 +16,8 @@ def for_student(result: ExerciseResult) -> ExerciseResult:
     if not any(check.hidden for check in result.checks):
         return result
     checks = [_without_details(check) if check.hidden else check for check in result.checks]
-    # The note about an exercise that could not be graded is a check's error, which may show its inputs.
+    # If an exercise could not be graded, its note is the error that the check raised, which may reveal the check's
+    # inputs.
     note = "" if result.verdict is Verdict.NOT_CHECKED else result.note
     return dataclasses.replace(result, checks=checks, printed="", note=note)
 

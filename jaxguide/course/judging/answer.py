@@ -83,7 +83,7 @@ class Answer(ABC):
 
     @property
     def documented_draws(self) -> "Answer":
-        """The answer with the PRNG setting of the source documents (JAX before 0.5.0)."""
+        """The answer under the PRNG setting of the source documents, which was JAX's default before 0.5.0."""
         return self._with((*self.steps, Step("documented_draws")))
 
     def then(self, *args: Any) -> "Answer":

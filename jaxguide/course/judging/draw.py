@@ -18,7 +18,7 @@ def fresh_seed() -> int:
 
 
 class Draw:
-    """The inputs of a check, a deterministic function of the seed and the names of exercise and check.
+    """The inputs of a check, a deterministic function of the seed and the names of the exercise and the check.
 
     >>> first, again = Draw(0, "exercise", "check"), Draw(0, "exercise", "check")
     >>> first.integer(0, 100) == again.integer(0, 100)

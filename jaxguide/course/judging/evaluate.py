@@ -101,7 +101,7 @@ def _transform(function: Callable[..., Any], steps: tuple[Step, ...], names: dic
     for step in steps:
         options = dict(step.options)
         if step.name == "then":
-            # The arguments of the outer call stay data until it is called.
+            # The arguments of the outer call are kept as plain data until the call is made.
             function = functools.partial(_call_then, function, options["args"], names)
         else:
             function = _STEPS[step.name](function, **options)

@@ -203,7 +203,7 @@ def assigned_names(body: list[ast.stmt]) -> list[str]:
 
 
 def leaves_early(body: list[ast.stmt]) -> bool:
-    """Tell whether a block has a `break`, `continue`, `return`, `yield` or `raise`."""
+    """Return whether a block has a `break`, `continue`, `return`, `yield` or `raise`."""
     kinds = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.Raise)
     return any(isinstance(node, kinds) for statement in body for node in ast.walk(statement))
 
@@ -220,7 +220,7 @@ def _return_after(scene: Scene, node: ast.If) -> ast.Return | None:
 
 
 def _interfere(scene: Scene, node: ast.If, names: list[str]) -> bool:
-    """Tell whether one of several assignments reads a name that an earlier one changes."""
+    """Return whether one of several assignments reads a name that an earlier one changes."""
     read = {
         name
         for statement in ast.walk(node)

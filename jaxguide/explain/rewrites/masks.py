@@ -107,5 +107,5 @@ def rank_of(scene: Scene, node: ast.expr) -> int | None:
 
 
 def is_whole(node: ast.expr) -> bool:
-    """Tell whether an index is `:`."""
+    """Return whether an index is `:`."""
     return isinstance(node, ast.Slice) and node.lower is None and node.upper is None and node.step is None

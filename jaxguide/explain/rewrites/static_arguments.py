@@ -61,7 +61,7 @@ def argument_behind(scene: Scene, tracer: Any) -> str | None:
             if jitted and name not in assigned_names(body):
                 return name
             return behind[0] if len(behind) == 1 and behind[0].isidentifier() else None
-    # Computed values such as `mode == 1` are not the argument, even if nothing else goes into them.
+    # An expression such as `mode == 1` does not count as the argument itself, even if it depends on nothing else.
     return None
 
 
@@ -106,7 +106,7 @@ def _differentiated(node: ast.expr) -> ast.expr:
 
 
 def is_jit(node: ast.AST) -> bool:
-    """Tell whether an expression is `jax.jit` or `jit`."""
+    """Return whether an expression is `jax.jit` or `jit`."""
     return dotted(node).split(".")[-1] == "jit"
 
 

@@ -222,7 +222,7 @@ class _Test:
         )
 
     def _is_recursive(self) -> bool:
-        """Tell whether the function at this place calls itself."""
+        """Return whether the function at this place calls itself."""
         function = self.scene.spot.function
         return isinstance(function, ast.FunctionDef) and any(
             isinstance(node, ast.Call) and called(node) == function.name for node in ast.walk(function)
@@ -262,13 +262,13 @@ class _Test:
         )
 
     def _is_switch(self, test: ast.expr) -> bool:
-        """Tell whether a test is a bare argument, which usually is an option such as `train`."""
+        """Return whether a test is a bare argument, which usually is an option such as `train`."""
         plain = test.operand if isinstance(test, ast.UnaryOp) else test
         return isinstance(plain, ast.Name) and self.static is not None
 
 
 def _only_prints(node: ast.If) -> bool:
-    """Tell whether each branch of an `if` is a single `print`."""
+    """Return whether each branch of an `if` is a single `print`."""
     blocks = [block for block in (node.body, node.orelse) if block]
     return all(len(b) == 1 and isinstance(b[0], ast.Expr) and called(b[0].value) == "print" for b in blocks)
 
@@ -420,7 +420,7 @@ def _filter_around(scene: Scene, node: ast.AST) -> tuple[ast.comprehension, ast.
 
 
 def _chosen_element(scene: Scene, node: ast.IfExp) -> Explanation | None:
-    """Explain `if` on an element of a comprehension, whose name no longer exists when the error arrives."""
+    """Explain `if` on an element of a comprehension, whose name no longer exists by the time the error is caught."""
     test, yes, no = condition(scene, node.test), scene.quote(node.body), scene.quote(node.orelse)
     names = sorted(n.id for n in ast.walk(node.test) if isinstance(n, ast.Name))
     return scene.explanation(

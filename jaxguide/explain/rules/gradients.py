@@ -176,7 +176,7 @@ def gradient_complex(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _is_complex(scene: Scene, node: ast.expr) -> bool:
-    """Tell whether an argument is already complex, by its value or by a literal such as `1j`."""
+    """Return whether an argument is already complex, by its value or by a literal such as `1j`."""
     value = scene.spot.value(node)
     if value is MISSING:
         numbers = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]

@@ -397,7 +397,7 @@ def _jits(decorator: ast.expr) -> bool:
 
 
 def _is_users(spot: Spot, file: str) -> bool:
-    """Tell whether a file is the student's: the current one, or one outside libraries."""
+    """Return whether a file is the student's: the current one, or one outside libraries."""
     return file == spot.line.file or not is_library(file)
 
 

@@ -96,7 +96,7 @@ def _keeper(function: ast.FunctionDef) -> _Keeper | None:
 
 
 def _return_it(scene: Scene, source: Source, function: ast.FunctionDef, keeper: _Keeper) -> Fix | None:
-    """Return the fix that also returns the stored value, and stores it where the function is called."""
+    """Return a fix that makes the function return the stored value as well, and moves the store to the caller."""
     last = function.body[-1]
     if not isinstance(last, ast.Return) or last.value is None or _returns(function) != 1:
         return None
@@ -167,7 +167,7 @@ def _without_declaration(source: Source, function: ast.FunctionDef, name: str) -
 
 
 def _reads(function: ast.FunctionDef, keeper: _Keeper) -> bool:
-    """Tell whether a function also reads the place where it stores a value."""
+    """Return whether a function also reads the place where it stores a value."""
     wanted = ast.dump(keeper.target).replace("Store()", "Load()")
     if keeper.method is not None:
         return False

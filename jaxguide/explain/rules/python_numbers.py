@@ -199,7 +199,7 @@ def _number_of_element(scene: Scene, call: ast.Call) -> Explanation | None:
 
 
 def _is_size(scene: Scene, call: ast.Call) -> bool:
-    """Tell whether the integer that a call returns is used as a size or a count later."""
+    """Return whether the integer that a call returns is used as a size or a count later."""
     statement = scene.source.statement(call)
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target, function = statement.targets[0], scene.spot.function
@@ -268,7 +268,7 @@ def _range_around(scene: Scene, node: ast.AST) -> ast.Call | None:
 
 
 def _is_float(scene: Scene, node: ast.expr) -> bool:
-    """Tell whether an argument contains a floating-point array."""
+    """Return whether an argument contains a floating-point array."""
     return any(is_array(v) and _is_floating(v) for _part, v in scene.spot.parts(node))
 
 

@@ -25,7 +25,7 @@ _SIZED = ("nonzero", "flatnonzero", "argwhere", "where", "unique")
 # Must come before `traced_size`, which matches this phrase too and takes any traced integer in the call for the size.
 @explains(error_texts.SHAPE)
 def shape_of_floats(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jnp.zeros((3.0,))`, `jax.random.normal(key, (n / 2, 4))` and their like."""
+    """Explain `jnp.zeros((3.0,))`, `jax.random.normal(key, (n / 2, 4))` and similar calls."""
     call, said = scene.call(), error_texts.SHAPE_ENTRIES.search(scene.message)
     if call is None or said is None or "Tracer" in said[1]:
         return None
@@ -56,7 +56,7 @@ def shape_of_floats(scene: Scene, found: re.Match[str]) -> Explanation | None:
 # and calls of `int`, even if a size is computed from them.
 @explains(error_texts.SHAPE, error_texts.CONCRETE, error_texts.PARAMETER)
 def traced_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jnp.zeros(n)`, `jnp.arange(n)`, `x.reshape(n, -1)`, `jax.random.normal(key, (n,))` and their like."""
+    """Explain `jnp.zeros(n)`, `jnp.arange(n)`, `x.reshape(n, -1)`, `jax.random.normal(key, (n,))` and similar calls."""
     call = scene.call()
     if call is None:
         return None

@@ -53,7 +53,7 @@ class GradeSettings:
     Args:
         seed: the seed that every input derives from.
         limits: the resource limits of one exercise and of a whole submission.
-        all_or_nothing: whether to give no partial marks.
+        all_or_nothing: whether to disable partial credit.
         hidden: whether hidden checks run.
         only: the names of the exercises to grade, or None for all.
         tier: the name of the isolation tier to use; by default the strongest that this machine supports.
@@ -189,7 +189,7 @@ class Grader:
     ):
         self.course, self.settings, self._tell = course, settings, tell
         self.programs = programs
-        # Marks that were reported at once cannot be taken back.
+        # Marks that have already been reported cannot be taken back.
         self.control = Control(course, self.grade, settings.only, before_all=tell is not None)
         self._lock = threading.Lock()
         self._prepared: set[str] = set()

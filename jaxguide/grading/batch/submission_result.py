@@ -56,7 +56,7 @@ class SubmissionResult:
         habits: exercise -> the student's `Habit` as plain data.
         cpu_s: processor time of the workers.
         wall_s: elapsed time.
-        memory_bytes: the peak memory of any of the workers, without memory shared with other processes.
+        memory_bytes: the highest peak memory among the workers, without memory shared with other processes.
     """
 
     path: Path

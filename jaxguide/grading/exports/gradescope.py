@@ -27,7 +27,8 @@ class GradingProgress:
         results: the finished exercises, in the order in which they were finished.
         not_graded: the names of the exercises that could not be graded, through no fault of the student.
         done: whether grading has finished.
-        unreadable: which files cannot be read, and why, or ''. If there are no results, why nothing can be graded.
+        unreadable: which files cannot be read, and why, or ''. If there are no results, it is the reason nothing can
+            be graded.
         trouble: why the grader stopped, in words for students, or ''.
         notes: notes on how the files were read.
         facts: data that only the instructor sees.

@@ -88,7 +88,7 @@ def install(instructions: list[bytes]) -> None:
 
 
 def filter_program(own_pid: int, here: str) -> list[bytes]:
-    """Return the filter's instructions for a process with this ID on a machine, 'x86_64' or 'aarch64'."""
+    """Return the filter's instructions for a process with this ID on the given architecture, 'x86_64' or 'aarch64'."""
     start = [
         _op(_LOAD, _AT_ARCHITECTURE),
         _op(_EQUAL, _ARCHITECTURES[here], 1, 0),

@@ -101,7 +101,7 @@ def call(name: str, *arguments: int | bytes | None) -> int:
 
 
 def call_number(found: int, *arguments: int | bytes | None) -> int:
-    """Make the call of this number, for calls with the same number on every machine; otherwise like `call`."""
+    """Like `call`, but takes a call's number; use it only for calls whose number is the same on every architecture."""
     converted = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     result = int(_libc().syscall(ctypes.c_long(found), *converted))
     if result < 0:

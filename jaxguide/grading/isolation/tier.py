@@ -82,7 +82,7 @@ class Tier:
 
     @property
     def remarks(self) -> list[str]:
-        """Return a line for each layer in use that has a remark."""
+        """Return a line for each active layer that has a note: its name and the note."""
         return [f"{layer.name}: {layer.why}" for layer in self.layers if self.uses(layer.name) and layer.why]
 
     def to_plain(self) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def _digest(circumstances: dict[str, Any], tiers: Any) -> str:
 
 
 def _is_well_formed(tiers: Any) -> bool:
-    """Return whether plain data are tiers as `find_tier` finds them, of which the best is `strong` or `medium`."""
+    """Return whether the data is a list of tiers as `find_tier` records it, with `strong` or `medium` as the best."""
     if not isinstance(tiers, list) or not all(isinstance(tier, dict) and _is_tier(tier) for tier in tiers):
         return False
     names = [tier["name"] for tier in tiers]

@@ -98,7 +98,7 @@ def now() -> dict[str, Any] | None:
 
 
 def _probed() -> tuple[list[Tier], bool]:
-    """Return the tiers that hold, best first, and whether the next probe would find the same.
+    """Return the tiers that hold, best first, and whether another probe would give the same result.
 
     It might not if the machine was short of something.
     """

@@ -39,7 +39,7 @@ def listen() -> None:
 
 
 def is_public(file: str) -> bool:
-    """Tell whether submissions may read a program.
+    """Return whether submissions may read a program.
 
     Args:
         file: its name in the folder of JAX's compilation cache; of a program that this process has compiled, or read
@@ -78,7 +78,7 @@ def _is_primitive_of_jax(primitive: object) -> bool:
 
 
 def _is_plain(value: object, or_traced: bool = False) -> bool:
-    """Tell whether a value is data and no more: no function, no tracer, no jaxpr, and nothing of an author's class."""
+    """Return whether a value is only data: no function, no tracer, no jaxpr, and nothing of an author's class."""
     kind = type(value)
     if isinstance(value, jax.core.Tracer):
         return or_traced

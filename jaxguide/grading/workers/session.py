@@ -138,7 +138,7 @@ class Session:
 
     @property
     def peak_bytes(self) -> int:
-        """The peak memory of any of the workers."""
+        """The highest peak memory among the workers."""
         return max((worker.peak_bytes for worker in self._workers), default=0)
 
     def define(self) -> None:
