@@ -22,7 +22,8 @@ from jaxguide.grading.workers.scratch import remove_scratch
 from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 
 # The wall time limit is generous, so that other tests running on the machine do not make grading time out.
-LIMITS = "cpu=2,idle=2,memory=1GB,output=8MB,scratch=64MB,wall-factor=100"
+# Enough processor time for a case that ends otherwise, on a machine where other tests run, too.
+LIMITS = "cpu=4,idle=2,memory=1GB,output=8MB,scratch=64MB,wall-factor=100"
 # The student's name comes from the archive's file name, not from its members.
 STUDENT = r"^(?P<student>h-[^./]+)[./]"
 _CASES_FOR_AN_HONEST = 4
