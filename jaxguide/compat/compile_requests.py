@@ -42,7 +42,7 @@ def compile_request(frame: FrameType | None) -> CompileRequest | None:
     while frame is not None:
         held = frame.f_locals
         file = file or str(held.get("cache_key") or "")
-        if file and {"fun", "jit_info", "args", "kwargs"} <= held.keys():
+        if file and {"fun", "jit_info", "args", "kwargs"}.issubset(held):  # keys() is a list in Python 3.13
             function, given = held["fun"], (held["args"], held["kwargs"])
             if not file.startswith(f"jit_{getattr(function, '__name__', '')}-"):
                 return None
