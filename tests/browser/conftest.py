@@ -21,7 +21,8 @@ ARGUMENTS = (
 )
 
 
-@pytest.fixture(scope="session")
+# Not for the session: while it lives, Playwright has a running event loop, and no other test can call `asyncio.run`.
+@pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
     chromium = needs_program(*CHROMIUM)
     from playwright.sync_api import sync_playwright
