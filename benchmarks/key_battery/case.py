@@ -33,9 +33,9 @@ class Case:
     """A program of the battery.
 
     `takes` is the program's input: a key, the seed of a key, nothing, or a key from an enclosing function (`function`
-    is then the enclosing function). `kinds` are the names that a checker may give the bug, the most fitting first; a
-    correct program has none. A buggy program returns two values, first and second, and `evidence(first, second, key)`
-    holds because their bits are related.
+    is then the enclosing function). `kinds` are the names that a checker may give the bug, the best fit first, and
+    empty for a correct program. A buggy program returns two values, first and second, and `evidence(first, second,
+    key)` holds because their bits are related.
     """
 
     function: Program

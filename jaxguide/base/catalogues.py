@@ -91,7 +91,7 @@ class Catalogue:
             raise ValueError(f"{path}: {error}") from error
 
     def text(self, message: str) -> str | None:
-        """Return a message's translation; None if it has none, or one with other placeholders."""
+        """Return a message's translation, or None if it is missing or its placeholders differ from the message's."""
         found = self._texts.gettext(message) if message else message
         return found if found != message and same_fields(message, found) else None
 

@@ -1,11 +1,11 @@
-"""Text from anywhere, made fit to be shown."""
+"""Make untrusted text safe to show in a terminal, on a page or in JSON."""
 
 import re
 from typing import Any
 
 # Colours, cursor moves and window titles that a student's code may print: they must not reach a terminal.
 _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])")
-# Control characters but the line feed, and those that turn the order of the text around them or end a line unseen.
+# Control characters except the line feed, characters that change the text's direction, and invisible line ends.
 _UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 

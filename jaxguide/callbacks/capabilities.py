@@ -23,7 +23,7 @@ class Cell:
         calls: how often the host function ran; None if the program was refused.
         expected: how often the program, read as plain Python, calls it.
         value: whether the host's value was returned; None if the situation does not use it.
-        in_order: whether the calls came in the order of the program; None if there is no order to keep.
+        in_order: whether the calls ran in program order, or None if the program does not prescribe an order.
         error: the class and first line of the exception if the program was refused; otherwise empty.
         documented: what JAX's guide to external callbacks says: 'yes', 'no', or empty if it says nothing.
         agrees: whether the measurement agrees with the guide; None if the guide says nothing.

@@ -17,7 +17,7 @@ class Parameters:
     Args:
         function: the function's name.
         names: their names; empty if Python does not know them.
-        least, most: how many arguments it takes; `most` is None if there is no limit.
+        least, most: the smallest and largest number of arguments; `most` is None for no limit.
         signature: the signature from `inspect`; None for NumPy's and SciPy's own functions.
     """
 

@@ -162,7 +162,7 @@ def _requirement(text: str | None) -> Path | str | None:
         return text
     if not Path(text).is_file():
         message = _(
-            "There is no wheel at {path}. Build one with `pip wheel --no-deps` and give its path, or give a "
+            "Wheel not found: {path}. Build one with `pip wheel --no-deps` and give its path, or give a "
             "requirement such as `jaxguide @ git+https://...`."
         )
         raise click.UsageError(message.format(path=text))

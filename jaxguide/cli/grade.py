@@ -169,7 +169,7 @@ def grade(
     """Grade submissions: notebooks, .py files, and folders of them.
 
     Each submission runs in its own processes. If grading is interrupted, run the same command again: it continues where
-    it stopped. Exit status: 0 if every submission has marks, 1 if one has none, 2 if the command was wrong, 3 if the
+    it stopped. Exit status: 0 if every submission has marks, 1 if some marks are missing, 2 for a usage error, 3 if the
     grader does not work on this machine, 130 if you stopped it.
 
     \b

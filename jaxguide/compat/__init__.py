@@ -46,7 +46,7 @@ def set_print_flag() -> None:
 def backend_started() -> bool:
     """Return whether JAX has started a backend and its threads, without starting one.
 
-    There is no public function for this (0.10.2 to 0.12.0.1): those of `jax.extend.backend` start the backend.
+    JAX has no public function for this (0.10.2 to 0.12.0.1); those in `jax.extend.backend` start the backend.
     """
     from jax._src import xla_bridge
 

@@ -1,4 +1,4 @@
-"""Look behind a function: whether `jax.jit` made it, what was written in Python, and the code inside of it."""
+"""Inspect a function: whether `jax.jit` returned it, the Python function it wraps, and the code objects inside it."""
 
 import functools
 from collections.abc import Callable, Iterator

@@ -162,8 +162,9 @@ def test_a_file_that_is_no_store_of_ours_is_named_and_left_alone(
     assert said in str(caught.value)
     if before is not None:
         assert (tmp_path / NAME).read_bytes() == before
-    with pytest.raises(StoreError):  # the lock was released
+    with pytest.raises(StoreError) as again:  # and not because the first try still holds the lock
         Store(tmp_path)
+    assert said in str(again.value)
 
 
 def test_a_full_disk_is_one_clear_error_and_loses_nothing(tmp_path: Path) -> None:
