@@ -252,7 +252,9 @@ def _left_on_cards(course: Course, topic: str, exercises: int) -> list[tuple[str
             for source in (planted.source, exercise.key.answer.source):
                 names = run_answer(book, source)
                 functions.append(LocalAnswer(exercise.name, names[exercise.name], book.names))
-            result = judge(exercise, functions[0], reference=None if exercise.is_prediction else functions[1])
+            result = judge(
+                exercise, functions[0], reference=None if exercise.is_prediction else functions[1], until_failure=True
+            )
             for reveal in (False, True):
                 texts = _words_of(content_of(result, reveal))
                 left += [(exercise.name, planted.name, text) for text in texts if words_outside(text, {exercise.name})]

@@ -168,6 +168,6 @@ def test_a_wheel_that_is_not_there_is_named_with_what_to_do(graded: Path, tmp_pa
     done = run(*export, tmp_path / "missing.whl")
     assert (done.exit_code, (tmp_path / "a.zip").exists()) == (2, False)
     said = "".join(done.output.split())
-    assert f"Thereisnowheelat{tmp_path}/missing.whl.Buildonewith`pipwheel--no-deps`" in said
+    assert f"Wheelnotfound:{tmp_path}/missing.whl.Buildonewith`pipwheel--no-deps`" in said
     # pip fetches a wheel given by URL.
     assert run(*export, "jaxguide @ https://example.org/jaxguide-1-py3-none-any.whl").exit_code == 0
