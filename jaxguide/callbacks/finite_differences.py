@@ -12,6 +12,7 @@ from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.callbacks.checked import HostFunctionError, call_on_host
 from jaxguide.callbacks.derivative import Derivatives
+from jaxguide.compat import error_texts
 
 _STEPS = 0.1 * 0.25 ** np.arange(14)  # in units of the argument's size, down to 1e-9
 _DIRECTIONS = 3
@@ -174,7 +175,7 @@ def _require_reverse(derivatives: Derivatives, index: int, of_jax: Callable[[Any
         out, backward = jax.vjp(of_jax, value)
         backward(jax.tree.map(lambda x: _tangent(np.asarray(x), np.ones(x.shape)), out))
     except ValueError as error:
-        if "transpose" not in str(error):
+        if error_texts.NO_TRANSPOSE.match(error) is None:
             raise
         raise DerivativeError(
             _(

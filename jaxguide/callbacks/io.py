@@ -13,6 +13,7 @@ from jaxguide.base.text import _
 from jaxguide.callbacks.checked import call_on_host
 from jaxguide.callbacks.host_call import HostCall, require_host_array
 from jaxguide.code.lines import function_name
+from jaxguide.compat import error_texts
 from jaxguide.jaxpr.arguments import require_function
 
 
@@ -83,12 +84,12 @@ class IOFunction:
         try:
             return self._host.run(self._call, self._host.arguments(args, kwargs))
         except ValueError as error:
-            if str(error) == "Cannot `vmap` ordered IO callback.":
+            if error_texts.ORDERED_VMAP.match(error):
                 message = _(
                     "`{name}` keeps its calls in order, but rows under `vmap` have no order: make it with "
                     "`io_function(..., ordered=False)`, or call it outside the mapped function."
                 )
-            elif str(error) == "IO callbacks do not support JVP.":
+            elif error_texts.IO_JVP.match(error):
                 message = _(
                     "`{name}` has side effects and no derivative: hold its arguments constant with "
                     "`jax.lax.stop_gradient`, or use `host_function` with a derivative if it is pure."

@@ -19,11 +19,13 @@ from jaxguide.base.render.theme import CODE, frame
 from jaxguide.base.text import _, plural
 from jaxguide.callbacks.checked import Checked
 from jaxguide.code.lines import function_name
+from jaxguide.compat.primitives import DEBUG_CALLBACK, DEBUG_PRINT, IO_CALLBACK, PURE_CALLBACK
 from jaxguide.jaxpr.arguments import require_function
 from jaxguide.jaxpr.stage import stage
 from jaxguide.jaxpr.value_words import array_type
 
-_KINDS = {"pure_callback": "pure_callback", "io_callback": "io_callback", "debug_callback": "debug.callback"}
+# Primitive -> what users write.
+_KINDS = {PURE_CALLBACK: "pure_callback", IO_CALLBACK: "io_callback", DEBUG_CALLBACK: "debug.callback"}
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ def _instrumented_eqn(eqn: Any, clock: _Clock) -> Any:
         function = function.fn if isinstance(function, Checked) else function
         site = Site(function_name(function), _KINDS[kind], _is_ordered(eqn))
         return eqn.replace(params={**eqn.params, "callback": clock.watched(site, host)})
-    if kind == "debug_print":  # it has a format instead of a callback (0.10.2 to 0.12.0.1)
+    if kind == DEBUG_PRINT:  # it has a format instead of a callback (0.10.2 to 0.12.0.1)
         site = Site(eqn.params["fmt"], "debug.print", eqn.params["ordered"])
         return _as_callback(eqn, clock.watched(site, functools.partial(_print, eqn.params)))
     params = {name: _instrumented_value(value, clock) for name, value in eqn.params.items()}

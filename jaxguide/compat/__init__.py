@@ -91,6 +91,20 @@ def jaxpr_parts(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
     return getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ())
 
 
+def is_dropped(variable: Any) -> bool:
+    """Return whether a variable of a jaxpr is printed as `_`, because nothing uses it (0.10.2 to 0.12.0.1)."""
+    return type(variable).__name__ == "DropVar"
+
+
+# Classes in `jax._src.state.types` (0.10.2 to 0.12.0.1).
+_REF_EFFECTS = frozenset({"ReadEffect", "WriteEffect", "AccumEffect"})
+
+
+def touches_refs(eqn: Any) -> bool:
+    """Return whether an equation reads or writes a `jax.Ref`, which must happen in program order."""
+    return any(type(effect).__name__ in _REF_EFFECTS for effect in getattr(eqn, "effects", ()))
+
+
 def host_function_of(callback: Any) -> Any:
     """Return the Python function behind the `callback` parameter of an equation, or the parameter if none is found.
 

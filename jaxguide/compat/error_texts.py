@@ -65,6 +65,9 @@ BOOLEAN_MASK = _phrase(jax.errors.NonConcreteBooleanIndexError, r"got bool\[([\d
 LEAK = _phrase(jax.errors.UnexpectedTracerError)
 # Arguments of the jitted function, possibly with an index, as in params['w'].
 DEPENDS_ON = re.compile(r"depends on the values? of the arguments? ([^\n]*?)\.?(?:\n|$)")
+# Of `jax.checking_leaks`: its second paragraph has a line for each object on the way to what holds the tracer.
+LEAK_FOUND = _phrase(Exception, r"^Leaked trace")
+LEAK_HOLDER = re.compile(r" is referred to by (.+)$")
 LEAK_CREATED = re.compile(r"created on line (.+):(\d+):\d+ \((\S+)\)")
 LEAK_FUNCTION = re.compile(r"value leaked was (\S+) at (.+):(\d+) traced for (\S+?)\.?\n")
 
@@ -72,7 +75,6 @@ LEAK_FUNCTION = re.compile(r"value leaked was (\S+) at (.+):(\d+) traced for (\S
 DYNAMIC_SLICE = _phrase(IndexError, r"Slice entries must be static integers|slice indices must have static")
 SHAPE = _phrase(TypeError, r"Shapes must be 1D sequences of concrete values of integer type")
 PARAMETER = _phrase(TypeError, r"In a call to primitive (\w+), the value of parameter (\w+) was not hashable")
-SIZE = re.compile(r"The size argument of jnp\.nonzero|first argument of jnp\.unique|jnp\.(?:nonzero|unique|argwhere)")
 # NumPy's error for `np.zeros(n)` and `np.random.normal(size=n)`; 0.10 writes the tracer differently.
 NUMPY_SIZE = _phrase(TypeError, r"expected a sequence of integers or a single integer, got '\w*Tracer")
 # The entries of a shape: `(3.0, 2)`, or `(Array(3., dtype=float32),)`.
@@ -141,6 +143,7 @@ CALLBACK_JVP = _phrase(ValueError, r"Pure callbacks do not support JVP")
 CALLBACK_VMAP = _phrase(NotImplementedError, r"vmap is only supported for the pure_callback primitive")
 ORDERED_VMAP = _phrase(ValueError, r"Cannot `vmap` ordered IO callback")
 IO_JVP = _phrase(ValueError, r"IO callbacks do not support JVP")
+NO_TRANSPOSE = _phrase(ValueError, r"transpose")
 IO_VMAP_COND = _phrase(NotImplementedError, r"IO effect not supported in vmap-of-cond")
 HOST_RESULT = _phrase(
     RuntimeError, r"Incorrect output (shape|dtype) for return value #\d+: Expected: (.+?), Actual: (.+?)\s*$"

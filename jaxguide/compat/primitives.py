@@ -18,7 +18,17 @@ CALLS = frozenset(
 )
 
 # Primitives that run the jaxprs in their parameters any number of times.
-LOOPS = frozenset({"scan", "while", "cond"})
+SCAN, WHILE, COND = "scan", "while", "cond"
+LOOPS = frozenset({SCAN, WHILE, COND})
+
+# Primitives that call back to the host.
+PURE_CALLBACK, IO_CALLBACK = "pure_callback", "io_callback"
+DEBUG_CALLBACK, DEBUG_PRINT = "debug_callback", "debug_print"
+
+# Primitives whose floating-point operations are worth counting.
+MATMUL, CONVOLUTION = "dot_general", "conv_general_dilated"
+
+CONVERT, SELECT, STOP_GRADIENT = "convert_element_type", "select_n", "stop_gradient"
 
 # What each primitive does with a PRNG key.
 KEY_USES = {
@@ -34,10 +44,23 @@ KEY_USES = {
 # Primitives that `jax.extend.core.primitives` does not list.
 UNLISTED = frozenset(
     {
-        *("debug_callback", "debug_print", "io_callback", "new_ref", "optimization_barrier", "pallas_call"),
-        *("pure_callback", "random_unwrap", "random_wrap", "shard_map", "split", "tile"),
+        *(DEBUG_CALLBACK, DEBUG_PRINT, IO_CALLBACK, PURE_CALLBACK, "new_ref", "optimization_barrier", "pallas_call"),
+        *("random_unwrap", "random_wrap", "shard_map", "split", "tile"),
     }
 )
+
+# The primitives behind functions, for people who name the function.
+MADE_BY = {
+    **dict.fromkeys(("matmul", "dot", "einsum", "tensordot", "vdot", "inner"), (MATMUL,)),
+    **dict.fromkeys(("convolve", "conv"), (CONVOLUTION,)),
+    **dict.fromkeys(("fori_loop", "for"), (SCAN, WHILE)),
+    **{"while_loop": (WHILE,), "map": (SCAN,), "associative_scan": ("slice", "concatenate")},
+    **{"switch": (COND,), "if": (COND,), "where": (SELECT,), "select": (SELECT,)},
+    **{"sum": ("reduce_sum",), "prod": ("reduce_prod",), "amax": ("reduce_max",), "amin": ("reduce_min",)},
+    **{"multiply": ("mul",), "subtract": ("sub",), "divide": ("div",), "negative": ("neg",), "power": ("pow",)},
+    **{"astype": (CONVERT,), "sigmoid": ("logistic",), "callback": (PURE_CALLBACK, IO_CALLBACK)},
+    **{"print": (DEBUG_PRINT, DEBUG_CALLBACK), "broadcast_to": ("broadcast_in_dim",), "stack": ("concatenate",)},
+}
 
 
 def call_kind(primitive: str) -> str:

@@ -20,7 +20,7 @@ from jaxguide.code.lines import Line
 from jaxguide.debug.nan_report import BadValue, NanReport
 from jaxguide.debug.nan_watch import NanWatch, is_bad
 from jaxguide.jaxpr import interpret
-from jaxguide.jaxpr.arguments import require_call
+from jaxguide.jaxpr.arguments import require_call, require_values
 from jaxguide.jaxpr.eager import run_eagerly
 from jaxguide.jaxpr.stage import stage
 
@@ -144,7 +144,7 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
         Exception: whatever `fn` raises.
     """
     require_call("find_nan", fn, args, kwargs)
-    _require_values(args, kwargs)
+    require_values("find_nan", args, kwargs, of=_("arrays"), such_as=_("such as those that led to the NaN"))
     given = _arguments(fn, args, kwargs)
     bad = [name for name, value in given if is_bad(value)]
     forward = NanWatch()
@@ -163,24 +163,6 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
         gradient_note=note,
         outside=unseen,
     )
-
-
-def _require_values(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    leaves = jax.tree.leaves((args, kwargs))
-    if compat.under_trace() or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
-        raise RuntimeError(
-            _(
-                "`find_nan` was called while JAX is tracing or transforming a function, when arrays have no values "
-                "yet: call it outside `jax.jit`, `jax.vmap` and `jax.grad`, on the whole function."
-            )
-        )
-    if any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves):
-        raise TypeError(
-            _(
-                "`find_nan` runs the program, but got a `jax.ShapeDtypeStruct`, which has no values: pass arrays, "
-                "such as those that led to the NaN."
-            )
-        )
 
 
 def _run(

@@ -9,12 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.code.lines import Line, lines_of_equation
+from jaxguide.compat.primitives import LOOPS, SCAN, WHILE
 from jaxguide.debug.nan_report import BadValue, Loop
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.batched_rows import active_rows
 from jaxguide.jaxpr.value_words import array_type
-
-_LOOPS = {"scan": "scan", "while": "while"}
 
 
 class NanWatch(interpret.Observer):
@@ -125,8 +124,8 @@ class NanWatch(interpret.Observer):
         found = []
         inner = step
         for outer in list(step.outward())[1:]:
-            kind = _LOOPS.get(outer.eqn.primitive.name)
-            if kind is not None:
+            kind = outer.eqn.primitive.name
+            if kind in (SCAN, WHILE):
                 count, length = inner.scope.iteration, outer.eqn.params.get("length")
                 backward = outer.eqn.params.get("reverse") and length
                 found.append(Loop(kind, length - 1 - count if backward else count, length, self._line(outer)))
@@ -167,7 +166,7 @@ def _new_nan(step: interpret.BoundEquation, value: Any) -> bool:
 
 
 def _holds_a_program(eqn: Any) -> bool:
-    return interpret.called_jaxpr(eqn) is not None or eqn.primitive.name in ("scan", "while", "cond")
+    return interpret.called_jaxpr(eqn) is not None or eqn.primitive.name in LOOPS
 
 
 def _word(number: Any) -> str:

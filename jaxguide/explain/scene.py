@@ -14,7 +14,7 @@ from jaxguide.base.text import _
 from jaxguide.code.edits import Edit, apply_edits, changed_lines
 from jaxguide.code.frames import is_own
 from jaxguide.code.lines import Line
-from jaxguide.code.source import Source, arguments_of, dotted, source_of
+from jaxguide.code.source import Source, dotted, source_of
 from jaxguide.code.user_frame import MISSING, Spot, is_tracer, spots_of
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -241,11 +241,6 @@ def argument_of(call: ast.Call, position: int, name: str | None = None) -> ast.e
     if any(isinstance(argument, ast.Starred) for argument in call.args[: position + 1]):
         return None
     return call.args[position] if position < len(call.args) else None
-
-
-def is_argument(spot: Spot, name: str) -> bool:
-    """Return whether a name is an argument of the function at a spot."""
-    return spot.function is not None and name in arguments_of(spot.function)
 
 
 def called(call: ast.AST | None) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.value_words import describe
@@ -90,3 +91,29 @@ def is_array_like(value: Any) -> bool:
     if isinstance(value, np.ndarray | np.generic):
         return bool(jax.dtypes.issubdtype(value.dtype, np.number) or value.dtype == bool)
     return isinstance(value, jax.Array | bool | int | float | complex)
+
+
+def require_values(helper: str, args: Sequence[Any], kwargs: Mapping[str, Any], *, of: str, such_as: str) -> None:
+    """Raise unless a helper that runs the program was called outside a trace, with real values.
+
+    Args:
+        helper: the name of the public function that the user called.
+        args, kwargs: the arguments for the program.
+        of: what has no values while JAX traces.
+        such_as: examples of arrays to pass.
+    """
+    leaves = jax.tree.leaves((args, kwargs))
+    if compat.under_trace() or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+        raise RuntimeError(
+            _(
+                "`{helper}` was called while JAX is tracing or transforming a function, when {of} have no values yet: "
+                "call it outside `jax.jit`, `jax.vmap` and `jax.grad`, on the whole function."
+            ).format(helper=helper, of=of)
+        )
+    if any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves):
+        raise TypeError(
+            _(
+                "`{helper}` runs the program, but got a `jax.ShapeDtypeStruct`, which has no values: pass arrays, "
+                "{such_as}."
+            ).format(helper=helper, such_as=such_as)
+        )

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.compat.primitives import CALLS, LOOPS
+from jaxguide.compat.primitives import CALLS, COND, LOOPS, SCAN, WHILE
 
 
 @dataclass(eq=False)
@@ -198,7 +198,7 @@ class _Runner:
         plan = []
         for eqn in reversed(jaxpr.eqns):
             asked = tuple(v in needed for v in eqn.outvars)
-            if any(asked) or self.observer.watches(eqn) or _touches_state(eqn):
+            if any(asked) or self.observer.watches(eqn) or compat.touches_refs(eqn):
                 needed.update(v for v in eqn.invars if not is_literal(v))
                 plan.append((eqn, asked))
         return tuple(reversed(plan))
@@ -212,7 +212,7 @@ class _Runner:
             rule = self._rule(eqn) if looks else None
             if rule is not None:
                 outputs = rule(step, asked)
-            elif self.observer.lazy and not any(asked) and not _touches_state(eqn):
+            elif self.observer.lazy and not any(asked) and not compat.touches_refs(eqn):
                 outputs = [None] * len(eqn.outvars)
             else:
                 outputs = bind(eqn, step.inputs)
@@ -223,7 +223,7 @@ class _Runner:
     def _rule(self, eqn: Any) -> Callable[[BoundEquation, tuple[bool, ...]], Sequence[Any]] | None:
         if called_jaxpr(eqn) is not None:
             return self._call
-        return {"scan": self._scan, "while": self._while, "cond": self._cond}.get(eqn.primitive.name)
+        return {SCAN: self._scan, WHILE: self._while, COND: self._cond}.get(eqn.primitive.name)
 
     def _call(self, step: BoundEquation, asked: tuple[bool, ...]) -> list[Any]:
         return self.run(called_jaxpr(step.eqn), step.inputs, asked, step)
@@ -282,11 +282,3 @@ def bind(eqn: Any, inputs: Sequence[Any]) -> Sequence[Any]:
     with eqn.ctx.manager:
         outputs = eqn.primitive.bind(*inputs, **eqn.primitive.get_bind_params(params))
     return outputs if eqn.primitive.multiple_results else [outputs]
-
-
-_STATE_EFFECTS = frozenset({"ReadEffect", "WriteEffect", "AccumEffect"})
-
-
-def _touches_state(eqn: Any) -> bool:
-    """Return whether an equation reads or writes a `jax.Ref`, which must happen in program order."""
-    return any(type(effect).__name__ in _STATE_EFFECTS for effect in getattr(eqn, "effects", ()))

@@ -4,11 +4,8 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
-
-from jaxguide import compat
 from jaxguide.base.text import _
-from jaxguide.jaxpr.arguments import require_call
+from jaxguide.jaxpr.arguments import require_call, require_values
 from jaxguide.keys.events import KeyLog
 from jaxguide.keys.key_record import KeyProblem
 from jaxguide.keys.observe import observe_keys
@@ -69,7 +66,7 @@ def check_keys(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> list[Key
     once". `jax.debug_key_reuse` is JAX's own check, for typed keys while a program runs.
     """
     require_call("check_keys", fn, args, kwargs)
-    require_values("check_keys", args, kwargs)
+    require_key_values("check_keys", args, kwargs)
     log = observe_keys(fn, args, kwargs)
     warn_of_unseen(log, stacklevel=3)
     return find_problems(log.events)
@@ -87,20 +84,6 @@ def warn_of_unseen(log: KeyLog, stacklevel: int) -> None:
         )
 
 
-def require_values(helper: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Raise unless a helper that runs programs was called outside a trace, with real values."""
-    leaves = jax.tree.leaves((args, kwargs))
-    if compat.under_trace() or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
-        raise RuntimeError(
-            _(
-                "`{helper}` was called while JAX is tracing or transforming a function, when keys have no values yet: "
-                "call it outside `jax.jit`, `jax.vmap` and `jax.grad`, on the whole function."
-            ).format(helper=helper)
-        )
-    if any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves):
-        raise TypeError(
-            _(
-                "`{helper}` runs the program, but got a `jax.ShapeDtypeStruct`, which has no values: pass "
-                "arrays, such as `jnp.zeros`, and a real key."
-            ).format(helper=helper)
-        )
+def require_key_values(helper: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Raise unless a helper that reads keys was called outside a trace, with real values."""
+    require_values(helper, args, kwargs, of=_("keys"), such_as=_("such as `jnp.zeros`, and a real key"))

@@ -17,7 +17,7 @@ from jaxguide.base.render.theme import CODE, frame
 from jaxguide.base.text import _, plural
 from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.arguments import require_call
-from jaxguide.keys.check import require_values, warn_of_unseen
+from jaxguide.keys.check import require_key_values, warn_of_unseen
 from jaxguide.keys.events import Bits, is_key, key_rows, key_words
 from jaxguide.keys.forest import KeyNode, descendants, grow
 from jaxguide.keys.key_record import KeyProblem
@@ -74,7 +74,7 @@ def key_tree(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Picture:
     Uses `jax.make_jaxpr`, and reads the keys' bits with `jax.random.key_data`.
     """
     require_call("key_tree", fn, args, kwargs)
-    require_values("key_tree", args, kwargs)
+    require_key_values("key_tree", args, kwargs)
     log = observe_keys(fn, args, kwargs)
     warn_of_unseen(log, stacklevel=3)
     roots = grow(log.events, find_clashes(log.events), _given(fn, args, kwargs, {e.use.bits for e in log.events}))

@@ -8,22 +8,25 @@ import numpy as np
 
 from jaxguide.base.did_you_mean import did_you_mean, suggestion
 from jaxguide.base.text import _, plural
-from jaxguide.compat.primitives import CALLS, UNLISTED
+from jaxguide.compat.primitives import (
+    CALLS,
+    COND,
+    CONVERT,
+    CONVOLUTION,
+    DEBUG_CALLBACK,
+    DEBUG_PRINT,
+    IO_CALLBACK,
+    MADE_BY,
+    MATMUL,
+    PURE_CALLBACK,
+    SCAN,
+    SELECT,
+    STOP_GRADIENT,
+    UNLISTED,
+    WHILE,
+)
 from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.programs import Program, counted
-
-# Function names that people use for primitives.
-_MADE_BY = {
-    **dict.fromkeys(("matmul", "dot", "einsum", "tensordot", "vdot", "inner"), ("dot_general",)),
-    **dict.fromkeys(("convolve", "conv"), ("conv_general_dilated",)),
-    **dict.fromkeys(("fori_loop", "for"), ("scan", "while")),
-    **{"while_loop": ("while",), "map": ("scan",), "associative_scan": ("slice", "concatenate")},
-    **{"switch": ("cond",), "if": ("cond",), "where": ("select_n",), "select": ("select_n",)},
-    **{"sum": ("reduce_sum",), "prod": ("reduce_prod",), "amax": ("reduce_max",), "amin": ("reduce_min",)},
-    **{"multiply": ("mul",), "subtract": ("sub",), "divide": ("div",), "negative": ("neg",), "power": ("pow",)},
-    **{"astype": ("convert_element_type",), "sigmoid": ("logistic",), "callback": ("pure_callback", "io_callback")},
-    **{"print": ("debug_print", "debug_callback"), "broadcast_to": ("broadcast_in_dim",), "stack": ("concatenate",)},
-}
 
 
 def assert_uses(seen: Program, *primitives: Any) -> None:
@@ -125,15 +128,15 @@ def assert_max_equations(seen: Program, most: int) -> None:
 
 def _how_to_use(name: str) -> str | None:
     return {
-        "scan": _("write the loop with `jax.lax.scan`, or `jax.lax.fori_loop` with a fixed number of steps"),
-        "while": _("write the loop with `jax.lax.while_loop`"),
-        "cond": _("choose with `jax.lax.cond` or `jax.lax.switch`"),
-        "select_n": _("choose elementwise with `jnp.where`"),
-        "dot_general": _("multiply with `@`, `jnp.dot` or `jnp.einsum` on whole arrays"),
-        "conv_general_dilated": _("convolve with `jax.lax.conv_general_dilated`"),
-        "pure_callback": _("call the host function with `jax.pure_callback`"),
-        "io_callback": _("call the host function with `jax.experimental.io_callback`"),
-        "stop_gradient": _("exclude the value from the gradient with `jax.lax.stop_gradient`"),
+        SCAN: _("write the loop with `jax.lax.scan`, or `jax.lax.fori_loop` with a fixed number of steps"),
+        WHILE: _("write the loop with `jax.lax.while_loop`"),
+        COND: _("choose with `jax.lax.cond` or `jax.lax.switch`"),
+        SELECT: _("choose elementwise with `jnp.where`"),
+        MATMUL: _("multiply with `@`, `jnp.dot` or `jnp.einsum` on whole arrays"),
+        CONVOLUTION: _("convolve with `jax.lax.conv_general_dilated`"),
+        PURE_CALLBACK: _("call the host function with `jax.pure_callback`"),
+        IO_CALLBACK: _("call the host function with `jax.experimental.io_callback`"),
+        STOP_GRADIENT: _("exclude the value from the gradient with `jax.lax.stop_gradient`"),
     }.get(name)
 
 
@@ -142,9 +145,9 @@ def _how_to_avoid(name: str) -> str | None:
     look = _("remove the callback; use it to inspect values while you debug, not in the finished function")
     loop = _("replace the loop with an operation on whole arrays or `jax.vmap`")
     return {
-        **{"pure_callback": host, "io_callback": host, "debug_callback": look, "debug_print": look, "scan": loop},
-        "while": _("give the loop a fixed number of steps with `jax.lax.scan`"),
-        "convert_element_type": _("use one dtype from the start"),
+        **{PURE_CALLBACK: host, IO_CALLBACK: host, DEBUG_CALLBACK: look, DEBUG_PRINT: look, SCAN: loop},
+        WHILE: _("give the loop a fixed number of steps with `jax.lax.scan`"),
+        CONVERT: _("use one dtype from the start"),
     }.get(name)
 
 
@@ -189,7 +192,7 @@ def _require_known(name: str, seen: Program) -> None:
                 "call contains."
             ).format(name=name)
         )
-    made_by, known = _MADE_BY.get(name), sorted(_known() | seen.primitives.keys())
+    made_by, known = MADE_BY.get(name), sorted(_known() | seen.primitives.keys())
     hint = suggestion(made_by) if made_by else did_you_mean(name, known, most=2)
     raise ValueError(
         _("There is no primitive `{name}`.{hint} `print(program(...))` shows the names.").format(name=name, hint=hint)

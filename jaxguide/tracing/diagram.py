@@ -14,7 +14,7 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.base.text import _, plural
 from jaxguide.code.lines import Line, lines_of_equation
-from jaxguide.compat.primitives import call_kind
+from jaxguide.compat.primitives import COND, SCAN, WHILE, call_kind
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs, is_literal, scan_split
 from jaxguide.jaxpr.value_words import array_type
 from jaxguide.tracing.programs import counted, line_of
@@ -115,11 +115,11 @@ class _Layout:
             self._pass_through(eqn, called, depth + 1, line)
             end = self._leave(_("returns"), compat.jaxpr_parts(called)[0].outvars, depth + 1, len(self.rows) - 1)
             self._know(eqn.outvars, [self.value(variable).name for variable in eqn.outvars], end)
-        elif eqn.primitive.name == "scan":
+        elif eqn.primitive.name == SCAN:
             self._scan(eqn, depth, line)
-        elif eqn.primitive.name == "while":
+        elif eqn.primitive.name == WHILE:
             self._while(eqn, depth, line)
-        elif eqn.primitive.name == "cond":
+        elif eqn.primitive.name == COND:
             self._cond(eqn, depth, line)
         else:
             self._plain(eqn, depth, line)
@@ -185,7 +185,7 @@ class _Layout:
     def _cond(self, eqn: Any, depth: int, line: Line | None) -> None:
         branches = eqn.params["branches"]
         index = self.value(eqn.invars[0]).name
-        head, names = self._box(eqn, depth, line, "cond")
+        head, names = self._box(eqn, depth, line, COND)
         ends = []
         for number, branch in enumerate(branches):
             words = _("branch if {index} is {number}").format(index=index, number=number)
@@ -214,7 +214,7 @@ class _Layout:
         return self.add(DiagramRow("result", depth, f"{words} {names}", _types(atoms), sources=sources))
 
     def _take_names(self, variables: Sequence[Any]) -> list[str]:
-        return ["_" if type(variable).__name__ == "DropVar" else next(self._names) for variable in variables]
+        return ["_" if compat.is_dropped(variable) else next(self._names) for variable in variables]
 
     def _know(self, variables: Sequence[Any], names: Sequence[str], *rows: int) -> None:
         for variable, name in zip(variables, names, strict=True):

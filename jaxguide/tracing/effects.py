@@ -12,6 +12,7 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.code.lines import Line, function_name, lines_of_equation
+from jaxguide.compat import error_texts
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import inner_jaxprs, is_literal
 from jaxguide.tracing.effect_watch import Change, EffectWatch
@@ -222,10 +223,9 @@ def _trace_again(
         with checking:
             return trace_anew(fn, args, kwargs), None
     except Exception as error:
-        text = str(error)
-        if text.startswith("Leaked trace"):
-            held = [line.partition(" is referred to by ")[2] for line in text.split("\n\n")[1].splitlines()[1:]]
-            return None, _leak_elsewhere([words for words in held if words])
+        if error_texts.LEAK_FOUND.match(error):
+            lines = str(error).split("\n\n")[1].splitlines()[1:]
+            return None, _leak_elsewhere([found[1] for found in map(error_texts.LEAK_HOLDER.search, lines) if found])
         return None, SideEffect(
             "constant",
             _(

@@ -108,11 +108,6 @@ def frame_of_trace(frame: FrameType | None) -> FrameType | None:
     return frame
 
 
-def is_tracing_code(code: CodeType) -> bool:
-    """Return whether this is the code of the JAX function that performs `jax.jit` tracing."""
-    return code is _place().code
-
-
 def _listeners() -> list[Listener]:
     if not hasattr(_thread, "listeners"):
         _thread.listeners = []

@@ -12,6 +12,7 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.base.text import _, plural
 from jaxguide.code.lines import Line, function_name, lines_of_equation
+from jaxguide.compat.primitives import COND, CONVOLUTION, MATMUL, SCAN, WHILE
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
 from jaxguide.jaxpr.value_words import array_type
@@ -127,9 +128,12 @@ class Program:
         if flops:
             rows.append(_("floating-point operations: {flops}").format(flops=", ".join(flops)))
         if self.open_loops:
-            one = "counting one iteration of a `while`, which may run any number of times"
-            many = "counting one iteration of each `while`, which may run any number of times"
-            rows.append("  " + plural(one, many, self.open_loops))
+            words = plural(
+                "counting one iteration of a `while`, which may run any number of times",
+                "counting one iteration of each `while`, which may run any number of times",
+                self.open_loops,
+            )
+            rows.append(f"  {words}")
         return "\n".join(rows)
 
     __repr__ = __str__
@@ -236,16 +240,16 @@ def _flops(jaxpr: Any, of_equation: Callable[[Any], int]) -> int:
     total = 0
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
         total += of_equation(eqn)
-        if eqn.primitive.name == "cond":
+        if eqn.primitive.name == COND:
             total += max(_flops(branch, of_equation) for branch in eqn.params["branches"])
         else:
-            times = eqn.params["length"] if eqn.primitive.name == "scan" else 1
+            times = eqn.params["length"] if eqn.primitive.name == SCAN else 1
             total += times * sum(_flops(inner, of_equation) for inner in inner_jaxprs(eqn))
     return total
 
 
 def _matmul_flops(eqn: Any) -> int:
-    if eqn.primitive.name != "dot_general":
+    if eqn.primitive.name != MATMUL:
         return 0
     (contracted, _right), _batch = eqn.params["dimension_numbers"]
     depth = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
@@ -253,7 +257,7 @@ def _matmul_flops(eqn: Any) -> int:
 
 
 def _conv_flops(eqn: Any) -> int:
-    if eqn.primitive.name != "conv_general_dilated":
+    if eqn.primitive.name != CONVOLUTION:
         return 0
     kernel = eqn.invars[1].aval.shape
     features = kernel[eqn.params["dimension_numbers"].rhs_spec[0]]
@@ -265,6 +269,6 @@ def _open_loops(jaxpr: Any) -> int:
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
         inner = inner_jaxprs(eqn)
         found += sum(map(_open_loops, inner))
-        if eqn.primitive.name == "while":
+        if eqn.primitive.name == WHILE:
             found += any(_flops(one, _matmul_flops) + _flops(one, _conv_flops) for one in inner)
     return found

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.text import _
 from jaxguide.course.judging import plain_result
 from jaxguide.course.judging.values import Data
 from jaxguide.course.verdict import ExerciseResult
@@ -21,6 +22,17 @@ class State(enum.StrEnum):
     NOT_GRADED = "not graded"
     ABSENT = "absent"
     SUPERSEDED = "superseded"
+
+    @property
+    def word(self) -> str:
+        """The word for this state in reports and in the terminal."""
+        return {
+            State.GRADED: _("graded"),
+            State.UNREADABLE: _("not readable"),
+            State.NOT_GRADED: _("not graded"),
+            State.ABSENT: _("absent"),
+            State.SUPERSEDED: _("replaced"),
+        }[self]
 
 
 def _packed(data: Data) -> str:

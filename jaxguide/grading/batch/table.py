@@ -20,8 +20,8 @@ _NARROW = 70
 # Longer paths are too wide for a terminal of 80 columns; the student's name is shown instead.
 _SHORT = 24
 _WITHOUT_CODE = {
-    State.ABSENT: lambda: _("absent: sent nothing"),
-    State.SUPERSEDED: lambda: _("not graded: a later file of this student counts"),
+    State.ABSENT: lambda: _("sent nothing"),
+    State.SUPERSEDED: lambda: _("a later file of this student counts"),
 }
 _COUNTED_STATES: dict[State, Callable[[int], str]] = {
     State.ABSENT: lambda count: plural("{count} student sent nothing.", "{count} students sent nothing.", count),
@@ -68,11 +68,11 @@ class GradeTable:
             said = _("{exercise}: {score:g} of {points:g} points, given by hand")
             yield layout.text(said.format(exercise=clean(one.name, 60), score=one.score, points=one.points))
         if result.unreadable is not None:
-            badge = content.Badge("✗", "x", _("not readable"), "bad")
+            badge = content.Badge("✗", "x", State.UNREADABLE.word, "bad")
             yield layout.badge(badge).append_text(layout.text(f": {clean(result.unreadable, 500)}"))
             return
         if result.state in _WITHOUT_CODE:
-            yield layout.text(_WITHOUT_CODE[result.state]())
+            yield layout.text(f"{result.state.word}: {_WITHOUT_CODE[result.state]()}")
             return
         for verdict in Verdict:
             names = [one.name for one in result.results if one.verdict is verdict]

@@ -35,6 +35,13 @@ def points_cell(points: float | None) -> str:
     return "" if points is None else f"{round(points, 4):.10g}"
 
 
+def sheet(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows of cells below a head as CSV; make each cell with `cell` or `points_cell`."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerows(itertools.chain([head], rows))
+    return out.getvalue()
+
+
 def grades_csv(batch: BatchResult) -> str:
     """Return `grades.csv`: one row per student, with the points for each exercise and then the verdicts."""
     columns = columns_of(batch)
@@ -57,7 +64,7 @@ def grades_csv(batch: BatchResult) -> str:
                 cell("; ".join(dict.fromkeys(one.tier for one in row.submissions if one.tier))),
             ]
         )
-    return _sheet([cell(name) for name in head], rows)
+    return sheet([cell(name) for name in head], rows)
 
 
 def moodle_csv(batch: BatchResult, item: str, identifier: str = "Username") -> str:
@@ -69,7 +76,7 @@ def moodle_csv(batch: BatchResult, item: str, identifier: str = "Username") -> s
         identifier: the Moodle column that contains our student names: 'Username', 'Email address' or 'ID number'.
     """
     rows = [[cell(row.student), points_cell(row.score), row.state.value] for row in rows_of(batch)]
-    return _sheet([cell(identifier), cell(item), _("State (do not import)")], rows)
+    return sheet([cell(identifier), cell(item), _("State (do not import)")], rows)
 
 
 def canvas_csv(batch: BatchResult, item: str, identifier: str = "SIS Login ID") -> str:
@@ -89,11 +96,11 @@ def canvas_csv(batch: BatchResult, item: str, identifier: str = "SIS Login ID") 
         raise ValueError(message.format(name=identifier, known=", ".join(known)))
     rows = rows_of(batch)
     possible = max((row.points for row in rows), default=0.0)
-    sheet = [[_CANVAS_POINTS, "", "", "", "", points_cell(possible)]]
+    lines = [[_CANVAS_POINTS, "", "", "", "", points_cell(possible)]]
     for row in rows:
         student = cell(row.student)
-        sheet.append([student, *(student if name == identifier else "" for name in known), "", points_cell(row.score)])
-    return _sheet(["Student", *known, "Section", cell(item)], sheet)
+        lines.append([student, *(student if name == identifier else "" for name in known), "", points_cell(row.score)])
+    return sheet(["Student", *known, "Section", cell(item)], lines)
 
 
 def without_a_mark(batch: BatchResult) -> list[Row]:
@@ -104,9 +111,3 @@ def without_a_mark(batch: BatchResult) -> list[Row]:
 def file_names(row: Row) -> list[str]:
     """Return the names of the files that a row's marks come from."""
     return [clean(one.path.name, 200) for one in row.submissions if one.path.name]
-
-
-def _sheet(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\r\n").writerows(itertools.chain([head], rows))
-    return out.getvalue()

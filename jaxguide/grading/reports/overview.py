@@ -94,12 +94,8 @@ def _tiles(rows: list[Row]) -> list[tuple[str, str]]:
         (_percent(median), _("median of the points")),
     ]
     tiles += [
-        (str(states.count(state)), word)
-        for state, word in (
-            (State.ABSENT, _("absent")),
-            (State.UNREADABLE, _("not readable")),
-            (State.NOT_GRADED, _("not graded")),
-        )
+        (str(states.count(state)), state.word)
+        for state in (State.ABSENT, State.UNREADABLE, State.NOT_GRADED)
         if state in states
     ]
     return tiles
