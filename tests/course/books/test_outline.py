@@ -68,8 +68,11 @@ def test_the_outline_of_the_course_is_what_the_loaded_course_says(loaded: Course
 @pytest.mark.long
 def test_the_solutions_are_those_of_the_loaded_key(loaded: Course) -> None:
     outline = read_outline()
-    for name, exercise in loaded.exercises.items():
+    # One exercise of each lesson, since each call parses the lesson's key.
+    for lesson in loaded.books.values():
+        exercise = max(lesson.exercises, key=lambda one: len(one.key.alternatives) if one.key else -1)
         assert exercise.key is not None
+        name = exercise.name
         right = [exercise.key.answer, *exercise.key.alternatives]
         said = solution_text(outline.exercise(name), outline)
         assert said.split("\n\n", 1)[1] == "\n\nAnother right answer:\n\n".join(one.source.strip() for one in right)
