@@ -28,7 +28,12 @@ DEBUG_CALLBACK, DEBUG_PRINT = "debug_callback", "debug_print"
 # Primitives whose floating-point operations are worth counting.
 MATMUL, CONVOLUTION = "dot_general", "conv_general_dilated"
 
-CONVERT, SELECT, STOP_GRADIENT = "convert_element_type", "select_n", "stop_gradient"
+LINEAR_SOLVE = "custom_linear_solve"
+EQUAL, SELECT, STOP_GRADIENT = "eq", "select_n", "stop_gradient"
+BROADCAST_IN_DIM, CONVERT = "broadcast_in_dim", "convert_element_type"
+
+# Primitives that only move, repeat or convert elements.
+MOVES = frozenset({BROADCAST_IN_DIM, CONVERT, "reshape", "squeeze", "expand_dims", "copy"})
 
 # What each primitive does with a PRNG key.
 KEY_USES = {
@@ -59,7 +64,7 @@ MADE_BY = {
     **{"sum": ("reduce_sum",), "prod": ("reduce_prod",), "amax": ("reduce_max",), "amin": ("reduce_min",)},
     **{"multiply": ("mul",), "subtract": ("sub",), "divide": ("div",), "negative": ("neg",), "power": ("pow",)},
     **{"astype": (CONVERT,), "sigmoid": ("logistic",), "callback": (PURE_CALLBACK, IO_CALLBACK)},
-    **{"print": (DEBUG_PRINT, DEBUG_CALLBACK), "broadcast_to": ("broadcast_in_dim",), "stack": ("concatenate",)},
+    **{"print": (DEBUG_PRINT, DEBUG_CALLBACK), "broadcast_to": (BROADCAST_IN_DIM,), "stack": ("concatenate",)},
 }
 
 

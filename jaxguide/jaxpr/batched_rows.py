@@ -11,9 +11,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from jaxguide.compat.primitives import BROADCAST_IN_DIM, EQUAL, MOVES, SELECT, STOP_GRADIENT
 from jaxguide.jaxpr.interpret import BoundEquation, Scope, is_literal
-
-_MOVES = frozenset({"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "copy", "convert_element_type"})
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class BranchFinder:
             if _marks(eqn, makers):
                 yield self._branch(eqn, makers, step.scope)
                 waiting.append(eqn.invars[2])
-            elif eqn.primitive.name != "select_n":
+            elif eqn.primitive.name != SELECT:
                 waiting += [v for v in eqn.invars if not is_literal(v)]
 
     def _makers_of(self, jaxpr: Any) -> dict[Any, Any]:
@@ -68,22 +67,22 @@ class BranchFinder:
 
     def _branch(self, mark: Any, makers: dict[Any, Any], scope: Scope) -> BatchedBranch:
         taken, eqn = mark.invars[0], makers.get(mark.invars[0])
-        while eqn is not None and eqn.primitive.name in _MOVES and eqn.invars[0].aval.ndim:
+        while eqn is not None and eqn.primitive.name in MOVES and eqn.invars[0].aval.ndim:
             taken, eqn = eqn.invars[0], makers.get(eqn.invars[0])
         tag = None
-        if eqn is not None and eqn.primitive.name == "eq" and is_literal(eqn.invars[1]):
+        if eqn is not None and eqn.primitive.name == EQUAL and is_literal(eqn.invars[1]):
             tag = ((weakref.ref(scope), eqn.invars[0]), int(eqn.invars[1].val))
         source = makers.get(mark.invars[2])
-        shared = source is not None and source.primitive.name == "broadcast_in_dim"
+        shared = source is not None and source.primitive.name == BROADCAST_IN_DIM
         return BatchedBranch(np.asarray(scope.read(taken)), tag, shared)
 
 
 def _marks(eqn: Any, makers: dict[Any, Any]) -> bool:
-    if eqn.primitive.name != "select_n" or len(eqn.invars) != 3:
+    if eqn.primitive.name != SELECT or len(eqn.invars) != 3:
         return False
     _, idle, taken = eqn.invars
     maker = None if is_literal(idle) else makers.get(idle)
-    if maker is not None and maker.primitive.name == "stop_gradient":
+    if maker is not None and maker.primitive.name == STOP_GRADIENT:
         idle = maker.invars[0]
     return idle is taken
 

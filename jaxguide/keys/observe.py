@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from jaxguide import compat
-from jaxguide.compat.primitives import KEY_USES
+from jaxguide.compat.primitives import KEY_USES, LINEAR_SOLVE
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.batched_rows import BranchFinder, active_rows
 from jaxguide.jaxpr.eager import run_eagerly
@@ -115,7 +115,7 @@ class KeyObserver(interpret.Observer):
 
     def before(self, step: interpret.BoundEquation) -> Sequence[Any] | None:
         """Log what a sampler or a single primitive is about to consume."""
-        if step.eqn.primitive.name == "custom_linear_solve":
+        if step.eqn.primitive.name == LINEAR_SOLVE:
             return self._solve(step)
         kind = KEY_USES.get(step.eqn.primitive.name)
         sampler = self._origin(step).sampler

@@ -154,7 +154,7 @@ def _students(batch: BatchResult, rows: list[Row], columns: list[Column]) -> Ite
         yield {
             "stem": stems[row.student],
             "student": row.student,
-            "state": row.state.value,
+            "state": row.state.word,
             "points": _points(row.score),
             "marks": [_points(row.marks[column.name].score) for column in columns],
             "commands": [reproduce(batch, one) for one in row.submissions if one.path.name],
