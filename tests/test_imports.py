@@ -1,6 +1,7 @@
 """Test imports: each room imports lower rooms only, nothing heavy is loaded early, and no array is made."""
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -116,7 +117,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 def test_no_import_is_relative() -> None:
     """The other tests read absolute names."""
-    nodes = [(path, node) for path in PACKAGE.rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))]
+    nodes = [(path, node) for path in PACKAGE.rglob("*.py") for node in _import_statements(path)]
     relative = [(path, node) for path, node in nodes if isinstance(node, ast.ImportFrom) and node.level]
     assert [f"{_name(path)}, line {node.lineno}" for path, node in relative] == []
 
@@ -145,14 +146,19 @@ def _room(name: str) -> str:
 
 def _imports(path: Path) -> list[str]:
     """Return the modules, and the names in packages, that a file imports from jaxguide, also those for types only."""
-    return [name for node in ast.walk(ast.parse(path.read_text())) for name in _imported(node)]
+    return [name for node in _import_statements(path) for name in _imported(node)]
 
 
-def _imported(node: ast.AST) -> list[str]:
+@functools.cache
+def _import_statements(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
     found: list[str] = []
     if isinstance(node, ast.Import):
         found = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom) and node.module:
+    elif node.module:
         found = [f"{node.module}.{alias.name}" for alias in node.names]
     return [name for name in found if name.startswith("jaxguide.")]
 

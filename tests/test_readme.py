@@ -46,6 +46,7 @@ PRINTS = {
         "-0.18471177",
         "Host callbacks on jax",
         "harmless forward, dangerous for the gradient",
+        "iteration 2 of 3 of the scan",
         "['w is 8.0', 'w is 4.0'] [8. 4.]",
         "argument `w` was float32[3] and is now float32[4]",
         "b = log x",

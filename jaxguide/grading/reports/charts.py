@@ -173,7 +173,7 @@ def _name(group: Outcome) -> str:
         Outcome.PASSED: _("passed"),
         Outcome.PARTLY: _("partly right"),
         Outcome.FAILED: _("not right"),
-        Outcome.STOPPED: _("ended early (time, memory, crash)"),
+        Outcome.STOPPED: _("ended early"),
         Outcome.NOT_ATTEMPTED: _("not attempted"),
         Outcome.NOT_GRADED: _("not graded"),
     }[group]
