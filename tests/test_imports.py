@@ -73,6 +73,7 @@ def test_jinja_is_imported_only_when_a_page_is_written() -> None:
     assert _run(f"{imported}; {page}; print('jinja2' in sys.modules)").split() == ["False", "True"]
 
 
+@pytest.mark.long
 def test_no_module_starts_a_backend_when_imported() -> None:
     modules = [_name(path) for path in PACKAGE.rglob("*.py") if "__main__" not in path.name]
     code = (

@@ -139,6 +139,7 @@ def test_switched_on_checks_are_listed() -> None:
     assert facts["switched on"] == "jax_debug_nans"
 
 
+@pytest.mark.long
 def test_the_command_prints_it_and_its_status_says_whether_something_serious_was_found() -> None:
     # As on a fresh installation, without any setting.
     env = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS" and not name.startswith("JAX_")}

@@ -47,10 +47,16 @@ with open(sys.argv[1], "w") as file:
 """
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for caches, which is empty at the first command."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """Return environment variables with an empty cache, and without the workspace of the user who runs the tests."""
-    ours = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "LC_ALL": "C.UTF-8"}
+def environment(tmp_path: Path, cache: Path) -> dict[str, str]:
+    """Return environment variables with a cache of these tests, and without the workspace of the user who runs them."""
+    ours = {"XDG_CACHE_HOME": str(cache), "LC_ALL": "C.UTF-8"}
     return {name: value for name, value in os.environ.items() if not name.startswith("JAXGUIDE_")} | ours
 
 
