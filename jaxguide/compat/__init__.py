@@ -43,6 +43,11 @@ def set_print_flag() -> None:
     os.environ["XLA_FLAGS"] = f"{present} {flag}".strip()
 
 
+# With XLA's own caches, which are for GPUs, the cache folder's path is in the cache key of a program (0.10.2; not in
+# 0.12.0.1), so programs cached in one folder would not be found in another.
+CACHE_KEY_WITHOUT_FOLDER = {"jax_persistent_cache_enable_xla_caches": "none"}
+
+
 def backend_started() -> bool:
     """Return whether JAX has started a backend and its threads, without starting one.
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import filelock
 
+from jaxguide import compat
+
 _SUFFIX = "-cache"
 
 
@@ -39,6 +41,7 @@ def compiled_once(folder: Path | None = None) -> Iterator[Path]:
             "jax_persistent_cache_min_entry_size_bytes": -1,
             # A program would name the functions, files and lines that asked for it, which may be a key's.
             "jax_traceback_in_locations_limit": 0,
+            **compat.CACHE_KEY_WITHOUT_FOLDER,
         }
         before = {name: getattr(jax.config, name) for name in settings}
         try:

@@ -34,8 +34,11 @@ def use(folder: str, is_filled: bool) -> None:
         return
     import jax
 
+    from jaxguide import compat
+
     jax.config.update("jax_compilation_cache_dir", folder)
-    jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
+    for name, value in compat.CACHE_KEY_WITHOUT_FOLDER.items():
+        jax.config.update(name, value)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     # Longer than any compilation, so that JAX writes nothing: a failed write would warn in the student's output.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0 if is_filled else 1e9)

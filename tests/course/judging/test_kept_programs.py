@@ -4,9 +4,10 @@ import os
 import zlib
 from pathlib import Path
 
+import jax
 import pytest
 
-from jaxguide.course.judging.compilation_cache import KeptPrograms
+from jaxguide.course.judging.compilation_cache import KeptPrograms, compiled_once
 
 PROGRAM = zlib.compress(b"a program" * 100)
 
@@ -26,6 +27,18 @@ def test_what_one_process_compiles_the_next_one_finds(kept: KeptPrograms) -> Non
     assert not folder.exists()
     with kept.lent() as folder:
         assert (folder / "jit_f-1-cache").read_bytes() == PROGRAM
+
+
+def test_jax_finds_in_one_folder_what_it_compiled_in_another(kept: KeptPrograms) -> None:
+    compiled = []
+    for _turn in range(2):
+        with kept.lent() as folder, compiled_once(folder):
+            before = set(folder.glob("*-cache"))
+            jax.jit(lambda x: x * 3.25 + 1)(1.0).block_until_ready()
+            compiled.append({path.name for path in folder.glob("*-cache")} - {path.name for path in before})
+        jax.clear_caches()
+    assert compiled[0]
+    assert not compiled[1]
 
 
 @pytest.mark.parametrize("content", [PROGRAM[:-1], PROGRAM[:20], b""])
