@@ -74,7 +74,9 @@ def folder_of(course_digest: str) -> Path:
         flags = next((line for line in lines if line.startswith(("flags", "Features"))), "")
     machine = f"{platform.system()} {platform.machine()} {platform.processor()} {flags}"
     versions = (sys.version, *(importlib.metadata.version(name) for name in ("jaxlib", "numpy", "scipy")))
-    state = "\n".join((course_digest, machine, *versions, *_state_of_package()))
+    # Part of each program's key in JAX's cache: programs compiled with other flags would never be found.
+    settings = [f"{name}={os.environ.get(name, '')}" for name in ("XLA_FLAGS", "JAX_PLATFORMS")]
+    state = "\n".join((course_digest, machine, *versions, *settings, *_state_of_package()))
     digest = hashlib.sha256(state.encode("utf-8", "backslashreplace")).hexdigest()
     return _all_programs() / digest[:32]
 
