@@ -90,6 +90,12 @@ EXHAUSTS = [
         quick=True,
     ),
     Case(
+        "space-beyond-the-output",
+        "exhausts disk",
+        in_call("ctypes.CDLL(None).fallocate(1, 1, ctypes.c_long(0), ctypes.c_long(2**30))\ntime.sleep(60)"),
+        TOO_MUCH,
+    ),
+    Case(
         "nameless-files",
         "exhausts disk",
         in_call("""

@@ -179,7 +179,54 @@ def evil_pytree(name: str, flatten: str, verdicts: tuple[str, ...]) -> Case:
     return Case(name, "tampers", at_start(_PYTREE.format(flatten=flatten), answer), verdicts)
 
 
+def forged_define(name: str, reply: str, quick: bool = False) -> Case:
+    """Return a case that forges the reply to `define`; `reply` is code for the fields, or for the bytes of a frame."""
+    code = f"""
+from jaxguide.course.judging.values import ArrayData
+from jaxguide.grading.workers import wire
+def forged(self, cell, source, exercises, starters):
+    return REPLY
+REPLY = {reply}
+frame = sys._getframe()
+while 'starters' not in frame.f_locals: frame = frame.f_back
+type(frame.f_locals['self']).define = forged
+"""
+    return Case(name, "tampers", at_start(code), ("broken reply",), ("broken reply",), quick=quick)
+
+
+def forged_error(name: str, field: str, value: str, quick: bool = False) -> Case:
+    """Return a case that forges one field of a cell's error."""
+    error = f"dict(type_name='E', message='m', line=1, source='', **{{}}) | {{{field!r}: {value}}}"
+    return forged_define(name, f"{{'failed': {error}, 'bound': [], 'values': []}}", quick)
+
+
 TAMPERS = [
+    forged_error("complex-line-number", "line", "1j", quick=True),
+    forged_error("huge-line-number", "line", "10**4000"),
+    forged_error("array-as-message", "message", "ArrayData(np.ones(3, np.float32), False, 'numpy')"),
+    forged_error("dict-as-source", "source", "{1: 2}"),
+    forged_error("field-too-many", "verdict", "'passed'"),
+    forged_define("number-as-error", "{'failed': 7, 'bound': [], 'values': []}"),
+    forged_define("names-without-end", "{'failed': None, 'bound': [], 'values': [f'v{i}' for i in range(190_000)]}"),
+    forged_define("one-name-often", "{'failed': None, 'bound': ['double'] * 190_000, 'values': []}"),
+    forged_define("name-of-no-exercise", "{'failed': None, 'bound': ['double', 'other'], 'values': []}"),
+    Case(
+        "keys-of-one-hash",
+        "tampers",
+        in_call("""
+            import json
+            from jaxguide.grading.workers import wire
+            pairs = [[['i', hex(number * (2**61 - 1))], None] for number in range(1, 99_000)]
+            header = json.dumps(['d', ['printed', ''], ['value', ['d', *pairs]]]).encode()
+            for descriptor in range(190, 260):
+                rest = memoryview(wire.PREFIX.pack(wire.MAGIC, len(header), 0) + header)
+                while rest:
+                    try: rest = rest[os.write(descriptor, rest):]
+                    except OSError: break
+        """),
+        ("broken reply",),
+        quick=True,
+    ),
     Case(
         "patches-comparisons",
         "tampers",

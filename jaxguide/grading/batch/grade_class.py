@@ -196,10 +196,10 @@ class _Records:
                 self._rows[place]["plain"] = self._bare(one, digest, State.SUPERSEDED).to_plain()
                 continue
             key = self._key(one, digest)
-            row = self._store.find(key)
-            if row is not None:
+            row, result = self._finished(key)
+            if result is not None:
                 self._rows[place]["row"] = row
-                self._watch(self._store.load(row), False)
+                self._watch(result, False)
                 continue
             yield place, key, ReadEntry(path, content)
 
@@ -227,17 +227,33 @@ class _Records:
         except (GraderBroken, PoolLost):
             raise
         except GraderError as error:
-            result = self._bare(self._line.files[place], key.digest, State.NOT_GRADED)
-            result.not_graded[""] = _("Not graded: {error}").format(error=error)
-            self._record(place, key, result)
+            self._record(place, key, self._failed(place, key, str(error)))
             return
         result = dataclasses.replace(result, student=key.student, habits=self._habits.get(path, {}))
         row = self._record(place, key, result)
         self._unconfirmed = [one for one in self._unconfirmed if one[1] != source or one[2] >= passed]
         self._unconfirmed.append((row, source, passed))
 
+    def _finished(self, key: RowKey) -> tuple[int | None, SubmissionResult | None]:
+        """Return a file's row and result, or None if it must be graded, as also if its result cannot be read."""
+        row = self._store.find(key)
+        try:
+            return row, None if row is None else self._store.load(row)
+        except (TypeError, ValueError, KeyError, AttributeError):
+            return None, None
+
+    def _failed(self, place: int, key: RowKey, why: str) -> SubmissionResult:
+        result = self._bare(self._line.files[place], key.digest, State.NOT_GRADED)
+        result.not_graded[""] = _("Not graded: {error}").format(error=why)
+        return result
+
     def _record(self, place: int, key: RowKey, result: SubmissionResult) -> int:
-        row = self._store.record(key, result)
+        try:
+            row = self._store.record(key, result)
+        except (TypeError, ValueError, RecursionError) as error:
+            # Not JSON. Whatever one submission leads to, the others must get their rows.
+            result = self._failed(place, key, f"{type(error).__name__}: {error}")
+            row = self._store.record(key, result)
         self._rows[place]["row"] = row
         self._watch(result, True)
         return row

@@ -15,9 +15,10 @@ from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.intake.plan import Plan, PlannedCell
 from jaxguide.grading.isolation import Tier
-from jaxguide.grading.workers.how_code_ended import all_spent, broken_reply, out_of_memory, scratch_full
+from jaxguide.grading.workers.how_code_ended import all_spent, out_of_memory, scratch_full
 from jaxguide.grading.workers.program_folder import ProgramFolder
 from jaxguide.grading.workers.remote_answer import BrokenAnswer, RemoteAnswer
+from jaxguide.grading.workers.replies import defined_by, error_of
 from jaxguide.grading.workers.usage import Limits
 from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerProcess
 
@@ -232,12 +233,13 @@ class Session:
         self._workers.append(worker)
         self.tier, self.versions = worker.tier, worker.versions
         try:
-            failed = worker.request("setup", source=self.plan.setup)["failed"]
+            reply = worker.request("setup", source=self.plan.setup)
+            failed = error_of(reply["failed"]) if reply.get("failed") else None
         except AnswerGone as gone:
             raise NotGraded(_("The lesson's setup ended a worker: {note}").format(note=gone.note)) from gone
-        if failed:
+        if failed is not None:
             worker.kill()
-            what = f"{failed['type_name']}: {failed['message']}"
+            what = f"{failed.type_name}: {failed.message}"
             raise NotGraded(_("The lesson's setup failed in a worker: {what}").format(what=what))
         worker.start_submission(spent_s)
         return worker
@@ -247,24 +249,18 @@ class Session:
         worker.start_exercise()
         fields = {"cell": cell.number, "source": cell.source, "exercises": self.names}
         reply = worker.request("define", starters=sorted(planned.starters), **fields)
-        failed, bound, values = reply.get("failed"), reply.get("bound"), reply.get("values")
-        if bound is None or values is None or not _are_names(bound) or not _are_names(values):
-            raise broken_reply()
-        if failed is not None:
-            try:
-                self.raised[cell.number] = ErrorInfo.from_plain(failed)
-            except TypeError:
-                raise broken_reply() from None
-        for name in bound:
-            if name in self.names and name not in planned.starters:
+        found = defined_by(reply, self.names)
+        if found.failed is not None:
+            self.raised[cell.number] = found.failed
+        for name in found.bound:
+            if name not in planned.starters:
                 self.definitions.setdefault(name, []).append(planned)
-        for name in values:
-            if name in self.names:
-                self._values[name] = cell.label
+        for name in found.values:
+            self._values[name] = cell.label
             message = _("{label}: sets `{name}` to a value, not a function.")
             if name in self.definitions:
                 message = _("{label}: sets `{name}` to a value, not a function; the earlier function counts.")
-            self._note(message.format(label=cell.label, name=name[:100]))
+            self._note(message.format(label=cell.label, name=name))
 
     def _note(self, repair: str) -> None:
         if repair not in self.repairs:
@@ -293,10 +289,6 @@ class Session:
 def _no_function(name: str, label: str) -> AnswerGone:
     message = _("`{name}` is not a function: {label} sets it to a value. Define it with `def {name}(...)`.")
     return AnswerGone(Verdict.NO_SUCH_FUNCTION, message.format(name=name, label=label))
-
-
-def _are_names(value: Any) -> bool:
-    return type(value) is list and all(isinstance(name, str) for name in value)
 
 
 def _is_out_of_space(reply: dict[str, Any]) -> bool:

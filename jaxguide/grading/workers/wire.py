@@ -9,7 +9,8 @@ import json
 import math
 import re
 import struct
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import ml_dtypes
@@ -27,6 +28,7 @@ LEAF_LIMIT = 200_000
 INT_LIMIT_BITS = 14_000  # Python does not convert integers of more than 4300 digits to text
 _NAME_LIMIT = 200
 _AXES_LIMIT = 32
+_SAME_HASH_LIMIT = 16
 
 _NUMPY_NAMES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -136,6 +138,7 @@ class _Writer:
         if kind in (tuple, list):
             return ["t" if kind is tuple else "l", *(self.write(child, depth + 1) for child in data)]
         if kind is dict:
+            _require_different_hashes(data)
             pairs = ([self.write(name, depth + 1), self.write(child, depth + 1)] for name, child in data.items())
             return ["d", *pairs]
         if isinstance(data, np.dtype):
@@ -203,12 +206,15 @@ class _Reader:
         return [self.read(part, depth) for part in parts]
 
     def mapping(self, parts: list[Any], depth: int) -> dict[Any, Data]:
-        result: dict[Any, Data] = {}
+        keys, values = [], []
         for name, value in _pairs(parts):
             key = self.read(name, depth)
             if not (key is None or type(key) in (bool, int, float, complex, str)):
                 raise WireError("a dict key is not None, a bool, a number or a str")
-            result[key] = self.read(value, depth)
+            keys.append(key)
+            values.append(self.read(value, depth))
+        _require_different_hashes(keys)
+        result: dict[Any, Data] = dict(zip(keys, values, strict=True))
         if len(result) != len(parts):
             raise WireError("a dict has the same key twice")
         return result
@@ -267,6 +273,12 @@ class _Reader:
         if not good:
             raise WireError("a request's calls are not valid")
         return Request(steps, question, calls)
+
+
+def _require_different_hashes(keys: Iterable[Any]) -> None:
+    """Raise WireError if many keys have the same hash, since making a dict of n of them takes n**2 comparisons."""
+    if max(Counter(map(hash, keys)).values(), default=0) > _SAME_HASH_LIMIT:
+        raise WireError(f"more than {_SAME_HASH_LIMIT} keys of a dict have the same hash")
 
 
 def _is_call(call: Any) -> bool:

@@ -235,7 +235,9 @@ class WorkerProcess:
             raise NotGraded(message.format(wall=used.wall_s))
 
     def _check_written(self, at_once: bool = False) -> None:
-        if os.fstat(self._output.fileno()).st_size > self.limits.output_bytes:
+        written = os.fstat(self._output.fileno())
+        # `fallocate` takes space beyond the end of a file.
+        if max(written.st_size, written.st_blocks * 512) > self.limits.output_bytes:
             raise too_much_output(self.limits)
         if self._watch is not None and self._watch.is_full(self._tree.pids(), at_once):
             raise scratch_full(self.limits)

@@ -3,6 +3,7 @@
 import concurrent.futures
 import dataclasses
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,9 +21,9 @@ from jaxguide.grading.batch.control import GraderBroken, control_submission
 from jaxguide.grading.batch.grade_class import ClassRun, Order
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.pools import ThreadPool
-from jaxguide.grading.batch.store import Store, StoreError
+from jaxguide.grading.batch.store import NAME, Store, StoreError
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.intake.file_to_grade import FileEntry, ReadEntry
+from jaxguide.grading.intake.file_to_grade import Entry, FileEntry, ReadEntry
 from jaxguide.grading.workers.usage import Limits
 from jaxguide.grading.workers.worker_process import GraderError
 
@@ -92,6 +93,34 @@ def test_a_second_run_grades_nothing_and_comes_to_the_same(course: Course, class
     assert {(one.state, one.score) for one in batch.submissions} == {(State.GRADED, 1.0)}
     assert graded(order(course, folder), second) == batch
     assert (second.graded, len(second.results)) == ([], 3)
+
+
+def test_a_stored_result_that_cannot_be_read_is_graded_again(course: Course, classroom: Callable[..., Path]) -> None:
+    first = order(course, classroom(2))
+    batch = graded(first)
+    with sqlite3.connect(first.out / NAME) as connection:
+        connection.execute("UPDATE submissions SET result = '{' WHERE student = 's1'")
+    connection.close()
+    seen = Seen()
+    assert without_times(graded(first, seen)) == without_times(batch)
+    assert seen.graded == ["s1"]
+
+
+def test_a_result_that_cannot_be_stored_is_a_row_of_its_own(
+    course: Course, classroom: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grade = Grader.grade
+
+    def with_what_is_no_json(grader: Grader, submitted: Path | Entry) -> SubmissionResult:
+        result = grade(grader, submitted)
+        return dataclasses.replace(result, versions={"jax": 1j}) if result.path.stem == "s1" else result  # type: ignore
+
+    monkeypatch.setattr(Grader, "grade", with_what_is_no_json)
+    batch = graded(order(course, classroom(3)))
+    assert [one.state for one in batch.submissions] == [State.GRADED, State.NOT_GRADED, State.GRADED]
+    assert batch.submissions[1].not_graded == {
+        "": "Not graded: TypeError: Object of type complex is not JSON serializable"
+    }
 
 
 def test_only_what_changed_is_graded_again(course: Course, classroom: Callable[..., Path]) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import math
 import random
 from typing import Any
@@ -85,10 +86,14 @@ def test_too_much_is_refused_before_it_is_sent() -> None:
         [0] * (wire.LEAF_LIMIT + 1),
         object(),
         ArrayData(np.zeros(wire.PAYLOAD_LIMIT_BYTES + 1, np.int8)),
+        {number * ONE_HASH: None for number in range(100)},
     ):
         with pytest.raises(WireError):
             encode(value)
 
+
+# Multiples of this have one hash in CPython.
+ONE_HASH = 2**61 - 1
 
 SAMPLE = encode(
     {
@@ -136,6 +141,8 @@ def test_mutated_frames_give_wire_errors_only() -> None:
         b"NaN",
         b'["d",["a",true],["a",true]]',
         b'["d",[["l"],true]]',
+        # Making this dict would take minutes.
+        json.dumps(["d", *([["i", hex(number * ONE_HASH)], None] for number in range(90_000))]).encode(),
         b'["R",["t"],"value",["t"]]',
         b'["f","0x1p99999999999"]',
         b'"\\ud800',
