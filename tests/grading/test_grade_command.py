@@ -300,3 +300,21 @@ def test_limits_are_read_with_their_units() -> None:
         parse_limits("cpus=2")
     with pytest.raises(LimitsError, match=r"above 0, in seconds or with a unit such as 90s or 2min, but got `2GB`"):
         parse_limits("cpu=2GB")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("memory=999999999999GB", "The limit `memory` must be from 64MB to 1048576GB, but got `999999999999GB`."),
+        ("memory=1", "The limit `memory` must be from 64MB to 1048576GB, but got `1`."),
+        ("output=1", "The limit `output` must be from 1KB to 1048576GB, but got `1`."),
+        ("cpu=1e9", "The limit `cpu` must be a number above 0, in seconds or with a unit"),
+        ("idle=99999999999", "The limit `idle` must be from 0.1 s to 10000000 s, but got `99999999999`."),
+        ("cpu=1,cpu=2", "The limit `cpu` is given twice."),
+        ("cpu=9,total-cpu=8", "The limit `cpu`, 9 s for an exercise, is above `total-cpu`, 8 s for a submission."),
+    ],
+)
+def test_limits_that_make_no_sense_are_one_sentence(text: str, said: str) -> None:
+    with pytest.raises(LimitsError) as caught:
+        parse_limits(text)
+    assert said in str(caught.value)

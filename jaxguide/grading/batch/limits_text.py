@@ -9,6 +9,13 @@ from jaxguide.grading.workers.usage import Limits
 
 _BYTES = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
 _SECONDS = {"": 1, "s": 1, "min": 60}
+# The range of each limit, by the end of its name, and how it is written. Less memory ends every call.
+_RANGES = {
+    "memory_bytes": (2**26, 2**50, "from 64MB to 1048576GB"),
+    "_bytes": (2**10, 2**50, "from 1KB to 1048576GB"),
+    "_s": (0.1, 10**7, "from 0.1 s to 10000000 s"),
+    "_factor": (0.1, 10**6, "from 0.1 to 1000000"),
+}
 _VALUE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
 
 
@@ -25,7 +32,7 @@ def parse_limits(text: str) -> Limits:
         text: such as 'cpu=10, idle=20s, memory=1.5GB'. Times are in seconds or `min`, sizes in bytes, KB, MB or GB.
 
     Raises:
-        LimitsError: a name is unknown or a value is not a number above 0.
+        LimitsError: a name is unknown or comes twice, a value is not a number in its range, or two contradict.
 
     >>> limits = parse_limits("cpu=10, memory=1.5GB")
     >>> limits.cpu_s, limits.memory_bytes // 2**20, limits.idle_s == Limits().idle_s
@@ -40,8 +47,17 @@ def parse_limits(text: str) -> Limits:
             said = _("There is no limit `{name}`.").format(name=name) + did_you_mean(name, list(fields))
             hint = _("Write limits like `cpu=10,memory=1.5GB`. The limits are {names}.")
             raise LimitsError(f"{said} {hint.format(names=', '.join(fields))}")
+        if fields[name] in found:
+            raise LimitsError(_("The limit `{name}` is given twice.").format(name=name))
         found[fields[name]] = _value(name, value, fields[name])
-    return Limits(**found)  # type: ignore[arg-type]
+    limits = Limits(**found)  # type: ignore[arg-type]
+    if limits.cpu_s > limits.total_cpu_s:
+        message = _(
+            "The limit `cpu`, {cpu:g} s for an exercise, is above `total-cpu`, {total:g} s for a submission. "
+            "Lower it, or raise `total-cpu`."
+        )
+        raise LimitsError(message.format(cpu=limits.cpu_s, total=limits.total_cpu_s))
+    return limits
 
 
 def write_limits(limits: Limits) -> str:
@@ -79,4 +95,8 @@ def _value(name: str, text: str, field: str) -> float:
             )
         raise LimitsError(message.format(name=name, text=text))
     value = float(match[1]) * units[match[2]]
+    least, most, words = _RANGES.get(field) or _RANGES[field[field.rindex("_") :]]
+    if not least <= value <= most:
+        message = _("The limit `{name}` must be {words}, but got `{text}`.")
+        raise LimitsError(message.format(name=name, words=words, text=text))
     return int(value) if field.endswith("_bytes") else value

@@ -5,6 +5,7 @@ import dataclasses
 import io
 import itertools
 import math
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import UnknownName
 
+_DELIMITERS = {",": "`,`", ";": "`;`", "\t": "a tab"}
+# The sum of a class's points must be a number, too.
+_MOST_POINTS = 10**6
 _NAMES = ("student", "login", "username", "user", "id", "email", "name")
 
 
@@ -77,7 +81,7 @@ def read_overrides(path: Path, course: Course) -> list[Override]:
 
     Raises:
         TableError: the file cannot be read, a column is missing, the course does not have an exercise, points are not
-            a number of 0 or more, or a student gets points for the same exercise twice.
+            a number from 0 to a million, or a student gets points for the same exercise twice.
     """
     header, rows = _read(path)
     missing = [name for name in ("student", "exercise", "points") if name not in header]
@@ -93,9 +97,11 @@ def read_overrides(path: Path, course: Course) -> list[Override]:
             raise TableError(f"{path}:{line}: {error}") from None
         except ValueError:
             points = math.nan
-        if not 0 <= points < math.inf:
-            message = _("{path}:{line}: points must be a number of 0 or more, with a decimal point, not `{points}`.")
-            raise TableError(message.format(path=path, line=line, points=row["points"]))
+        if not 0 <= points <= _MOST_POINTS:
+            message = _(
+                "{path}:{line}: points must be a number from 0 to {most}, with a decimal point, not `{points}`."
+            )
+            raise TableError(message.format(path=path, line=line, most=_MOST_POINTS, points=row["points"]))
         key = row["student"].casefold(), row["exercise"]
         if key in overrides:
             message = _("{path}:{line}: `{student}` already has points for `{exercise}` in a line above.")
@@ -119,30 +125,66 @@ def _read(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
         message = _("{path}: cannot be read as UTF-8 text: {error}.")
         raise TableError(message.format(path=path, error=error)) from None
     head = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=head.count)
+    delimiter = max(_DELIMITERS, key=head.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = [name.strip().casefold() for name in next(reader, [])]
-    except csv.Error as error:
-        raise TableError(f"{path}:1: {error}") from None
+    except csv.Error:
+        raise TableError(f"{path}:{_bad_quote(text, delimiter)}") from None
     if not any(header):
         raise TableError(_("{path}: the table is empty; its first row must name the columns.").format(path=path))
-    return header, _rows(path, reader, header)
+    return header, _rows(path, text, reader, header)
 
 
-def _rows(path: Path, reader: Any, header: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(path: Path, text: str, reader: Any, header: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    delimiter = reader.dialect.delimiter
     try:
         for row in reader:
             if not any(cell.strip() for cell in row):
                 continue
             cells = [cell.strip() for cell in row]
+            _require_one_separator(path, reader.line_num, cells, header, delimiter)
+            hidden = next((char for char in "".join(cells) if char != "\n" and unicodedata.category(char) == "Cc"), "")
+            if hidden:
+                message = _("{path}:{line}: a cell contains the control character U+{number:04X}. Delete it.")
+                raise TableError(message.format(path=path, line=reader.line_num, number=ord(hidden)))
             if any(cells[len(header) :]):
                 message = _("{path}:{line}: the row has {found} cells, but the first row has {wanted}.")
                 fields = {"path": path, "line": reader.line_num, "found": len(row), "wanted": len(header)}
                 raise TableError(message.format(**fields))
             yield reader.line_num, dict(itertools.zip_longest(header, cells[: len(header)], fillvalue=""))
-    except csv.Error as error:
-        raise TableError(f"{path}:{reader.line_num}: {error}") from None
+    except csv.Error:
+        raise TableError(f"{path}:{_bad_quote(text, delimiter)}") from None
+
+
+def _require_one_separator(path: Path, line: int, cells: list[str], header: list[str], delimiter: str) -> None:
+    other = next((one for one in _DELIMITERS if one != delimiter and one in cells[0]), None)
+    if len(cells) == 1 < len(header) and other is not None:
+        message = _("{place}: {found} separates the cells of this row, but {wanted} those of the first row.")
+        place = f"{path}:{line}:{cells[0].index(other) + 1}"
+        raise TableError(message.format(place=place, found=_DELIMITERS[other], wanted=_DELIMITERS[delimiter]))
+
+
+def _bad_quote(text: str, delimiter: str) -> str:
+    """Return the line and column of the quotation mark that makes a table invalid, and what is wrong with it."""
+    ends = (delimiter, "\n", "\r")
+    opened, is_closed, before = None, False, "\n"
+    line, column = 0, 0
+    for char in text:
+        line, column = (line + 1, 1) if before == "\n" else (line, column + 1)
+        if opened is None:
+            if char == '"' and before in ends:
+                opened, is_closed = (line, column), False
+        elif char == '"':
+            is_closed = not is_closed
+        elif is_closed and char in ends:
+            opened = None
+        elif is_closed:
+            message = _("{line}:{column}: the cell goes on after its closing quotation mark. Double inner ones.")
+            return message.format(line=line, column=column)
+        before = char
+    line, column = opened or (line, column)
+    return _("{line}:{column}: the quotation mark that opens here is never closed.").format(line=line, column=column)
 
 
 def _listed(names: list[str]) -> str:

@@ -43,7 +43,7 @@ def scratch_full(limits: Limits) -> AnswerGone:
 def out_of_memory(limits: Limits) -> AnswerGone:
     """Describe the end of code that needed too much memory."""
     message = _("Your code needed more than {size:g} GB of memory. Is a shape larger than you meant?")
-    return AnswerGone(Verdict.OUT_OF_MEMORY, message.format(size=round(limits.memory_bytes / 2**30, 2)))
+    return AnswerGone(Verdict.OUT_OF_MEMORY, message.format(size=float(f"{limits.memory_bytes / 2**30:.2g}")))
 
 
 def broken_reply() -> AnswerGone:

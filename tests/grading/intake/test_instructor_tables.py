@@ -57,7 +57,12 @@ def test_a_roster_is_read_as_spreadsheets_write_it(tmp_path: Path, text: str) ->
         ("student\nada\nAda\n", ":3: `Ada` is already in line 2."),
         ("student,x\n,1\n", ":2: the student's name is empty."),
         ("student\nada,1\n", ":2: the row has 2 cells, but the first row has 1."),
-        ('student\n"ada\n', "unexpected end of data"),
+        ('student\n"ada\n', ":2:1: the quotation mark that opens here is never closed."),
+        ('name,student\nbob,"a, ""b"""\nx,"ada\n', ":3:3: the quotation mark that opens here is never closed."),
+        ('student\n"ada"x\n', ":2:6: the cell goes on after its closing quotation mark."),
+        ('"student\n', ":1:1: the quotation mark that opens here is never closed."),
+        ("student,mail\nada;a@b\n", ":2:4: `;` separates the cells of this row, but `,` those of the first row."),
+        ("student\nad\0a\n", ":2: a cell contains the control character U+0000. Delete it."),
     ],
 )
 def test_a_wrong_roster_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:
@@ -79,10 +84,15 @@ def test_a_roster_that_is_no_text_is_said(tmp_path: Path) -> None:
         ("student,exercise,points\nada,duoble,1\n", ":2: There is no exercise `duoble`. Did you mean `double`?"),
         (
             "student,exercise,points\nada,double,-1\n",
-            ":2: points must be a number of 0 or more, with a decimal point, not `-1`.",
+            ":2: points must be a number from 0 to 1000000, with a decimal point, not `-1`.",
         ),
         ("student;exercise;points\nada;double;1,5\n", "with a decimal point, not `1,5`."),
         ("student,exercise,points\nada,double,nan\n", "not `nan`."),
+        (
+            "student,exercise,points\nada,double,1e308\n",
+            "from 0 to 1000000, with a decimal point, not `1e308`.",
+        ),
+        ("student,exercise,points\nada;double;5\n", ":2:4: `;` separates the cells of this row, but `,` those of"),
         (
             "student,exercise,points\nada,double,1\nADA,double,2\n",
             ":3: `ADA` already has points for `double` in a line above.",

@@ -361,7 +361,7 @@ def test_the_report_says_how_to_run_one_submission_again() -> None:
 
 
 def test_the_command_asks_for_the_limits_that_were_set() -> None:
-    limits = Limits(cpu_s=0.5, idle_s=90, total_cpu_s=7, memory_bytes=3 * 2**29, scratch_bytes=9)
+    limits = Limits(cpu_s=0.5, idle_s=90, total_cpu_s=7, memory_bytes=3 * 2**29, scratch_bytes=9_000)
     assert parse_limits(write_limits(limits)) == limits
     batch = dataclasses.replace(made_class(), limits=limits)
     assert f"--limits {write_limits(limits)}" in reproduce(batch)
