@@ -196,10 +196,10 @@ class _Records:
                 self._rows[place]["plain"] = self._bare(one, digest, State.SUPERSEDED).to_plain()
                 continue
             key = self._key(one, digest)
-            row, result = self._finished(key)
-            if result is not None:
-                self._rows[place]["row"] = row
-                self._watch(result, False)
+            found = self._finished(key)
+            if found is not None:
+                self._rows[place]["row"], before = found
+                self._watch(before, False)
                 continue
             yield place, key, ReadEntry(path, content)
 
@@ -234,13 +234,15 @@ class _Records:
         self._unconfirmed = [one for one in self._unconfirmed if one[1] != source or one[2] >= passed]
         self._unconfirmed.append((row, source, passed))
 
-    def _finished(self, key: RowKey) -> tuple[int | None, SubmissionResult | None]:
+    def _finished(self, key: RowKey) -> tuple[int, SubmissionResult] | None:
         """Return a file's row and result, or None if it must be graded, as also if its result cannot be read."""
         row = self._store.find(key)
+        if row is None:
+            return None
         try:
-            return row, None if row is None else self._store.load(row)
+            return row, self._store.load(row)
         except (TypeError, ValueError, KeyError, AttributeError):
-            return None, None
+            return None
 
     def _failed(self, place: int, key: RowKey, why: str) -> SubmissionResult:
         result = self._bare(self._line.files[place], key.digest, State.NOT_GRADED)

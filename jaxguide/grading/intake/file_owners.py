@@ -90,10 +90,11 @@ def students_of(
 ) -> list[str]:
     """Return the name of each file's student.
 
-    The first of these decides: the pattern, if it matches; the export, if it names the student; the file's stem or a
-    folder above it, if it is on the roster. Otherwise the name is the stem, 'ada' for `ada.ipynb`; or the folder, 'ada'
-    for `ada/homework.ipynb`, if the stem is a lesson's name or several folders contain a file of this name. Folders of
-    the same name in different places are told apart: 'monday/ada'.
+    The first of these decides: the pattern, if it matches; the export, if it names the student; a folder above the file
+    or the file's stem, if it is on the roster. Otherwise the name is the stem, 'ada' for `ada.ipynb`; or the folder,
+    'ada' for `ada/homework.ipynb`, if the stem is a lesson's name or several folders contain a file of this name.
+    Folders of the same name in different places are told apart: 'monday/ada'. No file name stands for the student of
+    another folder: beside `ada/homework.ipynb`, `bob/ada.ipynb` is of 'bob'.
 
     Args:
         paths: the files.
@@ -107,20 +108,36 @@ def students_of(
     stems = collections.Counter(stem for stem, _folder in {(path.stem, path.absolute().parent) for path in paths})
     listed = {name.casefold(): name for name in roster}
 
-    def student(path: Path, exported: str | None) -> str:
+    def student(path: Path, exported: str | None) -> tuple[str, bool]:
+        """Return the student's name, and whether it is the file's own stem."""
         place = below(path, roots)
         found = pattern.find(place) if pattern is not None else None
         found = found or exported
         if found is not None:
-            return listed.get(found.casefold(), found)
-        for name in (place.stem, *reversed(place.parts[:-1])):
+            return listed.get(found.casefold(), found), False
+        for name in (*place.parts[:-1], place.stem):
             if name.casefold() in listed:
-                return listed[name.casefold()]
+                return listed[name.casefold()], False
         if path.stem in course.books or stems[path.stem] > 1:
-            return _shortest(path.absolute().parent, folders)
-        return path.stem
+            return _shortest(path.absolute().parent, folders), False
+        return path.stem, True
 
-    return [student(path, exported) for path, exported in zip(paths, named or [None] * len(paths), strict=True)]
+    found = [student(path, exported) for path, exported in zip(paths, named or [None] * len(paths), strict=True)]
+    owners = {
+        name.casefold(): path.absolute().parent
+        for path, (name, is_stem) in zip(paths, found, strict=True)
+        if not is_stem
+    }
+    counts = collections.Counter(path.absolute().parent for path in paths)
+
+    def checked(path: Path, name: str, is_stem: bool) -> str:
+        folder, owner = path.absolute().parent, owners.get(name.casefold())
+        if not is_stem or owner is None or owner.is_relative_to(folder) or folder.is_relative_to(owner):
+            return name
+        own = _shortest(folder, folders)
+        return own if counts[folder] == 1 or folder in owners.values() else f"{own}/{name}"
+
+    return [checked(path, *one) for path, one in zip(paths, found, strict=True)]
 
 
 def _shortest(folder: Path, folders: set[Path]) -> str:

@@ -172,6 +172,27 @@ def test_folders_of_one_name_are_never_taken_for_one_student(course: Course, tmp
     assert not any(one.superseded for one in lined_up(course, tmp_path, paths).files)
 
 
+def test_no_file_name_stands_for_the_student_of_another_folder(course: Course, tmp_path: Path) -> None:
+    names = (
+        "ada/hw.py",
+        "bob/hw.py",
+        "mallory/ada.py",
+        "eve/hw.py",
+        "eve/ada.py",
+        "zed/bob.py",
+        "zed/hal.py",
+        "kim.py",
+    )
+    paths, root = files(tmp_path, *names), [tmp_path / "class"]
+    assert students_of(paths, course, roots=root) == ["ada", "bob", "mallory", "eve", "eve", "zed/bob", "hal", "kim"]
+    roster = ["ada", "bob", "mallory", "eve", "kim", "zed"]
+    wanted = ["ada", "bob", "mallory", "eve", "eve", "zed", "zed", "kim"]
+    assert students_of(paths, course, roots=root, roster=roster) == wanted
+    assert {one.student for one in lined_up(course, tmp_path, paths[:3]).files if one.superseded} == set()
+    (deep,) = files(tmp_path, "mallory/bob/ada.py")
+    assert students_of([*paths, deep], course, roots=root, roster=roster)[-1] == "mallory"
+
+
 def test_folders_above_the_named_one_are_no_students(course: Course, tmp_path: Path) -> None:
     paths = files(tmp_path, "hw.py")
     assert students_of(paths, course, roots=[tmp_path / "class"], roster=["class", "zoe"]) == ["hw"]
