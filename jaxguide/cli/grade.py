@@ -87,6 +87,16 @@ def _say_tier(settings: "GradeSettings") -> None:
         click.echo(_("Isolation: {tier}").format(tier=tier.name if tier.name == STRONG else tier), err=True)
 
 
+def _say_alike(students: list[str]) -> None:
+    message = plural(
+        "{count} name looks like another's, but for characters that are not shown: {names}",
+        "{count} names look like another's, but for characters that are not shown: {names}",
+        len(students),
+        names=", ".join(students[:_SOME]),
+    )
+    click.echo(message)
+
+
 def _say_unknown(students: list[str]) -> None:
     from jaxguide.base.clean import clean
 
@@ -234,6 +244,8 @@ def grade(
         Console().print(GradeTable(batch.submissions))
         if batch.unknown:
             _say_unknown(batch.unknown)
+        if run.line.alike:
+            _say_alike(run.line.alike)
         click.echo(_("Written: {file}, tables, and a feedback page for each student.").format(file=out / "report.html"))
     if status is None:
         status = ALL_GRADED if batch.is_complete else SOMETHING_NOT_GRADED

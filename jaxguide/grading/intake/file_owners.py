@@ -5,9 +5,11 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path, PurePath
 
+from jaxguide.base.clean import name_as_seen
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 
+_HIDDEN = re.compile(r" \([^)]*\\[xuU][0-9a-f]{2}[^)]*\)$")
 _WILDCARDS = {"{student}": "(?P<student>[^/]+?)", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
@@ -106,7 +108,7 @@ def students_of(
     """
     folders = {path.absolute().parent for path in paths}
     stems = collections.Counter(stem for stem, _folder in {(path.stem, path.absolute().parent) for path in paths})
-    listed = {name.casefold(): name for name in roster}
+    listed = {_folded(name): name for name in roster}
 
     def student(path: Path, exported: str | None) -> tuple[str, bool]:
         """Return the student's name, and whether it is the file's own stem."""
@@ -114,30 +116,56 @@ def students_of(
         found = pattern.find(place) if pattern is not None else None
         found = found or exported
         if found is not None:
-            return listed.get(found.casefold(), found), False
+            return listed.get(_folded(found), found), False
         for name in (*place.parts[:-1], place.stem):
-            if name.casefold() in listed:
-                return listed[name.casefold()], False
+            if _folded(name) in listed:
+                return listed[_folded(name)], False
         if path.stem in course.books or stems[path.stem] > 1:
             return _shortest(path.absolute().parent, folders), False
         return path.stem, True
 
     found = [student(path, exported) for path, exported in zip(paths, named or [None] * len(paths), strict=True)]
     owners = {
-        name.casefold(): path.absolute().parent
-        for path, (name, is_stem) in zip(paths, found, strict=True)
-        if not is_stem
+        _folded(name): path.absolute().parent for path, (name, is_stem) in zip(paths, found, strict=True) if not is_stem
     }
     counts = collections.Counter(path.absolute().parent for path in paths)
 
     def checked(path: Path, name: str, is_stem: bool) -> str:
-        folder, owner = path.absolute().parent, owners.get(name.casefold())
+        folder, owner = path.absolute().parent, owners.get(_folded(name))
         if not is_stem or owner is None or owner.is_relative_to(folder) or folder.is_relative_to(owner):
             return name
         own = _shortest(folder, folders)
         return own if counts[folder] == 1 or folder in owners.values() else f"{own}/{name}"
 
-    return [checked(path, *one) for path, one in zip(paths, found, strict=True)]
+    return told_apart_by_sight([checked(path, *one) for path, one in zip(paths, found, strict=True)])
+
+
+def told_apart_by_sight(names: Sequence[str]) -> list[str]:
+    r"""Return names as people see them; one that would look like another student's shows what is hidden in it.
+
+    >>> told_apart_by_sight(["ada", "a\u200bda", "bob\ufeff", "bob\ufeff"])
+    ['ada', 'ada (a\\u200bda)', 'bob', 'bob']
+    """
+    looks: dict[str, set[str]] = {}
+    for name in names:
+        looks.setdefault(_folded(name), set()).add(name)
+    shown = {}
+    for seen, same in looks.items():
+        plain = min(same, key=lambda name: (name_as_seen(name) != name, name))
+        for name in same:
+            hidden = name.casefold() not in (plain.casefold(), seen)
+            written = name.encode("unicode_escape").decode("ascii")
+            shown[name] = f"{name_as_seen(name)} ({written})" if hidden else name_as_seen(name)
+    return [shown[name] for name in names]
+
+
+def shows_hidden(name: str) -> bool:
+    """Return whether `told_apart_by_sight` has added what is hidden in a name."""
+    return _HIDDEN.search(name) is not None
+
+
+def _folded(name: str) -> str:
+    return name_as_seen(name).casefold()
 
 
 def _shortest(folder: Path, folders: set[Path]) -> str:

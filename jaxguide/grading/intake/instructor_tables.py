@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jaxguide.base.clean import name_as_seen
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
@@ -61,7 +62,7 @@ def read_roster(path: Path) -> list[str]:
     seen: dict[str, int] = {}
     students = []
     for line, row in rows:
-        student = row[column]
+        student = name_as_seen(row[column])
         if not student:
             raise TableError(_("{path}:{line}: the student's name is empty.").format(path=path, line=line))
         first = seen.setdefault(student.casefold(), line)

@@ -8,7 +8,7 @@ from pathlib import Path
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.grading.intake.archives import ArchivedEntry, archive_around, expand, find_archives
-from jaxguide.grading.intake.file_owners import StudentPattern, below, students_of
+from jaxguide.grading.intake.file_owners import StudentPattern, below, shows_hidden, students_of
 from jaxguide.grading.intake.file_search import STORE_NAME, files_below, find_submissions
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
 from jaxguide.grading.intake.lms_names import student_on_disk, told_apart
@@ -46,6 +46,11 @@ class LineUp:
         """The students on the roster who sent nothing."""
         there = {one.student.casefold() for one in self.files}
         return [name for name in self.roster or [] if name.casefold() not in there]
+
+    @property
+    def alike(self) -> list[str]:
+        """The students whose names look like another's until hidden characters are shown."""
+        return list(dict.fromkeys(one.student for one in self.files if shows_hidden(one.student)))
 
     @property
     def unknown(self) -> list[str]:

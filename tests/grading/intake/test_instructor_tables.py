@@ -193,6 +193,17 @@ def test_no_file_name_stands_for_the_student_of_another_folder(course: Course, t
     assert students_of([*paths, deep], course, roots=root, roster=roster)[-1] == "mallory"
 
 
+def test_names_that_look_alike_are_two_students_and_told(course: Course, tmp_path: Path) -> None:
+    paths = files(tmp_path, "ada.py", "a\u200bda.py", "a\x1b[31mda.py", "bob\ufeff.py")
+    line = lined_up(course, tmp_path, paths)
+    shown = ["ada", r"ada (a\u200bda)", r"ada (a\x1b[31mda)", "bob"]
+    assert [one.student for one in line.files] == shown
+    assert line.alike == shown[1:3]
+    assert not any(one.superseded for one in line.files)
+    (tmp_path / "roster.csv").write_text("student\nbo\u200bb\n")
+    assert read_roster(tmp_path / "roster.csv") == ["bob"]
+
+
 def test_folders_above_the_named_one_are_no_students(course: Course, tmp_path: Path) -> None:
     paths = files(tmp_path, "hw.py")
     assert students_of(paths, course, roots=[tmp_path / "class"], roster=["class", "zoe"]) == ["hw"]
