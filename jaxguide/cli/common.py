@@ -19,6 +19,24 @@ if TYPE_CHECKING:
 
 _Found = TypeVar("_Found")
 
+
+@contextlib.contextmanager
+def stopped_by_signals() -> "Iterator[None]":
+    """Raise KeyboardInterrupt at SIGTERM and SIGHUP, too: from `kill`, a stopped container, a closed terminal."""
+    import signal
+
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` ignores SIGHUP
+            before[number] = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 course_option = click.option(
     "--course",
     "folder",

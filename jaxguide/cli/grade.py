@@ -17,6 +17,7 @@ from jaxguide.cli.common import (
     need_names,
     print_json,
     read_course,
+    stopped_by_signals,
 )
 
 if TYPE_CHECKING:
@@ -57,12 +58,13 @@ class _Unusable(click.ClickException):
 
 
 def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
-    """Exit in the same way if Ctrl-C comes before grading begins as if it comes later."""
+    """Exit in the same way if Ctrl-C or SIGTERM comes before grading begins as if it comes later."""
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
         try:
-            command(*args, **options)
+            with stopped_by_signals():
+                command(*args, **options)
         except KeyboardInterrupt:
             _say_stopped()
             sys.exit(STOPPED)

@@ -3,18 +3,17 @@
 import contextlib
 import importlib.util
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from jaxguide.base.text import _
+from jaxguide.cli.common import stopped_by_signals
 
 # `jaxguide --help` imports this module, so dependencies that only one function needs are imported inside it.
 if TYPE_CHECKING:
@@ -85,10 +84,6 @@ def _said(workspace: Path, laid: "list[LaidFile]") -> list[str]:
     return [*lines, *(f"  {file.path.name:<{width}}  {words[file.state]}" for file in laid)]
 
 
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
-
-
 class _Server:
     """Run JupyterLab in a separate process: start it, wait until it ends, and stop it at Ctrl-C or a signal."""
 
@@ -130,10 +125,8 @@ class _Server:
 
     def run(self) -> int:
         click.echo(_("Starting JupyterLab; press Ctrl-C to stop it."))
-        for name in ("SIGTERM", "SIGHUP"):  # a closed terminal or a stopped container ends the server too
-            if hasattr(signal, name):
-                signal.signal(getattr(signal, name), _interrupt)
         with contextlib.ExitStack() as stack:
+            stack.enter_context(stopped_by_signals())
             if not _home_can_be_written():
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxguide-jupyter-"))
                 click.echo(_("Your home folder is not writable, so JupyterLab forgets its settings when it stops."))

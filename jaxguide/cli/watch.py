@@ -1,16 +1,13 @@
 """The command `watch`: check answers whenever their file is saved."""
 
 import contextlib
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 import click
 
 from jaxguide.base.text import _
-from jaxguide.cli.common import begin_with_zygote, course_option, read_course, start_zygote
+from jaxguide.cli.common import begin_with_zygote, course_option, read_course, start_zygote, stopped_by_signals
 
 _CPU_LIMIT_S = 20.0
 
@@ -43,16 +40,13 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
 
     if not start_zygote():
         click.echo(_("On this system, each check starts a new Python, which takes a few seconds."))
-    for name in ("SIGTERM", "SIGHUP"):  # closing the terminal ends the session cleanly, too
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _end)
     click.echo(_("Loading the lessons …") if _can_show("…") else _("Loading the lessons ..."))
     course = read_course(folder, keys=False)
     try:
         at = watching.open_workspace(workspace or watching.usual_folder(course), course)
     except watching.NoWorkspace as error:
         raise click.UsageError(str(error)) from None
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt), stopped_by_signals():
         watching.run_session(course, at, cpu_limit_s)
     sys.exit(0)
 
@@ -63,7 +57,3 @@ def _can_show(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _end(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt

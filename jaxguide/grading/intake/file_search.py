@@ -16,13 +16,15 @@ FOLDERS_PASSED_OVER = frozenset({"__MACOSX", "__pycache__", "node_modules"})
 def find_submissions(paths: Iterable[Path]) -> list[Path]:
     """Return the notebooks and Python files among `paths` and in the folders among them, without duplicates.
 
+    A pipe, socket or device with such a name is among them: its row says that it is no ordinary file.
+
     Raises:
         FileNotFoundError: one of the paths does not exist.
     """
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            found.update((p, None) for p in files_below(path) if is_submission(p) and p.is_file())
+            found.update((p, None) for p in files_below(path) if is_submission(p))
         elif path.exists():
             found[path] = None
         else:

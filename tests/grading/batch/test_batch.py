@@ -176,8 +176,8 @@ def test_files_that_cannot_be_read_get_a_row_and_no_mark(course: Course, classro
     (folder / "other.py").write_text("x = 1\n")
     batch = graded(order(course, folder))
     rows = {one.path.name: one for one in batch.submissions}
-    # A pipe is not a file, so it is not found at all.
-    assert set(rows) == {"s0.py", "empty.py", "cut.ipynb", "bytes.py", "link.py", "other.py"}
+    assert set(rows) == {"s0.py", "empty.py", "cut.ipynb", "bytes.py", "link.py", "pipe.py", "other.py"}
+    assert rows["pipe.py"].unreadable == "The file is not an ordinary file."
     assert {one.state for name, one in rows.items() if name != "s0.py"} == {State.UNREADABLE}
     assert rows["s0.py"].state is State.GRADED
     assert not batch.is_complete

@@ -51,7 +51,7 @@ def problems(line: LineUp) -> dict[str, str]:
 def test_a_folder_of_other_files_is_one_row_that_says_so(course: Course, folder: Path) -> None:
     write(folder, "bob/hw.pdf", "bob/more/data.csv", "kim/hw.ipynb.txt", "ned/hw.rar")
     (folder / "zoe").mkdir()
-    os.mkfifo(folder / "zoe" / "fifo.py")
+    os.mkfifo(folder / "zoe" / "hw.py")
     names = ["ada", "bob", "eve", "kim", "ned", "zoe"]
     line = lined_up(course, folder, [*names, "joe"])
     assert line.absent == ["joe"]
