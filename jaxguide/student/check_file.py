@@ -14,7 +14,7 @@ from jaxguide.course.progress import Progress
 from jaxguide.course.verdict import Outcome, about
 from jaxguide.grading.batch.grader import Grader, GradeSettings, SubmissionResult, grade_files
 from jaxguide.grading.intake.file_to_grade import ReadEntry
-from jaxguide.grading.intake.plan import lessons_of
+from jaxguide.grading.intake.reading import lessons_of
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, read_submission
 from jaxguide.grading.workers.usage import Limits
 
@@ -26,7 +26,7 @@ _MARK = "a-check-runs"
 def lessons_in(path: Path, course: Outline) -> list[str] | None:
     """Return the lessons that a file answers, all that is needed to check it, or None if it answers none."""
     try:
-        return lessons_of(read_submission(path), course) or None
+        return lessons_of(read_submission(path), course.names) or None
     except (OSError, UnreadableSubmission):  # reported when the file is checked
         return None
 

@@ -103,6 +103,17 @@ NOTEBOOKS = [
         "long-chain", lambda: notebook(f"def double(x):\n    return x{' + x' * 40_000}\n", TOTAL), "rejected", "error"
     ),
     _notebook("long-number", lambda: notebook(f"def double(x):\n    return {'9' * 5000}\n", TOTAL), "error"),
+    _notebook("brackets", lambda: notebook(more=[[[[]]]] * 5_000_000), says="memory", quick=True),
+    _notebook(
+        # Python's parser needs memory that grows with the square of such a name's length.
+        "long-name",
+        lambda: notebook(f"import {'a.' * 95_000}a\n" + DOUBLE, TOTAL),
+        "rejected",
+    ),
+    _notebook(
+        "many-names", lambda: notebook("\n".join(f"doubl{n} = 1" for n in range(12_000)), TOTAL), "no such function"
+    ),
+    _notebook("many-magics", lambda: notebook(*["%a\n" * 400] * 10), says="magics"),
     _notebook("shell-lines", lambda: notebook("!touch /tmp/evil\n%run /tmp/x\n" + DOUBLE, TOTAL), "passed"),
 ]
 

@@ -41,6 +41,11 @@ class Outline:
         """Every exercise of the course by name, in the order of the books."""
         return {exercise.name: exercise for book in self.books.values() for exercise in book.exercises}
 
+    @property
+    def names(self) -> Mapping[str, frozenset[str]]:
+        """The names of each lesson's exercises, by topic."""
+        return {topic: book.exercise_names for topic, book in self.books.items()}
+
     def exercise(self, name: str) -> Task:
         """Return the exercise with this name.
 

@@ -5,7 +5,7 @@ import enum
 from typing import Any
 
 from jaxguide.grading.intake.plan import Plan
-from jaxguide.grading.intake.submission import Submission
+from jaxguide.grading.intake.reading import ReadSubmission
 from jaxguide.grading.workers.session import Session
 
 
@@ -50,21 +50,20 @@ class CellFact:
         return {**dataclasses.asdict(self), "fate": self.fate.value}
 
 
-def cell_facts(submission: Submission, plan: Plan, session: Session, lesson: str) -> list[CellFact]:
+def cell_facts(submission: ReadSubmission, plan: Plan, session: Session, lesson: str) -> list[CellFact]:
     """Return what happened to each cell; call it after `session.define()`."""
     planned = {one.cell.number: one for one in plan.cells}
     counting = {name: cells[-1].cell.number for name, cells in session.definitions.items() if cells}
     facts = []
     for cell in submission.cells:
         fate, why = Fate.RAN, ""
-        names = set(session.names) & cell.defines
+        names = set(session.names).intersection(cell.defines)
         if cell.rejected:
             fate, why = Fate.REJECTED, cell.rejected
         elif cell.error is not None:
             fate, why = Fate.NOT_PYTHON, cell.error.message
         elif cell.number not in planned:
-            is_empty = cell.tree is None or not cell.tree.body
-            fate, names = (Fate.EMPTY if is_empty else Fate.AS_PRINTED), set()
+            fate, names = (Fate.EMPTY if cell.is_empty else Fate.AS_PRINTED), set()
         elif cell.number in session.lost:
             fate, why = Fate.LEFT_OUT, session.lost[cell.number].note
         elif cell.number in session.raised:
@@ -74,6 +73,6 @@ def cell_facts(submission: Submission, plan: Plan, session: Session, lesson: str
             names -= planned[cell.number].starters
         counts = sorted(name for name, number in counting.items() if number == cell.number)
         facts.append(
-            CellFact(lesson, cell.number, cell.label, fate, why, list(cell.magics), sorted(names | set(counts)), counts)
+            CellFact(lesson, cell.number, cell.label, fate, why, cell.magics, sorted(names | set(counts)), counts)
         )
     return facts

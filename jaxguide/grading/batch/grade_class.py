@@ -23,7 +23,10 @@ from jaxguide.grading.intake.file_search import holds_python
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides, read_roster, unknown_student
 from jaxguide.grading.intake.lineup import LineUp, NothingToGrade, Submitted, find_entries, is_in, line_up
+from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.submission import UnreadableSubmission
+from jaxguide.grading.isolation import IsolationError, find_tier
+from jaxguide.grading.workers.reader import Readers
 from jaxguide.grading.workers.worker_process import GraderError
 
 Watch = Callable[[SubmissionResult, bool], None]
@@ -78,7 +81,10 @@ class ClassRun:
         entries = find_entries(order.paths, order.out, pattern=pattern, roster=roster or ())
         if not entries:
             raise NothingToGrade(_("No notebook (.ipynb) or Python file (.py) was found in the given paths."))
-        self.line: LineUp = line_up(entries, course, roots=order.paths, pattern=pattern, roster=roster)
+        with contextlib.closing(_readers(order)) as readers:
+            self.line: LineUp = line_up(
+                entries, course, read=readers.read, roots=order.paths, pattern=pattern, roster=roster
+            )
         self.overrides = self._read_overrides()
 
     def _read_overrides(self) -> list[Override]:
@@ -278,6 +284,15 @@ class _Records:
             "points": {name: (e.lesson, e.title, e.points) for name, e in self._course.exercises.items()},
         }
         self._store.keep_batch(plain)
+
+
+def _readers(order: Order) -> Readers:
+    try:
+        tier = find_tier()  # no code runs, so the best will do, whatever the tier of the batch
+    except IsolationError as error:
+        raise GraderError(str(error)) from error
+    hidden = (order.course.folders.solutions.absolute(), order.out.absolute())
+    return Readers(lambda: CourseText.of(order.course), hidden, tier)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import difflib
 import hashlib
 import threading
 import time
@@ -25,17 +24,18 @@ from jaxguide.grading.batch.cell_fates import cell_facts
 from jaxguide.grading.batch.control import Control, GraderBroken
 from jaxguide.grading.batch.course_state import course_state_digest
 from jaxguide.grading.batch.references import References
-from jaxguide.grading.batch.similarity import fingerprints
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_owners import students_of
 from jaxguide.grading.intake.file_search import find_submissions, holds_python
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry, ReadEntry
-from jaxguide.grading.intake.plan import CLOSE, lessons_of, make_plan
-from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, parse_submission
+from jaxguide.grading.intake.plan import make_plan
+from jaxguide.grading.intake.reading import CourseText, ReadSubmission
+from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier
 from jaxguide.grading.isolation.tier import PROCESS
 from jaxguide.grading.workers import public_programs
 from jaxguide.grading.workers.program_folder import ProgramFolder, is_safe
+from jaxguide.grading.workers.reader import Readers
 from jaxguide.grading.workers.session import Session, Surroundings
 from jaxguide.grading.workers.shared_programs import OWN, VALUES, fill, folder_of, prune
 from jaxguide.grading.workers.usage import Limits
@@ -109,8 +109,9 @@ def grade_files(
         conceal=(*conceal, *files),
     )
     grader = Grader(course, settings)
-    for file, student in zip(files, students_of(files, course), strict=True):
-        yield dataclasses.replace(grader.grade(file), student=student)
+    with contextlib.closing(grader):
+        for file, student in zip(files, students_of(files, course), strict=True):
+            yield dataclasses.replace(grader.grade(file), student=student)
 
 
 @contextlib.contextmanager
@@ -132,17 +133,16 @@ def open_grader(course: Course, settings: GradeSettings, tell: Tell | None = Non
         own = None if grader.kept is None else stack.enter_context(KeptPrograms(grader.kept / OWN).lent())
         grader.programs = stack.enter_context(compiled_once(own))
         stack.callback(grader.keep_values)
+        stack.callback(grader.close)
         yield grader
 
 
-def _no_exercise(submission: Submission, course: Course) -> str:
+def _no_exercise(submission: ReadSubmission) -> str:
     said = _("The file does not answer any exercise of this course.")
-    for name in sorted(frozenset[str]().union(*(cell.defines for cell in submission.cells))):
-        close = difflib.get_close_matches(name.casefold(), list(course.exercises), n=1, cutoff=CLOSE)
-        if close:
-            message = _("{said} It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name.")
-            said = message.format(said=said, other=name, name=close[0])
-            break
+    if submission.close:
+        other, name = submission.close
+        message = _("{said} It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name.")
+        said = message.format(said=said, other=other, name=name)
     broken = next((cell for cell in submission.cells if cell.error is not None), None)
     if broken is None or broken.error is None:
         return said
@@ -150,7 +150,12 @@ def _no_exercise(submission: Submission, course: Course) -> str:
     return message.format(said=said, label=broken.label, error=broken.error.message, line=broken.error.line or "?")
 
 
-def _find_tier(settings: GradeSettings) -> Tier:
+def usable_tier(settings: GradeSettings) -> Tier:
+    """Return the isolation tier for a batch.
+
+    Raises:
+        GraderError: the wanted tier is not supported on this machine, or it is too weak for untrusted submissions.
+    """
     try:
         tier = find_tier(settings.tier)
     except IsolationError as error:
@@ -197,10 +202,14 @@ class Grader:
         self.course_digest = course_state_digest(course) if settings.hidden else ""
         self._inputs_digest = digest.course_digest(course) if settings.hidden else ""
         concealed = (course.folders.solutions, *(path for path in settings.conceal if not holds_python(path)))
-        tier = _find_tier(settings) if fill is None else Tier(PROCESS, ())
+        tier = usable_tier(settings) if fill is None else Tier(PROCESS, ())
         self._fill = fill
         hidden = tuple(path.absolute() for path in concealed)
         self._surroundings = Surroundings(hidden, settings.limits, tier)
+        # Without hidden checks, users check their own files.
+        own = fill is not None or not settings.hidden
+        reads = None if own else tier
+        self._readers = Readers(lambda: CourseText.of(course), hidden, reads, self._surroundings.running)
         self._references = References(None if self.kept is None else self.kept / VALUES)
 
     def grade(self, submitted: Path | Entry) -> SubmissionResult:
@@ -291,6 +300,18 @@ class Grader:
         cache = self.settings.compile_cache
         return ProgramFolder(cache / topic) if cache is not None and is_safe(cache / topic) else None
 
+    def read(self, path: Path, content: bytes) -> ReadSubmission:
+        """Read a file in a limited process, or in this one if it is the user's own.
+
+        Raises:
+            UnreadableSubmission: there is nothing to grade; the message says why.
+        """
+        return self._readers.read(path, content)
+
+    def close(self) -> None:
+        """End the processes that wait for more files."""
+        self._readers.close()
+
     def stop(self) -> None:
         """Stop all workers, from any thread; grading in progress raises `GraderError`."""
         self._surroundings.running.stop()
@@ -298,10 +319,10 @@ class Grader:
     def _grade(self, entry: Entry, result: SubmissionResult) -> None:
         content = entry.read()
         result.digest = hashlib.sha256(content).hexdigest()
-        submission = parse_submission(entry.path, content)
-        result.lessons = lessons_of(submission, self.course)
+        submission = self.read(entry.path, content)
+        result.lessons = submission.lessons
         if not result.lessons:
-            raise UnreadableSubmission(_no_exercise(submission, self.course))
+            raise UnreadableSubmission(_no_exercise(submission))
         spent_s = 0.0
         for book in (self.course.books[topic] for topic in result.lessons):
             if any(map(self._is_asked, book.exercises)) or len(result.lessons) == 1:
@@ -310,12 +331,12 @@ class Grader:
         result.score = round(sum(one.score for one in result.results), 4)
         result.points = sum(one.points for one in result.results)
 
-    def _grade_lesson(self, submission: Submission, book: Book, result: SubmissionResult, spent_s: float) -> float:
+    def _grade_lesson(self, submission: ReadSubmission, book: Book, result: SubmissionResult, spent_s: float) -> float:
         """Grade one lesson; take the submission's processor time before it, and return the time after it."""
         judgings = [self._judging(exercise) for exercise in book.exercises if self._is_asked(exercise)]
         not_graded: dict[str, str] = {}
         around = dataclasses.replace(self._surroundings, programs=self._programs(book.topic))
-        plan = make_plan(submission, book, self.course)
+        plan = make_plan(submission, book)
         with Session(plan, [one.exercise.name for one in judgings], around, spent_s) as session:
             try:
                 session.define()
@@ -324,7 +345,9 @@ class Grader:
             # Record these before the first hidden input, because students may read them.
             result.repairs += [*plan.repairs, *session.repairs]
             result.cells += [fact.to_plain() for fact in cell_facts(submission, plan, session, book.topic)]
-            result.fingerprints.update(fingerprints(submission, book))
+            result.fingerprints.update(
+                (name, submission.runs[name]) for name in book.exercise_names & submission.runs.keys()
+            )
             # Run all visible checks of the lesson before its first hidden input: see `Judging`.
             for hidden in (False, True):
                 for judging in judgings:

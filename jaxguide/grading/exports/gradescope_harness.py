@@ -14,7 +14,7 @@ from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.exports.gradescope import AFTER_PUBLISHED, GradingProgress, gradescope_results
 from jaxguide.grading.intake.file_search import find_submissions
 from jaxguide.grading.intake.file_to_grade import FileEntry, ReadEntry
-from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
+from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.workers.usage import Limits
 from jaxguide.grading.workers.worker_process import GraderError
 
@@ -142,7 +142,7 @@ class _Run:
             if result.unreadable is None:
                 self._take(result)
             else:
-                said = without_answers if _is_read_whole(entry) else unreadable
+                said = without_answers if _is_read_whole(entry, grader) else unreadable
                 said.append(f"{path.name}: {result.unreadable}")
         if self.progress.results:
             self.progress.notes += without_answers
@@ -178,9 +178,9 @@ class _Run:
         write_whole(path, json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
 
 
-def _is_read_whole(entry: ReadEntry) -> bool:
+def _is_read_whole(entry: ReadEntry, grader: Grader) -> bool:
     """Return whether all code cells of a file could be parsed, so that no answer in it was missed."""
     try:
-        return all(cell.tree is not None for cell in parse_submission(entry.path, entry.content).cells)
+        return grader.read(entry.path, entry.content).is_python
     except UnreadableSubmission:
         return False

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from jaxguide.base.text import _
@@ -12,8 +12,8 @@ from jaxguide.grading.intake.file_owners import StudentPattern, below, shows_hid
 from jaxguide.grading.intake.file_search import STORE_NAME, files_below, find_submissions
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
 from jaxguide.grading.intake.lms_names import student_on_disk, told_apart
-from jaxguide.grading.intake.plan import lessons_of
-from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
+from jaxguide.grading.intake.reading import ReadSubmission
+from jaxguide.grading.intake.submission import UnreadableSubmission
 
 
 class NothingToGrade(ValueError):
@@ -108,6 +108,7 @@ def line_up(
     entries: Sequence[Entry],
     course: Course,
     *,
+    read: Callable[[Path, bytes], ReadSubmission],
     roots: Sequence[Path] = (),
     pattern: StudentPattern | None = None,
     roster: list[str] | None = None,
@@ -115,6 +116,14 @@ def line_up(
     """Find the student of each file; if a student sent several files for one lesson, the last counts.
 
     The last file is the one changed last. Files changed in the same second are ordered by name, numbers by value.
+
+    Args:
+        entries: the files.
+        course: the course.
+        read: reads a file's content; called for the files of students who sent more than one.
+        roots: the folders given on the command line.
+        pattern: how paths contain the student's name.
+        roster: the names of the class.
     """
     paths = [entry.path for entry in entries]
     named = [getattr(entry, "student", None) for entry in entries]
@@ -122,17 +131,17 @@ def line_up(
     by_student: dict[str, list[Entry]] = {}
     for student, entry in zip(students, entries, strict=True):
         by_student.setdefault(student, []).append(entry)
-    old = {id(entry) for own in by_student.values() if len(own) > 1 for entry in _superseded(own, course)}
+    old = {id(entry) for own in by_student.values() if len(own) > 1 for entry in _superseded(own, read)}
     files = [Submitted(s, entry, id(entry) in old) for s, entry in zip(students, entries, strict=True)]
     return LineUp(files, roster)
 
 
-def _superseded(entries: Iterable[Entry], course: Course) -> Iterable[Entry]:
+def _superseded(entries: Iterable[Entry], read: Callable[[Path, bytes], ReadSubmission]) -> Iterable[Entry]:
     """Yield each of a student's files whose lessons are all answered by later files."""
     answered: set[str] = set()
     for entry in sorted(entries, key=_age, reverse=True):
         try:
-            lessons = set(lessons_of(parse_submission(entry.path, entry.read()), course))
+            lessons = set(read(entry.path, entry.read()).lessons)
         except UnreadableSubmission:
             lessons = set()  # its row says why it cannot be read, and it supersedes nothing
         if lessons and lessons <= answered:

@@ -1,30 +1,21 @@
 """Decide which cells of a submission run, and what must have run before them."""
 
 import dataclasses
-import difflib
-import functools
 from typing import TYPE_CHECKING
 
 from jaxguide.base.text import _
-from jaxguide.code.sameness import meaning, starters_in
-from jaxguide.code.slices import global_names
-from jaxguide.course.books.printer import printed_cells
 from jaxguide.course.verdict import AnswerGone, StudentError, Verdict
-from jaxguide.grading.intake.submission import Submission, SubmittedCell
+from jaxguide.grading.intake.reading import ReadCell, ReadSubmission
 
 if TYPE_CHECKING:  # which imports JAX
     from jaxguide.course.books.book import Book
-    from jaxguide.course.books.library import Course
-    from jaxguide.course.books.outline import Outline
-
-CLOSE = 0.8
 
 
 @dataclasses.dataclass(frozen=True)
 class PlannedCell:
     """A cell to run, and the exercises whose printed starter it still contains."""
 
-    cell: SubmittedCell
+    cell: ReadCell
     starters: frozenset[str]
 
 
@@ -45,40 +36,27 @@ class Plan:
     repairs: list[str]
 
 
-def lessons_of(submission: Submission, course: "Outline") -> list[str]:
-    """Return the lessons that a submission answers: by its definitions, else by its `start` calls, else by its name."""
-    defined = frozenset().union(*(cell.defines for cell in submission.cells))
-    found = [topic for topic, book in course.books.items() if book.exercise_names & defined]
-    if not found:
-        found = [topic for topic in dict.fromkeys(submission.topics()) if topic in course.books]
-    if not found:
-        found = [topic for topic in course.books if topic in submission.path.stem]
-    return found
-
-
-def make_plan(submission: Submission, book: "Book", course: "Course") -> Plan:
+def make_plan(submission: ReadSubmission, book: "Book") -> Plan:
     """Plan how to run a submission for one lesson."""
-    printed = _printed(course)
-    exercises = {exercise.name: exercise for exercise in book.exercises}
     plan = Plan("", [], {}, [])
     reads: set[str] = set()
     for cell in submission.cells:
         for magic in cell.magics:
             message = _("{label}: the magic or shell line `{line}` was removed, not run.")
             plan.repairs.append(message.format(label=cell.label, line=magic[:100]))
+        own = book.exercise_names.intersection(cell.defines)
         if cell.rejected:
             message = _("{label}: rejected, not run. {why}")
             plan.repairs.append(message.format(label=cell.label, why=cell.rejected))
-            gone = AnswerGone(Verdict.REJECTED, cell.rejected)
-            plan.broken.update(dict.fromkeys(cell.defines & book.exercise_names, gone))
+            plan.broken.update(dict.fromkeys(own, AnswerGone(Verdict.REJECTED, cell.rejected)))
         elif cell.error is not None:
             message = _("{label}: not run. Python cannot read it: {error} (line {line}).")
             line = cell.error.line or "?"
             plan.repairs.append(message.format(label=cell.label, error=cell.error.message, line=line))
-            plan.broken.update(dict.fromkeys(cell.defines & book.exercise_names, StudentError(cell.error)))
-        elif cell.tree is not None and cell.tree.body and meaning(cell.source) not in printed:
-            plan.cells.append(PlannedCell(cell, frozenset(starters_in(cell.tree, exercises))))
-            reads |= _reads(cell.source)
+            plan.broken.update(dict.fromkeys(own, StudentError(cell.error)))
+        elif cell.runs:
+            plan.cells.append(PlannedCell(cell, book.exercise_names.intersection(cell.starters)))
+            reads.update(cell.reads)
     for name, sentence in _missing(submission, book).items():
         plan.broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, sentence)
     # Include the book's functions that checks send by name.
@@ -86,35 +64,19 @@ def make_plan(submission: Submission, book: "Book", course: "Course") -> Plan:
     return plan
 
 
-@functools.lru_cache(maxsize=4)
-def _printed(course: "Course") -> frozenset[str]:
-    """Return the meaning of every code cell of the printed lessons."""
-    cells = (cell for book in course.books.values() for cell in printed_cells(book))
-    return frozenset(meaning(cell.source) for cell in cells if cell.kind != "prose")
-
-
-def _missing(submission: Submission, book: "Book") -> dict[str, str]:
+def _missing(submission: ReadSubmission, book: "Book") -> dict[str, str]:
     """Return a sentence for each exercise whose function is missing because it was renamed or its cell deleted.
 
     In a file that is not the lesson's own, the other exercises were not attempted.
     """
-    defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
     missing: dict[str, str] = {}
-    absent = sorted(book.exercise_names - defined)
-    is_lesson = bool(absent) and book.topic in submission.topics()
-    for name in absent:
-        close = difflib.get_close_matches(name, sorted(defined - book.exercise_names), n=1, cutoff=CLOSE)
-        if close:
+    is_lesson = book.topic in submission.topics
+    for name in sorted(book.exercise_names - submission.defined):
+        other = submission.misspelled.get(name)
+        if other is not None:
             message = _("Your file has no function `{name}`, but a similar `{other}`. Give it the exercise's name.")
-            missing[name] = message.format(name=name, other=close[0])
+            missing[name] = message.format(name=name, other=other)
         elif is_lesson:
             message = _("Your file has no function `{name}`. Was its cell deleted, or the function renamed?")
             missing[name] = message.format(name=name)
     return missing
-
-
-def _reads(source: str) -> frozenset[str]:
-    try:
-        return global_names(source)
-    except (SyntaxError, ValueError, RecursionError):  # `return` at top level is only found when a cell is compiled
-        return frozenset()

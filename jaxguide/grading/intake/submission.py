@@ -270,7 +270,7 @@ def _cell(number: int, label: str, source: str) -> SubmittedCell:
     except ValueError:
         rejected = _("It contains characters that are not allowed in Python.")
     except (MemoryError, RecursionError):
-        rejected = _("It is nested too deeply for Python to read.")
+        rejected = _("It is too large or nested too deeply for Python to read.")
     if error is not None or rejected:
         tree, defines = None, frozenset(a or b for a, b in _DEFINITION.findall(code))
     return SubmittedCell(number, label, code, tuple(magics), tree, error, defines, rejected)

@@ -30,14 +30,18 @@ def work(incoming: int, outgoing: int, status: int | None = None) -> None:
         incoming, outgoing: the descriptors of the pipes from and to the grader.
         status: the descriptor to which the supervisor writes the worker's exit code, if the grader is not its parent.
     """
-    _write(outgoing, _enter_box(incoming, outgoing, status))
-    _serve(incoming, outgoing)
+    ready, runs_code = _enter_box(incoming, outgoing, status)
+    _write(outgoing, ready)
+    _serve(incoming, outgoing, StudentNamespace() if runs_code else FileReader())
 
 
-def _enter_box(incoming: int, outgoing: int, status: int | None) -> bytes:
-    """Read the sandbox's configuration from the grader, set the sandbox up, and return the frame that confirms it.
+def _enter_box(incoming: int, outgoing: int, status: int | None) -> tuple[bytes, bool]:
+    """Read the sandbox's configuration from the grader, and set the sandbox up.
 
     The configuration must not stay in memory, because the hidden paths contain names of other students.
+
+    Returns:
+        The frame that confirms it, and whether this worker runs code.
     """
     with open(incoming, "rb", closefd=False) as pipe:  # reads ahead, but the grader sends nothing more before our reply
         config = json.loads(pipe.readline())
@@ -56,13 +60,17 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> bytes:
     supervise(pipes=(incoming, outgoing), status=status)
     isolation.enter_inner(tier, config)
 
-    if config["programs"] is not None:
-        program_folder.use(**config["programs"])
-    _start_jax()
+    from jaxguide.grading.intake import reading  # noqa: F401  (imported before the limits, as are the other modules)
     from jaxguide.grading.workers.wire import encode
 
-    isolation.limit(config["memory_bytes"] + _compiler_bytes(), config["file_bytes"], config["cpu_s"])
-    return encode({"versions": _versions()})
+    memory_bytes = config["memory_bytes"]
+    if config["runs_code"]:
+        if config["programs"] is not None:
+            program_folder.use(**config["programs"])
+        _start_jax()
+        memory_bytes += _compiler_bytes()
+    isolation.limit(memory_bytes, config["file_bytes"], config["cpu_s"])
+    return encode({"versions": _versions()}), config["runs_code"]
 
 
 def _take_pipes() -> tuple[int, int]:
@@ -127,17 +135,16 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _serve(incoming: int, outgoing: int) -> None:
+def _serve(incoming: int, outgoing: int, served: "StudentNamespace | FileReader") -> None:
     from jaxguide.grading.workers.wire import WireError, encode
 
     process = os.getpid()
     frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_read_frames, args=(incoming, frames), daemon=True).start()
-    submission = StudentNamespace()
     while True:
         request = _decoded(frames.get())
         try:
-            reply = encode({"id": request["id"], **submission.answer(request)})
+            reply = encode({"id": request["id"], **served.answer(request)})
         except WireError as error:
             problem = {"type_name": "ValueError", "message": f"the value is too large to be compared: {error}"}
             error_info = {**problem, "line": None, "source": ""}
@@ -249,6 +256,34 @@ class StudentNamespace:
             except BaseException as raised:  # also a sys.exit() in the cell
                 error = describe_error(raised).to_plain()
         return {"failed": error}
+
+
+class FileReader:
+    """Reads the files that students sent, in a process that runs none of their code."""
+
+    def __init__(self) -> None:
+        self._course: Any = None
+        self._content = bytearray()
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer one request from the grader: 'course', 'part' or 'read'."""
+        from jaxguide.grading.intake.reading import CourseText, read_content
+        from jaxguide.grading.intake.submission import UnreadableSubmission
+
+        operation = request["op"]
+        if operation == "course":
+            self._course = CourseText.from_plain(request["course"])
+        elif operation == "part":
+            self._content += request["part"].values.tobytes()
+        else:
+            content, self._content = bytes(self._content), bytearray()
+            try:
+                return {"submission": read_content(request["name"], content, self._course).to_plain()}
+            except UnreadableSubmission as problem:
+                return {"problem": str(problem)}
+            except MemoryError:
+                return {"is_out_of_memory": True}
+        return {}
 
 
 def _do_nothing(*args: Any, **kwargs: Any) -> None:

@@ -64,6 +64,7 @@ class WorkerProcess:
         tier: the isolation tier; by default the strongest that this machine supports.
         programs: the folder from which the process loads compiled programs.
         spawn: how to start the process; by default it is forked from the zygote if possible.
+        runs_code: whether it runs a submission's code; otherwise it only reads files, see `Readers`.
 
     Raises:
         GraderError: the process does not start.
@@ -76,9 +77,10 @@ class WorkerProcess:
         tier: Tier | None = None,
         programs: ProgramFolder | None = None,
         spawn: Spawn | None = None,
+        runs_code: bool = True,
     ):
         self.limits = limits or Limits()
-        self._programs = programs
+        self._programs, self._runs_code = programs, runs_code
         try:
             self.tier = find_tier() if tier is None else tier
         except IsolationError as error:
@@ -115,6 +117,9 @@ class WorkerProcess:
 
     def _count_from_here(self) -> None:
         """Treat the memory in use now as the memory that JAX needs, which is the same for all forks of one zygote."""
+        if not self._runs_code:
+            self._tree.start(base_memory=True, own_bytes=0)
+            return
         zygote = self._process.zygote if isinstance(self._process, Forked) else None
         self._tree.start(base_memory=True, own_bytes=None if zygote is None else zygote.own_bytes)
         if zygote is not None:
@@ -126,6 +131,7 @@ class WorkerProcess:
             "hidden": [str(path) for path in (*hidden, *([] if kept is None else [kept]))],
             "readable": [] if self._programs is None else [str(self._programs.folder)],
             "programs": None if self._programs is None else self._programs.to_plain(),
+            "runs_code": self._runs_code,
             "scratch": str(self._scratch),
             "tier": self.tier.to_plain(),
             "memory_bytes": self.limits.memory_bytes,

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from small_course import ANSWERS
 
+from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.cell_fates import Fate
 from jaxguide.grading.batch.grader import grade_files
-from jaxguide.grading.batch.similarity import SimilarGroup, fingerprints, similar_groups
+from jaxguide.grading.batch.similarity import SimilarGroup, similar_groups
 from jaxguide.grading.batch.submission_result import SubmissionResult
+from jaxguide.grading.intake.answer_runs import answer_runs
 from jaxguide.grading.intake.submission import Submission, read_submission
 
 Notebook = Callable[..., Path]
@@ -47,6 +49,10 @@ def double(x):
 def submitted(path: Path, *cells: str) -> Submission:
     path.write_text("\n\n".join(f"# %%\n{cell}" for cell in cells))
     return read_submission(path)
+
+
+def fingerprints(submission: Submission, book: Book) -> dict[str, list[int]]:
+    return {e.name: runs for e in book.exercises if (runs := answer_runs(submission, e))}
 
 
 def class_of(course: Course, folder: Path, answers: dict[str, str]) -> list[SubmissionResult]:

@@ -22,7 +22,9 @@ from jaxguide.grading.intake import archives, untrusted_zip
 from jaxguide.grading.intake.archives import ArchivedEntry, expand, find_archives
 from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.intake.lineup import find_entries, line_up
+from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
+from jaxguide.grading.workers.reader import Readers
 
 CODE = ANSWERS["double"].encode()
 Members = Iterable[tuple[str | zipfile.ZipInfo, bytes]]
@@ -381,7 +383,9 @@ def test_a_class_in_an_archive_is_lined_up_and_graded(course: Course, tmp_path: 
     members = [(newer, CODE), (older, CODE), ("Bob_13_assignsubmission_file_/../../x.py", CODE)]
     (tmp_path / "class.zip").write_bytes(zip_bytes(members))
     entries: list[Entry] = find_entries([tmp_path / "class.zip"], tmp_path / "results")
-    files = line_up(entries, course, roots=[tmp_path / "class.zip"], roster=["ada byron", "Bob"]).files
+    read = Readers(lambda: CourseText.of(course)).read
+    roots, roster = [tmp_path / "class.zip"], ["ada byron", "Bob"]
+    files = line_up(entries, course, read=read, roots=roots, roster=roster).files
     names = [(one.student, one.entry.path.name, one.superseded) for one in files]
     assert names[:2] == [("ada byron", "again.py", False), ("ada byron", "first.py", True)]
     grader = Grader(course, GradeSettings(only=frozenset({"double"})))

@@ -13,6 +13,8 @@ from jaxguide.grading.intake.file_owners import PatternError, StudentPattern, st
 from jaxguide.grading.intake.file_to_grade import FileEntry
 from jaxguide.grading.intake.instructor_tables import Override, TableError, read_overrides, read_roster
 from jaxguide.grading.intake.lineup import LineUp, line_up
+from jaxguide.grading.intake.reading import CourseText
+from jaxguide.grading.workers.reader import Readers
 
 DOUBLE = "def double(x):\n    return 2 * x\n"
 
@@ -33,7 +35,9 @@ def files(tmp_path: Path, *names: str, content: str = DOUBLE) -> list[Path]:
 
 
 def lined_up(course: Course, tmp_path: Path, paths: list[Path], roster: list[str] | None = None) -> LineUp:
-    return line_up([FileEntry(path) for path in paths], course, roots=[tmp_path / "class"], roster=roster)
+    read = Readers(lambda: CourseText.of(course)).read
+    files = [FileEntry(path) for path in paths]
+    return line_up(files, course, read=read, roots=[tmp_path / "class"], roster=roster)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.grade_class import ClassRun, Order
 from jaxguide.grading.intake.file_owners import StudentPattern
 from jaxguide.grading.intake.lineup import LineUp, find_entries, line_up
+from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.submission import UnreadableSubmission
+from jaxguide.grading.workers.reader import Readers
 
 NEITHER = "The file is neither a notebook (.ipynb) nor Python (.py)."
 
@@ -32,7 +34,14 @@ def write(folder: Path, *names: str) -> Path:
 def lined_up(course: Course, folder: Path, roster: list[str] | None = None, student_from: str | None = None) -> LineUp:
     pattern = StudentPattern(student_from) if student_from else None
     entries = find_entries([folder], folder / "results", pattern=pattern, roster=roster or ())
-    return line_up(entries, course, roots=[folder], pattern=pattern, roster=roster)
+    return line_up(
+        entries,
+        course,
+        read=Readers(lambda: CourseText.of(course)).read,
+        roots=[folder],
+        pattern=pattern,
+        roster=roster,
+    )
 
 
 def problems(line: LineUp) -> dict[str, str]:

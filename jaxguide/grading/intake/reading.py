@@ -1,0 +1,261 @@
+"""Find what a submission contains that matters for grading, as plain data.
+
+Parsing can take time and memory without bounds, so the grader leaves this to a limited process, see
+`jaxguide.grading.workers.reader`, and takes from it nothing but the names of the course and bounded text.
+"""
+
+import dataclasses
+import difflib
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jaxguide.base.text import _
+from jaxguide.code.sameness import meaning, starters_in
+from jaxguide.code.slices import global_names
+from jaxguide.course.books.printer import printed_cells
+from jaxguide.course.verdict import ErrorInfo
+from jaxguide.grading.intake.answer_runs import answer_runs
+from jaxguide.grading.intake.submission import Submission, SubmittedCell, UnreadableSubmission, parse_submission
+
+if TYPE_CHECKING:  # which imports JAX
+    from jaxguide.course.books.library import Course
+
+CLOSE = 0.8
+CODE_LIMIT = 1_000_000
+_MAGICS_LIMIT, _MAGIC_LIMIT = 1_000, 300
+# Names longer than this are not misspelled names of exercises.
+_NAME_LIMIT, _NAMES_LIMIT = 100, 200
+
+
+@dataclasses.dataclass(frozen=True)
+class Stub:
+    """An exercise's name and printed stub."""
+
+    name: str
+    starter_source: str
+
+
+@dataclasses.dataclass(frozen=True)
+class CourseText:
+    """What reading a submission needs of a course, all of which students see.
+
+    Args:
+        stubs: lesson -> its exercises.
+        given: lesson -> the names that its book defines for answers.
+        printed: a digest of each code cell of the printed lessons.
+    """
+
+    stubs: Mapping[str, tuple[Stub, ...]]
+    given: Mapping[str, frozenset[str]]
+    printed: frozenset[str]
+
+    @classmethod
+    def of(cls, course: "Course") -> "CourseText":
+        """Return what students see of a course."""
+        cells = [cell for book in course.books.values() for cell in printed_cells(book) if cell.kind != "prose"]
+        return cls(
+            {
+                topic: tuple(Stub(e.name, e.starter_source) for e in book.exercises)
+                for topic, book in course.books.items()
+            },
+            {topic: frozenset(name for s in book.given for name in s.binds) for topic, book in course.books.items()},
+            frozenset(printed_digest(cell.source) for cell in cells),
+        )
+
+    @property
+    def names(self) -> dict[str, list[str]]:
+        """The names of each lesson's exercises."""
+        return {topic: [stub.name for stub in stubs] for topic, stubs in self.stubs.items()}
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return this as dicts, lists and strings."""
+        return {
+            "stubs": {topic: [[s.name, s.starter_source] for s in stubs] for topic, stubs in self.stubs.items()},
+            "given": {topic: sorted(names) for topic, names in self.given.items()},
+            "printed": sorted(self.printed),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "CourseText":
+        """Return the text that `to_plain` described."""
+        return cls(
+            {topic: tuple(Stub(*stub) for stub in stubs) for topic, stubs in plain["stubs"].items()},
+            {topic: frozenset(names) for topic, names in plain["given"].items()},
+            frozenset(plain["printed"]),
+        )
+
+
+def printed_digest(source: str) -> str:
+    """Return a digest that is equal for code that means the same.
+
+    >>> printed_digest("x   = 1") == printed_digest("x = 1  # one")
+    True
+    """
+    return hashlib.sha256(meaning(source).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadCell:
+    """One code cell.
+
+    Args:
+        number: its number among the file's code cells, from 1.
+        label: its name in reports: 'code cell 3', or 'line 12' of a Python file.
+        source: its Python, without magics; '' if it does not run.
+        magics: the lines removed.
+        error: the syntax error, if there is one.
+        rejected: a sentence that says why Python cannot even parse it, '' if it can.
+        is_empty: whether it contains no statement.
+        is_printed: whether it is as printed in a lesson.
+        defines: the exercises whose names its statements bind, as far as they are known.
+        starters: those of them that are still the printed stub.
+        reads: the names among those that books define that it reads.
+    """
+
+    number: int
+    label: str
+    source: str
+    magics: list[str]
+    error: ErrorInfo | None
+    rejected: str
+    is_empty: bool
+    is_printed: bool
+    defines: list[str]
+    starters: list[str]
+    reads: list[str]
+
+    @property
+    def runs(self) -> bool:
+        """Whether the cell runs when the submission is graded."""
+        return not (self.rejected or self.error is not None or self.is_empty or self.is_printed)
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadSubmission:
+    """The code cells of one file, and what they answer.
+
+    Args:
+        cells: its code cells.
+        lessons: the lessons that it answers, see `lessons_of`.
+        topics: the course's lessons that it names with `start("topic")`.
+        misspelled: exercise -> a name that the file defines instead, for exercises that it does not define.
+        close: a name that the file defines and that is close to an exercise's, with that exercise, or nothing.
+        runs: exercise -> the hashes that identify its answer, see `answer_runs`.
+    """
+
+    cells: list[ReadCell]
+    lessons: list[str]
+    topics: list[str]
+    misspelled: dict[str, str]
+    close: list[str]
+    runs: dict[str, list[int]]
+
+    @property
+    def defined(self) -> frozenset[str]:
+        """The exercises that the file defines."""
+        return frozenset(name for cell in self.cells for name in cell.defines)
+
+    @property
+    def is_python(self) -> bool:
+        """Whether Python can read every cell."""
+        return all(cell.error is None and not cell.rejected for cell in self.cells)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return this as dicts, lists, strings, numbers and booleans."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "ReadSubmission":
+        """Return the submission that `to_plain` described; types are not checked."""
+        cells = [ReadCell(**{**cell, "error": _error(cell["error"])}) for cell in plain["cells"]]
+        return cls(**{**plain, "cells": cells})
+
+
+def _error(plain: Any) -> ErrorInfo | None:
+    return None if plain is None else ErrorInfo.from_plain(plain)
+
+
+def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmission:
+    """Read a file of this name and content.
+
+    Raises:
+        UnreadableSubmission: the file is not a notebook, is not text, or contains no code, or too much.
+    """
+    submission = parse_submission(Path(name), content)
+    if sum(len(cell.source) for cell in submission.cells) > CODE_LIMIT:
+        message = _("The file contains more than {count} characters of code.")
+        raise UnreadableSubmission(message.format(count=CODE_LIMIT))
+    lessons = lessons_of(submission, course.names)
+    stubs = {stub.name: stub for lesson in course.stubs.values() for stub in lesson}
+    given = frozenset[str]().union(*course.given.values())
+    cells = [_cell(cell, stubs, given, course.printed) for cell in submission.cells]
+    if sum(len(cell.magics) for cell in cells) > _MAGICS_LIMIT:
+        raise UnreadableSubmission(_("The file contains more than {count} magics.").format(count=_MAGICS_LIMIT))
+    defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
+    others = sorted(one for one in defined - stubs.keys() if len(one) <= _NAME_LIMIT)[:_NAMES_LIMIT]
+    asked = [stub for topic in lessons for stub in course.stubs[topic]]
+    return ReadSubmission(
+        cells,
+        lessons,
+        [topic for topic in dict.fromkeys(submission.topics()) if topic in course.stubs],
+        _misspelled([stub.name for stub in asked if stub.name not in defined], others),
+        [] if lessons else _close(others, list(stubs)),
+        {stub.name: runs for stub in asked if (runs := answer_runs(submission, stub))},
+    )
+
+
+def lessons_of(submission: Submission, names: Mapping[str, Collection[str]]) -> list[str]:
+    """Return the lessons that a submission answers: by its definitions, else by its `start` calls, else by its name.
+
+    Args:
+        submission: the submission.
+        names: lesson -> the names of its exercises.
+    """
+    defined = frozenset[str]().union(*(cell.defines for cell in submission.cells))
+    found = [topic for topic, exercises in names.items() if not defined.isdisjoint(exercises)]
+    if not found:
+        found = [topic for topic in dict.fromkeys(submission.topics()) if topic in names]
+    if not found:
+        found = [topic for topic in names if topic in submission.path.stem]
+    return found
+
+
+def _cell(cell: SubmittedCell, stubs: Mapping[str, Stub], given: frozenset[str], printed: frozenset[str]) -> ReadCell:
+    is_empty = cell.tree is not None and not cell.tree.body
+    is_printed = cell.tree is not None and bool(cell.tree.body) and printed_digest(cell.source) in printed
+    runs = cell.tree is not None and not is_empty and not is_printed
+    return ReadCell(
+        number=cell.number,
+        label=cell.label,
+        source=cell.source if runs else "",
+        magics=[line[:_MAGIC_LIMIT] for line in cell.magics],
+        error=cell.error,
+        rejected=cell.rejected,
+        is_empty=is_empty,
+        is_printed=is_printed,
+        defines=sorted(cell.defines & stubs.keys()),
+        starters=sorted(starters_in(cell.tree, stubs)) if cell.tree is not None and runs else [],
+        reads=sorted(_reads(cell.source) & given) if runs else [],
+    )
+
+
+def _reads(source: str) -> frozenset[str]:
+    try:
+        return global_names(source)
+    except (SyntaxError, ValueError, RecursionError):  # `return` at top level is only found when a cell is compiled
+        return frozenset()
+
+
+def _misspelled(absent: Iterable[str], others: list[str]) -> dict[str, str]:
+    found = {name: difflib.get_close_matches(name, others, n=1, cutoff=CLOSE) for name in absent}
+    return {name: close[0] for name, close in found.items() if close}
+
+
+def _close(others: Iterable[str], names: list[str]) -> list[str]:
+    for other in others:
+        close = difflib.get_close_matches(other.casefold(), names, n=1, cutoff=CLOSE)
+        if close:
+            return [other, close[0]]
+    return []
