@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxguide.course.judging.answer import Answer, CallLog, Observation
-from jaxguide.course.judging.evaluate import Request, Step
+from jaxguide.course.judging.evaluate import PRINTED_LIMIT, Request, Step
 from jaxguide.course.verdict import AnswerGone, StudentError
 from jaxguide.grading.workers.how_code_ended import broken_reply
 from jaxguide.grading.workers.replies import checked, error_of
@@ -33,6 +33,7 @@ class RemoteAnswer(Answer):
         reply = self._send_to_worker(self.name, request)
         if not isinstance(reply.get("printed"), str) or ("value" in reply) == ("error" in reply):
             raise broken_reply()
+        reply = {**reply, "printed": reply["printed"][:PRINTED_LIMIT]}
         return {**reply, "error": error_of(reply["error"]).to_plain()} if "error" in reply else reply
 
     def program(self, *args: Any, **kwargs: Any) -> Program:

@@ -7,11 +7,12 @@ import typing
 from collections.abc import Callable, Collection
 from typing import Any
 
-from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError
+from jaxguide.course.verdict import AnswerGone, ErrorInfo, NotJudged, StudentError
 from jaxguide.grading.workers.how_code_ended import broken_reply
 
 _MESSAGE_LIMIT = 20_000
 _LINE_LIMIT = 2_000
+_CELL_MESSAGE_LIMIT = 1_000  # of thousands of cells, all in one row
 _LARGEST_LINE_NUMBER = 10**6
 
 
@@ -41,14 +42,16 @@ def defined_by(reply: dict[str, Any], names: Collection[str]) -> Defined:
         AnswerGone: the reply is broken.
     """
     failed = reply.get("failed")
-    found = checked(Defined, lambda: Defined(failed and error_of(failed), reply["bound"], reply["values"]))
+    found = checked(
+        Defined, lambda: Defined(failed and error_of(failed, _CELL_MESSAGE_LIMIT), reply["bound"], reply["values"])
+    )
     named = [*found.bound, *found.values]
     if len(set(named)) != len(named) or not set(named) <= set(names):
         raise broken_reply()
     return found
 
 
-def error_of(plain: Any) -> ErrorInfo:
+def error_of(plain: Any, message_limit: int = _MESSAGE_LIMIT) -> ErrorInfo:
     """Return the error in a reply, with its texts cut to a length that can be shown.
 
     >>> error_of({"type_name": "ValueError", "message": "m" * 30_000, "line": 3, "source": ""}).message[19_998:]
@@ -62,7 +65,7 @@ def error_of(plain: Any) -> ErrorInfo:
         raise broken_reply()
     return ErrorInfo(
         _cut(found.type_name, _LINE_LIMIT),
-        _cut(found.message, _MESSAGE_LIMIT),
+        _cut(found.message, message_limit),
         found.line,
         _cut(found.source, _LINE_LIMIT),
     )
@@ -79,9 +82,9 @@ def checked(kind: type[_T], build: Callable[[], Any]) -> _T:
     """Return what `build` makes from a reply; raise `AnswerGone` if any part of it has the wrong type."""
     try:
         built = build()
-    except (StudentError, AnswerGone):
+    except (StudentError, AnswerGone, NotJudged):
         raise
-    except (TypeError, KeyError, ValueError, AttributeError):
+    except Exception:  # whatever code raises that expects another type
         raise broken_reply() from None
     if not fits(built, kind):
         raise broken_reply()

@@ -10,6 +10,7 @@ import jax
 import ml_dtypes
 import numpy as np
 import pytest
+from mutations import with_other_bytes
 
 from jaxguide.course.judging.evaluate import Request, Step
 from jaxguide.course.judging.values import ArrayData, FunctionName, NodeData, Unsupported, to_data
@@ -17,7 +18,6 @@ from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.wire import WireError, decode, encode
 
 QUICK, ALL = 2_000, 100_000
-_BYTES = b'[]",{}0123456789truefalsn-x.'
 _WORDS = [
     *("i", "f", "c", "t", "l", "d", "D", "a", "k", "n", "F", "u", "S", "R", "", "Z", "\ud800", "x" * 300),
     *("0x0", "-0x1", "0xffffffffffff", "0x" + "f" * 4000, "0x1p+0", "0x1p99999", "nan", "-inf", "1e5", "0x_1"),
@@ -61,25 +61,6 @@ def parts_of(frame: bytes) -> tuple[bytes, bytes]:
 
 def framed(header: bytes, payload: bytes) -> bytes:
     return wire.PREFIX.pack(wire.MAGIC, len(header), len(payload)) + header + payload
-
-
-def with_other_bytes(frame: bytes, chance: random.Random) -> bytes:
-    """Change, drop or add up to four bytes anywhere, or truncate the frame."""
-    changed = bytearray(frame)
-    for _change in range(chance.randint(1, 4)):
-        place = chance.randrange(len(changed))
-        action = chance.randrange(5)
-        if action == 0:
-            changed[place] = chance.randrange(256)
-        elif action == 1:
-            changed[place] = chance.choice(_BYTES)
-        elif action == 2 and len(changed) > 1:
-            del changed[place]
-        elif action == 3:
-            changed.insert(place, chance.randrange(256))
-        elif chance.random() < 0.1:
-            del changed[max(1, place) :]
-    return bytes(changed)
 
 
 def with_other_text(frame: bytes, chance: random.Random) -> bytes:
