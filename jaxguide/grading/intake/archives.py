@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import functools
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -30,7 +31,6 @@ from jaxguide.grading.intake.untrusted_zip import (
 ARCHIVE_SUFFIX = ".zip"
 _DEPTH_LIMIT = 2
 _TOTAL_LIMIT_BYTES = 8 * 2**30
-# A student's own archive is unpacked again for each file in it, so its limits are lower.
 _OWN_LIMIT_BYTES, _OWN_FILES_LIMIT = 4 * NESTED_LIMIT_BYTES, 200
 _METADATA_LIMIT_BYTES = 16 * 2**20
 
@@ -65,13 +65,25 @@ class ArchivedEntry:
         """
         if self.problem:
             raise UnreadableSubmission(self.problem)
-        content: Path | bytes = self.archive
-        for depth, number in enumerate(self.numbers, 1):
-            limit = FILE_LIMIT_BYTES if depth == len(self.numbers) else NESTED_LIMIT_BYTES
-            with open_zip(content) as archive:
-                content = read_member(archive, number, limit)
-        assert isinstance(content, bytes)
-        return content
+        *inside, number = self.numbers
+        try:
+            changed_ns = self.archive.stat().st_mtime_ns
+        except OSError:
+            changed_ns = 0  # opening it says what is wrong
+        content = _inner(self.archive, changed_ns, tuple(inside)) if inside else self.archive
+        with open_zip(content) as archive:
+            return read_member(archive, number, FILE_LIMIT_BYTES)
+
+
+# A student's own archive is unpacked once, not for each of its files, which come one after the other.
+@functools.lru_cache(maxsize=1)
+def _inner(archive: Path, changed_ns: int, numbers: tuple[int, ...]) -> bytes:
+    content: Path | bytes = archive
+    for number in numbers:
+        with open_zip(content) as outer:
+            content = read_member(outer, number, NESTED_LIMIT_BYTES)
+    assert isinstance(content, bytes)
+    return content
 
 
 def archive_around(path: Path) -> Path | None:

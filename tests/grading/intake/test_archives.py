@@ -377,6 +377,14 @@ def test_the_time_of_a_file_is_when_it_was_changed(tmp_path: Path) -> None:
     assert time.localtime(first.modified_s).tm_year == 2024
 
 
+def test_a_students_archive_is_unpacked_once_for_all_its_files(tmp_path: Path) -> None:
+    own = zip_bytes([(f"{number}.py", CODE) for number in range(5)])
+    (tmp_path / "class.zip").write_bytes(zip_bytes([("Ada_12_assignsubmission_file_/all.zip", own)]))
+    before = archives._inner.cache_info().misses
+    assert [row.read() for row in expand([tmp_path / "class.zip"])] == [CODE] * 5
+    assert archives._inner.cache_info().misses == before + 1
+
+
 def test_a_class_in_an_archive_is_lined_up_and_graded(course: Course, tmp_path: Path) -> None:
     newer = zipfile.ZipInfo("Ada Byron_12_assignsubmission_file_/again.py", (2024, 5, 1, 0, 0, 0))
     older = zipfile.ZipInfo("Ada Byron_12_assignsubmission_file_/first.py", (2024, 4, 1, 0, 0, 0))
