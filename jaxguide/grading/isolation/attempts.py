@@ -3,14 +3,19 @@
 An attempt that raises `OSError` was prevented. Tests ensure that each attempt succeeds without its layer.
 """
 
+import contextlib
 import ctypes
 import dataclasses
 import errno
+import fcntl
 import os
+import resource
+import signal
 import socket
 import stat
+import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +37,10 @@ from jaxguide.grading.isolation.tier import (
 
 PROBE_SCRATCH_BYTES = 2**20
 _SHARED_MEMORY_SIZE = 4096
+# Of the kernel's interface; Python has no names for these.
+_AT_FDCWD, _SET_FLAGS, _PAGE_OUT = -100, 0x40086602, 21
+_OFD_GETLK, _OFD_SETLK, _GET_HINT, _LOCK = 36, 37, 1035, "<hhxxxxqqixxxx"
+_LIMIT_OF_TIME, _NO_SUCH_THREAD, _NO_SUCH_MODE = 0, 2**22 + 1, 99
 
 
 class Prevented(OSError):
@@ -140,8 +149,6 @@ def limit_the_prober(bait: Bait) -> None:
 
 
 def be_told_by_signal(_bait: Bait) -> None:
-    import fcntl
-
     reading, writing = os.pipe()
     fcntl.fcntl(reading, fcntl.F_SETOWN, os.getpid())
     os.close(reading)
@@ -222,15 +229,187 @@ def cut_off_a_file(bait: Bait) -> None:
     os.truncate(bait.secret, os.stat(bait.secret).st_size)
 
 
-def watch_a_folder(bait: Bait) -> None:
-    watching = ctypes.CDLL(None, use_errno=True).inotify_init1(os.O_CLOEXEC)
-    if watching < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
+def empty_a_file_open_for_reading(bait: Bait) -> None:
+    os.close(os.open(bait.secret, os.O_RDONLY | os.O_TRUNC))
+
+
+def empty_a_file_open_for_nothing(bait: Bait) -> None:
+    os.close(os.open(bait.secret, os.O_ACCMODE | os.O_TRUNC))
+
+
+def open_by_a_structure(bait: Bait) -> None:
+    """Open a file by arguments that no filter can read."""
+    how = (os.O_RDONLY | os.O_CLOEXEC).to_bytes(8, "little") + bytes(16)
+    os.close(syscalls.call("openat2", _AT_FDCWD, os.fsencode(bait.secret) + b"\0", how, len(how)))
+
+
+def change_how_a_file_is_kept(bait: Bait) -> None:
+    with _reading(bait) as file, _unless(errno.EFAULT, errno.ENOTTY, errno.EOPNOTSUPP):
+        syscalls.call("ioctl", file, _SET_FLAGS, None)
+
+
+def kill_itself(_bait: Bait) -> None:
+    """Send a signal that ends a process, made harmless here so that it ends none."""
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+
+def kill_its_thread(_bait: Bait) -> None:
+    with _unless(errno.ESRCH):
+        syscalls.call("tgkill", os.getpid(), _NO_SUCH_THREAD, signal.SIGKILL)
+
+
+def queue_a_signal(_bait: Bait) -> None:
+    with _unless(errno.EFAULT):
+        syscalls.call("rt_sigqueueinfo", os.getpid(), signal.SIGKILL, None)
+
+
+def queue_a_signal_for_its_thread(_bait: Bait) -> None:
+    with _unless(errno.EFAULT):
+        syscalls.call("rt_tgsigqueueinfo", os.getpid(), os.getpid(), signal.SIGKILL, None)
+
+
+def set_a_timer_that_kills(_bait: Bait) -> None:
+    with _unless(errno.EFAULT):
+        syscalls.call("timer_create", 0, None, None)
+
+
+def be_told_of_a_message(_bait: Bait) -> None:
+    with _unless(errno.EBADF, errno.ENOSYS):
+        syscalls.call("mq_notify", -1, None)
+
+
+def limit_its_own_time(_bait: Bait) -> None:
+    syscalls.call("prlimit64", 0, _LIMIT_OF_TIME, _own_time_limit(), None)
+
+
+def limit_its_own_time_the_old_way(_bait: Bait) -> None:
+    syscalls.call("setrlimit", _LIMIT_OF_TIME, _own_time_limit())
+
+
+def _own_time_limit() -> bytes:
+    found = ctypes.create_string_buffer(16)
+    syscalls.call("prlimit64", 0, _LIMIT_OF_TIME, None, ctypes.addressof(found))
+    return found.raw
+
+
+def limit_its_own_calls(_bait: Bait) -> None:
+    with _unless(errno.EINVAL):
+        syscalls.prctl(syscalls.PR_SET_SECCOMP, _NO_SUCH_MODE)
+
+
+def filter_its_own_calls(_bait: Bait) -> None:
+    with _unless(errno.EINVAL):
+        syscalls.call("seccomp", _NO_SUCH_MODE, 0, None)
+
+
+def lock_a_file(bait: Bait) -> None:
+    with _reading(bait) as mine, _reading(bait) as other:
+        fcntl.flock(mine, fcntl.LOCK_EX)
+        with _unless(errno.EWOULDBLOCK):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            raise Prevented(errno.EPERM, "the lock had no effect")
+
+
+def lock_a_part_of_a_file(bait: Bait) -> None:
+    with _reading(bait) as mine, _reading(bait) as other:
+        fcntl.fcntl(mine, _OFD_SETLK, struct.pack(_LOCK, fcntl.F_RDLCK, 0, 0, 1, 0))
+        asked = struct.pack(_LOCK, fcntl.F_WRLCK, 0, 0, 1, 0)
+        if fcntl.fcntl(other, _OFD_GETLK, asked) == asked:
+            raise Prevented(errno.EPERM, "the lock had no effect")
+
+
+def ask_for_a_lease(bait: Bait) -> None:
+    with _reading(bait) as file:
+        fcntl.fcntl(file, fcntl.F_GETLEASE)
+
+
+def be_told_of_changes(bait: Bait) -> None:
+    folder = os.open(os.path.dirname(bait.secret), os.O_RDONLY)
     try:
-        syscalls.call("inotify_add_watch", watching, os.fsencode(bait.outside), 0x100)  # IN_CREATE
+        with _unless(errno.EINVAL):
+            fcntl.fcntl(folder, fcntl.F_NOTIFY, 0)
     finally:
-        os.close(watching)
+        os.close(folder)
+
+
+def read_a_files_hint(bait: Bait) -> None:
+    with _reading(bait) as file:
+        fcntl.fcntl(file, _GET_HINT, bytes(8))
+
+
+def ask_what_is_in_memory(_bait: Bait) -> None:
+    syscalls.call("mincore", 0, 0, None)
+
+
+def count_what_is_in_memory(_bait: Bait) -> None:
+    with _unless(errno.EBADF, errno.EFAULT, errno.ENOSYS):
+        syscalls.call("cachestat", -1, None, None, 0)
+
+
+def read_what_is_in_memory(bait: Bait) -> None:
+    with _reading(bait) as file, _unless(errno.EAGAIN, errno.EOPNOTSUPP):
+        os.preadv(file, [bytearray(1)], 0, os.RWF_NOWAIT)
+
+
+def write_with_a_flag(bait: Bait) -> None:
+    with open(Path(bait.scratch, "flagged"), "wb") as file:
+        os.pwritev(file.fileno(), [b"x"], 0, os.RWF_DSYNC)
+
+
+def load_into_memory(_bait: Bait) -> None:
+    with _unless(errno.EBADF):
+        syscalls.call("readahead", -1, 0, 0)
+        raise Prevented(errno.EPERM, "nothing was read")
+
+
+def drop_from_memory(_bait: Bait) -> None:
+    with _unless(errno.EBADF):
+        syscalls.call("fadvise64", -1, 0, 0, 4)
+        raise Prevented(errno.EPERM, "nothing was dropped")
+
+
+def page_out(_bait: Bait) -> None:
+    with _unless(errno.EINVAL):
+        syscalls.call("madvise", 0, 0, _PAGE_OUT)
+
+
+def measure_the_disk(bait: Bait) -> None:
+    os.statvfs(bait.secret)
+
+
+def start_watching(_bait: Bait) -> None:
+    os.close(syscalls.call("inotify_init1", os.O_CLOEXEC))
+
+
+def watch_a_folder(bait: Bait) -> None:
+    with _unless(errno.EBADF):
+        syscalls.call("inotify_add_watch", -1, os.fsencode(bait.outside) + b"\0", 0x100)  # IN_CREATE
+
+
+def read_anothers_priority(bait: Bait) -> None:
+    os.getpriority(os.PRIO_PROCESS, bait.prober)
+
+
+def read_anothers_session(bait: Bait) -> None:
+    os.getsid(bait.prober)
+
+
+def read_anothers_group(bait: Bait) -> None:
+    os.getpgid(bait.prober)
+
+
+def read_anothers_processors(bait: Bait) -> None:
+    os.sched_getaffinity(bait.prober)
+
+
+@contextlib.contextmanager
+def _reading(bait: Bait) -> Iterator[int]:
+    descriptor = os.open(bait.secret, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def see_the_prober(bait: Bait) -> None:
@@ -305,7 +484,14 @@ MUST_FAIL: dict[str, tuple[Callable[[Bait], None], ...]] = {
         *(read_a_process, signal_the_prober, signal_its_group, limit_the_prober, be_told_by_signal),
         *(outlive_its_parent, keep_a_key, set_up_io_uring, load_bpf, watch_page_faults, watch_performance),
         *(hide_what_it_holds_open, make_memory_files, make_a_namespace, enter_a_namespace, ask_for_mounts),
-        *(change_a_mode, change_a_date, cut_off_a_file, watch_a_folder),
+        *(change_a_mode, change_a_date, cut_off_a_file, empty_a_file_open_for_reading, empty_a_file_open_for_nothing),
+        *(open_by_a_structure, change_how_a_file_is_kept, kill_itself, kill_its_thread, queue_a_signal),
+        *(queue_a_signal_for_its_thread, set_a_timer_that_kills, be_told_of_a_message, limit_its_own_time),
+        *(limit_its_own_time_the_old_way, limit_its_own_calls, filter_its_own_calls, lock_a_file),
+        *(lock_a_part_of_a_file, ask_for_a_lease, be_told_of_changes, read_a_files_hint, ask_what_is_in_memory),
+        *(count_what_is_in_memory, read_what_is_in_memory, write_with_a_flag, load_into_memory, drop_from_memory),
+        *(page_out, measure_the_disk, start_watching, watch_a_folder, read_anothers_priority, read_anothers_session),
+        *(read_anothers_group, read_anothers_processors),
     ),
 }
 
@@ -359,10 +545,22 @@ def use_devices(_bait: Bait) -> None:
 
 def signal_itself(_bait: Bait) -> None:
     os.kill(os.getpid(), 0)
+    os.kill(os.getpid(), signal.SIGCONT)
+
+
+def lock_its_own_file(bait: Bait) -> None:
+    with open(Path(bait.scratch, "locked"), "wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.lockf(file, fcntl.LOCK_EX)
+
+
+def read_its_own_limits(_bait: Bait) -> None:
+    resource.getrlimit(resource.RLIMIT_CPU)
 
 
 MUST_WORK: tuple[Callable[[Bait], None], ...] = (
     *(start_a_thread, pair_sockets, read_python, use_the_scratch, read_its_own_state, use_devices, signal_itself),
+    *(lock_its_own_file, read_its_own_limits),
 )
 
 

@@ -74,7 +74,8 @@ def enter_inner(tier: Tier, config: dict[str, Any]) -> None:
     Args:
         tier: what `find_tier` returned.
         config: 'hidden', the folders and files that must not be seen; 'scratch'; what `enter_outer` added; and
-            optionally 'readable', more files and folders to show, and 'scratch_bytes', the size limit of the scratch.
+            optionally 'readable', more files and folders to show, 'scratch_bytes', the size limit of the scratch,
+            'cpu_s', processor time after which the system kills it, and 'landlock_version', the newest that is used.
 
     Raises:
         OSError, LandlockMissing, SeccompMissing: the system refuses a layer that the probe of `find_tier` could enter.
@@ -88,7 +89,7 @@ def enter_inner(tier: Tier, config: dict[str, Any]) -> None:
             visible_paths.remember_folders()
         _enter_linux(tier, config, readable, visible_paths.touching(hidden, readable), scratch)
     elif tier.uses(RLIMITS):
-        rlimits.limit_counts(None)
+        rlimits.limit_counts(None, config.get("cpu_s"))
     if tier.uses(AUDIT_HOOK):
         audit.add_audit_hook(hidden)
 
@@ -110,11 +111,12 @@ def _enter_linux(tier: Tier, config: dict[str, Any], readable: list[Path], hidde
     if tier.uses(CAPABILITIES):
         privileges.drop_capabilities(privileges.READING if tier.reads_as_root else 0)
     if tier.uses(RLIMITS):
-        rlimits.limit_counts(config.get("threads"))
+        rlimits.limit_counts(config.get("threads"), config.get("cpu_s"))
     if tier.uses(NO_NEW_PRIVILEGES):
         with contextlib.suppress(OSError):
             prctl(PR_SET_NO_NEW_PRIVS, 1)
     if tier.uses(LANDLOCK):
-        landlock.restrict_files(readable, [scratch, Path(os.devnull)], hidden)
+        writable = [scratch, Path(os.devnull)]
+        landlock.restrict_files(readable, writable, hidden, config.get("landlock_version"))
     if tier.uses(SECCOMP):
         seccomp.filter_calls()

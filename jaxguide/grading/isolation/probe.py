@@ -30,11 +30,11 @@ def main() -> None:
     """Read tiers and the layers whose attempts to make from standard input, and print the outcomes."""
     requests = json.load(sys.stdin)
     with _bait() as bait:
-        replies = [_try(Tier.from_plain(r["tier"]), r["attempts"], bait) for r in requests]
+        replies = [_try(Tier.from_plain(r["tier"]), r["attempts"], bait, r["landlock_version"]) for r in requests]
     print(json.dumps(replies))
 
 
-def _try(tier: Tier, layers: list[str], bait: Bait) -> dict[str, Any]:
+def _try(tier: Tier, layers: list[str], bait: Bait, landlock_version: int | None) -> dict[str, Any]:
     """Enter the tier in a child process, and return the outcome of each attempt, or the error if it could not enter."""
     scratch = tempfile.mkdtemp(prefix="jaxguide-probe-")
     reading, writing = os.pipe()
@@ -42,7 +42,7 @@ def _try(tier: Tier, layers: list[str], bait: Bait) -> dict[str, Any]:
     if outer == 0:
         try:
             os.close(reading)
-            _supervise(tier, layers, dataclasses.replace(bait, scratch=scratch), writing)
+            _supervise(tier, layers, dataclasses.replace(bait, scratch=scratch), landlock_version, writing)
         finally:
             os._exit(1)
     os.close(writing)
@@ -54,13 +54,15 @@ def _try(tier: Tier, layers: list[str], bait: Bait) -> dict[str, Any]:
     return reply
 
 
-def _supervise(tier: Tier, layers: list[str], bait: Bait, writing: int) -> None:
+def _supervise(tier: Tier, layers: list[str], bait: Bait, landlock_version: int | None, writing: int) -> None:
     _end_with_parent()
     signal.alarm(_CHILD_LIMIT_S)
     config: dict[str, Any] = {
         "hidden": [os.path.dirname(bait.secret)],
         "scratch": bait.scratch,
         "scratch_bytes": attempts.PROBE_SCRATCH_BYTES,
+        "cpu_s": _CHILD_LIMIT_S,
+        "landlock_version": landlock_version,
     }
     with _told(writing):
         enter_outer(tier, config)
@@ -69,7 +71,7 @@ def _supervise(tier: Tier, layers: list[str], bait: Bait, writing: int) -> None:
             _end_with_parent()
             enter_inner(tier, config)
             if tier.uses(RLIMITS):
-                rlimits.limit(attempts.MEMORY_BYTES, attempts.FILE_BYTES, _CHILD_LIMIT_S)
+                rlimits.limit(attempts.MEMORY_BYTES, attempts.FILE_BYTES)
             wanted = tuple(dict.fromkeys(attempt for layer in layers for attempt in MUST_FAIL[layer]))
             # Try first what must work, because the other attempts may leave things behind.
             works, fails = attempts.outcomes(MUST_WORK, bait), attempts.outcomes(wanted, bait)

@@ -9,13 +9,17 @@ _THREADS, _THREADS_PER_PROCESSOR = 512, 8
 DESCRIPTORS = 512
 
 
-def limit_counts(threads: int | None) -> None:
-    """Limit the number of open files and of threads, and write no core files. Call this before JAX starts.
+def limit_counts(threads: int | None, cpu_s: int | None = None) -> None:
+    """Limit the open files, threads and processor time, and write no core files. Call this before JAX starts.
 
     Args:
         threads: how many threads this process's user may have in its user namespace; None for no limit.
+        cpu_s: processor time after which the system kills this process, if the grader has not done so; None for no
+            limit. The seccomp filter refuses to set it later.
     """
     wanted = {"RLIMIT_CORE": 0, "RLIMIT_NOFILE": DESCRIPTORS}
+    if cpu_s is not None:
+        wanted["RLIMIT_CPU"] = cpu_s
     if threads is not None:
         wanted["RLIMIT_NPROC"] = threads
     _set(wanted)
@@ -47,15 +51,14 @@ def shared_threads(others: int = 2000) -> int | None:
     return count + others
 
 
-def limit(memory_bytes: int, file_bytes: int, cpu_s: int) -> None:
-    """Limit this process's memory, file size and processor time. Call this after JAX has started.
+def limit(memory_bytes: int, file_bytes: int) -> None:
+    """Limit this process's memory and file size. Call this after JAX has started.
 
     Args:
         memory_bytes: address space beyond what is in use now, of which JAX's threads reserve a lot.
         file_bytes: the size of the largest file that it may write.
-        cpu_s: processor time after which the system kills it, if the grader has not done so.
     """
-    wanted = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": file_bytes, "RLIMIT_CPU": cpu_s}
+    wanted = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": file_bytes}
     used = _address_space_bytes()
     if used is not None:
         wanted["RLIMIT_AS"] = used + memory_bytes

@@ -12,9 +12,12 @@ import struct
 
 from jaxguide.grading.isolation.syscalls import (
     NUMBERS,
+    PR_SCHED_CORE,
     PR_SET_DUMPABLE,
+    PR_SET_MEMORY_MERGE,
     PR_SET_NO_NEW_PRIVS,
     PR_SET_PDEATHSIG,
+    PR_SET_SECCOMP,
     call,
     machine,
     number,
@@ -24,6 +27,7 @@ from jaxguide.grading.isolation.syscalls import (
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_REFUSE, _UNKNOWN, _DO_NOTHING = _ERRNO | errno.EPERM, _ERRNO | errno.ENOSYS, _ERRNO  # error 0: report success
 # Instructions: load a word, jump if equal, jump if greater or equal, mask, return.
 _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 _AT_NUMBER, _AT_ARCHITECTURE, _AT_ARGUMENTS = 0, 4, 16
@@ -31,24 +35,36 @@ _AT_NUMBER, _AT_ARCHITECTURE, _AT_ARGUMENTS = 0, 4, 16
 _FIRST_UNKNOWN = 463
 _SET_MODE_FILTER, _ALL_THREADS = 1, 1
 
-# Calls that are refused only in part, see `_rules`. The last five are needed and cannot harm other processes.
-_PARTLY = {"clone", "clone3", "kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "prlimit64", "setpriority"} | {
-    *("sched_setaffinity", "socketpair", "sendto", "fcntl", "ioctl", "prctl"),
-    *("seccomp", "capset", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"),
-}
-# Changes of a file's mode, owner, dates and attributes report success but do nothing. Honest code makes them when it
-# copies files, but in a tier without its own mounts, many visible files belong to the grader's own user.
+# Some calls report success but do nothing, since honest code makes them.
 IGNORED = (
+    # Changes of a file's mode, owner, dates and attributes, as when it copies files. In a tier without its own mounts,
+    # many visible files belong to the grader's own user.
     *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"),
     *("utime", "utimes", "futimesat", "utimensat"),
     *("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"),
+    # A lock, and what the system keeps of a file in memory: other submissions could see both. A submission shares the
+    # files that it may write with nobody.
+    *("flock", "fadvise64", "readahead", "sync", "syncfs", "sync_file_range"),
 )
-REFUSED = tuple(name for name in NUMBERS if name not in (*_PARTLY, *IGNORED))
 
 _CLONE_THREAD = 0x10000
 _CLONE_NAMESPACES = 0x7E020080  # mount, cgroup, uts, ipc, user, pid, net, time
-_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15  # make the kernel signal a given process
-_FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX = 0x8901, 0x8902, 0x5412, 0x541C
+# Signals without effect: to ask whether a process exists, SIGCHLD, SIGCONT, SIGURG, SIGWINCH. A submission that could
+# send itself others could end as if it had been killed from outside. What native code does wrong still ends it.
+_HARMLESS = (0, 17, 18, 23, 28)
+_KILLING_LIMITS = (0, 15)  # RLIMIT_CPU, RLIMIT_RTTIME
+_OPEN_ACCESS, _OPEN_TRUNCATING = 0o3, 0o1000
+# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC. The others set locks, leases, watches and hints, which
+# are seen by all who open the file, or let the kernel send signals.
+_FILE_COMMANDS = (0, 1, 2, 3, 4, 1030)
+# F_GETLK, F_SETLK, F_SETLKW, and F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW. Like `flock`, they have no effect.
+_LOCK_COMMANDS = (5, 6, 7, 36, 37, 38)
+# TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2. Others could have signals sent, type for
+# a terminal, or change files that are open for reading.
+_DEVICE_REQUESTS = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)
+# MADV_NORMAL to MADV_DONTNEED, FREE, DONTFORK, DOFORK, UNMERGEABLE to KEEPONFORK, GUARD_INSTALL, GUARD_REMOVE. Others
+# share memory with other processes, or tell or change what the system keeps of a file.
+_MEMORY_ADVICE = (0, 1, 2, 3, 4, 8, 10, 11, 13, 14, 15, 16, 17, 18, 19, 102, 103)
 _AF_UNIX, _PRIO_PROCESS = 1, 0
 
 
@@ -97,12 +113,11 @@ def filter_program(own_pid: int, here: str) -> list[bytes]:
     ]
     if here == "x86_64":
         start += [_op(_AT_LEAST, _X32_BIT, 0, 1), _op(_RETURN, _KILL)]
-    start += [_op(_AT_LEAST, _FIRST_UNKNOWN, 0, 1), _op(_RETURN, _ERRNO | errno.ENOSYS)]
-    refuse = _ERRNO | errno.EPERM
+    start += [_op(_AT_LEAST, _FIRST_UNKNOWN, 0, 1), _op(_RETURN, _UNKNOWN)]
     for name in REFUSED:
-        start += for_call(name, here, [_op(_RETURN, refuse)])
+        start += for_call(name, here, [_op(_RETURN, _REFUSE)])
     for name in IGNORED:
-        start += for_call(name, here, [_op(_RETURN, _ERRNO)])  # error 0: report success, do nothing
+        start += for_call(name, here, [_op(_RETURN, _DO_NOTHING)])
     for name, block in _rules(own_pid).items():
         start += for_call(name, here, block)
     return [*start, _op(_RETURN, _ALLOW)]
@@ -110,42 +125,67 @@ def filter_program(own_pid: int, here: str) -> list[bytes]:
 
 def _rules(own_pid: int) -> dict[str, list[bytes]]:
     """Return the instructions for the calls that are refused only in part."""
-    to_itself = _if_argument(0, (own_pid,), allowed=True)
-    to_itself_or_zero = _if_argument(0, (0, own_pid), allowed=True)
+    allow = [_op(_RETURN, _ALLOW)]
+    about_itself = [*_require(0, 0, own_pid), *allow]
     nobody_named = [  # sendto: a pair of sockets needs no address
         *(_op(_LOAD, _argument(4)), _op(_EQUAL, 0, 0, 2), _op(_LOAD, _argument(4) + 4), _op(_EQUAL, 0, 1, 0)),
-        *(_op(_RETURN, _ERRNO | errno.EPERM), _op(_RETURN, _ALLOW)),
+        *(_op(_RETURN, _REFUSE), _op(_RETURN, _ALLOW)),
     ]
-    only_threads = [
-        *(_op(_LOAD, _argument(0)), _op(_AND, _CLONE_THREAD | _CLONE_NAMESPACES)),
-        *(_op(_EQUAL, _CLONE_THREAD, 1, 0), _op(_RETURN, _ERRNO | errno.EPERM), _op(_RETURN, _ALLOW)),
+    own_limits = [
+        *_require(0, 0, own_pid),
+        # Without a new limit, the call only reads the old one.
+        *(_op(_LOAD, _argument(2)), _op(_EQUAL, 0, 0, 3), _op(_LOAD, _argument(2) + 4), _op(_EQUAL, 0, 0, 1), *allow),
+        *_by_argument(1, dict.fromkeys(_KILLING_LIMITS, _REFUSE), _ALLOW),
     ]
-    own_priority = [
-        *(_op(_LOAD, _argument(0)), _op(_EQUAL, _PRIO_PROCESS, 0, 2)),
-        *(_op(_LOAD, _argument(1)), _op(_EQUAL, 0, 1, 0)),
-        *(_op(_RETURN, _ERRNO | errno.EPERM), _op(_RETURN, _ALLOW)),
-    ]
+    # Landlock refuses this, too, but only from Linux 6.2.
+    emptying = dict.fromkeys((_OPEN_TRUNCATING, _OPEN_TRUNCATING | _OPEN_ACCESS), _REFUSE)
+    mask = _OPEN_TRUNCATING | _OPEN_ACCESS
+    file_commands = dict.fromkeys(_FILE_COMMANDS, _ALLOW) | dict.fromkeys(_LOCK_COMMANDS, _DO_NOTHING)
+    # By clearing the first, a worker would outlive the grader; by the second, it would hide its open files. The third
+    # limits its calls at the price of being killed; the others compete or share with other processes.
+    properties = (PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SCHED_CORE, PR_SET_MEMORY_MERGE)
+    not_there = [_op(_RETURN, _UNKNOWN)]
+    harmless_signal, harmless_to_thread = ([*_require(0, own_pid), *_require(at, *_HARMLESS), *allow] for at in (1, 2))
+    own_priority = [*_require(0, _PRIO_PROCESS), *_require(1, 0), *allow]
+    without_flags = [*_require(5, 0), *allow]
     return {
-        "clone": only_threads,
-        # Its flags are in memory, which filters cannot read; without it, libc falls back to `clone`.
-        "clone3": [_op(_RETURN, _ERRNO | errno.ENOSYS)],
-        **dict.fromkeys(("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"), to_itself),
-        **dict.fromkeys(("prlimit64", "sched_setaffinity"), to_itself_or_zero),
-        "setpriority": own_priority,
-        "socketpair": _if_argument(0, (_AF_UNIX,), allowed=True),  # asyncio wakes itself with a pair
+        "clone": _by_argument(0, {_CLONE_THREAD: _ALLOW}, _REFUSE, mask=_CLONE_THREAD | _CLONE_NAMESPACES),
+        # The arguments of these two are in memory, which filters cannot read; libc falls back to `clone` and `openat`.
+        **dict.fromkeys(("clone3", "openat2"), not_there),
+        **dict.fromkeys(("kill", "rt_sigqueueinfo"), harmless_signal),
+        **dict.fromkeys(("tgkill", "rt_tgsigqueueinfo"), harmless_to_thread),
+        "prlimit64": own_limits,
+        "setrlimit": _by_argument(0, dict.fromkeys(_KILLING_LIMITS, _REFUSE), _ALLOW),
+        **dict.fromkeys(("sched_setaffinity", "sched_getattr", "sched_rr_get_interval"), about_itself),
+        **dict.fromkeys(("getpgid", "getsid"), about_itself),
+        # libc asks about its own threads, by their IDs, and does without the answer if the call does not exist.
+        "sched_getaffinity": _by_argument(0, {0: _ALLOW, own_pid: _ALLOW}, _UNKNOWN),
+        **dict.fromkeys(("setpriority", "getpriority"), own_priority),
+        "socketpair": [*_require(0, _AF_UNIX), *allow],  # asyncio wakes itself with a pair
         "sendto": nobody_named,
-        "fcntl": _if_argument(1, (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX), allowed=False),
-        "ioctl": _if_argument(1, (_FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX), allowed=False),
-        # By clearing the first, a worker would outlive the grader; by the second, it would hide its open files.
-        "prctl": _if_argument(0, (PR_SET_PDEATHSIG, PR_SET_DUMPABLE), allowed=False),
+        "open": _by_argument(1, emptying, _ALLOW, mask),
+        "openat": _by_argument(2, emptying, _ALLOW, mask),
+        # With a flag, they tell what is in memory.
+        **dict.fromkeys(("preadv2", "pwritev2"), without_flags),
+        "madvise": [*_require(2, *_MEMORY_ADVICE), *allow],
+        "fcntl": _by_argument(1, file_commands, _REFUSE),
+        "ioctl": [*_require(1, *_DEVICE_REQUESTS), *allow],
+        "prctl": _by_argument(0, dict.fromkeys(properties, _REFUSE), _ALLOW),
     }
 
 
-def _if_argument(index: int, values: tuple[int, ...], allowed: bool) -> list[bytes]:
-    """Return a block that allows only these values of an argument's low word, or refuses only these."""
-    yes, no = (_ALLOW, _ERRNO | errno.EPERM) if allowed else (_ERRNO | errno.EPERM, _ALLOW)
+def _require(index: int, *values: int) -> list[bytes]:
+    """Return instructions that refuse the call unless an argument's low word is one of these."""
     jumps = [_op(_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)]
-    return [_op(_LOAD, _argument(index)), *jumps, _op(_RETURN, no), _op(_RETURN, yes)]
+    return [_op(_LOAD, _argument(index)), *jumps, _op(_RETURN, _REFUSE)]
+
+
+def _by_argument(index: int, actions: dict[int, int], otherwise: int, mask: int | None = None) -> list[bytes]:
+    """Return a block that decides on an argument's low word, or on those bits of it that are in `mask`."""
+    block = [_op(_LOAD, _argument(index)), *([] if mask is None else [_op(_AND, mask)])]
+    for value, action in actions.items():
+        block += [_op(_EQUAL, value, 0, 1), _op(_RETURN, action)]
+    return [*block, _op(_RETURN, otherwise)]
 
 
 def for_call(name: str, here: str, block: list[bytes]) -> list[bytes]:
@@ -160,3 +200,6 @@ def _argument(index: int) -> int:
 
 def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
     return struct.pack("<HBBI", code, if_true, if_false, value)
+
+
+REFUSED = tuple(name for name in NUMBERS if name not in IGNORED and name not in _rules(0))

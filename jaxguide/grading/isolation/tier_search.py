@@ -177,17 +177,23 @@ def _elsewhere() -> Tier:
     return Tier(PROCESS, (*layers, Layer(ORDINARY_USER, True)))
 
 
-def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]]) -> list[_Reply]:
+def try_layers(requests: Sequence[tuple[Tier, Sequence[str]]], landlock_version: int | None = None) -> list[_Reply]:
     """Enter tiers in separate processes, and attempt there what some layers must prevent.
 
     Args:
         requests: tiers, each with the layers whose attempts to make.
+        landlock_version: the newest version of Landlock to use, as on an older kernel; tests set it.
 
     Returns:
         For each request: 'error', why the tier could not be entered, or None; 'works' and 'fails', for each attempt how
         it was prevented, '' if it succeeded; 'doubts', what may turn out differently next time.
     """
-    asked = json.dumps([{"tier": tier.to_plain(), "attempts": list(layers)} for tier, layers in requests])
+    asked = json.dumps(
+        [
+            {"tier": tier.to_plain(), "attempts": list(layers), "landlock_version": landlock_version}
+            for tier, layers in requests
+        ]
+    )
     try:
         done = subprocess.run(
             _command(),

@@ -69,7 +69,7 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> tuple[bytes,
             program_folder.use(**config["programs"])
         _start_jax()
         memory_bytes += _compiler_bytes()
-    isolation.limit(memory_bytes, config["file_bytes"], config["cpu_s"])
+    isolation.limit(memory_bytes, config["file_bytes"])
     return encode({"versions": _versions()}), config["runs_code"]
 
 
