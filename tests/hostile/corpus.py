@@ -4,7 +4,7 @@ from hostile import ends, files, tricks
 from hostile.case import Case
 
 CASES: list[Case] = [
-    *(*ends.ENDS, *ends.NEVER_ENDS, *ends.EXHAUSTS, *ends.CRASHES, *ends.LINGERS, *ends.MISSING_FUNCTIONS),
-    *(*tricks.STEALS, *tricks.TAMPERS, *tricks.NETWORK),
+    *(*ends.ENDS, *ends.NEVER_ENDS, *ends.EXHAUSTS, *ends.CRASHES, *ends.KILLS, *ends.LINGERS, *ends.MISSING_FUNCTIONS),
+    *(*tricks.STEALS, *tricks.TELLS, *tricks.TAMPERS, *tricks.NETWORK),
     *(*files.ARCHIVES, *files.NOTEBOOKS, *files.BREAKS_OUT),
 ]

@@ -61,7 +61,6 @@ NEVER_ENDS = [
         LATE,
     ),
     Case("slow-pattern", "never ends", in_call("re.match('(a+)+$', 'a' * 60 + 'b')"), LATE),
-    Case("stopped", "never ends", in_call("os.kill(os.getpid(), signal.SIGSTOP)"), LATE),
     Case("sleeps-in-bits", "never ends", in_call("while True: time.sleep(0.001)"), LATE),
     Case("loop-in-a-cell", "never ends", at_start("while True: pass"), HARMLESS),
 ]
@@ -195,14 +194,91 @@ EXHAUSTS = [
 
 CRASHES = [
     Case("null-pointer", "crashes natively", in_call("ctypes.string_at(0)"), DIED, says="SIGSEGV"),
-    Case("abort", "crashes natively", in_call("os.abort()"), DIED, says="SIGABRT", quick=True),
-    Case("kills-itself", "crashes natively", in_call("os.kill(os.getpid(), 9)"), DIED, says="SIGKILL"),
+    Case("abort", "crashes natively", in_call("os.abort()"), DIED, says="crash (signal SIG", quick=True),
+    Case("x32-call", "crashes natively", in_call("ctypes.CDLL(None).syscall(2**30 + 39)"), DIED, says="SIGSYS"),
     Case("crash-in-a-cell", "crashes natively", at_start("ctypes.string_at(0)"), HARMLESS),
     Case(
         "crash-in-a-thread",
         "crashes natively",
         in_call("threading.Thread(target=ctypes.string_at, args=(0,)).start()\ntime.sleep(60)"),
         DIED,
+    ),
+]
+
+# Each would end the process by a signal that looks as if it came from outside.
+KILLS = [
+    Case("stops-itself", "kills itself", in_call("os.kill(os.getpid(), signal.SIGSTOP)"), ERROR),
+    Case("kills-itself", "kills itself", in_call("os.kill(os.getpid(), 9)"), ERROR, says="not permitted", quick=True),
+    Case("kills-its-thread", "kills itself", in_call("signal.pthread_kill(threading.get_ident(), 9)"), ERROR),
+    Case("raises-a-signal", "kills itself", in_call("signal.raise_signal(signal.SIGTERM)"), ERROR),
+    Case("kills-in-a-cell", "kills itself", at_start("os.kill(os.getpid(), 9)"), HARMLESS),
+    Case(
+        "kills-by-raw-calls",
+        "kills itself",
+        in_call("""
+            call, me, info = ctypes.CDLL(None).syscall, os.getpid(), ctypes.create_string_buffer(128)
+            info[0], info[8] = 9, 255  # SIGKILL, SI_QUEUE
+            call(62, me, 9), call(200, me, 9), call(234, me, me, 9)  # kill, tkill, tgkill
+            call(129, me, 9, info), call(297, me, me, 9, info)  # rt_sigqueueinfo, rt_tgsigqueueinfo
+            call(424, call(434, me, 0), 9, None, 0)  # pidfd_send_signal, pidfd_open
+        """),
+        HARMLESS,
+    ),
+    Case(
+        "kills-by-a-timer",
+        "kills itself",
+        in_call("""
+            libc, event, timer = ctypes.CDLL(None), ctypes.create_string_buffer(64), ctypes.c_void_p()
+            event[8] = 9  # SIGKILL
+            if libc.timer_create(0, event, ctypes.byref(timer)) == 0:
+                libc.timer_settime(timer, 0, (ctypes.c_long * 4)(0, 0, 0, 1), None)
+                time.sleep(60)
+        """),
+        HARMLESS,
+    ),
+    Case("limits-its-time", "kills itself", in_call("resource.setrlimit(resource.RLIMIT_CPU, (0, 0))"), ERROR),
+    Case(
+        "limits-its-time-by-raw-calls",
+        "kills itself",
+        in_call("""
+            for number, arguments in ((302, (0, 0)), (160, (0,))):
+                if ctypes.CDLL(None).syscall(number, *arguments, bytes(16), None) == 0:
+                    while True: pass
+        """),
+        HARMLESS,
+    ),
+    Case(
+        "told-by-a-lease",
+        "kills itself",
+        in_call("""
+            import fcntl
+            open('leased', 'w').close()
+            fcntl.fcntl(file := os.open('leased', os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            os.open('leased', os.O_WRONLY | os.O_NONBLOCK)
+        """),
+        ERROR,
+    ),
+    Case(
+        "told-of-changes",
+        "kills itself",
+        in_call("""
+            import fcntl
+            fcntl.fcntl(os.open('.', os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_CREATE)
+            open('new', 'w').close()
+            time.sleep(60)
+        """),
+        ERROR,
+    ),
+    Case(
+        "filters-its-own-calls",
+        "kills itself",
+        in_call("""
+            import struct
+            code = ctypes.create_string_buffer(struct.pack('<HBBI', 6, 0, 0, 0x80000000))  # kill at any call
+            program = struct.pack('<HxxxxxxQ', 1, ctypes.addressof(code))
+            ctypes.CDLL(None).prctl(22, 2, program, 0, 0), ctypes.CDLL(None).syscall(317, 1, 0, program)
+        """),
+        HARMLESS,
     ),
 ]
 

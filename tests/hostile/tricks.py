@@ -6,14 +6,21 @@ PASSED, FAILED, ERROR = ("passed",), ("failed",), ("error",)
 # A forged answer may count as wrong or as a broken connection, never as right.
 NOT_RIGHT = ("failed", "error", "died", "exited", "broken reply", "out of time")
 
-# `told` prints its data if a secret is in it; the file itself contains no secret in one piece.
+# What a cell prints is not kept, so the answer tells what a cell has found.
+_TELLS = """def double(x):
+    if loot: raise RuntimeError('STO' + f'LEN {loot}')
+    return 2 * x
+"""
+
+# `told` keeps its data if a secret is in it; the file itself contains no secret in one piece.
 _THIEF = """
+loot = []
 MARK = 'CAN' + 'ARY-'
 def told(where, data):
     text = data.decode('latin-1') if isinstance(data, (bytes, bytearray)) else str(data)
     at = text.find(MARK + 'of')
     if at >= 0:
-        print('STO' + 'LEN', where, text[at:at + 60])
+        loot.append((where, text[at:at + 60]))
 def tried(path, size=2**20):
     try:
         with open(path, 'rb') as file: told(path, file.read(size))
@@ -23,7 +30,7 @@ def tried(path, size=2**20):
 
 def thief(name: str, code: str, quick: bool = False) -> Case:
     """Return a case that looks for secrets but answers correctly, so that only what it finds gives it away."""
-    return Case(name, "steals", at_start(_THIEF + code), PASSED, quick=quick)
+    return Case(name, "steals", at_start(_THIEF + code, _TELLS), PASSED, quick=quick)
 
 
 STEALS = [
@@ -97,7 +104,7 @@ for pid in ('self', str(os.getppid()), '1'):
         """
 libc = ctypes.CDLL(None, use_errno=True)
 for request in (16, 0x4206):
-    if libc.ptrace(request, os.getppid(), 0, 0) == 0 and os.getppid() > 0: print('STO' + 'LEN', 'ptrace')
+    if libc.ptrace(request, os.getppid(), 0, 0) == 0 and os.getppid() > 0: loot.append('ptrace')
 """,
     ),
     thief(
@@ -147,6 +154,75 @@ except BaseException: pass
         PASSED,
     ),
     Case("knows-the-visible-check", "steals", in_call("if x.shape == (3,): return 2 * x", "x"), FAILED),
+]
+
+
+def teller(name: str, code: str, quick: bool = False) -> Case:
+    """Return a case that tries what two submissions could tell each other something by."""
+    return Case(name, "tells others", at_start(_TELLER + code, _TELLS), PASSED, quick=quick)
+
+
+_TELLER = """
+import fcntl, struct
+libc = ctypes.CDLL(None, use_errno=True)
+SHARED = os.__file__
+loot = []
+told = loot.append
+def opened(): return os.open(SHARED, os.O_RDONLY)
+def has_effect(where, attempt):
+    try: attempt()
+    except BlockingIOError: told(where)
+    except OSError as error: pass
+"""
+
+TELLS = [
+    teller(
+        "locks-files",
+        """
+fcntl.flock(opened(), fcntl.LOCK_EX)
+has_effect('flock', lambda: fcntl.flock(opened(), fcntl.LOCK_EX | fcntl.LOCK_NB))
+fcntl.fcntl(opened(), 37, struct.pack('<hhxxxxqqixxxx', fcntl.F_RDLCK, 0, 7, 1, 0))
+asked = struct.pack('<hhxxxxqqixxxx', fcntl.F_WRLCK, 0, 7, 1, 0)
+if fcntl.fcntl(opened(), 36, asked) != asked: told('part')
+""",
+        quick=True,
+    ),
+    teller(
+        "leases-and-hints",
+        """
+def succeeds(where, *command):
+    try: fcntl.fcntl(*command); told(where)
+    except OSError: pass
+succeeds('lease', opened(), fcntl.F_GETLEASE)
+succeeds('watch', os.open(os.path.dirname(SHARED), os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_ACCESS)
+succeeds('hint', opened(), 1035, bytes(8))
+succeeds('pipe', os.pipe()[0], 1031, 2**20)
+""",
+    ),
+    teller(
+        "looks-into-the-page-cache",
+        """
+file, found = opened(), ctypes.create_string_buffer(64)
+try: os.preadv(file, [bytearray(1)], 0, os.RWF_NOWAIT); told('preadv2')
+except BlockingIOError: told('preadv2')
+except OSError: pass
+mapped = mmap.mmap(file, 4096, prot=mmap.PROT_READ)
+address = np.frombuffer(mapped, np.uint8).ctypes.data
+if libc.mincore(ctypes.c_void_p(address), ctypes.c_size_t(4096), found) == 0: told('mincore')
+if libc.syscall(451, file, struct.pack('<2Q', 0, 4096), found, 0) == 0: told('cachestat')
+if libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(4096), 21) == 0: told('madvise')
+try: os.statvfs(SHARED); told('statfs')
+except OSError: pass
+""",
+        quick=True,
+    ),
+    teller(
+        "watches-folders",
+        """
+watching = libc.inotify_init1(0)
+if libc.inotify_add_watch(max(watching, 0), os.path.dirname(SHARED).encode(), 1) >= 0 or watching >= 0: told('inotify')
+""",
+    ),
 ]
 
 _YES = """
@@ -325,6 +401,20 @@ print('{"verdict": "passed", "score": 100}')
                     except OSError: pass
             """,
             "x",
+        ),
+        FAILED,
+    ),
+    Case(
+        "empties-files-by-reading",
+        "tampers",
+        at_start(
+            """
+for path in ({key!r}, {home!r}, {neighbour!r}, {results!r} + '/grading.sqlite', os.__file__):
+    for mode in (os.O_RDONLY, os.O_ACCMODE):
+        try: os.open(path, mode | os.O_TRUNC)
+        except OSError: pass
+""",
+            _WRONG,
         ),
         FAILED,
     ),
