@@ -75,7 +75,11 @@ class Diagnosis:
     def __str__(self) -> str:
         labels = {name: _label(name) for name in self.facts}
         width = max(map(cell_len, labels.values()), default=0)
-        lines = [f"{set_cell_size(labels[name], width)}  {value}" for name, value in self.facts.items()]
+        below = "\n" + " " * (width + 2)
+        lines = [
+            f"{set_cell_size(labels[name], width)}  {value.replace(chr(10), below)}"
+            for name, value in self.facts.items()
+        ]
         for trouble in self.troubles:
             lines += ["", f"{_glyph(trouble)} {_word(trouble)}: {trouble.what}", f"  {trouble.remedy}"]
         if not self.troubles:
@@ -311,6 +315,7 @@ def _label(fact: str) -> str:
         "switched on": _("switched on"),
         "environment": _("environment"),
         "isolation": _("isolation"),
+        "between submissions": _("between submissions"),
         "workers": _("workers"),
     }
     return words.get(fact, fact)

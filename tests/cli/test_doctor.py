@@ -95,6 +95,10 @@ def test_what_is_cured_is_told_as_cured_and_leaves_the_diagnosis_healthy() -> No
     assert not Diagnosis({}, [trouble, dataclasses.replace(trouble, cured=False)]).healthy
 
 
+def test_a_fact_of_several_lines_is_aligned() -> None:
+    assert str(Diagnosis({"a": "b", "long": "c\nd"}, [])).splitlines()[:3] == ["a     b", "long  c", "      d"]
+
+
 def test_importing_the_package_sets_no_flag() -> None:
     code = "import os, jaxguide, jaxguide.debug, jaxguide.keys; print('XLA_FLAGS' in os.environ)"
     assert _python(code).stdout == "False\n"

@@ -315,7 +315,7 @@ def lock_a_part_of_a_file(bait: Bait) -> None:
     with _reading(bait) as mine, _reading(bait) as other:
         fcntl.fcntl(mine, _OFD_SETLK, struct.pack(_LOCK, fcntl.F_RDLCK, 0, 0, 1, 0))
         asked = struct.pack(_LOCK, fcntl.F_WRLCK, 0, 0, 1, 0)
-        if fcntl.fcntl(other, _OFD_GETLK, asked) == asked:
+        if struct.unpack(_LOCK, fcntl.fcntl(other, _OFD_GETLK, asked))[0] == fcntl.F_UNLCK:
             raise Prevented(errno.EPERM, "the lock had no effect")
 
 

@@ -54,11 +54,11 @@ _CLONE_NAMESPACES = 0x7E020080  # mount, cgroup, uts, ipc, user, pid, net, time
 _HARMLESS = (0, 17, 18, 23, 28)
 _KILLING_LIMITS = (0, 15)  # RLIMIT_CPU, RLIMIT_RTTIME
 _OPEN_ACCESS, _OPEN_TRUNCATING = 0o3, 0o1000
-# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC. The others set locks, leases, watches and hints, which
-# are seen by all who open the file, or let the kernel send signals.
-_FILE_COMMANDS = (0, 1, 2, 3, 4, 1030)
-# F_GETLK, F_SETLK, F_SETLKW, and F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW. Like `flock`, they have no effect.
-_LOCK_COMMANDS = (5, 6, 7, 36, 37, 38)
+# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_OFD_GETLK, F_DUPFD_CLOEXEC. The others set leases, watches and
+# hints, which are seen by all who open the file, or let the kernel send signals.
+_FILE_COMMANDS = (0, 1, 2, 3, 4, 5, 36, 1030)
+# F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW. Like `flock`, they have no effect.
+_LOCK_COMMANDS = (6, 7, 37, 38)
 # TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2. Others could have signals sent, type for
 # a terminal, or change files that are open for reading.
 _DEVICE_REQUESTS = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)

@@ -54,6 +54,8 @@ class Tier:
     True
     >>> print(tier)
     medium: landlock (not holding: pid namespace: refused here)
+    >>> tier.has_channels
+    True
 
     Args:
         name: 'strong', 'medium' or 'process'.
@@ -74,6 +76,31 @@ class Tier:
     def asks_for_trust(self) -> bool:
         """Whether a submission could reach the key and the disk, so that `--trust-submissions` is needed."""
         return self.name == PROCESS
+
+    @property
+    def has_channels(self) -> bool:
+        """Whether two submissions can pass data to each other in other ways than by measuring the machine.
+
+        One that sees hidden inputs could then pass them to another one, whose feedback its student may read.
+        """
+        return self.name != STRONG
+
+    @property
+    def open_channels(self) -> list[str]:
+        """Return a sentence for each way in which two submissions could pass data to each other."""
+        measured = [
+            _("They can measure how long something takes, and count what the machine's memory and processors do."),
+            _("They can wait on a page of a file that both have in memory, such as Python's."),
+        ]
+        looked_up = [
+            _("They can look up names, sizes and dates of files, even of those that they cannot read."),
+            _("They can see which numbers new processes and threads get."),
+        ]
+        if self.name == STRONG:
+            return measured
+        if self.name == MEDIUM:
+            return [*measured, *looked_up]
+        return [_("They can use files, the network and whatever else this user may use.")]
 
     @property
     def reasons(self) -> list[str]:

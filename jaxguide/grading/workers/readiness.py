@@ -25,7 +25,12 @@ def add_isolation(diagnosis: Diagnosis) -> Diagnosis:
     layers = ", ".join(layer.name for layer in tier.layers if tier.uses(layer.name))
     remarks = "".join(f"; {remark}" for remark in tier.remarks)
     workers, troubles = how_workers_start()
-    facts = {**diagnosis.facts, "isolation": f"{tier.name} ({layers}{remarks})", "workers": workers}
+    facts = {
+        **diagnosis.facts,
+        "isolation": f"{tier.name} ({layers}{remarks})",
+        "between submissions": "\n".join(tier.open_channels),
+        "workers": workers,
+    }
     if tier.name != STRONG:
         troubles.insert(0, _why_not_strong(tier))
     return dataclasses.replace(diagnosis, facts=facts, troubles=[*diagnosis.troubles, *troubles])

@@ -2,16 +2,18 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from needs import lacks
 
 from jaxguide.course.judging.evaluate import Request
-from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, find_tier, rlimits
+from jaxguide.grading.isolation import MEDIUM, STRONG, IsolationError, Tier, find_tier, landlock, rlimits
 from jaxguide.grading.isolation.enter import SCRATCH_BYTES
+from jaxguide.grading.workers.program_folder import ProgramFolder
 from jaxguide.grading.workers.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tiers need Linux")
@@ -25,8 +27,12 @@ def worker(request: pytest.FixtureRequest) -> Iterator[WorkerProcess]:
 
 
 def start(name: str) -> WorkerProcess:
+    return WorkerProcess(tier=usable(name))
+
+
+def usable(name: str) -> Tier:
     try:
-        return WorkerProcess(tier=find_tier(name))
+        return find_tier(name)
     except IsolationError as error:
         lacks(str(error))
 
@@ -108,6 +114,32 @@ with tempfile.TemporaryDirectory() as folder:
     shutil.rmtree("copy")
 print(2470 if os.cpu_count() and os.path.expanduser("~") == os.getcwd() else 0)
 """,
+    "files opened in many ways": """
+import fcntl, mmap, os, resource
+fcntl.flock(file := open("locked", "w+b"), fcntl.LOCK_EX | fcntl.LOCK_NB); fcntl.lockf(file, fcntl.LOCK_EX)
+file.write(b"2470"); file.flush(); os.fsync(file.fileno()); os.set_inheritable(file.fileno(), True)
+os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL); os.set_blocking(file.fileno(), True)
+os.preadv(file.fileno(), [data := bytearray(4)], 0)
+memory = mmap.mmap(-1, 2**22); memory.madvise(mmap.MADV_HUGEPAGE); memory.madvise(mmap.MADV_DONTNEED)
+assert not os.isatty(file.fileno()) and resource.getrlimit(resource.RLIMIT_CPU)
+print(data.decode())
+""",
+    "a database": """
+import sqlite3
+for mode in ("delete", "wal"):
+    with sqlite3.connect(mode) as one, sqlite3.connect(mode) as other:
+        one.execute(f"pragma journal_mode = {mode}"); one.execute("create table t (x)")
+        one.executemany("insert into t values (?)", [(i * i,) for i in range(20)]); one.commit()
+        total = other.execute("select sum(x) from t").fetchone()[0]
+print(total)
+""",
+    "signals": """
+import signal, time
+seen = []
+signal.signal(signal.SIGALRM, lambda *_: seen.append(2470)); signal.setitimer(signal.ITIMER_REAL, 0.01)
+while not seen: time.sleep(0.01)
+print(seen[0])
+""",
 }
 
 
@@ -119,6 +151,11 @@ def test_honest_code_works_inside(worker: WorkerProcess, what: str) -> None:
 
 
 REFUSED = {
+    "signal to itself": "import os; os.kill(os.getpid(), 9)",
+    "signal to its thread": "import signal, threading; signal.pthread_kill(threading.get_ident(), 15)",
+    "limited time": "import resource as r; r.setrlimit(r.RLIMIT_CPU, r.getrlimit(r.RLIMIT_CPU))",
+    "size of a pipe": "import fcntl, os; fcntl.fcntl(os.pipe()[0], fcntl.F_SETPIPE_SZ, 2**20)",
+    "space on the disk": "import shutil; shutil.disk_usage('/')",
     "fork": "import os; os.fork()",
     "subprocess": "import subprocess; subprocess.run(['true'])",
     "shell": "import os; assert os.system('true') != 0; raise PermissionError",
@@ -219,3 +256,45 @@ def test_two_workers_share_nothing(name: str) -> None:
     assert reply["error"]["type_name"] in ("PermissionError", "FileNotFoundError")
     first.kill()
     second.kill()
+
+
+class WithOlderLandlock(WorkerProcess):
+    """A worker on a kernel with an older version of Landlock."""
+
+    def __init__(self, version: int, tier: Tier, folder: Path):
+        self._version = version
+        super().__init__(tier=tier, programs=ProgramFolder(folder))
+
+    def _config(self, hidden: Sequence[Path]) -> dict[str, Any]:
+        return {**super()._config(hidden), "landlock_version": self._version}
+
+
+EMPTIES = """
+import contextlib, ctypes, os
+for mode in (os.O_RDONLY, os.O_ACCMODE, os.O_WRONLY, os.O_RDWR):
+    with contextlib.suppress(OSError): os.open({path!r}, mode | os.O_TRUNC)
+how = (os.O_RDONLY | os.O_TRUNC).to_bytes(8, "little") + bytes(16)
+ctypes.CDLL(None).syscall(437, -100, {path!r}.encode(), how, 24)  # openat2
+with contextlib.suppress(OSError): os.truncate({path!r}, 0)
+print(open({path!r}).read())
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "is_filtered"), [(1, True), (2, True), (3, True), (1, False), (2, False), (3, False)]
+)
+def test_no_version_of_landlock_lets_a_visible_file_be_emptied(tmp_path: Path, version: int, is_filtered: bool) -> None:
+    medium = usable(MEDIUM)
+    if landlock.version() < version:
+        lacks(f"a kernel with version {version} of Landlock")
+    # Without another user, the file belongs to the user of the worker.
+    off = ("ordinary user",) if is_filtered else ("ordinary user", "seccomp")
+    (tmp_path / "file").write_text("kept")
+    tier = Tier(MEDIUM, tuple(layer for layer in medium.layers if layer.name not in off))
+    worker = WithOlderLandlock(version, tier, tmp_path)
+    reply = run(worker, EMPTIES.format(path=str(tmp_path / "file")))
+    worker.kill()
+    # Only from version 3 on, Landlock prevents it by itself.
+    kept = "kept" if is_filtered or version == 3 else ""
+    assert (tmp_path / "file").read_text() == kept
+    assert reply["printed"] == f"{kept}\n"

@@ -8,7 +8,7 @@ import pytest
 from needs import lacks
 
 from jaxguide.grading.isolation.attempts import MUST_FAIL
-from jaxguide.grading.isolation.tier import NAMES, NEEDED, STRONG, IsolationError, Tier
+from jaxguide.grading.isolation.tier import MEDIUM, NAMES, NEEDED, STRONG, IsolationError, Tier
 from jaxguide.grading.isolation.tier_search import alone, find_tier, try_layers
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the layers need Linux")
@@ -101,6 +101,18 @@ def test_all_layers_of_a_tier_together_prevent_everything_and_hinder_nothing(nam
     tier = usable(name)
     used = [layer for layer in MUST_FAIL if tier.uses(layer)]
     (reply,) = try_layers([(tier, used)])
+    assert reply["error"] is None
+    assert {attempt for attempt, how in reply["fails"].items() if not how} == set()
+    assert {honest: how for honest, how in reply["works"].items() if how} == {}
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_medium_prevents_everything_with_older_versions_of_landlock(version: int) -> None:
+    tier = usable(MEDIUM)
+    # Without another user, the hidden file belongs to the user of the attempts.
+    tier = Tier(MEDIUM, tuple(layer for layer in tier.layers if layer.name != "ordinary user"))
+    used = [layer for layer in MUST_FAIL if tier.uses(layer)]
+    (reply,) = try_layers([(tier, used)], landlock_version=version)
     assert reply["error"] is None
     assert {attempt for attempt, how in reply["fails"].items() if not how} == set()
     assert {honest: how for honest, how in reply["works"].items() if how} == {}
