@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,7 @@ def number(is_marked):
     return int("".join(str(found[0]) for found in digits)) if all(map(len, digits)) else -1
 
 def attempt(x):
+    opened()  # must work
     try:
         return {name}(int(x[0]))
     except OSError:
@@ -93,22 +95,21 @@ def tier(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder() -> Iterator[Path]:
     """Return a folder that all workers may read, with small files and a large one that is not in memory."""
-    place = tmp_path / "shared"
-    place.mkdir()
-    for number in range(10 * DIGITS):
-        (place / str(number)).touch(0o644)
-    with open(place / "big", "wb") as file:
-        file.write(bytes(10 * DIGITS * STEP))
-        file.flush()
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    for path in (*place.iterdir(), place, *tmp_path.parents[:3], tmp_path):
-        if path.stat().st_uid == os.geteuid():
-            path.chmod(path.stat().st_mode | 0o055 if path.is_dir() else 0o644)
-    yield place
-    (place / "big").unlink()
+    with tempfile.TemporaryDirectory() as made:  # other users may not enter pytest's folders
+        place = Path(made)
+        place.chmod(0o755)
+        for number in range(10 * DIGITS):
+            (place / str(number)).touch()
+        with open(place / "big", "wb") as file:
+            file.write(bytes(10 * DIGITS * STEP))
+            file.flush()
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        for path in place.iterdir():
+            path.chmod(0o644)
+        yield place
 
 
 def ask(worker: WorkerProcess, source: str, value: int, size: int) -> dict:
