@@ -10,6 +10,7 @@ from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.submission_result import SubmissionResult
+from jaxguide.grading.batch.turns import Turns
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.workers.worker_process import GraderError, NotGraded
 
@@ -45,7 +46,8 @@ class Control:
 
     Args:
         course: the course, with its keys.
-        grade: grades one file, without control.
+        grade: grades one file, without control. It raises `WorkerKilled` if a worker was killed.
+        turns: the lock that gradings share.
         only: the names of the exercises to grade, or None for all.
         before_all: grade the key's answers before the first submission of each lesson in any case. Graders that report
             marks before a submission is fully graded need this.
@@ -55,10 +57,12 @@ class Control:
         self,
         course: Course,
         grade: Callable[[ReadEntry], SubmissionResult],
+        turns: Turns,
         only: Collection[str] | None = None,
         before_all: bool = False,
     ):
-        self._course, self._grade, self._only, self._before_all = course, grade, only, before_all
+        self._course, self._grade, self._turns = course, grade, turns
+        self._only, self._before_all = only, before_all
         self.passed = 0
         self._lock = threading.Lock()
         self._controlled: set[str] = set()
@@ -84,6 +88,8 @@ class Control:
         Raises:
             GraderBroken: the key's answers do not pass, or did not pass earlier.
         """
+        if "" in result.not_graded:
+            return  # it has no marks to confirm
         if not _is_right(result):
             self._control_new(result.lessons or topics)
         with self._lock:
@@ -99,6 +105,13 @@ class Control:
         with self._lock:
             self._control(sorted(self._controlled) or list(self._course.books)[:1])
 
+    def confirm(self, topics: list[str]) -> str:
+        """Grade the key's answers to these lessons once; return why they do not pass, or '' if they do.
+
+        This holds no lock, so a thread that is alone may call it; and if they do not pass, grading continues.
+        """
+        return next(filter(None, (self._trouble(self._course.books[topic]) for topic in topics)), "")
+
     def _control_new(self, topics: list[str]) -> None:
         with self._lock:
             new = [topic for topic in topics if topic not in self._controlled]
@@ -112,8 +125,11 @@ class Control:
             raise GraderBroken(self._broken)
         for topic in topics:
             book = self._course.books[topic]
-            # Try twice: the first attempt may fail because the machine is briefly overloaded.
-            why = self._trouble(book) and self._trouble(book)
+            why = self._trouble(book)
+            if why:
+                # Try again: it may have failed because the machine is briefly overloaded.
+                with self._turns.alone():
+                    why = self._trouble(book)
             if why:
                 message = _(
                     "The grader does not work on this machine: the key's answers to `{lesson}` do not pass. {why} No "
@@ -126,7 +142,8 @@ class Control:
 
     def _trouble(self, book: Book) -> str:
         try:
-            result = self._grade(control_submission(book, self._only))
+            with self._turns.together():
+                result = self._grade(control_submission(book, self._only))
         except NotGraded as error:
             return str(error)
         except Exception as error:

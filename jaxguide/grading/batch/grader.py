@@ -25,6 +25,7 @@ from jaxguide.grading.batch.control import Control, GraderBroken
 from jaxguide.grading.batch.course_state import course_state_digest
 from jaxguide.grading.batch.references import References
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
+from jaxguide.grading.batch.turns import Turns
 from jaxguide.grading.intake.file_owners import students_of
 from jaxguide.grading.intake.file_search import find_submissions, holds_python
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry, ReadEntry
@@ -39,7 +40,7 @@ from jaxguide.grading.workers.reader import Readers
 from jaxguide.grading.workers.session import Session, Surroundings
 from jaxguide.grading.workers.shared_programs import OWN, VALUES, fill, folder_of, prune
 from jaxguide.grading.workers.usage import Limits
-from jaxguide.grading.workers.worker_process import GraderError, NotGraded
+from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled
 
 __all__ = ["GradeSettings", "Grader", "SubmissionResult", "grade_files"]
 
@@ -169,6 +170,23 @@ def usable_tier(settings: GradeSettings) -> Tier:
     return tier
 
 
+@dataclasses.dataclass
+class _Attempt:
+    """One attempt to grade a file.
+
+    Args:
+        is_rerun: whether a worker was killed in the first attempt, see `Surroundings`.
+        is_control: whether the file has the key's answers.
+        told: the names of the exercises that were told.
+        was_killed: whether a worker was killed in this attempt, which is a rerun.
+    """
+
+    is_rerun: bool = False
+    is_control: bool = False
+    told: set[str] = dataclasses.field(default_factory=set)
+    was_killed: bool = False
+
+
 class Grader:
     """Grade any number of submissions with the same settings, from any thread.
 
@@ -195,7 +213,8 @@ class Grader:
         self.course, self.settings, self._tell = course, settings, tell
         self.programs = programs
         # Marks that have already been reported cannot be taken back.
-        self.control = Control(course, self.grade, settings.only, before_all=tell is not None)
+        self._turns = Turns()
+        self.control = Control(course, self._grade_control, self._turns, settings.only, before_all=tell is not None)
         self._lock = threading.Lock()
         self._prepared: set[str] = set()
         # Skipped without hidden checks: visible inputs do not depend on it, and it takes as long as checking a file.
@@ -215,14 +234,44 @@ class Grader:
     def grade(self, submitted: Path | Entry) -> SubmissionResult:
         """Grade one file. The student is named after the file; a batch sets the real name.
 
+        If a worker is killed, as by the kernel when memory runs out, the file is graded again alone. If that happens
+        again, it counts as ended by the submission's code, provided that the key's answers then pass.
+
         Raises:
             GraderError: workers do not start on this machine.
         """
-        started = time.monotonic()
         entry = FileEntry(submitted) if isinstance(submitted, Path) else submitted
+        first = _Attempt()
+        try:
+            with self._turns.together():
+                return self._grade_once(entry, first)
+        except WorkerKilled:
+            pass  # leave `together`, which would keep this thread from being alone
+        with self._turns.alone():
+            return self._grade_again(entry, first.told)
+
+    def _grade_again(self, entry: Entry, told: set[str]) -> SubmissionResult:
+        """Grade a file whose worker was killed; the caller is alone. Tell the exercises that are not in `told`."""
+        attempt = _Attempt(is_rerun=True)
+        result = self._grade_once(entry, attempt)
+        why = self.control.confirm(result.lessons) if attempt.was_killed and self.settings.hidden else ""
+        if why:
+            message = _("Not graded: the worker process was killed twice, and the key's answers do not pass: {why}")
+            bare = SubmissionResult(entry.path, result.student, State.NOT_GRADED, course_digest=self.course_digest)
+            return dataclasses.replace(bare, digest=result.digest, not_graded={"": message.format(why=why)})
+        for one in result.results:
+            if self._tell is not None and one.name not in result.not_graded and one.name not in told:
+                self._tell(result.path, one)
+        return result
+
+    def _grade_control(self, entry: ReadEntry) -> SubmissionResult:
+        return self._grade_once(entry, _Attempt(is_control=True))
+
+    def _grade_once(self, entry: Entry, attempt: _Attempt) -> SubmissionResult:
+        started = time.monotonic()
         result = SubmissionResult(entry.path, entry.path.stem, course_digest=self.course_digest)
         try:
-            self._grade(entry, result)
+            self._grade(entry, result, attempt)
         except UnreadableSubmission as problem:
             result.state, result.unreadable = State.UNREADABLE, str(problem)
         if result.not_graded:
@@ -316,7 +365,7 @@ class Grader:
         """Stop all workers, from any thread; grading in progress raises `GraderError`."""
         self._surroundings.running.stop()
 
-    def _grade(self, entry: Entry, result: SubmissionResult) -> None:
+    def _grade(self, entry: Entry, result: SubmissionResult, attempt: _Attempt) -> None:
         content = entry.read()
         result.digest = hashlib.sha256(content).hexdigest()
         submission = self.read(entry.path, content)
@@ -326,16 +375,19 @@ class Grader:
         spent_s = 0.0
         for book in (self.course.books[topic] for topic in result.lessons):
             if any(map(self._is_asked, book.exercises)) or len(result.lessons) == 1:
-                spent_s = self._grade_lesson(submission, book, result, spent_s)
+                spent_s = self._grade_lesson(submission, book, result, spent_s, attempt)
         result.repairs = list(dict.fromkeys(result.repairs))
         result.score = round(sum(one.score for one in result.results), 4)
         result.points = sum(one.points for one in result.results)
 
-    def _grade_lesson(self, submission: ReadSubmission, book: Book, result: SubmissionResult, spent_s: float) -> float:
+    def _grade_lesson(
+        self, submission: ReadSubmission, book: Book, result: SubmissionResult, spent_s: float, attempt: _Attempt
+    ) -> float:
         """Grade one lesson; take the submission's processor time before it, and return the time after it."""
         judgings = [self._judging(exercise) for exercise in book.exercises if self._is_asked(exercise)]
         not_graded: dict[str, str] = {}
-        around = dataclasses.replace(self._surroundings, programs=self._programs(book.topic))
+        programs = self._programs(book.topic)
+        around = dataclasses.replace(self._surroundings, programs=programs, is_rerun=attempt.is_rerun)
         plan = make_plan(submission, book)
         with Session(plan, [one.exercise.name for one in judgings], around, spent_s) as session:
             try:
@@ -355,12 +407,14 @@ class Grader:
                         why_not = _ask(session, judging, hidden)
                         if why_not is not None:
                             not_graded[judging.exercise.name] = why_not
-                        elif hidden and self._tell is not None:
+                        elif hidden and self._tell is not None and not (attempt.is_rerun or attempt.is_control):
+                            attempt.told.add(judging.exercise.name)
                             self._tell(result.path, judging.end())
             if session.tier is not None:
                 result.tier = session.tier.name
                 result.layers = session.tier.to_plain()["layers"]
             result.versions = session.versions
+            attempt.was_killed |= session.was_killed
         result.cpu_s = round(result.cpu_s + session.cpu_s, 3)
         result.memory_bytes = max(result.memory_bytes, session.peak_bytes)
         for judging in judgings:

@@ -8,6 +8,12 @@ from jaxguide.grading.workers.usage import Limits
 
 # The last words of native code, JAX or Python when memory runs out, as in the traceback of a worker that cannot reply.
 _MEMORY_WORDS = ("bad_alloc", "resource_exhausted", "out of memory", "cannot allocate", "memoryerror")
+# Code that crashes, or exceeds a limit that the kernel watches, ends by one of these. The others come from outside, as
+# SIGKILL does when the machine runs out of memory, or the code sends them to itself.
+_OWN_SIGNALS = (
+    *("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGABRT", "SIGTRAP", "SIGXFSZ", "SIGXCPU"),
+    *("SIGALRM", "SIGPROF", "SIGVTALRM", "SIGPIPE"),
+)
 
 
 def out_of_time(limits: Limits) -> AnswerGone:
@@ -57,6 +63,19 @@ def closed_line() -> AnswerGone:
     return AnswerGone(Verdict.BROKEN_REPLY, _("Your code closed the connection to the grader."))
 
 
+def may_be_killed(code: int) -> bool:
+    """Return whether a process with this exit code may have been killed from outside, through no fault of its code.
+
+    >>> may_be_killed(-signal.SIGKILL), may_be_killed(-signal.SIGSEGV), may_be_killed(1)
+    (True, False, False)
+    """
+    return code < 0 and _signal_name(code) not in _OWN_SIGNALS
+
+
+def _signal_name(code: int) -> str:
+    return signal.Signals(-code).name if -code in list(signal.Signals) else str(-code)
+
+
 def ended_by_itself(code: int, said: str, limits: Limits) -> AnswerGone:
     """Describe the end of code whose process ended.
 
@@ -68,10 +87,9 @@ def ended_by_itself(code: int, said: str, limits: Limits) -> AnswerGone:
     if code != 0 and any(words in said.lower() for words in _MEMORY_WORDS):
         return out_of_memory(limits)
     if code < 0:
-        name = signal.Signals(-code).name if -code in list(signal.Signals) else str(-code)
         message = _("Your code made the Python process crash (signal {name}).")
-        if name == "SIGKILL":
+        if may_be_killed(code):
             message = _("Your code's Python process was killed (signal {name}).")
-        return AnswerGone(Verdict.DIED, message.format(name=name))
+        return AnswerGone(Verdict.DIED, message.format(name=_signal_name(code)))
     message = _("Your code ended the Python process (exit code {code}), so no result came back.")
     return AnswerGone(Verdict.EXITED, message.format(code=code))

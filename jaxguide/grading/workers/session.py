@@ -20,7 +20,7 @@ from jaxguide.grading.workers.program_folder import ProgramFolder
 from jaxguide.grading.workers.remote_answer import BrokenAnswer, RemoteAnswer
 from jaxguide.grading.workers.replies import defined_by, error_of
 from jaxguide.grading.workers.usage import Limits
-from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerProcess
+from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled, WorkerProcess
 
 
 class Stopped(GraderError):
@@ -81,6 +81,8 @@ class Surroundings:
         tier: the isolation tier.
         programs: the folder from which workers load compiled programs.
         running: the registry of workers, so that another thread can stop them.
+        is_rerun: whether the submission runs again because a worker was killed. Then a killed worker counts as ended by
+            the submission's code, and otherwise raises `WorkerKilled`.
     """
 
     hidden: tuple[Path, ...]
@@ -88,6 +90,7 @@ class Surroundings:
     tier: Tier
     programs: ProgramFolder | None = None
     running: WorkerRegistry = dataclasses.field(default_factory=WorkerRegistry)
+    is_rerun: bool = False
 
 
 class Session:
@@ -95,6 +98,7 @@ class Session:
 
     After `define`, `repairs` lists the problems in its cells, `lost` contains the cells that ended a worker, `raised`
     the cells that raised an error, and `definitions` the cells that define each exercise, of which the last counts.
+    `was_killed` says whether a worker was killed and counts as ended by the submission's code, see `Surroundings`.
 
     Args:
         plan: the cells to run.
@@ -111,6 +115,7 @@ class Session:
         self.repairs: list[str] = []
         self.tier: Tier | None = None
         self.versions: dict[str, str] = {}
+        self.was_killed = False
         self._surroundings = surroundings
         self._worker: WorkerProcess | None = None
         self._workers: list[WorkerProcess] = []
@@ -229,14 +234,19 @@ class Session:
         around = self._surroundings
         start = functools.partial(WorkerProcess, around.hidden, around.limits, around.tier, around.programs)
         spent_s = self.spent_s
-        self._worker = worker = around.running.start(start)
-        self._workers.append(worker)
-        self.tier, self.versions = worker.tier, worker.versions
         try:
+            self._worker = worker = around.running.start(start)
+            self._workers.append(worker)
+            self.tier, self.versions = worker.tier, worker.versions
             reply = worker.request("setup", source=self.plan.setup)
             failed = error_of(reply["failed"]) if reply.get("failed") else None
         except AnswerGone as gone:
             raise NotGraded(_("The lesson's setup ended a worker: {note}").format(note=gone.note)) from gone
+        except WorkerKilled as killed:
+            if not around.is_rerun:
+                raise
+            # None of the submission's code had run.
+            raise NotGraded(_("Not graded: the worker process was killed twice.")) from killed
         if failed is not None:
             worker.kill()
             what = f"{failed.type_name}: {failed.message}"
@@ -248,7 +258,7 @@ class Session:
         cell = planned.cell
         worker.start_exercise()
         fields = {"cell": cell.number, "source": cell.source, "exercises": self.names}
-        reply = worker.request("define", starters=sorted(planned.starters), **fields)
+        reply = self._request(worker, "define", starters=sorted(planned.starters), **fields)
         found = defined_by(reply, self.names)
         if found.failed is not None:
             self.raised[cell.number] = found.failed
@@ -262,6 +272,15 @@ class Session:
                 message = _("{label}: sets `{name}` to a value, not a function; the earlier function counts.")
             self._note(message.format(label=cell.label, name=name))
 
+    def _request(self, worker: WorkerProcess, operation: str, **fields: Any) -> dict[str, Any]:
+        try:
+            return worker.request(operation, **fields)
+        except WorkerKilled as killed:
+            if not self._surroundings.is_rerun:
+                raise
+            self.was_killed = True
+            raise killed.gone from None
+
     def _note(self, repair: str) -> None:
         if repair not in self.repairs:
             self.repairs.append(repair)
@@ -270,7 +289,7 @@ class Session:
         if self._gone is not None or self._worker is None:
             raise self._gone or AnswerGone(Verdict.DIED, _("The process that ran your code has ended."))
         try:
-            reply = self._worker.request("ask", name=name, request=request)
+            reply = self._request(self._worker, "ask", name=name, request=request)
         except AnswerGone as gone:
             self._gone = gone
             raise

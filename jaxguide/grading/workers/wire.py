@@ -52,6 +52,10 @@ class WireError(Exception):
     """The bytes are not a valid message, or the data exceeds the limits."""
 
 
+class CutOff(WireError):
+    """The connection ended in the middle of a message."""
+
+
 def encode(data: Data) -> bytes:
     """Encode data as one frame.
 

@@ -79,7 +79,7 @@ def _read(pipe: IO[bytes], size: int) -> bytes:
         part = pipe.read(min(left, 2**20))
         if not part:
             if parts:
-                raise wire.WireError("the connection ended in the middle of a frame")
+                raise wire.CutOff("the connection ended in the middle of a frame")
             return b""
         parts.append(part)
         left -= len(part)

@@ -23,6 +23,7 @@ from jaxguide.grading.workers.how_code_ended import (
     broken_reply,
     closed_line,
     ended_by_itself,
+    may_be_killed,
     only_waited,
     out_of_memory,
     out_of_time,
@@ -55,6 +56,18 @@ class NotGraded(GraderError):
     """One submission cannot be graded, but others may: the machine is too busy, or the lesson's setup fails."""
 
 
+class WorkerKilled(GraderError):
+    """A worker was killed, and not by the grader: run the submission again before you blame its code.
+
+    Args:
+        gone: how the code ended, if it killed its process itself.
+    """
+
+    def __init__(self, gone: AnswerGone):
+        super().__init__(_("A worker process was killed."))
+        self.gone = gone
+
+
 class WorkerProcess:
     """A process that runs one submission's code.
 
@@ -68,6 +81,7 @@ class WorkerProcess:
 
     Raises:
         GraderError: the process does not start.
+        WorkerKilled: the process was killed while it started.
     """
 
     def __init__(
@@ -109,6 +123,9 @@ class WorkerProcess:
             self._count_from_here()
             self._first_threads = self._tree.threads()
             self.versions = {str(name): str(version) for name, version in ready["versions"].items()}
+        except GraderError:
+            self.kill()
+            raise
         except (AnswerGone, wire.WireError, KeyError) as problem:
             said = self._last_output()
             self.kill()
@@ -179,6 +196,7 @@ class WorkerProcess:
         Raises:
             AnswerGone: the worker exceeded a limit, was ended by the student's code, or sent an invalid reply.
             NotGraded: the machine is too busy.
+            WorkerKilled: the worker was killed, and not by this grader.
         """
         if not self.is_alive:
             raise AnswerGone(Verdict.DIED, _("The process that ran your code has ended."))
@@ -189,8 +207,12 @@ class WorkerProcess:
             if reply.get("id") != self._count:
                 raise wire.WireError("the reply is to another request")
             self._check_written(at_once=True)
-        except wire.WireError:
-            self.kill()
+        except wire.WireError as error:
+            try:
+                if isinstance(error, wire.CutOff):
+                    self._ended()  # raises if the process was killed while it replied
+            finally:
+                self.kill()
             raise broken_reply() from None
         except BaseException:
             self.kill()
@@ -253,13 +275,19 @@ class WorkerProcess:
 
         Raises:
             NotGraded: the zygote ended too, which no student's code can cause.
+            WorkerKilled: the process was killed.
         """
         code = None
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._process.wait(timeout=_END_LIMIT_S)
         if isinstance(self._process, Forked) and self._process.ended_with_zygote:
             raise NotGraded(_("Not graded: the process that starts workers has ended."))
-        return closed_line() if code is None else ended_by_itself(code, self._last_output(), self.limits)
+        if code is None:
+            return closed_line()
+        gone = ended_by_itself(code, self._last_output(), self.limits)
+        if may_be_killed(code):
+            raise WorkerKilled(gone)
+        return gone
 
     def _last_output(self) -> str:
         with contextlib.suppress(OSError, ValueError):

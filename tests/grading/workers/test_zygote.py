@@ -21,7 +21,7 @@ from jaxguide.course.verdict import AnswerGone, ExerciseResult, Verdict
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.workers import spawning
 from jaxguide.grading.workers.spawning import can_fork, close
-from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerProcess
+from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled, WorkerProcess
 from jaxguide.grading.workers.zygote import Forked, Zygote, ZygoteError
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux only")
@@ -120,7 +120,7 @@ def test_a_zygote_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) 
 def test_how_a_worker_ended_is_known(worker: WorkerProcess, end: str, code: int) -> None:
     assert isinstance(worker._process, Forked)
     assert worker._process.poll() is None
-    with pytest.raises(AnswerGone):
+    with pytest.raises((AnswerGone, WorkerKilled)):
         ask(worker, end)
     assert (worker._process.poll(), worker._process.wait()) == (code, code)
 
