@@ -14,9 +14,9 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+from jaxguide.base.held_folders import PROBE, new_held_folder
 from jaxguide.grading.isolation import attempts, rlimits, syscalls
 from jaxguide.grading.isolation.attempts import MUST_FAIL, MUST_WORK, Bait
 from jaxguide.grading.isolation.enter import enter_inner, enter_outer
@@ -36,7 +36,7 @@ def main() -> None:
 
 def _try(tier: Tier, layers: list[str], bait: Bait, landlock_version: int | None) -> dict[str, Any]:
     """Enter the tier in a child process, and return the outcome of each attempt, or the error if it could not enter."""
-    scratch = tempfile.mkdtemp(prefix="jaxguide-probe-")
+    scratch = tempfile.mkdtemp(prefix="scratch-", dir=os.path.dirname(bait.outside))
     reading, writing = os.pipe()
     outer = os.fork()
     if outer == 0:
@@ -110,7 +110,7 @@ def _end_with_parent() -> None:
 @contextlib.contextmanager
 def _bait() -> Iterator[Bait]:
     """Set up the targets of the attempts, with permissions that let every user reach them."""
-    folder = Path(tempfile.mkdtemp(prefix="jaxguide-probe-"))
+    folder, _held = new_held_folder(PROBE)
     (folder / "hidden").mkdir()
     (folder / "hidden" / "secret").write_text("a secret")
     (folder / "outside").mkdir()

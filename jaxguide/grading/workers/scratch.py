@@ -1,11 +1,55 @@
-"""Watch how much a worker's scratch folder contains, and delete it even if it is deeply nested or locked."""
+"""Create a worker's scratch folder, watch how much it contains, and delete it even if it is deeply nested or locked."""
 
+import atexit
 import contextlib
+import dataclasses
 import os
 import stat
+import tempfile
+import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
+
+from jaxguide.base.held_folders import GRADER, abandoned, new_held_folder
+
+
+@dataclasses.dataclass(frozen=True)
+class _GraderFolder:
+    """The folder for the scratch folders of one process, and the descriptor that holds it."""
+
+    pid: int
+    path: Path
+    held: int | None
+
+
+_lock = threading.Lock()
+_own: _GraderFolder | None = None
+
+
+def new_scratch() -> Path:
+    """Create an empty folder for a worker. Processes that were killed leave theirs behind; the first call deletes them.
+
+    The folder's parent is this process's. The process holds it, and so do the supervisors of its workers.
+    """
+    global _own
+    with _lock:
+        if _own is not None and _own.pid == os.getpid():
+            with contextlib.suppress(FileNotFoundError):  # somebody cleaned the temporary folder
+                return Path(tempfile.mkdtemp(prefix="w", dir=_own.path))
+        if _own is not None and _own.held is not None:
+            os.close(_own.held)  # this process is a fork
+        # A worker may run as another user, who must reach its own folder but not list the others.
+        _own = _GraderFolder(os.getpid(), *new_held_folder(GRADER, 0o711))
+        for folder in abandoned():
+            remove_scratch(folder)
+        return Path(tempfile.mkdtemp(prefix="w", dir=_own.path))
+
+
+@atexit.register
+def _remove_own() -> None:
+    if _own is not None and _own.pid == os.getpid():
+        remove_scratch(_own.path)
 
 
 def remove_scratch(top: Path) -> None:

@@ -13,7 +13,10 @@ import queue
 import sys
 import threading
 import types
+from pathlib import Path
 from typing import Any
+
+from jaxguide.base.held_folders import hold
 
 FIRST_PRIVATE_DESCRIPTOR = 200
 
@@ -54,10 +57,13 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> tuple[bytes,
 
     compat.set_print_flag()  # reads the version of jaxlib, which may not be possible in the sandbox
     tier = isolation.Tier.from_plain(config["tier"])
+    held = hold(Path(config["scratch"]).parent)
     isolation.enter_outer(tier, config)
     if status is not None:
         end_with_parent(parent)  # a change of user resets this setting
     supervise(pipes=(incoming, outgoing), status=status)
+    if held is not None:
+        os.close(held)  # only the supervisor holds it: through this descriptor, a submission could let it go
     isolation.enter_inner(tier, config)
 
     from jaxguide.grading.intake import reading  # noqa: F401  (imported before the limits, as are the other modules)

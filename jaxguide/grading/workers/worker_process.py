@@ -31,7 +31,7 @@ from jaxguide.grading.workers.how_code_ended import (
     too_much_output,
 )
 from jaxguide.grading.workers.program_folder import ProgramFolder
-from jaxguide.grading.workers.scratch import ScratchWatch, remove_scratch
+from jaxguide.grading.workers.scratch import ScratchWatch, new_scratch, remove_scratch
 from jaxguide.grading.workers.spawning import Spawn, default_spawn
 from jaxguide.grading.workers.usage import Limits, ProcessTree
 from jaxguide.grading.workers.worker_pipe import WorkerPipe
@@ -100,7 +100,7 @@ class WorkerProcess:
         except IsolationError as error:
             raise GraderError(str(error)) from error
         self.is_alive = True
-        self._scratch = Path(tempfile.mkdtemp(prefix="jaxguide-worker-"))
+        self._scratch = new_scratch()
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
         # In a mount namespace, the scratch folder is a separate file system: not visible here, and limited in size.
         is_seen = not self.tier.uses(MOUNT_NAMESPACE)

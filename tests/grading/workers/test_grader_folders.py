@@ -1,0 +1,245 @@
+"""Test that the folders of killed graders are deleted by the next one, and no folder that anyone still uses."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from needs import lacks
+from small_course import ANSWERS
+
+from jaxguide.base import held_folders
+from jaxguide.course.books.library import Course
+from jaxguide.grading.isolation import NAMES, IsolationError, find_tier
+from jaxguide.grading.workers import scratch
+from jaxguide.grading.workers.worker_process import WorkerProcess
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it needs Linux's processes")
+
+# A grader whose worker runs until it is killed, after it has written to its folder.
+GRADER = """
+import os, sys
+from jaxguide.grading.isolation import find_tier
+from jaxguide.grading.workers.worker_process import WorkerProcess
+
+worker = WorkerProcess(tier=find_tier(sys.argv[1]))
+write = "import os\\nos.makedirs('a/b')\\nopen('a/b/file', 'w').write('x')\\nos.chmod('a/b', 0)\\n"
+worker.request("define", cell=1, source=write, exercises=[], starters=[])
+print(worker._scratch, flush=True)
+sys.stdin.read()
+worker.kill()
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    """Return a temporary folder for graders, which users without rights can reach."""
+    folder = Path(tempfile.mkdtemp(prefix="jaxguide-test-"))
+    folder.chmod(0o755)
+    yield folder
+    scratch.remove_scratch(folder)
+
+
+class StartedGrader:
+    """A grader in a process of its own, with a worker that runs."""
+
+    def __init__(self, place: Path, tier: str):
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TMPDIR": str(place)}
+        command = [sys.executable, "-c", GRADER, tier]
+        self.process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        self.scratch = Path(self.process.stdout.readline().strip())
+        assert self.scratch.is_dir()
+
+    @property
+    def folder(self) -> Path:
+        return self.scratch.parent
+
+    def below(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def end(self) -> None:
+        """Let the grader end by itself."""
+        self.process.communicate("")
+
+    def kill(self) -> None:
+        """Kill the grader, and wait until all of its processes have ended."""
+        below = self.below()
+        self.process.kill()
+        self.process.communicate()
+        assert not psutil.wait_procs(below, timeout=60)[1]
+
+
+def in_tier(name: str) -> str:
+    with contextlib.suppress(IsolationError):
+        return find_tier(name).name
+    return lacks(f"a machine where this tier holds: {name}")
+
+
+def folders(place: Path) -> list[Path]:
+    return sorted(place.glob("jaxguide-*"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tier", NAMES)
+def test_the_next_grader_deletes_what_a_killed_one_left(place: Path, tier: str) -> None:
+    first = StartedGrader(place, in_tier(tier))
+    first.kill()
+    assert first.folder in folders(place)
+    second = StartedGrader(place, tier)
+    assert folders(place) == [second.folder]
+    second.end()
+    assert folders(place) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tier", NAMES[:2])
+def test_a_worker_reaches_only_its_own_folder(place: Path, tier: str) -> None:
+    grader = StartedGrader(place, in_tier(tier))
+    modes = [oct(path.stat().st_mode & 0o777) for path in (grader.folder, grader.scratch)]
+    assert modes == ["0o711", "0o700"]
+    # In tier strong, the worker's folder is in memory and cannot be seen here.
+    assert (grader.scratch / "a").exists() is (tier == "medium")
+    grader.end()
+
+
+@pytest.mark.long
+def test_a_grader_does_not_delete_the_folder_of_one_that_lives(place: Path) -> None:
+    first = StartedGrader(place, find_tier().name)
+    second = StartedGrader(place, find_tier().name)
+    third = StartedGrader(place, find_tier().name)
+    assert folders(place) == sorted([first.folder, second.folder, third.folder])
+    second.kill()
+    first.end()
+    fourth = StartedGrader(place, find_tier().name)
+    assert folders(place) == sorted([third.folder, fourth.folder])
+    third.end()
+    fourth.end()
+
+
+def test_links_files_and_the_folders_of_others_stay(place: Path) -> None:
+    names = [f"{held_folders.GRADER}{name}" for name in ("link", "file", "pipe", "other")]
+    (place / "precious").mkdir()
+    (place / "precious" / "file").write_text("x")
+    (place / names[0]).symlink_to(place / "precious")
+    (place / names[1]).write_text("x")
+    os.mkfifo(place / names[2])
+    (place / names[3]).mkdir()
+    if os.geteuid() == 0:  # only root can make a folder another's
+        os.chown(place / names[3], 1234, 1234)
+    else:
+        (place / names[3]).rmdir()
+        names.pop()
+    (place / "jaxguide-course-1").mkdir()
+    StartedGrader(place, find_tier().name).end()
+    assert [path.name for path in folders(place)] == sorted([*names, "jaxguide-course-1"])
+    assert (place / "precious" / "file").exists()
+
+
+def test_what_a_killed_probe_left_is_deleted_and_that_of_a_living_one_stays(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    _left, no_longer = held_folders.new_held_folder(held_folders.PROBE)
+    os.close(no_longer or 0)
+    living, held = held_folders.new_held_folder(held_folders.PROBE)
+    StartedGrader(place, find_tier().name).end()
+    assert folders(place) == [living]
+    os.close(held or 0)
+    assert list(held_folders.abandoned()) == [living]
+
+
+@pytest.mark.long
+def test_a_folder_is_in_use_as_long_as_a_supervisor_lives(place: Path) -> None:
+    grader = StartedGrader(place, find_tier().name)
+    below = grader.below()
+    # Processes that are stopped do not end with the grader.
+    for process in below:
+        process.suspend()
+    grader.process.kill()
+    grader.process.communicate()
+    StartedGrader(place, find_tier().name).end()
+    assert folders(place) == [grader.folder]
+    for process in below:
+        process.resume()
+    assert not psutil.wait_procs(below, timeout=60)[1]
+    StartedGrader(place, find_tier().name).end()
+    assert folders(place) == []
+
+
+def test_a_submissions_process_cannot_let_its_folder_go() -> None:
+    worker = WorkerProcess()
+    children = psutil.Process(worker._process.pid).children()
+    open_in = {
+        process.pid: {os.readlink(path) for path in Path(f"/proc/{process.pid}/fd").iterdir()}
+        for process in (psutil.Process(worker._process.pid), *children)
+    }
+    holders = [pid for pid, paths in open_in.items() if str(worker._scratch.parent) in paths]
+    worker.kill()
+    assert holders == [worker._process.pid]
+
+
+def test_a_new_folder_is_made_if_somebody_deleted_it() -> None:
+    first = scratch.new_scratch()
+    scratch.remove_scratch(first.parent)
+    second = scratch.new_scratch()
+    assert second.parent != first.parent
+    assert second.is_dir()
+    second.rmdir()
+
+
+def test_a_folder_that_is_deleted_before_it_is_held_is_made_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    hold, made = held_folders.hold, list[Path]()
+
+    def late(folder: Path) -> int | None:
+        made.append(folder)
+        if len(made) == 1:
+            assert list(held_folders.abandoned()) == [folder]
+        held = hold(folder)
+        if len(made) == 1:
+            folder.rmdir()
+        return held
+
+    monkeypatch.setattr(held_folders, "hold", late)
+    folder, held = held_folders.new_held_folder(held_folders.GRADER)
+    assert folder == made[1]
+    assert list(held_folders.abandoned()) == []
+    os.close(held or 0)
+
+
+@pytest.mark.long
+def test_the_command_deletes_what_a_killed_one_left(course: Course, place: Path, tmp_path: Path) -> None:
+    (tmp_path / "class").mkdir()
+    answer = tmp_path / "class" / "ada.py"
+    command = [sys.executable, "-m", "jaxguide", "grade", str(answer), "--out", str(tmp_path / "results")]
+    command += ["--course", str(course.folders.exercises.parent), "--only", "double", "--json"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TMPDIR": str(place)}
+    answer.write_text("import time\n\ndef double(x):\n    time.sleep(600)\n")
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def wait_for(condition: Callable[[], object]) -> None:
+        while not condition():
+            assert process.poll() is None
+            time.sleep(0.01)
+
+    wait_for(lambda: list(place.glob(f"{held_folders.GRADER}*/w*")))
+    below = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not psutil.wait_procs(below, timeout=60)[1]
+    assert len(folders(place)) == 1
+    answer.write_text(ANSWERS["double"])
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, json.loads(done.stdout)["complete"]) == (0, True)
+    assert folders(place) == []
