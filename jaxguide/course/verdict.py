@@ -170,7 +170,10 @@ class CheckResult:
 
 @dataclasses.dataclass
 class ExerciseResult:
-    """The result of one exercise: verdict, marks and every check."""
+    """The result of one exercise: verdict, marks and every check.
+
+    If it is `withheld`, students must not see its details, because the code may have learned hidden inputs before.
+    """
 
     name: str
     title: str
@@ -183,6 +186,7 @@ class ExerciseResult:
     printed: str = ""
     hint: str = ""
     reveal: Any = None  # plain data, see `judging.values`
+    withheld: bool = False
 
     @property
     def first_failure(self) -> CheckResult | None:

@@ -56,6 +56,7 @@ def content_of(
     result: ExerciseResult, reveal: bool = False, cases: Mapping[str, list[str]] = MappingProxyType({})
 ) -> Content:
     """Describe a result: first what failed and why, then every check. Hidden details need `reveal`."""
+    is_withheld = result.withheld and not reveal
     result = result if reveal else for_student(result)
     failure = result.first_failure
     content = Content(
@@ -82,9 +83,18 @@ def content_of(
         content = _with_failure(content, failure, clean(result.note, 600))
     else:
         content = dataclasses.replace(content, message=clean(result.note, 600))
+    if is_withheld and result.verdict is not Verdict.NOT_ATTEMPTED:
+        content = dataclasses.replace(content, message=_why_withheld())
     if result.hint and result.verdict is not Verdict.PASSED:
         content = dataclasses.replace(content, hint=CardRow(_("Next"), clean(result.hint, 600)))
     return content
+
+
+def _why_withheld() -> str:
+    return _(
+        "Details are left out, because hidden checks ran before your code did, and this machine's isolation does not "
+        "keep their inputs from other code."
+    )
 
 
 def _first_cases(lines: list[str]) -> list[str]:

@@ -165,7 +165,8 @@ class GraderThere(WorkerPlugin):
             self.settings,
             conceal=(*self.settings.conceal, self._folder),
         )
-        return self._open.enter_context(open_grader(course, settings))
+        # Graders in other workers may already have run hidden checks.
+        return self._open.enter_context(open_grader(course, settings, after_hidden=True))
 
 
 def _grade_there(name: str, path: str, content: bytes) -> tuple[dict[str, Any], str, int]:

@@ -121,7 +121,7 @@ class ClassRun:
             PoolLost: the workers can no longer be used.
             StoreError: the disk is full, or the store cannot be written.
         """
-        with _pool(self.order, self._settings()) as pool:
+        with _pool(self.order, self._settings(), after_hidden=not store.is_new) as pool:
             records = _Records(self, store, pool.course_digest, watch)
             pending: dict[concurrent.futures.Future[Graded], tuple[int, RowKey]] = {}
 
@@ -296,11 +296,12 @@ def _readers(order: Order) -> Readers:
 
 
 @contextlib.contextmanager
-def _pool(order: Order, settings: GradeSettings) -> Iterator[Pool]:
+def _pool(order: Order, settings: GradeSettings, after_hidden: bool) -> Iterator[Pool]:
     with contextlib.ExitStack() as stack:
         pool: Pool
         if order.scheduler is None:
-            pool = ThreadPool(stack.enter_context(open_grader(order.course, settings)), order.jobs)
+            grader = stack.enter_context(open_grader(order.course, settings, after_hidden=after_hidden))
+            pool = ThreadPool(grader, order.jobs)
         else:
             try:
                 from jaxguide.grading.batch.cluster import DaskPool

@@ -116,20 +116,22 @@ def grade_files(
 
 
 @contextlib.contextmanager
-def open_grader(course: Course, settings: GradeSettings, tell: Tell | None = None) -> "Iterator[Grader]":
+def open_grader(
+    course: Course, settings: GradeSettings, tell: Tell | None = None, after_hidden: bool = False
+) -> "Iterator[Grader]":
     """Open a grader that reuses the programs and values of earlier batches, and saves new ones for later batches.
 
     Args:
         course: the course, with its keys.
         settings: how submissions are graded; `compile_cache` defaults to a folder in this user's cache.
-        tell: see `Grader`.
+        tell, after_hidden: see `Grader`.
 
     Raises:
         GraderError: see `Grader`.
     """
     if settings.compile_cache is None:
         settings = dataclasses.replace(settings, compile_cache=folder_of(course_state_digest(course)))
-    grader = Grader(course, settings, tell)
+    grader = Grader(course, settings, tell, after_hidden=after_hidden)
     with contextlib.ExitStack() as stack:
         own = None if grader.kept is None else stack.enter_context(KeptPrograms(grader.kept / OWN).lent())
         grader.programs = stack.enter_context(compiled_once(own))
@@ -197,6 +199,8 @@ class Grader:
         fill: a folder to which workers save what they compile. Use it for trusted code only: it runs without isolation.
         programs: the folder to which this process saves what it compiles, for this course only. If given, programs of
             a lesson that are missing from the `compile_cache` are compiled first, for all workers.
+        after_hidden: whether hidden checks of this batch may have run before, in another process. In tiers whose
+            submissions could pass messages on, students see no details of what ran after the first hidden check.
 
     Raises:
         GraderError: the isolation tier is not supported on this machine, or it is too weak for untrusted submissions.
@@ -209,6 +213,7 @@ class Grader:
         tell: Tell | None = None,
         fill: Path | None = None,
         programs: Path | None = None,
+        after_hidden: bool = False,
     ):
         self.course, self.settings, self._tell = course, settings, tell
         self.programs = programs
@@ -216,6 +221,7 @@ class Grader:
         self._turns = Turns()
         self.control = Control(course, self._grade_control, self._turns, settings.only, before_all=tell is not None)
         self._lock = threading.Lock()
+        self._hidden_began = after_hidden
         self._prepared: set[str] = set()
         # Skipped without hidden checks: visible inputs do not depend on it, and it takes as long as checking a file.
         self.course_digest = course_state_digest(course) if settings.hidden else ""
@@ -394,14 +400,20 @@ class Grader:
                 session.define()
             except NotGraded as why:
                 not_graded = {one.exercise.name: str(why) for one in judgings}
-            # Record these before the first hidden input, because students may read them.
+            # Record these before the lesson's first hidden input, because students may read them.
             result.repairs += [*plan.repairs, *session.repairs]
             result.cells += [fact.to_plain() for fact in cell_facts(submission, plan, session, book.topic)]
             result.fingerprints.update(
                 (name, submission.runs[name]) for name in book.exercise_names & submission.runs.keys()
             )
             # Run all visible checks of the lesson before its first hidden input: see `Judging`.
+            is_withheld = False
             for hidden in (False, True):
+                if hidden and not attempt.is_control and self._surroundings.tier.has_channels:
+                    is_withheld = self._hidden_began
+                    if any(judging.has_hidden for judging in judgings):
+                        self._hidden_began = True
+                    result.withheld_repairs += session.repairs if is_withheld else []
                 for judging in judgings:
                     if judging.exercise.name not in not_graded:
                         why_not = _ask(session, judging, hidden)
@@ -409,7 +421,7 @@ class Grader:
                             not_graded[judging.exercise.name] = why_not
                         elif hidden and self._tell is not None and not (attempt.is_rerun or attempt.is_control):
                             attempt.told.add(judging.exercise.name)
-                            self._tell(result.path, judging.end())
+                            self._tell(result.path, _ended(judging, is_withheld))
             if session.tier is not None:
                 result.tier = session.tier.name
                 result.layers = session.tier.to_plain()["layers"]
@@ -419,7 +431,7 @@ class Grader:
         result.memory_bytes = max(result.memory_bytes, session.peak_bytes)
         for judging in judgings:
             if judging.exercise.name not in not_graded:
-                result.results.append(judging.end())
+                result.results.append(_ended(judging, is_withheld))
                 continue
             # Record why there is no mark, which is not the same as zero points.
             why_not = not_graded[judging.exercise.name]
@@ -439,6 +451,10 @@ class Grader:
             all_or_nothing=self.settings.all_or_nothing,
             course_digest=self._inputs_digest,
         )
+
+
+def _ended(judging: Judging, is_withheld: bool) -> ExerciseResult:
+    return dataclasses.replace(judging.end(), withheld=is_withheld)
 
 
 def _ask(session: Session, judging: Judging, hidden: bool) -> str | None:

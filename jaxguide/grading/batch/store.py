@@ -78,6 +78,8 @@ def settings_digest(settings: GradeSettings) -> str:
 class Store:
     """The store of results in one folder: a context manager, for one thread, and for one process at a time.
 
+    `is_new` says whether no grader has used it before.
+
     Args:
         folder: the results folder, created if it does not exist.
 
@@ -112,7 +114,7 @@ class Store:
     def _open(self) -> None:
         run = self._connection.execute
         version, application = run("PRAGMA user_version").fetchone()[0], run("PRAGMA application_id").fetchone()[0]
-        is_new = not run("SELECT 1 FROM sqlite_master").fetchone()
+        self.is_new = is_new = not run("SELECT 1 FROM sqlite_master").fetchone()
         if not is_new and application != _APPLICATION:
             message = _("`{file}` is not a store of results. Move it away, or name another folder with --out.")
             raise StoreError(message.format(file=self.folder / NAME))

@@ -56,6 +56,7 @@ class SubmissionResult:
         results: the results of all exercises of these lessons.
         score, points: the sums over `results`.
         repairs: notes on code that was left out or repaired.
+        withheld_repairs: those of `repairs` that students must not see, see `ExerciseResult`.
         cells: a `CellFact` for each cell, as plain data.
         fingerprints: exercise -> fingerprint of the answer (`jaxguide.grading.batch.similarity`).
         unreadable: why the file could not be read, or None.
@@ -92,6 +93,12 @@ class SubmissionResult:
     cpu_s: float = 0.0
     wall_s: float = 0.0
     memory_bytes: int = 0
+    withheld_repairs: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def student_repairs(self) -> list[str]:
+        """Those of `repairs` that the student may see."""
+        return [one for one in self.repairs if one not in self.withheld_repairs]
 
     @property
     def is_complete(self) -> bool:

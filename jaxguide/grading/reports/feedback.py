@@ -34,7 +34,7 @@ def feedback_view(row: Row, batch: BatchResult, reveal: bool) -> dict[str, Any]:
         "files": _files(row),
         "summary": list(_summary(row)),
         "isolation": list(_isolation(row)),
-        "notes": list(_notes(row, batch)),
+        "notes": list(_notes(row, batch, reveal)),
         "exercises": [
             {
                 "card": None if mark.is_missing else Card(result, reveal),
@@ -50,7 +50,7 @@ def feedback_text(row: Row, batch: BatchResult, reveal: bool = False) -> str:
     """Return the feedback as plain text."""
     lines = [": ".join(part for part in (_line(row.student), _files(row)) if part), "", *_summary(row)]
     lines += _isolation(row)
-    notes = list(_notes(row, batch))
+    notes = list(_notes(row, batch, reveal))
     if notes:
         lines += ["", _("While reading your file") + ":", *(f"  - {note}" for note in notes)]
     for mark, result in _shown(row):
@@ -106,9 +106,9 @@ def points_of(row: Row) -> str:
     return _("{score:g} of {points:g} points").format(score=row.score, points=row.points)
 
 
-def _notes(row: Row, batch: BatchResult) -> Iterator[str]:
+def _notes(row: Row, batch: BatchResult, reveal: bool) -> Iterator[str]:
     for one in row.submissions:
-        yield from (_line(repair) for repair in one.repairs)
+        yield from (_line(repair) for repair in (one.repairs if reveal else one.student_repairs))
     for one in batch.submissions:
         if one.state is State.SUPERSEDED and one.student == row.student:
             yield _("{file} was not graded, since a later file of yours counts.").format(file=_line(one.path.name))

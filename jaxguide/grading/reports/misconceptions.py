@@ -17,6 +17,11 @@ class Example:
     result: ExerciseResult
     check: CheckResult
 
+    @property
+    def is_private(self) -> bool:
+        """Whether students must not see its details."""
+        return self.check.hidden or self.result.withheld
+
 
 @dataclasses.dataclass(frozen=True)
 class Misconception:
@@ -29,7 +34,7 @@ class Misconception:
         is_named: whether a check failed, rather than an exception or a limit, which can have many causes.
         students: the students whose failures point to it.
         exercises: the titles of the exercises in which they failed.
-        example: one failure, from a visible check if possible.
+        example: one failure, from a check that students may see in full if possible.
     """
 
     names: tuple[str, ...]
@@ -57,8 +62,8 @@ def misconceptions_of(batch: BatchResult) -> list[Misconception]:
 
 
 def _misconception(names: tuple[str, ...], examples: list[Example]) -> Misconception:
-    # Do not depend on the order of the files; prefer visible checks, since instructors show examples to the class.
-    example = min(examples, key=lambda one: (one.check.hidden, not one.check.got, one.result.name, one.student))
+    # Do not depend on the order of the files; prefer what students may see, since instructors show it to the class.
+    example = min(examples, key=lambda one: (one.is_private, not one.check.got, one.result.name, one.student))
     return Misconception(
         names=names,
         says=next((one.check.misconception for one in examples if _is_sentence(one.check.misconception, names)), ""),

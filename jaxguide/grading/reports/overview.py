@@ -180,10 +180,14 @@ def _met_by(students: Iterable[str]) -> str:
 
 
 def _example(example: Example, names: bool) -> dict[str, Any]:
-    """Return one failure; the page folds those of hidden checks, since it may be shown to the class."""
+    """Return one failure; the page folds those that students must not see, since it may be shown to the class."""
     check = example.check
+    title = _("An example, from a hidden check") if check.hidden else _("An example")
+    if example.is_private and not check.hidden:
+        title = _("An example that students do not see")
     return {
-        "is_hidden": check.hidden,
+        "is_private": example.is_private,
+        "title": title,
         "check": check.fact or check.name,
         "message": check.message,
         "call": check.call,
@@ -198,13 +202,15 @@ def _error(one: Misconception, names: bool) -> dict[str, Any]:
     """Return an error, such as an exception or an exceeded limit."""
     check = one.example.check
     said = check.error.message if check.error else check.message
+    if one.example.is_private:
+        # The message may reveal the inputs of a hidden check.
+        said = _("(a hidden check)") if check.hidden else _("(not shown to students)")
     return {
         "title": _title(one),
         "students": len(one.students),
         "met_in": _exercises_of(one),
         "met_by": _met_by(one.students) if names else "",
-        # The message may reveal the inputs of a hidden check.
-        "message": _("(a hidden check)") if check.hidden else said,
+        "message": said,
     }
 
 

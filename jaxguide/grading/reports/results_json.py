@@ -27,6 +27,9 @@ _BATCH = [field.name for field in dataclasses.fields(BatchResult) if field.name 
 _APART_OF_SUBMISSION = {"results", "score", "lessons", "fingerprints", "layers", "course_digest", "versions"}
 _SUBMISSION = [field.name for field in dataclasses.fields(SubmissionResult) if field.name not in _APART_OF_SUBMISSION]
 
+# Fields that older documents in this format lack.
+_LATER = {"withheld_repairs"}
+
 
 class NoResults(Exception):
     """Raised if results cannot be read; the message says why in one sentence."""
@@ -37,7 +40,7 @@ def batch_to_plain(batch: BatchResult) -> dict[str, Any]:
 
     It includes details that students may not see. A score is null if there is no mark. Control characters are removed
     from text that comes from a submission. Between two runs with the same seed, only the fields `cpu_s`, `wall_s` and
-    `memory_bytes` differ.
+    `memory_bytes` differ, and in tiers with channels `withheld` and `withheld_repairs`.
 
     >>> plain = batch_to_plain(BatchResult([], course_name="optics"))
     >>> plain["format"], plain["course"]["name"], plain["submissions"]
@@ -135,7 +138,7 @@ def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
 
 def _submission_from(plain: dict[str, Any]) -> SubmissionResult:
     results = [{**one, "score": 0.0 if one["score"] is None else one["score"]} for one in plain["exercises"]]
-    kept = {name: plain[name] for name in _SUBMISSION}
+    kept = {name: plain[name] for name in _SUBMISSION if name in plain or name not in _LATER}
     score = round(sum(one["score"] for one in results), 4)
     return SubmissionResult.from_plain({**kept, "results": results, "score": score}, Shown)
 
