@@ -32,7 +32,6 @@ def tier(request: pytest.FixtureRequest) -> str:
         lacks(str(problem))
 
 
-@pytest.mark.long
 def test_some_of_each_kind_get_their_verdicts_and_do_no_harm(tier: str, tmp_path: Path) -> None:
     cases = [case for case in CASES if case.quick]
     check(cases, grade(cases, tmp_path, tier), tier)

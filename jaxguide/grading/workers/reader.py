@@ -22,7 +22,7 @@ from jaxguide.grading.workers.how_code_ended import broken_reply
 from jaxguide.grading.workers.replies import checked, error_of
 from jaxguide.grading.workers.session import WorkerRegistry
 from jaxguide.grading.workers.usage import Limits
-from jaxguide.grading.workers.worker_process import GraderError, WorkerProcess
+from jaxguide.grading.workers.worker_process import GraderError, WorkerKilled, WorkerProcess
 
 LIMITS = Limits(cpu_s=6, idle_s=30, memory_bytes=300 * 2**20)
 _PART_BYTES = 16 * 2**20
@@ -59,27 +59,32 @@ class Readers:
         Raises:
             UnreadableSubmission: the file is not a notebook, is not text, contains no code or too much, or takes too
                 long or too much memory to read.
-            GraderError: workers do not start on this machine, or are killed from outside.
+            GraderError: workers do not start on this machine, or are killed one after the other.
         """
         with self._lock:
             course = self._course = self._course or self._find_course()
             used = self._idle.pop() if self._idle else None
         if self._tier is None:
             return read_content(path.name, content, course)
+        # If it fails, try a new process: what earlier files left behind must not count against this one.
         if used is not None:
-            # If it fails, try a new process: what earlier files left behind must not count against this one.
             with contextlib.suppress(AnswerGone, GraderError):
                 return self._read(used, path, content, course)
-        worker = self._start(course)
-        try:
-            return self._read(worker, path, content, course)
-        except AnswerGone as gone:
-            raise UnreadableSubmission(_why_not(gone)) from None
+        with contextlib.suppress(WorkerKilled):
+            return self._read_in_a_new_process(path, content, course)
+        return self._read_in_a_new_process(path, content, course)
 
     def close(self) -> None:
         """Stop the processes that wait for files."""
         with self._lock:
             _end(self._idle)
+
+    def _read_in_a_new_process(self, path: Path, content: bytes, course: CourseText) -> ReadSubmission:
+        worker = self._start(course)
+        try:
+            return self._read(worker, path, content, course)
+        except AnswerGone as gone:
+            raise UnreadableSubmission(_why_not(gone)) from None
 
     def _start(self, course: CourseText) -> WorkerProcess:
         worker = self._running.start(lambda: WorkerProcess(self._hidden, LIMITS, self._tier, runs_code=False))

@@ -1,6 +1,8 @@
 """Test that files are read in limited processes, and that their replies are not believed."""
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,15 @@ def test_a_file_that_takes_too_much_is_refused_and_the_next_is_read(readers: Rea
     with pytest.raises(UnreadableSubmission, match="takes more than 300 MB of memory to read; clear its outputs"):
         readers.read(Path("brackets.ipynb"), brackets)
     assert readers.read(Path("next.py"), GOOD.encode()).lessons == ["small_numbers"]
+
+
+def test_a_process_that_was_killed_is_replaced(readers: Readers) -> None:
+    path, content = Path("ada.py"), GOOD.encode()
+    found = readers.read(path, content)
+    (worker,) = readers._idle
+    os.kill(worker._process.pid, signal.SIGKILL)
+    assert readers.read(path, content) == found
+    assert worker not in readers._idle
 
 
 @pytest.mark.long
