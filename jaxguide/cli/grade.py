@@ -21,7 +21,9 @@ from jaxguide.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from jaxguide.grading.batch.grade_class import ClassRun
     from jaxguide.grading.batch.grader import GradeSettings
+    from jaxguide.grading.batch.store import Store
 
 # How many of the students who are not on the roster are named in the terminal; the report names all.
 _SOME = 5
@@ -65,7 +67,7 @@ def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
         try:
             with stopped_by_signals():
                 command(*args, **options)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, click.Abort):  # the latter at a question
             _say_stopped()
             sys.exit(STOPPED)
 
@@ -114,6 +116,52 @@ def _say_unknown(students: list[str]) -> None:
     click.echo(message)
 
 
+def _settle_lost_marks(run: "ClassRun", store: "Store", take: bool | None) -> None:
+    """If only results.json has some marks, take them or keep that file, as the instructor decides.
+
+    Args:
+        run, store: the grading run and its store.
+        take: whether to take the marks, or None to ask, or without a terminal to exit with a usage error.
+    """
+    from jaxguide.grading.reports.lost_marks import lost_marks
+
+    lost = lost_marks(run, store)
+    if lost is None:
+        return
+    if lost.count:
+        said = plural(
+            "`{document}` has the marks of {count} file that the store `{store}` does not have; {fitting} of them fit "
+            "these files, course, seed and settings.",
+            "`{document}` has the marks of {count} files that the store `{store}` does not have; {fitting} of them fit "
+            "these files, course, seed and settings.",
+            lost.count,
+            document=lost.document,
+            store=store.file.name,
+            fitting=len(lost.fitting),
+        )
+    else:
+        said = _("`{document}` may have marks that the store `{store}` does not have.")
+        said = said.format(document=lost.document, store=store.file.name)
+    said = f"{said} {lost.why_not}".rstrip()
+    if take is None and sys.stdin.isatty() and sys.stderr.isatty():
+        click.echo(said, err=True)
+        if lost.fitting:
+            take = click.confirm(_("Take those that fit? If not, all files are graded."), default=True, err=True)
+        elif click.confirm(_("Grade all files, and keep the earlier results under another name?"), err=True):
+            take = False
+        else:
+            raise KeyboardInterrupt
+    elif take is None or (take and not lost.fitting):
+        hint = _("Take those that fit with --take-marks. ") if lost.fitting else ""
+        hint += _("With --leave-marks, all files are graded, and the earlier results are kept under another name.")
+        raise click.UsageError(f"{said} {hint}")
+    if take:
+        lost.take(store)
+        click.echo(plural("{count} mark was taken.", "{count} marks were taken.", len(lost.fitting)), err=True)
+    if not take or len(lost.fitting) < lost.count:
+        click.echo(_("The earlier results are kept as {file}.").format(file=lost.keep_document()), err=True)
+
+
 @click.command(short_help="Grade notebooks, .py files and folders.")
 @click.argument("paths", nargs=-1, required=True, type=_SubmittedPath(), metavar="PATH...")
 @click.option(
@@ -153,6 +201,12 @@ def _say_unknown(students: list[str]) -> None:
     help="Points that you give by hand, in the columns student, exercise, points and comment; by default "
     "OUT/overrides.csv, if it exists.",
 )
+@click.option(
+    "--take-marks", is_flag=True, help="If the store of results was lost, take finished marks from OUT/results.json."
+)
+@click.option(
+    "--leave-marks", is_flag=True, help="If it was lost, grade all files, and keep OUT/results.json under another name."
+)
 @click.option("--reveal", is_flag=True, help="Show students the details of hidden checks, too.")
 @click.option("--isolation", "tier", type=click.Choice(["strong", "medium", "process"]), help="Insist on this tier.")
 @click.option("--trust-submissions", is_flag=True, help="Grade even if submissions could read your files.")
@@ -171,6 +225,8 @@ def grade(
     roster: Path | None,
     student_from: str | None,
     overrides: Path | None,
+    take_marks: bool,
+    leave_marks: bool,
     reveal: bool,
     tier: str | None,
     trust_submissions: bool,
@@ -187,6 +243,8 @@ def grade(
     \b
     Example: jaxguide grade submissions/ --out results/
     """
+    if take_marks and leave_marks:
+        raise click.UsageError(_("Give `--take-marks` or `--leave-marks`, not both."))
     need_names(folder, only, as_json=as_json)
     begin_with_zygote([*paths, *files_of(folder)])
     from jaxguide.grading.batch.grade_class import ClassRun, Order
@@ -199,7 +257,7 @@ def grade(
     from jaxguide.grading.intake.file_owners import PatternError
     from jaxguide.grading.intake.instructor_tables import TableError
     from jaxguide.grading.intake.lineup import NothingToGrade
-    from jaxguide.grading.reports import batch_to_plain, write_reports
+    from jaxguide.grading.reports import batch_to_plain, with_marks_elsewhere, write_reports
     from jaxguide.grading.workers.worker_process import GraderError
 
     course = read_course(folder, keys=True, as_json=as_json)
@@ -219,6 +277,7 @@ def grade(
     status = None
     try:
         with Store(out) as store:
+            _settle_lost_marks(run, store, True if take_marks else False if leave_marks else None)
             try:
                 if scheduler is None:
                     _say_tier(settings)
@@ -236,7 +295,9 @@ def grade(
         if status is None:
             raise _Unusable(str(error)) from None
         sys.exit(status)  # the reason is already printed
-    except (StoreError, OSError) as error:
+    except StoreError as error:
+        raise _Unusable(with_marks_elsewhere(error, out)) from None
+    except OSError as error:
         raise _Unusable(str(error)) from None
     if as_json:
         print_json(batch_to_plain(batch))

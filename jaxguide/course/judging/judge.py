@@ -80,7 +80,7 @@ class Judging:
         self._until_failure = until_failure
         self._seed, self._course_digest = seed, course_digest
         self._checks = ordered(exercise, hidden=reference is not None)
-        self._required = _required(self._checks)
+        self._required = required_names(self._checks)
         self._outcome = ExerciseResult(
             name=exercise.name,
             title=exercise.title,
@@ -177,11 +177,11 @@ def ordered(exercise: Exercise, hidden: bool) -> list[Check]:
 def deciding(exercise: Exercise) -> list[Check]:
     """Return the required checks of values and relations, which only code that computes the values can pass."""
     checks = ordered(exercise, hidden=True)
-    required = _required(checks)
+    required = required_names(checks)
     return [c for c in checks if c.name in required and c.stage == "value" and c.kind is not Kind.OBSERVED]
 
 
-def _required(checks: list[Check]) -> set[str]:
+def required_names(checks: list[Check]) -> set[str]:
     """Return the names of the required checks, without which no points are earned.
 
     If no check tests a value, the checks of relations in the value stage are required instead.

@@ -9,7 +9,7 @@ from jaxguide.base.text import _
 from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.similarity import similar_groups
-from jaxguide.grading.batch.store import NoBatch, Store
+from jaxguide.grading.batch.store import NoBatch, Store, damaged
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
 from jaxguide.grading.workers.usage import Limits
@@ -27,6 +27,7 @@ class BatchResult:
         course_folder: the path of the course's folder, as the user gave it, or '' for the bundled course.
         course_digest: digest of the course and the JAX version, see `course_state_digest`.
         seed: the seed that every input derives from.
+        settings: digest of the settings that affect marks, see `settings_digest`; '' if an earlier version graded.
         limits: the resource limits.
         tier: the name of the weakest isolation tier that code ran in, or '' if no code ran.
         layers: the layers of that tier, as plain data.
@@ -43,6 +44,7 @@ class BatchResult:
     course_folder: str = ""
     course_digest: str = ""
     seed: int = DEFAULT_SEED
+    settings: str = ""
     limits: Limits = dataclasses.field(default_factory=Limits)
     tier: str = ""
     layers: list[dict[str, Any]] = dataclasses.field(default_factory=list)
@@ -73,15 +75,25 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
 
     Raises:
         NoBatch: the store does not contain a batch.
+        DamagedStore: what the store contains is not a batch.
     """
-    plain = store.last_batch()
-    if plain is None:
-        raise NoBatch(_("Nothing has been graded in `{folder}` yet.").format(folder=store.folder))
+    try:
+        plain = store.last_batch()
+        if plain is None:
+            raise NoBatch(_("Nothing has been graded in `{folder}` yet.").format(folder=store.folder))
+        batch = _batch(store, plain)
+        points = dict(plain["points"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise damaged(store.folder) from None
+    batch.overrides = apply_overrides(batch.submissions, overrides, points)
+    return batch
+
+
+def _batch(store: Store, plain: dict[str, Any]) -> BatchResult:
     submissions = [_row(store, row, plain) for row in plain["rows"]]
     submissions += [
         SubmissionResult(Path(), name, State.ABSENT, course_digest=plain["course_digest"]) for name in plain["absent"]
     ]
-    applied = apply_overrides(submissions, overrides, plain["points"])
     ran = sorted((one for one in submissions if one.tier), key=lambda one: _strength(one.tier))
     return BatchResult(
         submissions,
@@ -89,6 +101,7 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
         course_folder=plain["course_folder"],
         course_digest=plain["course_digest"],
         seed=plain["seed"],
+        settings=plain.get("settings", ""),
         limits=Limits(**plain["limits"]),
         tier=ran[0].tier if ran else "",
         layers=ran[0].layers if ran else [],
@@ -97,7 +110,6 @@ def load_batch(store: Store, overrides: Sequence[Override] = ()) -> BatchResult:
         only=plain["only"],
         unknown=plain["unknown"],
         similar=similar_groups(one for one in submissions if one.state is not State.SUPERSEDED),
-        overrides=applied,
     )
 
 
@@ -132,10 +144,8 @@ def apply_overrides(
     """
     applied = []
     for override in overrides:
-        own = [one for one in submissions if one.student.casefold() == override.student.casefold()]
-        own = [one for one in own if one.state is not State.SUPERSEDED]
         lesson, title, points = exercises[override.exercise]
-        target = next((one for one in own if lesson in one.lessons), own[0] if own else None)
+        target = _overridden(submissions, override.student, lesson)
         if target is None:
             continue
         was = next((one for one in target.results if one.name == override.exercise), None)
@@ -153,3 +163,26 @@ def apply_overrides(
             target.state = State.GRADED
         applied.append(dataclasses.replace(override, was=had))
     return applied
+
+
+def _overridden(submissions: Sequence[SubmissionResult], student: str, lesson: str) -> SubmissionResult | None:
+    """Return the row in which an override of this student's points in this lesson takes effect."""
+    own = [one for one in submissions if one.student.casefold() == student.casefold()]
+    own = [one for one in own if one.state is not State.SUPERSEDED]
+    return next((one for one in own if lesson in one.lessons), own[0] if own else None)
+
+
+def undo_overrides(batch: BatchResult) -> list[SubmissionResult]:
+    """Restore the grader's points in a batch, in place, and return the rows that have marks of the grader for all."""
+    changed = set()
+    for override in batch.overrides:
+        for one in batch.submissions:
+            result = next((result for result in one.results if result.name == override.exercise), None)
+            if result is None or one is not _overridden(batch.submissions, override.student, result.lesson):
+                continue
+            if override.was is None:
+                changed.add(id(one))
+            else:
+                result.score = override.was
+                one.score = round(sum(result.score for result in one.results), 4)
+    return [one for one in batch.submissions if one.is_complete and id(one) not in changed]

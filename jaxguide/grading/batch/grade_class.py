@@ -91,7 +91,7 @@ class ClassRun:
         path = self.order.overrides
         if path is None:
             path = self.order.out / OVERRIDES_NAME
-            if not path.is_file():
+            if not path.exists():
                 return []
         overrides = read_overrides(path, self.order.course)
         students = [*(one.student for one in self.line.files), *(self.line.roster or [])]
@@ -149,6 +149,17 @@ class ClassRun:
         """Return the result of the batch so far."""
         return load_batch(store, self.overrides)
 
+    def row_key(self, one: Submitted, digest: str, course_digest: str) -> RowKey:
+        """Return the key of a file's row in the store.
+
+        Args:
+            one: the file.
+            digest: SHA-256 of its bytes, or '' if they cannot be read.
+            course_digest: see `course_state_digest`.
+        """
+        path = str(one.entry.path.absolute())
+        return RowKey(one.student, path, digest, course_digest, settings_digest(self.order.settings))
+
     def _settings(self) -> GradeSettings:
         settings = self.order.settings
         # If a folder contains Python itself, like a clone with a virtual environment, hide its submissions one by one.
@@ -171,9 +182,8 @@ class _Records:
     """
 
     def __init__(self, run: ClassRun, store: Store, course_digest: str, watch: Watch):
-        self._line, self._course, self._settings = run.line, run.order.course, run.order.settings
+        self._run, self._line, self._course, self._settings = run, run.line, run.order.course, run.order.settings
         self._store, self._course_digest, self._watch = store, course_digest, watch
-        self._settings_digest = settings_digest(self._settings)
         self._rows: list[dict[str, Any]] = [{"student": f.student, "path": str(f.entry.path)} for f in self._line.files]
         self._habits = habits_of([(one.entry.path, one.student) for one in self._line.files])
         self._unconfirmed: list[tuple[int, str, int]] = []
@@ -210,7 +220,7 @@ class _Records:
             yield place, key, ReadEntry(path, content)
 
     def _key(self, one: Submitted, digest: str) -> RowKey:
-        return RowKey(one.student, str(one.entry.path.absolute()), digest, self._course_digest, self._settings_digest)
+        return self._run.row_key(one, digest, self._course_digest)
 
     def _bare(self, one: Submitted, digest: str, state: State) -> SubmissionResult:
         return SubmissionResult(
@@ -278,6 +288,7 @@ class _Records:
             "course_folder": "" if folders == course_folders() else str(folders.exercises.parent),
             "course_digest": self._course_digest,
             "seed": settings.seed,
+            "settings": settings_digest(settings),
             "limits": dataclasses.asdict(settings.limits),
             "all_or_nothing": settings.all_or_nothing,
             "only": None if settings.only is None else sorted(settings.only),

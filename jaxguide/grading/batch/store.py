@@ -11,6 +11,7 @@ from typing import Any
 
 import filelock
 
+from jaxguide.base.clean import clean
 from jaxguide.base.text import _
 from jaxguide.grading.batch.grader import GradeSettings
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
@@ -38,6 +39,10 @@ CREATE TABLE batch (id INTEGER PRIMARY KEY CHECK (id = 1), plain TEXT NOT NULL);
 
 class StoreError(Exception):
     """The results folder cannot be used; the message says why and what to do."""
+
+
+class DamagedStore(StoreError):
+    """The store's file is damaged or not a store of results."""
 
 
 class NoBatch(StoreError):
@@ -88,7 +93,7 @@ class Store:
     """
 
     def __init__(self, folder: Path):
-        self.folder = folder
+        self.folder, self.file = folder, folder / NAME
         with _explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = filelock.FileLock(folder / LOCK_NAME, timeout=0)
@@ -101,7 +106,7 @@ class Store:
                 raise StoreError(message.format(folder=folder)) from None
         try:
             with _explained(folder):
-                self._connection = sqlite3.connect(folder / NAME, isolation_level=None)
+                self._connection = sqlite3.connect(self.file, isolation_level=None)
                 try:
                     self._open()
                 except BaseException:
@@ -116,14 +121,13 @@ class Store:
         version, application = run("PRAGMA user_version").fetchone()[0], run("PRAGMA application_id").fetchone()[0]
         self.is_new = is_new = not run("SELECT 1 FROM sqlite_master").fetchone()
         if not is_new and application != _APPLICATION:
-            message = _("`{file}` is not a store of results. Move it away, or name another folder with --out.")
-            raise StoreError(message.format(file=self.folder / NAME))
+            raise damaged(self.folder)
         if not is_new and version != SCHEMA_VERSION:
             message = _(
                 "`{file}` was written by another version of jaxguide (layout {found}; this version reads {wanted}). "
                 "Use that version, or name another folder with --out."
             )
-            raise StoreError(message.format(file=self.folder / NAME, found=version, wanted=SCHEMA_VERSION))
+            raise StoreError(message.format(file=self.file, found=version, wanted=SCHEMA_VERSION))
         # A result that was reported as done must survive a power failure.
         run("PRAGMA journal_mode = DELETE")
         run("PRAGMA synchronous = FULL")
@@ -173,8 +177,17 @@ class Store:
         with _explained(self.folder):
             found = self._connection.execute("SELECT result FROM submissions WHERE id = ?", (row,)).fetchone()
             if found is None:
-                raise StoreError(_("A result is missing from `{file}`.").format(file=self.folder / NAME))
+                raise damaged(self.folder)
         return SubmissionResult.from_plain(json.loads(found[0]))
+
+    def graded_files(self) -> set[tuple[str, str, str, str]]:
+        """Return each file's student, digest, course digest and settings, as they are written in a `results.json`.
+
+        A file whose settings an earlier version of jaxguide did not write there is included with the settings '', too.
+        """
+        with _explained(self.folder):
+            rows = self._connection.execute("SELECT student, digest, course_digest, settings FROM submissions")
+            return {(clean(row[0]), row[1], row[2], settings) for row in rows for settings in (row[3], "")}
 
     def forget(self, rows: list[int]) -> None:
         """Delete results, so that their files are graded again."""
@@ -216,18 +229,23 @@ def _explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(_what_is_wrong(folder, error)) from error
+        raise _what_is_wrong(folder, error) from error
 
 
-def _what_is_wrong(folder: Path, error: sqlite3.Error | OSError) -> str:
+def damaged(folder: Path) -> DamagedStore:
+    """Return the error for a results folder whose store is damaged or another program's file."""
+    message = _("`{file}` is damaged or not a store of results. Move it away, or name another folder with --out.")
+    return DamagedStore(message.format(file=folder / NAME))
+
+
+def _what_is_wrong(folder: Path, error: sqlite3.Error | OSError) -> StoreError:
     import errno
 
-    code = getattr(error, "sqlite_errorcode", None)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what only some kinds of it tell
     if code == sqlite3.SQLITE_FULL or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
         message = _("No space is left for results in `{folder}`. Free some and run the same command again to continue.")
-        return message.format(folder=folder)
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        message = _("`{file}` is damaged or not a store of results. Move it away, or name another folder with --out.")
-        return message.format(file=folder / NAME)
+        return StoreError(message.format(folder=folder))
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):  # the last: a table is missing
+        return damaged(folder)
     message = _("Results cannot be stored in `{folder}`: {error}. Name another folder with --out.")
-    return message.format(folder=folder, error=error)
+    return StoreError(message.format(folder=folder, error=error))

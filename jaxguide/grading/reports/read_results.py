@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from jaxguide.base.text import _
+from jaxguide.base.text import _, plural
 from jaxguide.grading.batch import store
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.intake.instructor_tables import Override
@@ -25,7 +25,7 @@ def recorded_course(folder: Path) -> Path | None:
         with store.Store(folder) as kept:
             place = (kept.last_batch() or {}).get("course_folder", "")
     except store.StoreError as error:
-        raise NoResults(str(error)) from None
+        raise NoResults(with_marks_elsewhere(error, folder)) from None
     return Path(place) if place else None
 
 
@@ -46,11 +46,40 @@ def read_results(path: Path, overrides: Sequence[Override] | None = None) -> Bat
                 overrides = read_document(document).overrides if document.is_file() else []
             with store.Store(path) as kept:
                 return load_batch(kept, overrides)
+        except store.NoBatch as error:
+            if not document.is_file():  # as it is if the store was lost and an empty one stands in its place
+                raise NoResults(str(error)) from None
         except store.StoreError as error:
-            raise NoResults(str(error)) from None
+            raise NoResults(with_marks_elsewhere(error, path)) from None
     if not document.is_file():
         message = _("There are no results in {path}: it has neither {store} nor {document}. Grade first.")
         raise NoResults(message.format(path=path, store=store.NAME, document=RESULTS_FILE_NAME))
     if overrides:
         raise NoResults(_("Points given by hand need the store, {name}, which is missing.").format(name=store.NAME))
     return read_document(document)
+
+
+def with_marks_elsewhere(error: store.StoreError, folder: Path) -> str:
+    """Return the message of an error; if the store is damaged, it says where the finished marks still are.
+
+    Args:
+        error: why the store cannot be used.
+        folder: the results folder.
+    """
+    said, document = str(error), folder / RESULTS_FILE_NAME
+    if not isinstance(error, store.DamagedStore):
+        return said
+    try:
+        count = sum(one.is_complete for one in read_document(document).submissions)
+    except NoResults:
+        return said
+    message = plural(
+        "`{document}` still has the marks of {count} file: `jaxguide report {document}` writes the reports from it. To "
+        "go on from there, move `{store}` away and grade with --take-marks.",
+        "`{document}` still has the marks of {count} files: `jaxguide report {document}` writes the reports from it. "
+        "To go on from there, move `{store}` away and grade with --take-marks.",
+        count,
+        document=document,
+        store=store.NAME,
+    )
+    return f"{said} {message}" if count else said

@@ -12,19 +12,27 @@ from jaxguide.base.clean import clean, cleaned
 from jaxguide.base.text import _
 from jaxguide.course.cards.shown import Shown, written
 from jaxguide.grading.batch.batch_result import BatchResult
+from jaxguide.grading.batch.cell_fates import CellFact, Fate
+from jaxguide.grading.batch.habits import Habit
+from jaxguide.grading.batch.similarity import SimilarGroup
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
+from jaxguide.grading.isolation.tier import Layer
 from jaxguide.grading.reports.marks import Row, rows_of
+from jaxguide.grading.workers.replies import fits
 from jaxguide.grading.workers.usage import Limits
 
-RESULTS_FORMAT = "jaxguide-results/3"
+RESULTS_FORMAT = "jaxguide-results/4"
+_OLD_FORMAT = "jaxguide-results/3"
+"""The format without the fields `settings`, `lessons` and `fingerprints`, which only taking marks needs."""
 RESULTS_FILE_NAME = "results.json"
 SCHEMA = Path(__file__).with_name("results.schema.json")
 
 # Fields that are converted, moved or left out in the document; all others are only cleaned.
 _APART_OF_BATCH = {"submissions", "course_name", "course_folder", "course_digest", "limits", "similar", "overrides"}
 _BATCH = [field.name for field in dataclasses.fields(BatchResult) if field.name not in _APART_OF_BATCH]
-_APART_OF_SUBMISSION = {"results", "score", "lessons", "fingerprints", "layers", "course_digest", "versions"}
+_APART_OF_SUBMISSION = {"results", "score", "fingerprints", "layers", "course_digest", "versions"}
+_DIGITS = 12  # of each number of a fingerprint
 _SUBMISSION = [field.name for field in dataclasses.fields(SubmissionResult) if field.name not in _APART_OF_SUBMISSION]
 
 # Fields that older documents in this format lack.
@@ -44,7 +52,7 @@ def batch_to_plain(batch: BatchResult) -> dict[str, Any]:
 
     >>> plain = batch_to_plain(BatchResult([], course_name="optics"))
     >>> plain["format"], plain["course"]["name"], plain["submissions"]
-    ('jaxguide-results/3', 'optics', [])
+    ('jaxguide-results/4', 'optics', [])
     """
     plain: dict[str, Any] = cleaned({**_head(batch), "submissions": [_submission(one) for one in batch.submissions]})
     return plain
@@ -95,6 +103,7 @@ def _student(row: Row, stem: str) -> dict[str, Any]:
 
 def _submission(one: SubmissionResult) -> dict[str, Any]:
     plain = one.to_plain(written)
+    runs = {name: "".join(f"{run:0{_DIGITS}x}" for run in runs) for name, runs in one.fingerprints.items()}
     for exercise in plain["results"]:
         if exercise["name"] in one.not_graded:
             exercise["score"] = None
@@ -102,6 +111,7 @@ def _submission(one: SubmissionResult) -> dict[str, Any]:
         **{name: plain[name] for name in _SUBMISSION},
         "path": plain["path"] if one.path.name else "",
         "score": one.score if one.is_complete else None,
+        "fingerprints": runs,
         "exercises": plain["results"],
     }
 
@@ -111,36 +121,60 @@ def _record(one: Any) -> Any:
 
 
 def batch_from_plain(plain: dict[str, Any]) -> BatchResult:
-    """Rebuild a batch from the result of `batch_to_plain`.
+    """Rebuild a batch from the result of `batch_to_plain`; each part must have its type.
 
     Raises:
         NoResults: the data is in another format or damaged.
     """
     found = plain.get("format") if isinstance(plain, dict) else None
-    if found != RESULTS_FORMAT:
+    if found not in (RESULTS_FORMAT, _OLD_FORMAT):
         message = _("The results are in the format {found}; this jaxguide reads {format}. Grade again.")
         raise NoResults(message.format(found=clean(repr(found), 100), format=f"'{RESULTS_FORMAT}'"))
     try:
-        return BatchResult(
-            submissions=[_submission_from(one) for one in plain["submissions"]],
+        head = {name: plain[name] for name in _BATCH if name != "settings"}
+        batch = BatchResult(
+            submissions=[_submission_from(one, found == _OLD_FORMAT) for one in plain["submissions"]],
             course_name=plain["course"]["name"],
             course_folder=plain["course"]["folder"],
             course_digest=plain["course"]["digest"],
+            settings="" if found == _OLD_FORMAT else plain["settings"],
             limits=Limits(**plain["limits"]),
             similar=plain["similar"],
             overrides=[Override(**one) for one in plain["overrides"]],
-            **{name: plain[name] for name in _BATCH},
+            **head,
         )
+        _require(batch, BatchResult)
+        _require([Layer(**one) for one in batch.layers], list[Layer])
+        _require([SimilarGroup(**one) for one in batch.similar], list[SimilarGroup])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         message = _("The results are damaged ({error}). Grade again.")
         raise NoResults(message.format(error=clean(repr(error), 100))) from None
+    return batch
 
 
-def _submission_from(plain: dict[str, Any]) -> SubmissionResult:
+def _submission_from(plain: dict[str, Any], is_old: bool) -> SubmissionResult:
     results = [{**one, "score": 0.0 if one["score"] is None else one["score"]} for one in plain["exercises"]]
+    if is_old:
+        lessons = list(dict.fromkeys(one["lesson"] for one in results))
+        plain = {**plain, "lessons": lessons, "fingerprints": {}}
     kept = {name: plain[name] for name in _SUBMISSION if name in plain or name not in _LATER}
     score = round(sum(one["score"] for one in results), 4)
-    return SubmissionResult.from_plain({**kept, "results": results, "score": score}, Shown)
+    runs = {name: _runs(text) for name, text in plain["fingerprints"].items()}
+    found = SubmissionResult.from_plain({**kept, "results": results, "score": score, "fingerprints": runs}, Shown)
+    _require([CellFact(**{**one, "fate": Fate(one["fate"])}) for one in found.cells], list[CellFact])
+    _require([Habit(**one) for one in found.habits.values()], list[Habit])
+    return found
+
+
+def _runs(text: str) -> list[int]:
+    if re.fullmatch(f"([0-9a-f]{{{_DIGITS}}})*", text) is None:
+        raise ValueError(text[:40])
+    return [int(text[start : start + _DIGITS], 16) for start in range(0, len(text), _DIGITS)]
+
+
+def _require(value: Any, kind: Any) -> None:
+    if not fits(value, kind):
+        raise TypeError(getattr(kind, "__name__", str(kind)))
 
 
 def read_document(path: Path) -> BatchResult:
@@ -149,14 +183,27 @@ def read_document(path: Path) -> BatchResult:
     Raises:
         NoResults: the file cannot be read, or does not contain results.
     """
+    return batch_from_plain(read_plain(path))
+
+
+def read_plain(path: Path) -> Any:
+    """Return the JSON data in a `results.json`, unchecked.
+
+    Raises:
+        NoResults: the file cannot be read, or is not JSON.
+    """
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
     except OSError as error:
         message = _("{path} cannot be read: {error}.")
         raise NoResults(message.format(path=path, error=error.strerror)) from None
     except (ValueError, RecursionError):
         raise NoResults(_("{path} is not valid JSON.").format(path=path)) from None
-    return batch_from_plain(plain)
+
+
+def _no_number(text: str) -> None:
+    """Refuse NaN and infinity, which JSON does not have but Python reads."""
+    raise ValueError(text)
 
 
 def feedback_stems(students: Iterable[str]) -> dict[str, str]:

@@ -147,7 +147,7 @@ def _other_program(path: Path) -> None:
     ("make", "said"),
     [
         (_other_version, f"(layout {SCHEMA_VERSION + 1}; this version reads {SCHEMA_VERSION})"),
-        (_other_program, "is not a store of results. Move it away"),
+        (_other_program, "not a store of results. Move it away"),
         (lambda path: path.write_bytes(b"no database " * 1000), "is damaged or not a store of results"),
         (lambda path: path.mkdir(), "Results cannot be stored in"),
     ],
