@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from jaxguide.course.books.library import Course
     from jaxguide.course.books.outline import Lesson, Outline
 
+BROKEN_COURSE = 3
+"""The exit status if a book or key has a mistake; no student is at fault."""
+
 _Found = TypeVar("_Found")
 
 
@@ -49,17 +52,32 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print machin
 def read_course(
     folder: Path | None, *, keys: bool, as_json: bool = False, lessons: "Collection[str] | None" = None
 ) -> "Course":
-    """Load a course, or some of its lessons; if it contains a mistake, report it and exit with status 1."""
+    """Load a course, or some of its lessons; if it contains a mistake, report it and exit with status 3.
+
+    Args:
+        folder: the course's folder, or None for the course that comes with jaxguide.
+        keys: whether to load the keys, too. If so, the books are run as a whole.
+        as_json: whether to report a mistake as JSON.
+        lessons: the lessons to load; by default all.
+    """
     from jaxguide import compat
     from jaxguide.course.books.library import load_course
 
     compat.set_print_flag()
     with _author_errors_told(as_json):
-        return load_course(folder, keys=keys, lessons=lessons)
+        course = load_course(folder, keys=keys, lessons=lessons)
+        if keys:
+            from jaxguide.base.text import _
+            from jaxguide.course.books.examples import LIMIT_S, run_books
+
+            for topic in run_books(course):
+                message = _("The book `{topic}` ran for more than {limit:g} s and was not run to its end.")
+                click.echo(message.format(topic=topic, limit=LIMIT_S), err=True)
+        return course
 
 
 def read_course_outline(folder: Path | None, *, as_json: bool = False) -> "Outline":
-    """Read a course without running its books; if it contains a mistake, report it and exit with status 1."""
+    """Read a course without running its books; if it contains a mistake, report it and exit with status 3."""
     from jaxguide.course.books import library
 
     with _author_errors_told(as_json):
@@ -77,7 +95,7 @@ def _author_errors_told(as_json: bool) -> "Iterator[None]":
             print_json({"problems": [{"path": str(error.path), "line": error.line, "message": error.message}]})
         else:
             click.echo(str(error), err=True)
-        sys.exit(1)
+        sys.exit(BROKEN_COURSE)
 
 
 @contextlib.contextmanager

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
     """Run the visible checks on the answers in FILE, a notebook or a .py file.
 
-    The exit status is 0 if everything that was checked passed, 1 if not, and 2 if the command was wrong.
+    The exit status is 0 if everything that was checked passed, 1 if not, 2 if the command was wrong, and 3 if the
+    course has a mistake.
 
     \b
     Example: jaxguide check random_numbers.py

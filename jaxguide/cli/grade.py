@@ -238,7 +238,7 @@ def grade(
 
     Each submission runs in its own processes. If grading is interrupted, run the same command again: it continues where
     it stopped. Exit status: 0 if every submission has marks, 1 if some marks are missing, 2 for a usage error, 3 if the
-    grader does not work on this machine, 130 if you stopped it.
+    course has a mistake or the grader does not work on this machine, 130 if you stopped it.
 
     \b
     Example: jaxguide grade submissions/ --out results/

@@ -81,15 +81,18 @@ def read_outline(folder: Path | None = None) -> Outline:
 
 def _books_of(where: CourseFolders) -> list[Path]:
     """Return the paths of a course's books in order, and enable its translations."""
-    paths = in_order(where.exercises)
-    if not paths:
+    if not any(where.exercises.glob("*.py")):
         raise AuthorError(where.exercises, 1, _("there is no book (*.py) in this folder"))
-    for number, name in enumerate(listed(where.exercises), 1):
-        if name not in {path.stem for path in paths}:
+    try:
+        names = listed(where.exercises)
+    except (OSError, UnicodeDecodeError) as error:
+        raise AuthorError(where.exercises / ORDER, 1, _("cannot be read: {error}").format(error=error)) from None
+    for number, name in enumerate(names, 1):
+        if name not in {path.stem for path in where.exercises.glob("*.py")}:
             message = _("there is no book `{name}.py` in this folder").format(name=name)
             raise AuthorError(where.exercises / ORDER, number, message)
     add_course(where.locale)
-    return paths
+    return in_order(where.exercises)
 
 
 @functools.cache

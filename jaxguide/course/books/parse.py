@@ -286,8 +286,13 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
     """Return the code cells of a lesson's key.
 
     Raises:
-        AuthorError: an exercise has no cell or two cells, or a cell's title is missing or is not an exercise.
+        AuthorError: the key is missing, an exercise has no cell or two cells, or a cell's title is missing or is not an
+            exercise.
     """
+    if not path.exists():
+        names = ", ".join(f"`{task.name}`" for task in lesson.exercises)
+        message = _("the key of {book} is missing; it must have a cell for each of its exercises: {names}")
+        raise AuthorError(path, 1, message.format(book=lesson.path.name, names=names))
     cells = [cell for cell in parse_cells(path, None) if cell.kind != "[markdown]"]
     seen: set[str] = set()
     for cell in cells:
@@ -303,7 +308,7 @@ def key_cells(path: Path, lesson: Lesson) -> list[PercentCell]:
     for task in lesson.exercises:
         if task.name not in seen:
             message = _("the exercise `{name}` has no cell in the key {key}: add `# %% {name}` there")
-            raise AuthorError(task.path, task.line, message.format(name=task.name, key=path.name))
+            raise AuthorError(task.path, task.line, message.format(name=task.name, key=path))
     return cells
 
 

@@ -109,7 +109,7 @@ def run_cell(path: Path, source: str, first_line: int, namespace: dict[str, Any]
             exec(code, namespace)
     except AuthorError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         lines = [
             number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)
         ]

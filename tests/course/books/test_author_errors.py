@@ -1,13 +1,18 @@
-"""Test that an author's mistake is reported in one sentence with file and line, and exit status 1."""
+"""Test that an author's mistake is reported in one sentence with file and line, and exit status 3."""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import pytest
+from click.testing import CliRunner, Result
 from tiny_course import edit
 
+from jaxguide.cli import main
+from jaxguide.course.books import examples
+from jaxguide.course.books.examples import run_books
 from jaxguide.course.books.library import load_course
 from jaxguide.course.exercise import AuthorError
 
@@ -177,12 +182,12 @@ def test_a_key_without_a_book_says_so(tiny: Path) -> None:
     assert "no book" in problem
 
 
-def test_the_command_prints_one_sentence_and_ends_with_status_1(tiny: Path) -> None:
+def test_the_command_prints_one_sentence_and_ends_with_status_3(tiny: Path) -> None:
     edit(tiny, BOOK, LAST_HINTS, "")
     done = subprocess.run(
         [sys.executable, "-m", "jaxguide", "verify", "--course", str(tiny)], capture_output=True, text=True
     )
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert done.stderr.count("\n") == 1
     assert "tiny.py:" in done.stderr
 
@@ -197,7 +202,84 @@ def test_json_is_all_that_verify_prints_with_json(tiny: Path) -> None:
     edit(tiny, BOOK, LAST_HINTS, "")
     done = subprocess.run(command, capture_output=True, text=True)
     (problem,) = json.loads(done.stdout)["problems"]
-    assert (done.returncode, "2 hints" in problem["message"], problem["line"] > 0) == (1, True, True)
+    assert (done.returncode, "2 hints" in problem["message"], problem["line"] > 0) == (3, True, True)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize("command", ["grade", "check", "verify"])
+@pytest.mark.parametrize("added", ["1 / 0", "import sys; sys.exit(0)"])
+def test_a_course_that_raises_ends_each_command_with_status_3(tiny: Path, command: str, added: str) -> None:
+    edit(tiny, BOOK, "# %% exercise\n", f"# %% exercise\n{added}\n")
+    (tiny / "ada.py").write_text("def double(x):\n    return 2 * x\n")
+    paths = [tiny / "ada.py"] if command != "verify" else []
+    done = run(command, *paths, "--course", tiny)
+    line = 1 + (tiny / BOOK).read_text().splitlines().index(added)
+    assert done.exit_code == 3
+    assert done.stderr.startswith(f"{tiny / BOOK}:{line}: {'ZeroDivisionError' if '/' in added else 'SystemExit'}: ")
+    assert not Path("results").exists()
+
+
+LATE = "\n# %%\nFACTORS = {}\n\n\ndef look_up(name):\n    return FACTORS[name]\n\n\n# %%\nlook_up('two')\n"
+
+
+def test_an_example_that_raises_is_told_before_anything_is_graded(tiny: Path) -> None:
+    (tiny / "ada.py").write_text("def double(x):\n    return 2 * x\n")
+    book = tiny / BOOK
+    book.write_text(book.read_text() + LATE)
+    line = 1 + book.read_text().splitlines().index("    return FACTORS[name]")
+    for _time in range(2):
+        done = run("grade", tiny / "ada.py", "--course", tiny, "--out", tiny / "results")
+        assert (done.exit_code, done.stderr) == (3, f"{book}:{line}: KeyError: 'two'\n")
+    assert not (tiny / "results").exists()
+
+
+def test_examples_run_with_the_keys_answers_beside_the_books_and_change_nothing(tiny: Path) -> None:
+    (tiny / "exercises" / "data.txt").write_text("3")
+    book = tiny / BOOK
+    book.write_text(
+        book.read_text()
+        + "\n# %%\nfrom pathlib import Path\n\nprint(double(3.0) + float(Path('data.txt').read_text()))\n"
+        + "Path('new.txt').write_text('x')\njax.config.update('jax_enable_x64', True)\n"
+    )
+    assert run_books(load_course(tiny)) == []
+    assert sorted(path.name for path in (tiny / "exercises").glob("*.txt")) == ["data.txt"]
+    assert not jax.config.jax_enable_x64
+
+
+@pytest.mark.parametrize(("added", "words"), [("os.kill(os.getpid(), 9)", "Python ended with status -9"), ("", "")])
+def test_a_book_that_ends_python_or_never_ends_is_told(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, added: str, words: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tiny / "cache"))
+    book = tiny / BOOK
+    book.write_text(book.read_text() + "\n# %%\nimport os\n\n" + (added or "while True:\n    pass") + "\n")
+    if words:
+        with pytest.raises(AuthorError, match=words):
+            run_books(load_course(tiny))
+        return
+    monkeypatch.setattr(examples, "LIMIT_S", 0.1)
+    assert run_books(load_course(tiny)) == ["tiny"]
+    monkeypatch.setattr(examples, "_running", None)
+    assert run_books(load_course(tiny)) == ["tiny"], "it ran again"
+
+
+def test_a_missing_key_is_told_with_its_exercises(tiny: Path) -> None:
+    (tiny / KEY).unlink()
+    with pytest.raises(AuthorError) as caught:
+        load_course(tiny)
+    assert str(caught.value) == (
+        f"{tiny / KEY}:1: the key of tiny.py is missing; it must have a cell for each of its exercises: "
+        "`double`, `guess_shape`"
+    )
+
+
+def test_an_order_that_is_no_text_is_told(tiny: Path) -> None:
+    (tiny / "exercises" / "order.txt").write_bytes(b"\xff")
+    with pytest.raises(AuthorError, match=r"order\.txt:1: cannot be read: "):
+        load_course(tiny)
 
 
 def test_the_tiny_course_is_proven(tiny: Path) -> None:
