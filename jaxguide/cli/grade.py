@@ -1,6 +1,7 @@
 """The command `grade`: grade submissions and write the reports."""
 
 import functools
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -72,6 +73,13 @@ def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
             sys.exit(STOPPED)
 
     return run
+
+
+def _need_port(_context: click.Context, _parameter: click.Parameter, address: str | None) -> str | None:
+    if address is not None and re.fullmatch(r"(\w+://)?[^/\s]+:\d{1,5}/?", address) is None:
+        message = _("`{address}` is not the address of a Dask scheduler. Give one such as tcp://10.0.0.1:8786.")
+        raise click.BadParameter(message.format(address=address))
+    return address
 
 
 def _say_stopped() -> None:
@@ -210,7 +218,9 @@ def _settle_lost_marks(run: "ClassRun", store: "Store", take: bool | None) -> No
 @click.option("--reveal", is_flag=True, help="Show students the details of hidden checks, too.")
 @click.option("--isolation", "tier", type=click.Choice(["strong", "medium", "process"]), help="Insist on this tier.")
 @click.option("--trust-submissions", is_flag=True, help="Grade even if submissions could read your files.")
-@click.option("--scheduler", metavar="ADDRESS", help="Grade on the workers of this Dask scheduler.")
+@click.option(
+    "--scheduler", metavar="ADDRESS", callback=_need_port, help="Grade on the workers of this Dask scheduler."
+)
 @course_option
 @json_option
 @_stoppable

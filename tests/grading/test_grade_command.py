@@ -117,6 +117,7 @@ def test_one_file_of_an_archive_is_graded_as_results_name_it(command: Command, t
         (["--student-from", "*.py"], "does not say where the student's name is"),
         (["--jobs", "0"], "0 is not in the range"),
         (["--isolation", "none"], "'none' is not one of"),
+        (["--scheduler", "nonsense"], "`nonsense` is not the address of a Dask scheduler. Give one such as tcp://"),
     ],
 )
 def test_wrong_usage_is_said_and_the_status_is_2(command: Command, tmp_path: Path, more: list[str], said: str) -> None:

@@ -3,6 +3,7 @@
 Needs the extra `cluster`.
 """
 
+import asyncio
 import concurrent.futures
 import contextlib
 import dataclasses
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import dask
-from distributed import Client, Future, Worker, WorkerPlugin, get_worker
+from distributed import Client, Future, Security, Worker, WorkerPlugin, get_worker
+from distributed.comm.core import connect
 
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course, load_course
@@ -26,6 +28,7 @@ from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.workers.worker_process import GraderError
 
+_ANSWER_S = 5.0
 _FIRST_WORKER_S = 60
 
 
@@ -50,10 +53,12 @@ class DaskPool:
         self._running: set[Future[Any]] = set()
         # Submissions are sent inside their tasks: data scattered in advance is lost with the worker that holds it.
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
+        message = _("No Dask scheduler was found at `{address}`: {error}.")
+        if why := _why_silent(address):
+            raise GraderError(message.format(address=address, error=why))
         try:
-            self._client = Client(address, timeout=_FIRST_WORKER_S, set_as_default=False)
+            self._client = Client(address, timeout=_ANSWER_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            message = _("No Dask scheduler was found at `{address}`: {error}.")
             raise GraderError(message.format(address=address, error=error)) from None
         try:
             self._client.wait_for_workers(1, timeout=_FIRST_WORKER_S)
@@ -102,6 +107,35 @@ class DaskPool:
             self._client.cancel(list(self._running), force=True)
             self._client.unregister_worker_plugin(self._plugin.name)
         self._client.close(timeout=5)
+
+
+def _why_silent(address: str) -> str:
+    """Return why no Dask scheduler, or other server of Dask, answers at an address, or '' if one does.
+
+    `Client` would wait without a limit for a program that accepts connections and says nothing.
+    """
+
+    async def greet() -> None:
+        comm = await connect(address, timeout=_ANSWER_S, **Security().get_connection_args("client"))
+        await comm.close()
+
+    def ask() -> None:
+        try:
+            asyncio.run(asyncio.wait_for(greet(), _ANSWER_S))
+            said.append("")
+        except TimeoutError:
+            pass
+        except (OSError, ValueError, TypeError) as error:
+            said.append(str(error))
+        except Exception:  # such as a MemoryError, if another program's reply begins with a large number
+            said.append(_("another program answers there"))
+
+    said: list[str] = []
+    # Looking up a host's name cannot be interrupted, so wait for the thread no longer than this.
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(_ANSWER_S + 0.5)
+    return said[0] if said else _("it did not answer within {seconds:g} s").format(seconds=_ANSWER_S)
 
 
 def _files_of(course: Course) -> dict[str, str]:

@@ -4,7 +4,9 @@ import contextlib
 import dataclasses
 import os
 import signal
+import socket
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,13 +95,38 @@ def test_a_cluster_that_loses_a_worker_comes_to_what_one_machine_does(
     assert again == [False] * 15
 
 
-def test_nobody_at_an_address_is_one_sentence(
-    course: Course, classroom: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (None, r"it did not answer within 1 s\."),
+        (b"", r"it did not answer within 1 s\."),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, "another program answers there"),
+    ],
+    ids=["nobody", "silence", "another program"],
+)
+def test_where_no_scheduler_answers_one_sentence_says_so_soon(
+    course: Course, classroom: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: bytes | None, why: str
 ) -> None:
-    monkeypatch.setattr("jaxguide.grading.batch.cluster._FIRST_WORKER_S", 2)
-    order = Order([classroom], course, tmp_path / "out", ONLY, scheduler="tcp://127.0.0.1:1")
-    with pytest.raises(GraderError, match=r"No Dask scheduler was found at `tcp://127.0.0.1:1`"):
-        graded(order)
+    # A busy machine has time to receive the reply; for silence, one second is as good as more.
+    monkeypatch.setattr("jaxguide.grading.batch.cluster._ANSWER_S", 60.0 if reply else 1.0)
+
+    def answer() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _address = server.accept()
+                connections.append(connection)
+                connection.sendall(reply or b"")
+
+    connections: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = "tcp://127.0.0.1:1" if reply is None else f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        threading.Thread(target=answer, daemon=True).start()
+        order = Order([classroom], course, tmp_path / "out", ONLY, scheduler=address)
+        with pytest.raises(GraderError, match=f"No Dask scheduler was found at `{address}`: {why}"):
+            graded(order)
+        server.shutdown(socket.SHUT_RDWR)
+    for connection in connections:
+        connection.close()
 
 
 def test_a_scheduler_without_workers_is_one_sentence(
