@@ -57,6 +57,9 @@ def make_plan(submission: ReadSubmission, book: "Book") -> Plan:
         elif cell.runs:
             plan.cells.append(PlannedCell(cell, book.exercise_names.intersection(cell.starters)))
             reads.update(cell.reads)
+            for name in cell.late_settings:
+                message = _("{label}: sets `{name}`, which has no effect here: JAX has already started.")
+                plan.repairs.append(message.format(label=cell.label, name=name))
     for name, sentence in _missing(submission, book).items():
         plan.broken[name] = AnswerGone(Verdict.NO_SUCH_FUNCTION, sentence)
     # Include the book's functions that checks send by name.

@@ -17,6 +17,7 @@ from jaxguide.code.slices import global_names
 from jaxguide.course.books.printer import printed_cells
 from jaxguide.course.verdict import ErrorInfo
 from jaxguide.grading.intake.answer_runs import answer_runs
+from jaxguide.grading.intake.late_settings import late_settings
 from jaxguide.grading.intake.submission import Submission, SubmittedCell, UnreadableSubmission, parse_submission
 
 if TYPE_CHECKING:  # which imports JAX
@@ -112,6 +113,7 @@ class ReadCell:
         defines: the exercises whose names its statements bind, as far as they are known.
         starters: those of them that are still the printed stub.
         reads: the names among those that books define that it reads.
+        late_settings: the environment variables that it sets in vain, see `late_settings`.
     """
 
     number: int
@@ -125,6 +127,7 @@ class ReadCell:
     defines: list[str]
     starters: list[str]
     reads: list[str]
+    late_settings: list[str]
 
     @property
     def runs(self) -> bool:
@@ -238,6 +241,7 @@ def _cell(cell: SubmittedCell, stubs: Mapping[str, Stub], given: frozenset[str],
         defines=sorted(cell.defines & stubs.keys()),
         starters=sorted(starters_in(cell.tree, stubs)) if cell.tree is not None and runs else [],
         reads=sorted(_reads(cell.source) & given) if runs else [],
+        late_settings=late_settings(cell) if runs else [],
     )
 
 

@@ -135,7 +135,7 @@ def _is_about(found: ReadSubmission, course: CourseText) -> bool:
     names, given = frozenset[str]().union(*course.names.values()), frozenset[str]().union(*course.given.values())
     return (
         [cell.number for cell in found.cells] == list(range(1, len(found.cells) + 1))
-        and all(len(text) <= _TEXT_LIMIT for cell in found.cells for text in (cell.label, cell.rejected, *cell.magics))
+        and all(len(text) <= _TEXT_LIMIT for cell in found.cells for text in _texts(cell))
         and all(names.issuperset(cell.defines) and names.issuperset(cell.starters) for cell in found.cells)
         and all(given.issuperset(cell.reads) for cell in found.cells)
         and course.stubs.keys() >= {*found.lessons, *found.topics}
@@ -145,6 +145,10 @@ def _is_about(found: ReadSubmission, course: CourseText) -> bool:
         and names.issuperset(found.runs)
         and all(len(runs) <= MOST_RUNS and all(0 <= run < 2**48 for run in runs) for runs in found.runs.values())
     )
+
+
+def _texts(cell: ReadCell) -> list[str]:
+    return [cell.label, cell.rejected, *cell.magics, *cell.late_settings]
 
 
 def _with_short_error(cell: ReadCell) -> ReadCell:

@@ -108,6 +108,7 @@ def forged(text: CourseText, **changes: Any) -> dict[str, Any]:
         {"defines": ["other"]},
         {"starters": ["other"]},
         {"reads": ["other"]},
+        {"late_settings": ["x" * 2_000]},
         {"rejected": None},
         {"is_empty": 0},
         {"more": 1},
