@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 BROKEN_COURSE = 3
 """The exit status if a book or key has a mistake; no student is at fault."""
 
+_LARGE_BYTES = 2**20
+
 _Found = TypeVar("_Found")
 
 
@@ -119,8 +121,14 @@ def begin_with_zygote(files: "Iterable[Path] | None" = None) -> None:
     program = click.get_current_context().find_root()
     if program.obj is None or not program.obj["runs_nothing_else"]:
         return
-    with_scipy = files is None or any(not path.is_file() or b"scipy" in path.read_bytes() for path in files)
-    begin(program.info_name or "jaxguide", with_scipy)
+    begin(program.info_name or "jaxguide", files is None or any(map(_may_use_scipy, files)))
+
+
+def _may_use_scipy(path: Path) -> bool:
+    try:
+        return not path.is_file() or path.stat().st_size > _LARGE_BYTES or b"scipy" in path.read_bytes()
+    except OSError:  # reported when it is read as a submission or a book
+        return True
 
 
 def files_of(folder: Path | None) -> list[Path]:

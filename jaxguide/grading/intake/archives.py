@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jaxguide.base.clean import clean
 from jaxguide.base.text import _
-from jaxguide.grading.intake.file_search import FOLDERS_PASSED_OVER
+from jaxguide.grading.intake.file_search import FOLDERS_PASSED_OVER, is_no_folder
 from jaxguide.grading.intake.lms_names import GRADESCOPE_METADATA, gradescope_students, student_in, student_on_disk
 from jaxguide.grading.intake.submission import (
     FILE_LIMIT_BYTES,
@@ -97,7 +97,7 @@ def find_archives(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         below = sorted(path.rglob("*")) if path.is_dir() else [path]
         for one in below:
-            if one.suffix.lower() == ARCHIVE_SUFFIX and one.is_file() and not _is_passed_over(_below(one, path)):
+            if one.suffix.lower() == ARCHIVE_SUFFIX and is_no_folder(one) and not _is_passed_over(_below(one, path)):
                 found[one] = None
     return list(found)
 

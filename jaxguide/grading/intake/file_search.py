@@ -1,5 +1,6 @@
 """Find the files to grade among the files and folders named on the command line."""
 
+import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -33,9 +34,43 @@ def find_submissions(paths: Iterable[Path]) -> list[Path]:
 
 
 def files_below(folder: Path) -> list[Path]:
-    """Return all files below a folder, sorted, without hidden ones and those that programs keep for themselves."""
-    below = (path for path in folder.rglob("*") if not path.is_dir())
+    """Return all files below a folder, sorted, without hidden ones and those that programs keep for themselves.
+
+    A link to a folder counts as a file: it is not followed.
+    """
+    below = (path for path in folder.rglob("*") if is_no_folder(path))
     return sorted(path for path in below if not _is_passed_over(path.relative_to(folder)))
+
+
+def is_no_folder(path: Path) -> bool:
+    """Return whether a path is that of a file, a link to anything, a pipe, a socket or a device."""
+    return path.is_symlink() or not path.is_dir()
+
+
+def why_not_ordinary(path: Path) -> str:
+    """Return why a path is not that of an ordinary file that may be read, or ''.
+
+    Raises:
+        OSError: the path cannot be looked up.
+    """
+    if path.is_symlink():
+        try:
+            place = path.resolve(strict=True)
+        except (OSError, RuntimeError):  # RuntimeError if links lead in a circle
+            return _("It is a link to a file that is not there.")
+        # The grader may read files that the student may not: the key, or other students' answers.
+        if place.parent != path.parent.resolve():
+            return _("It is a link to another place; grade the file itself.")
+    mode = path.stat().st_mode
+    # Opening a pipe would block forever.
+    kinds = {
+        stat.S_IFIFO: _("It is a pipe, not a file."),
+        stat.S_IFSOCK: _("It is a socket, not a file."),
+        stat.S_IFCHR: _("It is a device, not a file."),
+        stat.S_IFBLK: _("It is a device, not a file."),
+        stat.S_IFDIR: _("It is a folder, not a file."),
+    }
+    return "" if stat.S_ISREG(mode) else kinds.get(stat.S_IFMT(mode), _("It is not an ordinary file."))
 
 
 def holds_python(folder: Path) -> bool:

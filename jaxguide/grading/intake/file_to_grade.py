@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from jaxguide.base.text import _
+from jaxguide.grading.intake.file_search import why_not_ordinary
 from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmission, wrong_kind
 
 
@@ -43,15 +44,9 @@ class FileEntry:
         """Return the file's bytes, unless it links to another folder, is of the wrong kind, or is too large."""
         path = self.path
         try:
-            if path.is_symlink() and path.resolve().parent != path.parent.resolve():
-                # The grader may read files that the student may not: the key, or other students' answers.
-                raise UnreadableSubmission(_("The file is a link to another place; grade the file itself."))
-            problem = wrong_kind(path)
+            problem = why_not_ordinary(path) or wrong_kind(path)
             if problem:
                 raise UnreadableSubmission(problem)
-            if not path.is_file():
-                # Reading a named pipe would block forever.
-                raise UnreadableSubmission(_("The file is not an ordinary file."))
             with path.open("rb") as file:
                 content = file.read(FILE_LIMIT_BYTES + 1)
         except OSError as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from jaxguide.base.text import _
+from jaxguide.grading.intake.file_search import why_not_ordinary
 from jaxguide.grading.intake.submission import UnreadableSubmission
 
 MEMBERS_LIMIT = 20_000
@@ -45,9 +46,8 @@ def open_zip(file: Path | bytes) -> Iterator[zipfile.ZipFile]:
     """
     with contextlib.ExitStack() as stack:
         try:
-            if isinstance(file, Path) and not file.is_file():
-                # Reading a named pipe would block forever.
-                raise UnreadableSubmission(_("The archive is not an ordinary file."))
+            if isinstance(file, Path) and (problem := why_not_ordinary(file)):
+                raise UnreadableSubmission(problem)
             stream: BinaryIO = io.BytesIO(file) if isinstance(file, bytes) else file.open("rb")
             stack.enter_context(stream)
             _check_directory(stream)

@@ -1,9 +1,12 @@
 """Test that a batch loses nothing if it is interrupted and resumed, files are broken, or the grader is."""
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import os
+import socket
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -174,16 +177,63 @@ def test_files_that_cannot_be_read_get_a_row_and_no_mark(course: Course, classro
     (folder / "empty.py").write_text("")
     (folder / "cut.ipynb").write_text('{"cells": [')
     (folder / "bytes.py").write_bytes(b"\xff\xfe\x00")
-    (folder / "link.py").symlink_to("/etc/hostname")
-    os.mkfifo(folder / "pipe.py")
     (folder / "other.py").write_text("x = 1\n")
     batch = graded(order(course, folder))
     rows = {one.path.name: one for one in batch.submissions}
-    assert set(rows) == {"s0.py", "empty.py", "cut.ipynb", "bytes.py", "link.py", "pipe.py", "other.py"}
-    assert rows["pipe.py"].unreadable == "The file is not an ordinary file."
+    assert set(rows) == {"s0.py", "empty.py", "cut.ipynb", "bytes.py", "other.py"}
     assert {one.state for name, one in rows.items() if name != "s0.py"} == {State.UNREADABLE}
     assert rows["s0.py"].state is State.GRADED
     assert not batch.is_complete
+
+
+def test_what_is_no_ordinary_file_gets_a_row_that_says_what_it_is(
+    course: Course, classroom: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = classroom(1)
+    links = {
+        **dict.fromkeys(("link.py", "link.zip"), "/etc/hostname"),
+        **dict.fromkeys(("folder.py", "folder.zip"), "/etc"),
+        **dict.fromkeys(("gone.py", "gone.ipynb", "gone.zip"), "nowhere.py"),
+        "elsewhere.py": "/nowhere/at/all.py",
+        "circle.py": "circle2.py",
+        "circle2.py": "circle.py",
+    }
+    for name, target in links.items():
+        (folder / name).symlink_to(target)
+    for name in ("pipe.py", "pipe.zip"):
+        os.mkfifo(folder / name)
+    monkeypatch.chdir(folder)  # the path of a socket may have about a hundred characters
+    said = {
+        **dict.fromkeys(links, "It is a link to a file that is not there."),
+        **dict.fromkeys(
+            ("link.py", "link.zip", "folder.py", "folder.zip"), "It is a link to another place; grade the file itself."
+        ),
+        **dict.fromkeys(("pipe.py", "pipe.zip"), "It is a pipe, not a file."),
+        **dict.fromkeys(("ada.py", "ada.zip"), "It is a socket, not a file."),
+    }
+    with contextlib.ExitStack() as stack:
+        for name in ("ada.py", "ada.zip"):
+            stack.enter_context(socket.socket(socket.AF_UNIX)).bind(name)
+        with contextlib.suppress(PermissionError):  # only root may make a device
+            os.mknod("device.py", stat.S_IFCHR | 0o600, os.makedev(1, 5))
+            said["device.py"] = "It is a device, not a file."
+        batch = graded(order(course, folder))
+    rows = {one.path.name: one for one in batch.submissions}
+    assert {name: one.unreadable for name, one in rows.items()} == {**said, "s0.py": None}
+    assert rows["s0.py"].state is State.GRADED
+
+
+def test_a_students_folder_that_is_a_link_gets_a_row(course: Course, tmp_path: Path) -> None:
+    for place in ("class/ada", "class/bob", "class/zoe", "elsewhere"):
+        (tmp_path / place).mkdir(parents=True)
+    for place in ("class/ada", "class/bob", "elsewhere"):
+        (tmp_path / place / "hw.py").write_text(ANSWERS["double"])
+    (tmp_path / "class" / "zoe" / "work").symlink_to(tmp_path / "elsewhere")
+    batch = graded(order(course, tmp_path / "class"))
+    assert {one.student: one.unreadable for one in batch.submissions} == {
+        **dict.fromkeys(("ada", "bob"), None),
+        "zoe": "It is a link to another place; grade the file itself.",
+    }
 
 
 def test_the_roster_gives_rows_to_the_absent_and_the_last_file_counts(

@@ -69,7 +69,7 @@ def test_a_folder_of_other_files_is_one_row_that_says_so(course: Course, folder:
         **dict.fromkeys(("ada", "eve"), ""),
         **dict.fromkeys(("bob", "kim"), NEITHER),
         "ned": "Archives of this kind are not supported; hand in a zip archive, or the file itself.",
-        "zoe": "The file is not an ordinary file.",
+        "zoe": "It is a pipe, not a file.",
     }
 
 
