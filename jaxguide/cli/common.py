@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from jaxguide.course.books.library import Course
     from jaxguide.course.books.outline import Lesson, Outline
 
+
+class Unusable(click.ClickException):
+    """The results folder cannot be used."""
+
+    exit_code = 3
+
+
 BROKEN_COURSE = 3
 """The exit status if a book or key has a mistake; no student is at fault."""
 

@@ -11,6 +11,7 @@ import click
 
 from jaxguide.base.text import _, plural
 from jaxguide.cli.common import (
+    Unusable,
     begin_with_zygote,
     course_option,
     files_of,
@@ -52,12 +53,6 @@ class _SubmittedPath(click.Path):
             if archive_around(path) is not None:
                 return path
         return super().convert(value, param, ctx)
-
-
-class _Unusable(click.ClickException):
-    """The results folder cannot be used."""
-
-    exit_code = GRADER_BROKEN
 
 
 def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
@@ -300,15 +295,19 @@ def grade(
                 click.echo(str(error), err=True)
                 status = GRADER_BROKEN
             batch = run.result(store)
-        write_reports(batch, out, reveal=reveal)
     except NoBatch as error:
         if status is None:
-            raise _Unusable(str(error)) from None
+            raise Unusable(str(error)) from None
         sys.exit(status)  # the reason is already printed
     except StoreError as error:
-        raise _Unusable(with_marks_elsewhere(error, out)) from None
+        raise Unusable(with_marks_elsewhere(error, out)) from None
     except OSError as error:
-        raise _Unusable(str(error)) from None
+        raise Unusable(str(error)) from None
+    try:
+        write_reports(batch, out, reveal=reveal)
+    except OSError as error:
+        message = _("The marks are stored in `{file}`, but the reports cannot be written: {error}.")
+        raise Unusable(message.format(file=store.file, error=error)) from None
     if as_json:
         print_json(batch_to_plain(batch))
     else:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from jaxguide.base.text import _
-from jaxguide.cli.common import course_option, read_course
+from jaxguide.cli.common import Unusable, course_option, read_course
 
 
 @click.command(short_help="Write a class's reports again, without grading.")
@@ -47,7 +47,7 @@ def report(
     except (NoResults, TableError) as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
-        raise click.ClickException(str(error)) from None
+        raise Unusable(_("The reports cannot be written: {error}.").format(error=error)) from None
     written = next(file for file in files if file.name == "report.html")
     click.echo(_("Written: {file}, tables, and a feedback page for each student.").format(file=written))
 

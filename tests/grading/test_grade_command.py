@@ -177,6 +177,26 @@ def test_a_folder_in_use_and_a_store_of_another_are_one_sentence(command: Comman
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_reports_that_cannot_be_written_lose_no_marks(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, ada=RIGHT)
+    (tmp_path / "results" / "results.json").mkdir(parents=True)
+    done = command()
+    assert done.exit_code == 3
+    assert f"The marks are stored in `{tmp_path / 'results' / 'grading.sqlite'}`, but the reports" in done.stderr
+    report = CliRunner().invoke(main, ["report", str(tmp_path / "results")])
+    assert (report.exit_code, report.stderr.split(":")[1]) == (3, " The reports cannot be written")
+    (tmp_path / "results" / "results.json").rmdir()
+    done = command("--json")
+    assert (done.exit_code, json.loads(done.stdout)["complete"]) == (0, True)
+
+
+def test_a_folder_in_place_of_the_points_by_hand_is_told(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, ada=RIGHT)
+    (tmp_path / "results" / "overrides.csv").mkdir(parents=True)
+    done = command()
+    assert (done.exit_code, "overrides.csv: cannot be read: Is a directory." in done.stderr) == (2, True)
+
+
 def test_where_nothing_may_run_here_one_sentence_says_why(command: Command, tmp_path: Path) -> None:
     write(tmp_path, ada=RIGHT)
     done = command("--isolation", "process")

@@ -121,10 +121,17 @@ def unknown_student(override: Override, students: list[str]) -> str:
 def _read(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
     """Return a table's column names in lower case, and its rows with their line numbers."""
     try:
-        text = path.read_text("utf-8-sig")  # a spreadsheet writes a byte order mark
-    except (OSError, UnicodeDecodeError) as error:
-        message = _("{path}: cannot be read as UTF-8 text: {error}.")
-        raise TableError(message.format(path=path, error=error)) from None
+        content = path.read_bytes()
+    except OSError as error:
+        message = _("{path}: cannot be read: {error}.")
+        raise TableError(message.format(path=path, error=error.strerror)) from None
+    try:
+        text = content.decode("utf-8-sig")  # a spreadsheet writes a byte order mark
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8", "replace")
+        message = _("{place}: cannot be read as UTF-8 text. Save the table in this encoding.")
+        raise TableError(message.format(place=_place(path, before, len(before)))) from None
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     head = text.split("\n", 1)[0]
     delimiter = max(_DELIMITERS, key=head.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -138,17 +145,21 @@ def _read(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
 
 
 def _rows(path: Path, text: str, reader: Any, header: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    delimiter = reader.dialect.delimiter
+    delimiter, read = reader.dialect.delimiter, reader.line_num
     try:
         for row in reader:
+            start, read = read, reader.line_num
             if not any(cell.strip() for cell in row):
                 continue
             cells = [cell.strip() for cell in row]
             _require_one_separator(path, reader.line_num, cells, header, delimiter)
             hidden = next((char for char in "".join(cells) if char != "\n" and unicodedata.category(char) == "Cc"), "")
             if hidden:
-                message = _("{path}:{line}: a cell contains the control character U+{number:04X}. Delete it.")
-                raise TableError(message.format(path=path, line=reader.line_num, number=ord(hidden)))
+                offset = sum(len(line) + 1 for line in text.split("\n")[:start])
+                message = _("{place}: a cell contains the control character U+{number:04X}. Delete it.")
+                raise TableError(
+                    message.format(place=_place(path, text, text.index(hidden, offset)), number=ord(hidden))
+                )
             if any(cells[len(header) :]):
                 message = _("{path}:{line}: the row has {found} cells, but the first row has {wanted}.")
                 fields = {"path": path, "line": reader.line_num, "found": len(row), "wanted": len(header)}
@@ -156,6 +167,13 @@ def _rows(path: Path, text: str, reader: Any, header: list[str]) -> Iterator[tup
             yield reader.line_num, dict(itertools.zip_longest(header, cells[: len(header)], fillvalue=""))
     except csv.Error:
         raise TableError(f"{path}:{_bad_quote(text, delimiter)}") from None
+
+
+def _place(path: Path, text: str, offset: int) -> str:
+    """Return the path with the line and column of a character of its text."""
+    line = text.count("\n", 0, offset) + 1
+    column = offset - text.rfind("\n", 0, offset)
+    return f"{path}:{line}:{column}"
 
 
 def _require_one_separator(path: Path, line: int, cells: list[str], header: list[str], delimiter: str) -> None:

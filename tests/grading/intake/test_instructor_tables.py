@@ -66,7 +66,8 @@ def test_a_roster_is_read_as_spreadsheets_write_it(tmp_path: Path, text: str) ->
         ('student\n"ada"x\n', ":2:6: the cell goes on after its closing quotation mark."),
         ('"student\n', ":1:1: the quotation mark that opens here is never closed."),
         ("student,mail\nada;a@b\n", ":2:4: `;` separates the cells of this row, but `,` those of the first row."),
-        ("student\nad\0a\n", ":2: a cell contains the control character U+0000. Delete it."),
+        ("student\nad\0a\n", ":2:3: a cell contains the control character U+0000. Delete it."),
+        ("id,student\r\n1,bob\r\n\r\n2,eve \x07 x\r\n", ":4:7: a cell contains the control character U+0007."),
     ],
 )
 def test_a_wrong_roster_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:
@@ -76,9 +77,11 @@ def test_a_wrong_roster_is_said_with_its_line(tmp_path: Path, text: str, said: s
 
 
 def test_a_roster_that_is_no_text_is_said(tmp_path: Path) -> None:
-    (tmp_path / "roster.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(TableError, match="cannot be read as UTF-8 text"):
+    (tmp_path / "roster.csv").write_bytes(b"student\nJos\xc3\xa9 \xe9\n")
+    with pytest.raises(TableError, match=r"roster\.csv:2:6: cannot be read as UTF-8 text\."):
         read_roster(tmp_path / "roster.csv")
+    with pytest.raises(TableError, match=": cannot be read: Is a directory"):
+        read_roster(tmp_path)
 
 
 @pytest.mark.parametrize(
