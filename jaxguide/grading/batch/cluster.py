@@ -116,7 +116,8 @@ def _why_silent(address: str) -> str:
     """
 
     async def greet() -> None:
-        comm = await connect(address, timeout=_ANSWER_S, **Security().get_connection_args("client"))
+        # With a longer timeout than that around it, which ends whatever this waits for.
+        comm = await connect(address, timeout=2 * _ANSWER_S, **Security().get_connection_args("client"))
         await comm.close()
 
     def ask() -> None:
