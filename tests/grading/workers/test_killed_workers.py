@@ -63,6 +63,14 @@ def in_a_call(worker: WorkerProcess) -> bool:
     return False
 
 
+def workers_of(grader: Grader) -> list[WorkerProcess]:
+    """Return the living workers that run code."""
+    registry = grader._surroundings.running
+    with registry._lock:
+        found = [one for one in registry._workers if isinstance(one, WorkerProcess)]
+        return [one for one in found if one.is_alive and one._runs_code]
+
+
 class Watch(threading.Thread):
     """Handle each worker of a grader once, when its code says that it is in a call.
 
@@ -78,9 +86,7 @@ class Watch(threading.Thread):
         self.handled: list[WorkerProcess] = []
 
     def workers(self) -> list[WorkerProcess]:
-        registry = self._grader._surroundings.running
-        with registry._lock:
-            return [one for one in registry._workers if isinstance(one, WorkerProcess) and one.is_alive]
+        return workers_of(self._grader)
 
     def run(self) -> None:
         while not self._ended.wait(0.01):
@@ -227,8 +233,7 @@ def test_what_was_told_before_a_worker_was_killed_is_not_told_again(course: Cour
     def tell(path: Path, result: ExerciseResult) -> None:
         told.append(result.name)
         if len(told) == 2:
-            registry = grader._surroundings.running
-            (worker,) = [one for one in registry._workers if isinstance(one, WorkerProcess) and one.is_alive]
+            (worker,) = workers_of(grader)
             kill(worker)
 
     grader = Grader(course, GradeSettings(), tell)
