@@ -140,9 +140,15 @@ def test_marks_that_are_left_are_kept_under_another_name(results: Path) -> None:
 CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "more points than the checks earn": lambda one: one["exercises"][0].update(score=2.0),
     "points of an exercise": lambda one: one["exercises"][0].update(points=9),
-    "a required check is not": lambda one: [
-        (check.update(required=False), one["exercises"][0].update(score=1.5)) for check in one["exercises"][0]["checks"]
-    ],
+    "a required check is not": lambda one: (
+        [check.update(required=False) for check in one["exercises"][0]["checks"]],
+        one["exercises"][0]["checks"][-1].update(verdict="passed", weight=1.0),
+        one["exercises"][0].update(score=0.5),
+    ),
+    "a check weighs more": lambda one: (
+        [check.update(required=False, verdict="passed") for check in one["exercises"][0]["checks"]],
+        one["exercises"][0].update(score=2.0),
+    ),
     "a check is gone": lambda one: one["exercises"][0]["checks"].pop(),
     "an exercise is gone": lambda one: one["exercises"].pop(),
     "a guess that is right": lambda one: one["exercises"][1].update(score=1),
