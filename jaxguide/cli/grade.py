@@ -279,6 +279,8 @@ def grade(
         run = ClassRun(order)
     except (LimitsError, NothingToGrade, PatternError, SeedError, TableError) as error:
         raise click.UsageError(str(error)) from None
+    except GraderError as error:  # nothing can read the files
+        raise Unusable(str(error)) from None
     status = None
     try:
         with Store(out) as store:
