@@ -81,7 +81,7 @@ class Watch(threading.Thread):
 
     def __init__(self, grader: Grader, handle: Callable[[WorkerProcess, int], None]):
         super().__init__(daemon=True)
-        self._grader, self._handle = grader, handle
+        self._grader, self._deal_with = grader, handle
         self._ended = threading.Event()
         self.handled: list[WorkerProcess] = []
 
@@ -92,7 +92,7 @@ class Watch(threading.Thread):
         while not self._ended.wait(0.01):
             for worker in self.workers():
                 if worker not in self.handled and in_a_call(worker):
-                    self._handle(worker, len(self.handled))
+                    self._deal_with(worker, len(self.handled))
                     self.handled.append(worker)
 
     def __enter__(self) -> "Watch":
