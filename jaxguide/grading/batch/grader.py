@@ -146,9 +146,11 @@ def _no_exercise(submission: ReadSubmission) -> str:
         other, name = submission.close
         message = _("{said} It defines `{other}`: is that the answer to `{name}`? Give it the exercise's name.")
         said = message.format(said=said, other=other, name=name)
-    broken = next((cell for cell in submission.cells if cell.error is not None), None)
-    if broken is None or broken.error is None:
+    broken = next((cell for cell in submission.cells if cell.error is not None or cell.rejected), None)
+    if broken is None:
         return said
+    if broken.error is None:
+        return _("{said} At {label}: {why}").format(said=said, label=broken.label, why=broken.rejected)
     message = _("{said} At {label}: {error} (line {line}).")
     return message.format(said=said, label=broken.label, error=broken.error.message, line=broken.error.line or "?")
 

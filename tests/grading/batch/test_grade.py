@@ -132,6 +132,14 @@ def test_a_file_whose_only_function_has_almost_the_right_name_is_told_which(
     )
 
 
+def test_a_file_without_answers_is_told_which_cell_python_cannot_read(course: Course, tmp_path: Path) -> None:
+    path = tmp_path / "answers.py"
+    path.write_text("x = 1\0\n")
+    said = one(course, path).unreadable
+    assert said is not None
+    assert said.endswith("At line 1: It contains characters that are not allowed in Python.")
+
+
 def test_a_value_in_an_exercises_name_has_no_function_before_it(course: Course, notebook: Notebook) -> None:
     result = one(course, notebook("double = 3", *without("double")))
     assert result.repairs == ["code cell 1: sets `double` to a value, not a function."]
