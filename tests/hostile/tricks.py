@@ -451,3 +451,13 @@ NETWORK = [
         ERROR,
     ),
 ]
+
+# The grader decodes, compares and describes what an answer returns, in time and memory that no value may extend.
+COSTS = [
+    Case("short-axes", "costs", in_call("return np.ones((2,) * 21, np.float32)"), FAILED, quick=True),
+    Case("empty-and-long", "costs", in_call("return np.zeros((0, 2**45), np.float32)"), ("error",)),
+    Case("empty-and-wide", "costs", in_call("return np.zeros((0, 2**27), np.float32)"), FAILED),
+    Case("long-list", "costs", in_call("return [np.float32(1)] * 150_000"), FAILED),
+    Case("long-names", "costs", in_call("return {'\\0' * 1_300_000: x}"), FAILED),
+    Case("texts-of-one-size", "costs", in_call("return ['a' * 500_000] + ['b'] * 500"), ("too much output",)),
+]

@@ -1,14 +1,17 @@
 """Compare two values part by part, and name the near miss if they differ."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.course.judging.values import ArrayData, Data, KeyData, NodeData, Unsupported, describe_type
+from jaxguide.course.judging.values import ArrayData, Data, KeyData, NodeData, Unsupported, describe_type, show
 from jaxguide.course.verdict import CheckFailed
 
 # Relative tolerance by dtype; the coarser of two dtypes counts. Right answers may add numbers in another order.
+_NAMES_SHOWN = 20
+_REDUCED_LIMIT = 2**20  # elements
 _RTOL = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9}
 
 
@@ -103,8 +106,12 @@ def _same_structure(got: Data, expected: Data, path: str) -> None:
 
 def _describe_tree(data: Data) -> str:
     if isinstance(data, dict):
-        return _("a dict with the keys {names}").format(names=", ".join(map(repr, data)) or _("(none)"))
+        return _("a dict with the keys {names}").format(names=_names(data) or _("(none)"))
     return describe_type(data)
+
+
+def _names(data: dict[Any, Data]) -> str:
+    return ", ".join(show(name) for name in list(data)[:_NAMES_SHOWN]) + (", …" if len(data) > _NAMES_SHOWN else "")
 
 
 def _compare_keys(got: Data, expected: KeyData, path: str, message: str) -> None:
@@ -186,7 +193,7 @@ def _near_shape(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: f
 
 
 def _reduces_to(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None) -> bool:
-    if left.dtype.kind not in "iufcb":
+    if left.dtype.kind not in "iufcb" or not 0 < left.size <= _REDUCED_LIMIT:
         return False
     axes = [None, *range(left.ndim)]
     return any(

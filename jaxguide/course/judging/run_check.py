@@ -15,6 +15,8 @@ from jaxguide.course.judging.unattended import END_OF_INPUT
 from jaxguide.course.judging.values import show
 from jaxguide.course.verdict import AnswerGone, CheckFailed, CheckResult, NotJudged, StudentError, Verdict
 
+_TROUBLE_LIMIT = 1_000
+
 
 def run_check(
     check: Check, result: CheckResult, exercise: Exercise, answer: Answer, reference: Answer | None, draw: Draw
@@ -80,7 +82,7 @@ def run_check(
 def _trouble(error: Exception) -> str:
     """Describe an exception that the check itself raised, for its author."""
     where = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+    return f"{type(error).__name__}: {str(error)[:_TROUBLE_LIMIT]} ({Path(where.filename).name}:{where.lineno})"
 
 
 def _call(function: Callable[..., None], given: dict[str, Any]) -> None:
@@ -101,7 +103,7 @@ def error_sentence(failure: StudentError) -> str:
         message = _("Your code called sys.exit() (exit code {code}), which ends the program. Return the value instead.")
         return message.format(code=code)
     if failure.info.type_name == "KeyboardInterrupt":
-        return _("The check was stopped while your code ran.")
+        return _("Your code raised KeyboardInterrupt, or the check was stopped while it ran.")
     if failure.info.type_name == "NotImplementedError" and not failure.info.message:
         return _("Your code raised NotImplementedError: this part is not written yet.")
     if failure.info.type_name == "EOFError" and failure.info.message == END_OF_INPUT:

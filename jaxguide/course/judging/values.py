@@ -5,6 +5,8 @@ below, and tuple, list and dict of these, so none of the student's methods can r
 """
 
 import dataclasses
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import jax
@@ -103,6 +105,7 @@ class NotData(TypeError):
     """An argument in a check is not data, so it cannot be passed to a student's function."""
 
 
+_FORMATTED_LIMIT = 2_000  # elements
 _SCALARS = (bool, int, float, complex, str)
 
 
@@ -251,25 +254,44 @@ def show(data: Data, limit: int = 200) -> str:
     '[0 1 2]'
     """
     if isinstance(data, ArrayData):
-        text = np.array2string(data.values, threshold=12, edgeitems=3, max_line_width=80)
+        text = _array_text(data.values, threshold=12, edgeitems=3)
     elif isinstance(data, KeyData):
-        words = np.array2string(data.bits, threshold=8, edgeitems=2, max_line_width=80)
+        words = _array_text(data.bits, threshold=8, edgeitems=2)
         text = f"key with bits {words}" if not data.shape else f"keys with bits {words}"
     elif isinstance(data, tuple):
-        text = "(" + ", ".join(_in_line(child, limit) for child in data) + ("," if len(data) == 1 else "") + ")"
+        text = "(" + _joined((_in_line(child, limit) for child in data), limit) + ("," if len(data) == 1 else "") + ")"
     elif isinstance(data, list):
-        text = "[" + ", ".join(_in_line(child, limit) for child in data) + "]"
+        text = "[" + _joined((_in_line(child, limit) for child in data), limit) + "]"
     elif isinstance(data, dict):
-        text = "{" + ", ".join(f"{name!r}: {_in_line(child, limit)}" for name, child in data.items()) + "}"
+        named = (f"{show(name, limit)}: {_in_line(child, limit)}" for name, child in data.items())
+        text = "{" + _joined(named, limit) + "}"
     elif isinstance(data, NodeData):
-        text = f"{data.type_name}({', '.join(f'{n}={_in_line(c, limit)}' for n, c in data.children.items())})"
+        named = (f"{name}={_in_line(child, limit)}" for name, child in data.children.items())
+        text = f"{data.type_name}({_joined(named, limit)})"
     elif isinstance(data, FunctionName):
         text = data.name
     elif isinstance(data, Unsupported):
         text = describe_type(data)
     else:
-        text = repr(data)
+        text = repr(data[: limit + 1] if isinstance(data, str) else data)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _array_text(values: np.ndarray, threshold: int, edgeitems: int) -> str:
+    if math.prod(min(axis, 2 * edgeitems + 1) for axis in values.shape) > _FORMATTED_LIMIT:
+        values = values.reshape(-1)  # short axes are never shortened, and there may be dozens of them
+    return np.array2string(values, threshold=threshold, edgeitems=edgeitems, max_line_width=80)
+
+
+def _joined(texts: Iterable[str], limit: int) -> str:
+    """Join texts with commas, as far as `limit` characters can show them."""
+    kept, length = [], 0
+    for text in texts:
+        kept.append(text)
+        length += len(text) + 2
+        if length > limit:
+            break
+    return ", ".join(kept)
 
 
 def _in_line(data: Data, limit: int) -> str:

@@ -20,6 +20,7 @@ from jaxguide.grading.intake.file_search import STORE_NAME
 NAME = STORE_NAME
 LOCK_NAME = "grading.lock"
 SCHEMA_VERSION = 2
+_RESULT_LIMIT = 64 * 10**6
 _APPLICATION = 0x4A584731  # 'JXG1', to detect files of other programs
 _TABLES = """
 CREATE TABLE submissions (
@@ -162,12 +163,16 @@ class Store:
 
         Raises:
             StoreError: the result could not be written; the store is unchanged.
+            ValueError: the result is too large.
         """
+        text = json.dumps(result.to_plain())
+        if len(text) > _RESULT_LIMIT:
+            raise ValueError(f"a result of {len(text)} characters; at most {_RESULT_LIMIT} are stored")
         with _explained(self.folder), self._transaction():
             row = self._connection.execute(
                 "INSERT OR REPLACE INTO submissions (student, file, digest, course_digest, settings, state, result)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*_columns(key), result.state.value, json.dumps(result.to_plain())),
+                (*_columns(key), result.state.value, text),
             ).lastrowid
         assert row is not None
         return row

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jaxguide.base.clean import clean
 from jaxguide.base.text import _
-from jaxguide.grading.intake.file_search import FOLDERS_PASSED_OVER, is_no_folder
+from jaxguide.grading.intake.file_search import FOLDERS_PASSED_OVER, files_below
 from jaxguide.grading.intake.lms_names import GRADESCOPE_METADATA, gradescope_students, student_in, student_on_disk
 from jaxguide.grading.intake.submission import (
     FILE_LIMIT_BYTES,
@@ -75,15 +75,13 @@ class ArchivedEntry:
             return read_member(archive, number, FILE_LIMIT_BYTES)
 
 
-# A student's own archive is unpacked once, not for each of its files, which come one after the other.
-@functools.lru_cache(maxsize=1)
+# An archive in an archive is unpacked once, not for each of its files, which come one after the other.
+@functools.lru_cache(maxsize=_DEPTH_LIMIT + 1)
 def _inner(archive: Path, changed_ns: int, numbers: tuple[int, ...]) -> bytes:
-    content: Path | bytes = archive
-    for number in numbers:
-        with open_zip(content) as outer:
-            content = read_member(outer, number, NESTED_LIMIT_BYTES)
-    assert isinstance(content, bytes)
-    return content
+    *around, number = numbers
+    content = _inner(archive, changed_ns, tuple(around)) if around else archive
+    with open_zip(content) as outer:
+        return read_member(outer, number, NESTED_LIMIT_BYTES)
 
 
 def archive_around(path: Path) -> Path | None:
@@ -95,9 +93,8 @@ def find_archives(paths: Iterable[Path]) -> list[Path]:
     """Return the zip archives among `paths` and in the folders among them, without duplicates."""
     found: dict[Path, None] = {}
     for path in paths:
-        below = sorted(path.rglob("*")) if path.is_dir() else [path]
-        for one in below:
-            if one.suffix.lower() == ARCHIVE_SUFFIX and is_no_folder(one) and not _is_passed_over(_below(one, path)):
+        for one in files_below(path) if path.is_dir() else [path]:
+            if one.suffix.lower() == ARCHIVE_SUFFIX:
                 found[one] = None
     return list(found)
 
@@ -127,7 +124,7 @@ class _Listing:
 
     def __init__(self, path: Path, owner: str | None, identity: str):
         self.path, self.owner, self.identity = path, owner, identity
-        self._members = self._bytes = self._own_files = self._own_bytes = 0
+        self._own_members = self._own_files = self._own_bytes = 0
 
     def entries(self) -> list[ArchivedEntry]:
         owner = self.owner, self.identity
@@ -179,7 +176,8 @@ class _Listing:
         """
         members = archive.infolist()
         self._count(members, is_own=bool(numbers))
-        gradescope = {**gradescope, **_metadata(archive)}
+        if not numbers:  # what students pack themselves names nobody else
+            gradescope = {**gradescope, **_metadata(archive)}
         last = {_key(member.filename): number for number, member in enumerate(members)}
         others: dict[tuple[str, str], ArchivedEntry] = {}
         answered: set[tuple[str | None, str]] = set()
@@ -214,7 +212,7 @@ class _Listing:
         """Yield the rows of an archive in an archive, or a single row if it cannot be read."""
         owner = row.student or clean(row.path.stem, 100), row.identity
         if len(row.numbers) == 1:
-            self._own_files = self._own_bytes = 0
+            self._own_members = self._own_files = self._own_bytes = 0
         try:
             if len(row.numbers) > _DEPTH_LIMIT:
                 message = _("Archives are nested more than {limit} deep; hand in the file itself.")
@@ -227,22 +225,25 @@ class _Listing:
             yield dataclasses.replace(row, student=owner[0], problem=str(problem))
 
     def _count(self, members: Sequence[zipfile.ZipInfo], is_own: bool) -> None:
-        """Enforce the limits on all files in an archive, also across the archives inside it."""
+        """Enforce the limits on all files in an archive; a student's own with those inside it."""
         wanted = [m.file_size for m in members if m.filename.lower().endswith((*SUFFIXES, ARCHIVE_SUFFIX))]
         size = sum(size for size in wanted if size <= NESTED_LIMIT_BYTES)
-        self._members += len(members)
-        self._bytes += size
         if is_own:
+            self._own_members += len(members)
             self._own_files += len(wanted)
             self._own_bytes += size
-        if self._members > MEMBERS_LIMIT or self._own_files > _OWN_FILES_LIMIT:
+            too_many = MEMBERS_LIMIT if self._own_members > MEMBERS_LIMIT else _OWN_FILES_LIMIT
+            has_too_many = self._own_members > MEMBERS_LIMIT or self._own_files > _OWN_FILES_LIMIT
+            size_limit, is_too_large = _OWN_LIMIT_BYTES, self._own_bytes > _OWN_LIMIT_BYTES
+        else:
+            too_many, has_too_many = MEMBERS_LIMIT, len(members) > MEMBERS_LIMIT
+            size_limit, is_too_large = _TOTAL_LIMIT_BYTES, size > _TOTAL_LIMIT_BYTES
+        if has_too_many:
             message = _("The archive and those in it contain more than {limit} files.")
-            limit = MEMBERS_LIMIT if self._members > MEMBERS_LIMIT else _OWN_FILES_LIMIT
-            raise UnreadableSubmission(message.format(limit=limit))
-        if self._bytes > _TOTAL_LIMIT_BYTES or self._own_bytes > _OWN_LIMIT_BYTES:
+            raise UnreadableSubmission(message.format(limit=too_many))
+        if is_too_large:
             message = _("The archive and those in it contain more than {size} MB.")
-            limit = _TOTAL_LIMIT_BYTES if self._bytes > _TOTAL_LIMIT_BYTES else _OWN_LIMIT_BYTES
-            raise UnreadableSubmission(message.format(size=limit // 2**20))
+            raise UnreadableSubmission(message.format(size=size_limit // 2**20))
 
 
 def _parts(member: zipfile.ZipInfo) -> tuple[tuple[str, ...], str]:

@@ -110,32 +110,40 @@ def students_of(
     stems = collections.Counter(stem for stem, _folder in {(path.stem, path.absolute().parent) for path in paths})
     listed = {_folded(name): name for name in roster}
 
-    def student(path: Path, exported: str | None) -> tuple[str, bool]:
-        """Return the student's name, and whether it is the file's own stem."""
+    def student(path: Path, exported: str | None) -> tuple[str, Path | None]:
+        """Return the student's name, and the folder or file without suffix that it is the name of, if it is one's."""
         place = below(path, roots)
         found = pattern.find(place) if pattern is not None else None
         found = found or exported
         if found is not None:
-            return listed.get(_folded(found), found), False
-        for name in (*place.parts[:-1], place.stem):
+            return listed.get(_folded(found), found), None
+        named = path.absolute().with_suffix("")
+        for number, name in enumerate((*place.parts[:-1], place.stem), 1):
             if _folded(name) in listed:
-                return listed[_folded(name)], False
+                above = len(place.parts) - number
+                return listed[_folded(name)], named.parents[above - 1] if above else named
         if path.stem in course.books or stems[path.stem] > 1:
-            return _shortest(path.absolute().parent, folders), False
-        return path.stem, True
+            return _shortest(named.parent, folders), named.parent
+        return path.stem, named
 
     found = [student(path, exported) for path, exported in zip(paths, named or [None] * len(paths), strict=True)]
-    owners = {
-        _folded(name): path.absolute().parent for path, (name, is_stem) in zip(paths, found, strict=True) if not is_stem
-    }
+    # Of the places that bear one name, the one farthest up is the student's: the others are in someone's folder.
+    homes: dict[str, Path] = {}
+    for name, place in sorted(found, key=lambda one: len(one[1].parts) if one[1] is not None else 0):
+        if place is not None:
+            homes.setdefault(_folded(name), place)
+    owners = {place for path, (_name, place) in zip(paths, found, strict=True) if place in path.absolute().parents}
     counts = collections.Counter(path.absolute().parent for path in paths)
 
-    def checked(path: Path, name: str, is_stem: bool) -> str:
-        folder, owner = path.absolute().parent, owners.get(_folded(name))
-        if not is_stem or owner is None or owner.is_relative_to(folder) or folder.is_relative_to(owner):
+    def checked(path: Path, name: str, place: Path | None) -> str:
+        home = homes.get(_folded(name))
+        if place is None or home is None or len(place.parts) == len(home.parts) or place.is_relative_to(home):
             return name
+        folder = path.absolute().parent
         own = _shortest(folder, folders)
-        return own if counts[folder] == 1 or folder in owners.values() else f"{own}/{name}"
+        if _folded(own) == _folded(name):  # the folder has that name
+            return f"{folder.parent.name}/{own}"
+        return own if counts[folder] == 1 or folder in owners else f"{own}/{name}"
 
     return told_apart_by_sight([checked(path, *one) for path, one in zip(paths, found, strict=True)])
 

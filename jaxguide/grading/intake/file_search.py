@@ -1,5 +1,6 @@
 """Find the files to grade among the files and folders named on the command line."""
 
+import os
 import stat
 import sys
 from collections.abc import Iterable
@@ -36,15 +37,14 @@ def find_submissions(paths: Iterable[Path]) -> list[Path]:
 def files_below(folder: Path) -> list[Path]:
     """Return all files below a folder, sorted, without hidden ones and those that programs keep for themselves.
 
-    A link to a folder counts as a file: it is not followed.
+    A link to a folder counts as a file: it is not followed. Folders that cannot be listed, for example because they are
+    nested too deeply, are passed over.
     """
-    below = (path for path in folder.rglob("*") if is_no_folder(path))
+    below: list[Path] = []
+    for parent, folders, names in os.walk(folder):
+        links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        below += [Path(parent, name) for name in (*names, *links)]
     return sorted(path for path in below if not _is_passed_over(path.relative_to(folder)))
-
-
-def is_no_folder(path: Path) -> bool:
-    """Return whether a path is that of a file, a link to anything, a pipe, a socket or a device."""
-    return path.is_symlink() or not path.is_dir()
 
 
 def why_not_ordinary(path: Path) -> str:

@@ -13,7 +13,8 @@ _CANVAS = re.compile(r"^(?P<student>[^_]+?)(?:_LATE)?_(?P<id>\d{2,})_\d{3,}_.+$"
 _GRADESCOPE = re.compile(r"^submission_\d+$")
 GRADESCOPE_METADATA = "submission_metadata.yml"
 _TOP_KEY = re.compile(r"^['\"]?(submission_\d+)['\"]?:\s*$")
-_NAME = re.compile(r"^\s*-?\s*:name:\s*(.+?)\s*$")
+_NAME = ":name:"
+_LINE_LIMIT = 1_000
 
 
 def student_in(parts: Sequence[str], gradescope: Mapping[str, str] | None = None) -> tuple[str, str] | None:
@@ -69,12 +70,12 @@ def gradescope_students(metadata: str) -> dict[str, str]:
     """
     found: dict[str, list[str]] = {}
     folder = ""
-    for line in metadata.splitlines():
-        key, name = _TOP_KEY.match(line), _NAME.match(line)
+    for line in (line for line in metadata.splitlines() if len(line) <= _LINE_LIMIT):
+        key, text = _TOP_KEY.match(line), line.strip().removeprefix("-").lstrip()
         if key:
             folder = key[1]
-        elif name and folder:
-            found.setdefault(folder, []).append(name[1].strip("'\""))
+        elif folder and text.startswith(_NAME) and (name := text.removeprefix(_NAME).strip()):
+            found.setdefault(folder, []).append(name.strip("'\""))
     return {folder: " + ".join(dict.fromkeys(names)) for folder, names in found.items()}
 
 

@@ -187,7 +187,7 @@ def read_content(name: str, content: bytes, course: CourseText) -> ReadSubmissio
         UnreadableSubmission: the file is not a notebook, is not text, or contains no code, or too much.
     """
     submission = parse_submission(Path(name), content)
-    if sum(len(cell.source) for cell in submission.cells) > CODE_LIMIT:
+    if sum(len(cell.source.lstrip("\n")) for cell in submission.cells) > CODE_LIMIT:
         message = _("The file contains more than {count} characters of code.")
         raise UnreadableSubmission(message.format(count=CODE_LIMIT))
     lessons = lessons_of(submission, course.names)

@@ -58,6 +58,11 @@ def broken_reply() -> AnswerGone:
     return AnswerGone(Verdict.BROKEN_REPLY, message)
 
 
+def too_much_text() -> AnswerGone:
+    """Describe a result that contains too much text to be compared."""
+    return AnswerGone(Verdict.TOO_MUCH_OUTPUT, _("Your function returned too much text to be compared."))
+
+
 def closed_line() -> AnswerGone:
     """Describe the end of code that closed its connection to the grader and kept running."""
     return AnswerGone(Verdict.BROKEN_REPLY, _("Your code closed the connection to the grader."))

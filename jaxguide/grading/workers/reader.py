@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import hashlib
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ from jaxguide.grading.workers.worker_process import GraderError, WorkerKilled, W
 LIMITS = Limits(cpu_s=6, idle_s=30, memory_bytes=300 * 2**20)
 _PART_BYTES = 16 * 2**20
 _TEXT_LIMIT = 1_000
+# Why files were refused that took too much, by digest: a file is read before grading, too, if its student sent several.
+_refused: dict[str, str] = {}
 
 
 class Readers:
@@ -61,30 +64,35 @@ class Readers:
                 long or too much memory to read.
             GraderError: workers do not start on this machine, or are killed one after the other.
         """
+        digest = hashlib.sha256(path.suffix.encode("utf-8", "replace") + b"\0" + content).hexdigest()
+        if digest in _refused:
+            raise UnreadableSubmission(_refused[digest])
         with self._lock:
             course = self._course = self._course or self._find_course()
             used = self._idle.pop() if self._idle else None
         if self._tier is None:
             return read_content(path.name, content, course)
-        # If it fails, try a new process: what earlier files left behind must not count against this one.
-        if used is not None:
-            with contextlib.suppress(AnswerGone, GraderError):
-                return self._read(used, path, content, course)
-        with contextlib.suppress(WorkerKilled):
-            return self._read_in_a_new_process(path, content, course)
-        return self._read_in_a_new_process(path, content, course)
+        try:
+            # If it fails, try a new process: what earlier files left behind must not count against this one.
+            if used is not None:
+                try:
+                    return self._read(used, path, content, course)
+                except AnswerGone as gone:
+                    if gone.verdict is Verdict.OUT_OF_TIME:  # which is measured for each file
+                        raise
+                except GraderError:
+                    pass
+            with contextlib.suppress(WorkerKilled):
+                return self._read(self._start(course), path, content, course)
+            return self._read(self._start(course), path, content, course)
+        except AnswerGone as gone:
+            _refused[digest] = _why_not(gone)
+            raise UnreadableSubmission(_refused[digest]) from None
 
     def close(self) -> None:
         """Stop the processes that wait for files."""
         with self._lock:
             _end(self._idle)
-
-    def _read_in_a_new_process(self, path: Path, content: bytes, course: CourseText) -> ReadSubmission:
-        worker = self._start(course)
-        try:
-            return self._read(worker, path, content, course)
-        except AnswerGone as gone:
-            raise UnreadableSubmission(_why_not(gone)) from None
 
     def _start(self, course: CourseText) -> WorkerProcess:
         worker = self._running.start(lambda: WorkerProcess(self._hidden, LIMITS, self._tier, runs_code=False))

@@ -5,12 +5,14 @@ from typing import Any
 
 from jaxguide.course.judging.answer import Answer, CallLog, Observation
 from jaxguide.course.judging.evaluate import PRINTED_LIMIT, Request, Step
+from jaxguide.course.judging.values import NodeData
 from jaxguide.course.verdict import AnswerGone, StudentError
-from jaxguide.grading.workers.how_code_ended import broken_reply
+from jaxguide.grading.workers.how_code_ended import broken_reply, too_much_text
 from jaxguide.grading.workers.replies import checked, error_of
 from jaxguide.keys import KeyUse
 from jaxguide.tracing import Program
 
+_TEXT_LIMIT = 2**24  # characters
 Ask = Callable[[str, Request], dict[str, Any]]
 
 
@@ -33,6 +35,8 @@ class RemoteAnswer(Answer):
         reply = self._send_to_worker(self.name, request)
         if not isinstance(reply.get("printed"), str) or ("value" in reply) == ("error" in reply):
             raise broken_reply()
+        if "value" in reply and not _is_small_as_array(reply["value"]):
+            raise too_much_text()
         reply = {**reply, "printed": reply["printed"][:PRINTED_LIMIT]}
         return {**reply, "error": error_of(reply["error"]).to_plain()} if "error" in reply else reply
 
@@ -47,6 +51,22 @@ class RemoteAnswer(Answer):
         if len(found) != len(calls):
             raise broken_reply()
         return found
+
+
+def _is_small_as_array(value: Any) -> bool:
+    """Return whether `np.asarray` of a value stays small: it gives each element the space of the longest text."""
+    count, longest, waiting = 0, 0, [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            waiting += [*part, *part.values()]
+        elif isinstance(part, list | tuple):
+            waiting += part
+        elif isinstance(part, NodeData):
+            waiting += part.children.values()
+        else:
+            count, longest = count + 1, max(longest, len(part)) if isinstance(part, str) else longest
+    return count * longest <= _TEXT_LIMIT
 
 
 class BrokenAnswer(Answer):

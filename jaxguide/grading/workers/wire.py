@@ -28,6 +28,7 @@ LEAF_LIMIT = 200_000
 INT_LIMIT_BITS = 14_000  # Python does not convert integers of more than 4300 digits to text
 _NAME_LIMIT = 200
 _AXES_LIMIT = 32
+_EMPTY_LIMIT = 2**28  # of the axes that have a length, if an array has none of another
 _SAME_HASH_LIMIT = 16
 
 _NUMPY_NAMES = (
@@ -174,11 +175,18 @@ class _Writer:
 
     def _array(self, values: np.ndarray) -> tuple[str, list[str]]:
         dtype = DTYPES[values.dtype.name]
+        if _extent(values.shape) > _EMPTY_LIMIT:
+            raise WireError("an empty array has too long axes")
         self.size_bytes += values.size * dtype.itemsize
         if self.size_bytes > PAYLOAD_LIMIT_BYTES:
             raise WireError(f"the arrays need more than {PAYLOAD_LIMIT_BYTES // 2**20} MB")
         self.payload.append(values.astype(dtype, copy=False).tobytes())
         return dtype.name, [hex(axis) for axis in values.shape]
+
+
+def _extent(axes: Iterable[int]) -> int:
+    """Return how many elements an array has, leaving out axes of length 0: what reducing one of them may compute."""
+    return math.prod(max(1, axis) for axis in axes)
 
 
 def _is_key(bits: np.ndarray, impl: str) -> bool:
@@ -232,6 +240,8 @@ class _Reader:
         axes = [_integer(axis) for axis in shape]
         if any(axis < 0 or axis >= 2**48 for axis in axes):
             raise WireError("an array has an axis of impossible length")
+        if _extent(axes) > _EMPTY_LIMIT:
+            raise WireError("an array has too long axes")
         size_bytes = math.prod(axes) * dtype.itemsize
         if size_bytes > len(self.rest):
             raise WireError("an array is larger than the payload")

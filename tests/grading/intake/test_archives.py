@@ -376,6 +376,24 @@ def test_the_time_of_a_file_is_when_it_was_changed(tmp_path: Path) -> None:
     assert time.localtime(first.modified_s).tm_year == 2024
 
 
+def test_one_students_archive_takes_no_room_from_the_next(tmp_path: Path) -> None:
+    full = zip_bytes([*((f"{number}.txt", b"") for number in range(19_990)), ("hw.py", CODE)])
+    members: Members = [
+        ("Ann_12_assignsubmission_file_/all.zip", full),
+        ("Bob_13_assignsubmission_file_/all.zip", full),
+    ]
+    (tmp_path / "class.zip").write_bytes(zip_bytes(members))
+    assert [(row.student, row.problem) for row in expand([tmp_path / "class.zip"])] == [("Ann", ""), ("Bob", "")]
+
+
+def test_what_students_pack_names_no_students(tmp_path: Path) -> None:
+    metadata = b"submission_7:\n  :submitters:\n  - :name: Bob\n"
+    own = zip_bytes([("submission_metadata.yml", metadata), ("submission_7/hw.py", CODE), ("x.yml", b" " * 10**6)])
+    top = [("submission_metadata.yml", b" " * 10**6 + b"x"), ("Ada_12_assignsubmission_file_/all.zip", own)]
+    (tmp_path / "class.zip").write_bytes(zip_bytes(top))
+    assert [row.student for row in expand([tmp_path / "class.zip"])] == ["Ada"]
+
+
 def test_a_students_archive_is_unpacked_once_for_all_its_files(tmp_path: Path) -> None:
     own = zip_bytes([(f"{number}.py", CODE) for number in range(5)])
     (tmp_path / "class.zip").write_bytes(zip_bytes([("Ada_12_assignsubmission_file_/all.zip", own)]))

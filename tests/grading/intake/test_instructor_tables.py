@@ -200,6 +200,16 @@ def test_no_file_name_stands_for_the_student_of_another_folder(course: Course, t
     assert students_of([*paths, deep], course, roots=root, roster=roster)[-1] == "mallory"
 
 
+def test_neither_a_deeper_file_nor_a_deeper_folder_stands_for_a_student(course: Course, tmp_path: Path) -> None:
+    root = [tmp_path / "class"]
+    paths = files(tmp_path, "Ada Byron/homework.py", "blee/Ada Byron.py", "cy/x.py")
+    assert students_of(paths, course, roots=root, roster=["Ada Byron", "Bob Lee", "cy"])[:2] == ["Ada Byron", "blee"]
+    paths = files(tmp_path, "Ada.py", "bob/Ada/hw.py", "carl/hw.py")
+    assert students_of(paths, course, roots=root) == ["Ada", "bob/Ada", "carl"]
+    assert students_of(paths, course, roots=root, roster=["Ada"]) == ["Ada", "bob/Ada", "carl"]
+    assert not any(one.superseded for one in lined_up(course, tmp_path, paths).files)
+
+
 def test_names_that_look_alike_are_two_students_and_told(course: Course, tmp_path: Path) -> None:
     paths = files(tmp_path, "ada.py", "a\u200bda.py", "a\x1b[31mda.py", "bob\ufeff.py")
     line = lined_up(course, tmp_path, paths)

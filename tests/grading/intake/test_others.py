@@ -14,6 +14,7 @@ from jaxguide.grading.intake.lineup import LineUp, find_entries, line_up
 from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.submission import UnreadableSubmission
 from jaxguide.grading.workers.reader import Readers
+from jaxguide.grading.workers.scratch import remove_scratch
 
 NEITHER = "The file is neither a notebook (.ipynb) nor Python (.py)."
 
@@ -55,6 +56,21 @@ def problems(line: LineUp) -> dict[str, str]:
         except UnreadableSubmission as problem:
             found[one.student] = str(problem)
     return found
+
+
+def test_folders_that_are_nested_too_deeply_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "class" / "ada").mkdir(parents=True)
+    (tmp_path / "class" / "ada" / "hw.py").write_text(ANSWERS["double"])
+    folder = os.open(tmp_path / "class" / "ada", os.O_RDONLY)
+    for _level in range(2_600):
+        os.mkdir("d", dir_fd=folder)
+        below = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = below
+    os.close(folder)
+    found = find_entries([tmp_path / "class"], tmp_path / "results")
+    remove_scratch(tmp_path / "class")  # which `pytest` could not
+    assert [entry.path.name for entry in found] == ["hw.py"]
 
 
 def test_a_folder_of_other_files_is_one_row_that_says_so(course: Course, folder: Path) -> None:

@@ -74,6 +74,10 @@ def test_a_file_that_takes_too_long_is_refused_and_the_next_is_read(readers: Rea
     assert readers.read(Path("next.py"), GOOD.encode()).lessons == ["small_numbers"]
 
 
+def test_code_is_counted_without_the_lines_above_it(readers: Readers) -> None:
+    assert readers.read(Path("ada.py"), ("x = 1\n\n" * 1_500 + ANSWERS["double"]).encode()).lessons == ["small_numbers"]
+
+
 def forged(text: CourseText, **changes: Any) -> dict[str, Any]:
     plain = read_content("ada.py", GOOD.encode(), text).to_plain()
     for name, value in changes.items():

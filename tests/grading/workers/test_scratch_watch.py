@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxguide.grading.workers.scratch import FILES_LIMIT, ScratchWatch
+from jaxguide.grading.workers.scratch import FILES_LIMIT, ScratchWatch, remove_scratch
 
 MB = 2**20
 _NOBODY = 65534
@@ -91,6 +91,14 @@ def test_too_many_files_or_folders_in_folders_are_too_much(scratch: Path) -> Non
     for number in range(FILES_LIMIT + 1):
         (scratch / str(number)).touch()
     assert is_full(scratch)
+
+
+def test_nested_folders_are_removed_whatever_their_names(scratch: Path) -> None:
+    for name in (".0", ".1", "a"):
+        (scratch / "own" / name / "z" / "y" / "x").mkdir(parents=True)
+        (scratch / "own" / name / "z" / "y" / "x" / "big").write_bytes(b"x")
+    remove_scratch(scratch / "own")
+    assert not (scratch / "own").exists()
 
 
 def test_a_folder_that_is_gone_is_not_full(tmp_path: Path) -> None:
