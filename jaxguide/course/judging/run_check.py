@@ -103,7 +103,7 @@ def error_sentence(failure: StudentError) -> str:
         message = _("Your code called sys.exit() (exit code {code}), which ends the program. Return the value instead.")
         return message.format(code=code)
     if failure.info.type_name == "KeyboardInterrupt":
-        return _("Your code raised KeyboardInterrupt, or the check was stopped while it ran.")
+        return _("The check was stopped while your code ran.")
     if failure.info.type_name == "NotImplementedError" and not failure.info.message:
         return _("Your code raised NotImplementedError: this part is not written yet.")
     if failure.info.type_name == "EOFError" and failure.info.message == END_OF_INPUT:
