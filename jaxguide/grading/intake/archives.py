@@ -182,7 +182,7 @@ class _Listing:
         others: dict[tuple[str, str], ArchivedEntry] = {}
         answered: set[tuple[str | None, str]] = set()
         for number, member in enumerate(members):
-            if member.is_dir() or _is_passed_over(member.filename):
+            if member.filename.endswith("/") or _is_passed_over(member.filename):
                 continue
             parts, problem = _parts(member)
             student, identity = (None if owner[1] else student_in(parts, gradescope)) or owner

@@ -1,5 +1,6 @@
 """Find the files to grade among the files and folders named on the command line."""
 
+import contextlib
 import os
 import stat
 import sys
@@ -41,9 +42,11 @@ def files_below(folder: Path) -> list[Path]:
     nested too deeply, are passed over.
     """
     below: list[Path] = []
-    for parent, folders, names in os.walk(folder):
-        links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
-        below += [Path(parent, name) for name in (*names, *links)]
+    waiting = [folder]
+    while waiting:  # before Python 3.12, `os.walk` is recursive
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                (waiting if entry.is_dir(follow_symlinks=False) else below).append(Path(entry.path))
     return sorted(path for path in below if not _is_passed_over(path.relative_to(folder)))
 
 
