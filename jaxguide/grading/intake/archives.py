@@ -176,7 +176,7 @@ class _Listing:
         """
         members = archive.infolist()
         self._count(members, is_own=bool(numbers))
-        if not numbers:  # what students pack themselves names nobody else
+        if not numbers:  # an archive that a student packed must not name others
             gradescope = {**gradescope, **_metadata(archive)}
         last = {_key(member.filename): number for number, member in enumerate(members)}
         others: dict[tuple[str, str], ArchivedEntry] = {}

@@ -19,7 +19,7 @@ FOLDERS_PASSED_OVER = frozenset({"__MACOSX", "__pycache__", "node_modules"})
 def find_submissions(paths: Iterable[Path]) -> list[Path]:
     """Return the notebooks and Python files among `paths` and in the folders among them, without duplicates.
 
-    A pipe, socket or device with such a name is among them: its row says that it is no ordinary file.
+    This includes pipes, sockets and devices with such names; their rows say what they are.
 
     Raises:
         FileNotFoundError: one of the paths does not exist.

@@ -42,8 +42,8 @@ IGNORED = (
     *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"),
     *("utime", "utimes", "futimesat", "utimensat"),
     *("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"),
-    # A lock, and what the system keeps of a file in memory: other submissions could see both. A submission shares the
-    # files that it may write with nobody.
+    # Other submissions could see locks on shared files, and which of their pages are in memory. Files that a submission
+    # can write are its own.
     *("flock", "fadvise64", "readahead", "sync", "syncfs", "sync_file_range"),
 )
 

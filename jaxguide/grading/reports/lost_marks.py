@@ -78,7 +78,7 @@ def lost_marks(run: ClassRun, store: Store) -> LostMarks | None:
 
 
 def _count_lost(plain: Any, store: Store) -> int:
-    """Return for how many files a document has marks and the store has none.
+    """Count the files whose marks are in the document but not in the store.
 
     Raises:
         NoResults: the document is damaged.

@@ -47,7 +47,7 @@ def read_results(path: Path, overrides: Sequence[Override] | None = None) -> Bat
             with store.Store(path) as kept:
                 return load_batch(kept, overrides)
         except store.NoBatch as error:
-            if not document.is_file():  # as it is if the store was lost and an empty one stands in its place
+            if not document.is_file():  # if there is one, the store was lost and this one is empty
                 raise NoResults(str(error)) from None
         except store.StoreError as error:
             raise NoResults(with_marks_elsewhere(error, path)) from None

@@ -96,7 +96,10 @@ class Readers:
 
     def _start(self, course: CourseText) -> WorkerProcess:
         worker = self._running.start(lambda: WorkerProcess(self._hidden, LIMITS, self._tier, runs_code=False))
-        worker.request("course", course=course.to_plain())
+        try:
+            worker.request("course", course=course.to_plain())
+        except AnswerGone as gone:  # before the process has seen the file
+            raise GraderError(gone.note) from gone
         return worker
 
     def _read(self, worker: WorkerProcess, path: Path, content: bytes, course: CourseText) -> ReadSubmission:
@@ -174,4 +177,4 @@ def _why_not(gone: AnswerGone) -> str:
     if gone.verdict is Verdict.OUT_OF_MEMORY:
         message = _("The file takes more than {size} MB of memory to read; clear its outputs.")
         return message.format(size=LIMITS.memory_bytes // 2**20)
-    return _("The file ends the process that reads it, as code does that is nested too deeply.")
+    return _("The file ends the process that reads it.")

@@ -28,7 +28,7 @@ LEAF_LIMIT = 200_000
 INT_LIMIT_BITS = 14_000  # Python does not convert integers of more than 4300 digits to text
 _NAME_LIMIT = 200
 _AXES_LIMIT = 32
-_EMPTY_LIMIT = 2**28  # of the axes that have a length, if an array has none of another
+_EMPTY_LIMIT = 2**28  # on the product of the nonzero axes of an empty array
 _SAME_HASH_LIMIT = 16
 
 _NUMPY_NAMES = (
