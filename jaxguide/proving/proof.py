@@ -106,10 +106,11 @@ def reproduced(book: Book, exercise: Exercise) -> set[str]:
 
 
 def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
-    """Return a problem for each printed file of these lessons that differs from what its book prints now."""
-    message = _("differs from what the book prints now; run `jaxguide print`")
-    folder = course.folders.notebooks
-    return [Problem(path, 1, message) for name in lessons for path in stale_files(course.books[name], folder)]
+    """Return a problem for each file of these lessons that is not printed, or differs from what its book prints now."""
+    differs = _("differs from what the book prints now; run `jaxguide print`")
+    missing = _("is not printed yet; run `jaxguide print`")
+    stale = [path for name in lessons for path in stale_files(course.books[name], course.folders.notebooks)]
+    return [Problem(path, 1, differs if path.exists() else missing) for path in stale]
 
 
 class _Prover:

@@ -315,3 +315,13 @@ def test_a_value_or_a_relation_between_values_decides(tiny: Path, how: str) -> N
     edit(tiny, BOOK, '@visible(double, idea="Twice', '@visible(double, kind="observed", idea="Twice')
     edit(tiny, KEY, '@hidden(idea="Any', f'@hidden({how}, idea="Any')
     assert not [problem for problem in _verify(tiny) if "decides on it" in problem]
+
+
+def test_a_lesson_that_is_not_printed_is_told_from_one_that_changed(tiny: Path) -> None:
+    assert "is not printed yet; run `jaxguide print`" in run("verify", "--course", tiny).output
+    run("print", "--course", tiny)
+    assert "prin" not in run("verify", "--course", tiny).output
+    edit(tiny, BOOK, "# %% exercise\n", "# %%\nmore = 1\n\n# %% exercise\n")
+    said = run("verify", "--course", tiny).output
+    assert "differs from what the book prints now" in said
+    assert "is not printed yet" not in said
