@@ -70,18 +70,17 @@ def read_course(
         lessons: the lessons to load; by default all.
     """
     from jaxguide import compat
+    from jaxguide.base.text import _
+    from jaxguide.course.books.examples import LIMIT_S, BookRuns
     from jaxguide.course.books.library import load_course
 
     compat.set_print_flag()
-    with _author_errors_told(as_json):
+    with _author_errors_told(as_json), contextlib.ExitStack() as stack:
+        runs = stack.enter_context(BookRuns(folder)) if keys else None
         course = load_course(folder, keys=keys, lessons=lessons)
-        if keys:
-            from jaxguide.base.text import _
-            from jaxguide.course.books.examples import LIMIT_S, run_books
-
-            for topic in run_books(course):
-                message = _("The book `{topic}` ran for more than {limit:g} s and was not run to its end.")
-                click.echo(message.format(topic=topic, limit=LIMIT_S), err=True)
+        for topic in runs.stopped() if runs else []:
+            message = _("The book `{topic}` ran for more than {limit:g} s and was not run to its end.")
+            click.echo(message.format(topic=topic, limit=LIMIT_S), err=True)
         return course
 
 

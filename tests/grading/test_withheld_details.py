@@ -1,4 +1,4 @@
-"""Test that, where isolation has channels, students read no details of code that may have learned hidden inputs."""
+"""Test that students read no details of code that may have learned hidden inputs."""
 
 import dataclasses
 import json
@@ -19,13 +19,13 @@ from jaxguide.grading.batch.store import Store
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.exports.gradescope import GradingProgress, gradescope_results
 from jaxguide.grading.intake.file_to_grade import ReadEntry
-from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, Tier, find_tier
+from jaxguide.grading.isolation import MEDIUM, PROCESS, STRONG, IsolationError, find_tier
 from jaxguide.grading.reports import batch_to_plain, read_results, write_reports
 from jaxguide.grading.reports.misconceptions import misconceptions_of
 from jaxguide.grading.reports.overview import report_html
 from jaxguide.grading.reports.results_json import batch_from_plain
 
-WHY = "Details are left out, because hidden checks ran before your code did"
+WHY = "Details are left out, because hidden checks may have run before your code did"
 # Each way writes the word where a student could read it, without having seen a hidden input itself.
 TELLS = """
 # %%
@@ -63,12 +63,12 @@ def in_tier(name: str) -> GradeSettings:
     return GradeSettings(tier=name, trust_submissions=True)
 
 
-def run(course: Course, folder: Path, tier: str, **sources: str) -> dict[str, SubmissionResult]:
+def run(course: Course, folder: Path, settings: GradeSettings, **sources: str) -> dict[str, SubmissionResult]:
     """Grade the class with these further files, one after the other, and write the reports."""
     (folder / "class").mkdir(exist_ok=True)
     for name, source in sources.items():
         (folder / "class" / f"{name}.py").write_text(source)
-    run = ClassRun(Order([folder / "class"], course, folder / "results", in_tier(tier), jobs=1))
+    run = ClassRun(Order([folder / "class"], course, folder / "results", settings, jobs=1))
     with Store(folder / "results") as store:
         run.grade(store)
         batch = run.result(store)
@@ -82,21 +82,21 @@ def feedback(folder: Path, student: str) -> str:
     return "\n".join(re.sub(r"\s+", " ", path.read_text()) for path in found)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("tier", [MEDIUM, PROCESS])
-def test_only_the_first_submission_is_shown_in_detail(course: Course, tmp_path: Path, tier: str) -> None:
-    rows = run(course, tmp_path, tier, ada=TELLS + ANSWERS["quintuple"], bob=TELLS)
-    assert [one.withheld for one in rows["ada"].results + rows["bob"].results] == [False] * 6 + [True] * 6
-    assert "telltale" in feedback(tmp_path, "ada")
-    assert WHY not in feedback(tmp_path, "ada")
-    said = feedback(tmp_path, "bob")
-    assert "telltale" not in said
-    assert WHY in said
-    for fact in ("It multiplies three numbers by 2.0.", "It is right for the loss of the lesson."):
-        assert fact in said
-    assert [one.verdict for one in rows["bob"].results] == [
-        *(Verdict.ERROR, Verdict.FAILED, Verdict.ERROR, Verdict.NOT_ATTEMPTED, Verdict.PASSED, Verdict.FAILED)
-    ]
+@pytest.mark.parametrize(
+    "tier", [STRONG, pytest.param(MEDIUM, marks=pytest.mark.long), pytest.param(PROCESS, marks=pytest.mark.long)]
+)
+def test_in_a_class_with_hidden_checks_nobody_is_shown_details(course: Course, tmp_path: Path, tier: str) -> None:
+    rows = run(course, tmp_path, in_tier(tier), ada=TELLS, bob=TELLS)
+    for student in ("ada", "bob"):
+        assert {one.withheld for one in rows[student].results} == {True}
+        said = feedback(tmp_path, student)
+        assert "telltale" not in said
+        assert WHY in said
+        for written in ("It multiplies three numbers by 2.0.", "It is right for the loss of the lesson.", "One factor"):
+            assert written in said
+        assert [one.verdict for one in rows[student].results] == [
+            *(Verdict.ERROR, Verdict.FAILED, Verdict.ERROR, Verdict.NOT_ATTEMPTED, Verdict.PASSED, Verdict.FAILED)
+        ]
     # The instructor sees everything, and so do students if the instructor says so.
     batch = read_results(tmp_path / "results")
     plain = batch_to_plain(batch)["submissions"][1]
@@ -108,26 +108,21 @@ def test_only_the_first_submission_is_shown_in_detail(course: Course, tmp_path: 
     assert WHY not in feedback(tmp_path, "bob")
 
 
-def test_with_strong_isolation_everybody_is_shown_everything(course: Course, tmp_path: Path) -> None:
-    rows = run(course, tmp_path, STRONG, ada=TELLS + ANSWERS["quintuple"], bob=TELLS)
-    assert not any(one.withheld for row in rows.values() for one in row.results)
-    assert "telltale" in feedback(tmp_path, "bob")
-
-
-def test_an_earlier_run_into_the_same_store_counts(course: Course, tmp_path: Path) -> None:
-    run(course, tmp_path, MEDIUM, ada=ANSWERS["double"])
-    rows = run(course, tmp_path, MEDIUM, bob=TELLS)
+def test_a_file_alone_is_shown_in_detail_until_others_come_to_the_same_store(course: Course, tmp_path: Path) -> None:
+    rows = run(course, tmp_path, in_tier(MEDIUM), ada=TELLS)
+    assert {one.withheld for one in rows["ada"].results} == {False}
+    assert "telltale" in feedback(tmp_path, "ada")
+    rows = run(course, tmp_path, in_tier(MEDIUM), bob=TELLS)
     assert {one.withheld for one in rows["ada"].results} == {False}
     assert {one.withheld for one in rows["bob"].results} == {True}
     assert "telltale" not in feedback(tmp_path, "bob")
 
 
-def test_code_that_no_hidden_check_came_before_is_shown(course: Course, tmp_path: Path) -> None:
-    # The exercise `pair` has no hidden checks.
-    rows = run(course, tmp_path, MEDIUM, ada="x = double\n", bob="def pair(x):\n    return telltale\n", cora=TELLS)
-    assert {one.withheld for one in rows["bob"].results} == {False}
+def test_without_hidden_checks_a_class_is_shown_everything(course: Course, tmp_path: Path) -> None:
+    only = dataclasses.replace(in_tier(MEDIUM), only=frozenset({"pair"}))  # which has none
+    rows = run(course, tmp_path, only, ada=TELLS, bob=TELLS)
+    assert {one.withheld for row in rows.values() for one in row.results} == {False}
     assert "telltale" in feedback(tmp_path, "bob")
-    assert {one.withheld for one in rows["cora"].results} == {False}
 
 
 @pytest.fixture(scope="module")
@@ -198,8 +193,3 @@ def test_results_from_before_there_was_such_a_mark_still_load() -> None:
     stored = batch.submissions[0].to_plain(str)
     del stored["withheld_repairs"]
     assert SubmissionResult.from_plain(stored, lambda text: text).withheld_repairs == []
-
-
-@pytest.mark.parametrize(("name", "has_channels"), [(STRONG, False), (MEDIUM, True), (PROCESS, True)])
-def test_a_tier_knows_whether_it_has_channels(name: str, has_channels: bool) -> None:
-    assert Tier(name, ()).has_channels is has_channels

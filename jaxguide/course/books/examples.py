@@ -5,124 +5,189 @@ Loading a book runs only what its checks and exercises need. Each book runs in i
 
 import contextlib
 import json
+import multiprocessing
 import os
-import subprocess
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from jaxguide import compat
 from jaxguide.base.files import find_kept, keep, kept_place
 from jaxguide.base.text import _
 from jaxguide.course.books.folders import course_folders
-from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import AuthorError
+
+if TYPE_CHECKING:
+    from jaxguide.course.books.library import Course
 
 LIMIT_S = 60.0
 """The time after which a book is stopped."""
 
-_BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module} import main; main(*sys.argv[2:])"
 
+class BookRuns:
+    """Run all cells of a course's books while the course loads, unless they ran before and have not changed since.
 
-def run_books(course: Course) -> list[str]:
-    """Run all cells of a course's books, unless they ran before and have not changed since.
-
-    The books that come with the package do not run: its tests run them.
+    The books that come with the package do not run: its tests run them. Use this as a context manager around loading
+    the course, which starts JAX's backend: earlier, the books can run in forks, which need not import JAX again.
 
     Args:
-        course: the course, with its keys.
-
-    Returns:
-        The lessons that were stopped because they took too long.
-
-    Raises:
-        AuthorError: a cell raised.
+        folder: the course's folder, or None for the course that comes with the package.
     """
-    if course.folders == course_folders():
-        return []
-    import importlib.metadata
 
-    keys = [course.folders.solutions / book.path.name for book in course.books.values()]
-    texts = [path.read_bytes() for path in (*(book.path for book in course.books.values()), *keys)]
-    place = kept_place("examples", ["course/books"], [importlib.metadata.version("jax").encode(), *texts])
-    found = find_kept(place)
-    if isinstance(found, list) and set(found) <= course.books.keys():
+    def __init__(self, folder: Path | None):
+        where = course_folders(folder)
+        self._place: Path | None = None
+        self._runs: list[_Run] = []
+        self._stopped: list[str] = []
+        if where == course_folders():
+            return
+        import importlib.metadata
+
+        books = sorted(where.exercises.glob("*.py"))
+        texts = [path.read_bytes() for book in books for path in (book, where.solutions / book.name) if path.is_file()]
+        self._place = kept_place("examples", ["course/books"], [importlib.metadata.version("jax").encode(), *texts])
+        found = find_kept(self._place)
+        if isinstance(found, list) and set(found) <= {path.stem for path in books}:
+            self._stopped = found
+        else:
+            self._runs = [_Run(path) for path in books]
+
+    def __enter__(self) -> "BookRuns":
+        for run in self._next():
+            run.begin()
+        return self
+
+    def __exit__(self, *_unused: object) -> None:
+        for run in self._runs:
+            run.close()
+
+    def stopped(self) -> list[str]:
+        """Wait for the books; return the lessons that were stopped because they took too long.
+
+        Raises:
+            AuthorError: a cell raised.
+        """
+        if not self._runs:
+            return self._stopped
+        found = []
+        while runs := self._next():
+            for run in runs:
+                run.begin()
+            found += [run.path.stem for run in runs if not run.has_ended()]
+            for run in runs:
+                run.close()
+            del self._runs[: len(runs)]
+        keep(self._place, found)
+        self._stopped = found
         return found
-    stopped: list[str] = []
-    lessons, jobs = list(course.books), max(2, os.cpu_count() or 1)
-    for start in range(0, len(lessons), jobs):
-        with contextlib.ExitStack() as stack:
-            running = {one: stack.enter_context(_running(course, one)) for one in lessons[start : start + jobs]}
-            deadline = time.monotonic() + LIMIT_S
-            for topic, process in running.items():
-                try:
-                    said, _unused = process.communicate(timeout=max(0.0, deadline - time.monotonic()))
-                except subprocess.TimeoutExpired:
-                    stopped.append(topic)
-                else:
-                    _raise_told(course.books[topic].path, said, process.returncode)
-    keep(place, stopped)
-    return stopped
+
+    def _next(self) -> "list[_Run]":
+        return self._runs[: max(2, os.cpu_count() or 1)]
 
 
-@contextlib.contextmanager
-def _running(course: Course, topic: str) -> "Iterator[subprocess.Popen[bytes]]":
-    """Start a process that runs a book; kill it at the end."""
-    exercises = course.folders.exercises.absolute()
-    with tempfile.TemporaryDirectory(prefix="jaxguide-book-") as folder:
+class _Run:
+    """A process that runs one book once it is told to begin."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._began_s: float | None = None
+        self._folder = tempfile.TemporaryDirectory(prefix="jaxguide-book-")
         # A book may read files that lie beside it. What it writes is deleted with the folder.
-        for path in exercises.iterdir():
+        for beside in path.parent.absolute().iterdir():
             with contextlib.suppress(OSError):
-                (Path(folder) / path.name).symlink_to(path)
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-c", _BOOT.format(module=__name__), json.dumps([*map(os.path.abspath, sys.path)])),
-                *(str(exercises.parent), topic),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=folder,
-            env={**os.environ, "MPLBACKEND": "Agg"},
-        )
+                (Path(self._folder.name) / beside.name).symlink_to(beside)
+        why_not = compat.why_not_fork()
+        context: Any = multiprocessing.get_context("spawn" if why_not else "fork")
+        self._line, theirs = context.Pipe()
+        places = [os.path.abspath(place) for place in sys.path]
+        self._process = context.Process(target=main, args=(theirs, places, path.absolute(), self._folder.name))
+        self._theirs: Connection | None = theirs
+        if not why_not:
+            self._start()
+
+    def _start(self) -> None:
+        self._process.start()
+        if self._theirs is not None:
+            self._theirs.close()
+
+    def begin(self) -> None:
+        if self._began_s is None:
+            self._began_s = time.monotonic()
+            if self._process.pid is None:
+                self._start()
+            with contextlib.suppress(OSError):
+                self._line.send_bytes(b"begin")
+
+    def has_ended(self) -> bool:
+        """Wait; return False if the book still runs after `LIMIT_S`.
+
+        Raises:
+            AuthorError: a cell raised.
+        """
+        assert self._began_s is not None
+        if not self._line.poll(max(0.0, self._began_s + LIMIT_S - time.monotonic())):
+            return False
         try:
-            yield process
-        finally:
-            process.kill()
-            process.communicate()
+            found = json.loads(self._line.recv_bytes())
+        except (EOFError, OSError):
+            self._process.join()
+            message = _("Python ended with status {status} while the book ran")
+            raise AuthorError(self.path, 1, message.format(status=self._process.exitcode)) from None
+        if found is not None:
+            raise AuthorError(self.path, found["line"], found["message"])
+        return True
+
+    def close(self) -> None:
+        if self._process.pid is not None:
+            self._process.kill()
+            self._process.join()
+        self._line.close()
+        self._folder.cleanup()
 
 
-def _raise_told(path: Path, said: bytes, status: int) -> None:
+def main(line: Connection, places: list[str], path: Path, folder: str) -> None:
+    """Run one book in a folder; send JSON: null, or the line and message of what it raised.
+
+    Args:
+        line: the connection to the process that waits.
+        places: that process's `sys.path`.
+        path: the book.
+        folder: where it runs.
+    """
     try:
-        found = json.loads(said)
-    except ValueError:
-        message = _("Python ended with status {status} while the book ran").format(status=status)
-        raise AuthorError(path, 1, message) from None
-    if found is not None:
-        raise AuthorError(path, found["line"], found["message"])
-
-
-def main(folder: str, topic: str) -> None:
-    """Run one book of the course in a folder; print JSON: null, or the line and message of what it raised."""
-    from jaxguide import compat
-    from jaxguide.course.books.library import load_course
-
-    with os.fdopen(os.dup(1), "w") as out:
+        # End if the other process is killed: forks made later keep its end of the line open.
+        other = os.getppid()
+        while not line.poll(1):
+            if os.getppid() != other:
+                return
+        line.recv_bytes()
+        signal.alarm(round(LIMIT_S) + 60)
         for number in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), number)
-        compat.set_print_flag()
-        found: dict[str, Any] | None = None
-        try:
-            _run(load_course(Path(folder), lessons=[topic]), topic)
-        except AuthorError as error:
-            found = {"line": error.line, "message": error.message}
-        json.dump(found, out)
-    os._exit(0)  # even if the book started threads
+        os.chdir(folder)
+        os.environ["MPLBACKEND"] = "Agg"
+        sys.path[:] = places
+        line.send_bytes(json.dumps(_what_it_raises(path)).encode())
+    finally:
+        os._exit(0)  # even if the book started threads
 
 
-def _run(course: Course, topic: str) -> None:
+def _what_it_raises(path: Path) -> dict[str, Any] | None:
+    from jaxguide.course.books.library import load_course
+
+    compat.set_print_flag()
+    try:
+        _run(load_course(path.parents[1], lessons=[path.stem]), path.stem)
+    except AuthorError as error:
+        return {"line": error.line, "message": error.message}
+    return None
+
+
+def _run(course: "Course", topic: str) -> None:
     from jaxguide.course import author
     from jaxguide.course.books.parse import exercise_node
     from jaxguide.course.books.percent import run_cell

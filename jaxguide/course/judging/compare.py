@@ -139,10 +139,12 @@ def _compare_arrays(
     if not isinstance(got, ArrayData) and not _is_number(got):
         raise CheckFailed(_other_kind(got, expected, path))
     left, right = np.asarray(got), np.asarray(expected)
+    dtype_matters = isinstance(expected, ArrayData)
+    if not dtype_matters and left.dtype.name in ("float16", "bfloat16"):
+        left = left.astype(np.float32)  # a coarse dtype must not earn a coarse tolerance where any dtype is right
     close = _close(left, right, rtol, atol, exact)
     if left.shape != right.shape:
         raise CheckFailed(_near_shape(left, right, rtol, atol, path))
-    dtype_matters = isinstance(expected, ArrayData)
     same_dtype = not dtype_matters or (isinstance(got, ArrayData) and left.dtype == right.dtype)
     if close and not same_dtype:
         raise CheckFailed(wrong_dtype(describe_type(got), right.dtype.name, path))

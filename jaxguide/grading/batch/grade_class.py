@@ -78,13 +78,16 @@ class ClassRun:
         course = order.course
         roster = read_roster(order.roster) if order.roster is not None else None
         pattern = StudentPattern(order.student_from) if order.student_from is not None else None
-        entries = find_entries(order.paths, order.out, pattern=pattern, roster=roster or ())
-        if not entries:
-            raise NothingToGrade(_("No notebook (.ipynb) or Python file (.py) was found in the given paths."))
-        with contextlib.closing(_readers(order)) as readers:
+        # Files in archives are unpacked by it, now and when they are graded.
+        readers = _readers(order)
+        with contextlib.closing(readers):
+            entries = find_entries(order.paths, order.out, readers, pattern=pattern, roster=roster or ())
+            if not entries:
+                raise NothingToGrade(_("No notebook (.ipynb) or Python file (.py) was found in the given paths."))
             self.line: LineUp = line_up(
                 entries, course, read=readers.read, roots=order.paths, pattern=pattern, roster=roster
             )
+        self._readers = readers
         self.overrides = self._read_overrides()
 
     def _read_overrides(self) -> list[Override]:
@@ -121,7 +124,9 @@ class ClassRun:
             PoolLost: the workers can no longer be used.
             StoreError: the disk is full, or the store cannot be written.
         """
-        with _pool(self.order, self._settings(), after_hidden=not store.is_new) as pool:
+        # Not only for those that happen to run later: what students read must not depend on the order.
+        after_hidden = self.count > 1 or not store.is_new
+        with contextlib.closing(self._readers), _pool(self.order, self._settings(), after_hidden) as pool:
             records = _Records(self, store, pool.course_digest, watch)
             pending: dict[concurrent.futures.Future[Graded], tuple[int, RowKey]] = {}
 

@@ -201,8 +201,8 @@ class Grader:
         fill: a folder to which workers save what they compile. Use it for trusted code only: it runs without isolation.
         programs: the folder to which this process saves what it compiles, for this course only. If given, programs of
             a lesson that are missing from the `compile_cache` are compiled first, for all workers.
-        after_hidden: whether hidden checks of this batch may have run before, in another process. In tiers whose
-            submissions could pass messages on, students see no details of what ran after the first hidden check.
+        after_hidden: whether hidden checks, if there are any, may have run before other submissions did. Students see
+            no details of what ran after a hidden check, because submissions could pass on hidden inputs.
 
     Raises:
         GraderError: the isolation tier is not supported on this machine, or it is too weak for untrusted submissions.
@@ -223,7 +223,8 @@ class Grader:
         self._turns = Turns()
         self.control = Control(course, self._grade_control, self._turns, settings.only, before_all=tell is not None)
         self._lock = threading.Lock()
-        self._hidden_began = after_hidden
+        asked = filter(self._is_asked, course.exercises.values())
+        self._hidden_began = after_hidden and any(one.key is not None and one.key.hidden for one in asked)
         self._prepared: set[str] = set()
         # Skipped without hidden checks: visible inputs do not depend on it, and it takes as long as checking a file.
         self.course_digest = course_state_digest(course) if settings.hidden else ""
@@ -411,7 +412,7 @@ class Grader:
             # Run all visible checks of the lesson before its first hidden input: see `Judging`.
             is_withheld = False
             for hidden in (False, True):
-                if hidden and not attempt.is_control and self._surroundings.tier.has_channels:
+                if hidden and not attempt.is_control:
                     is_withheld = self._hidden_began
                     if any(judging.has_hidden for judging in judgings):
                         self._hidden_began = True

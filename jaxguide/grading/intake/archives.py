@@ -3,36 +3,97 @@
 import collections
 import dataclasses
 import functools
-import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol, TypeVar
 
-from jaxguide.base.clean import clean
 from jaxguide.base.text import _
-from jaxguide.grading.intake.file_search import FOLDERS_PASSED_OVER, files_below
-from jaxguide.grading.intake.lms_names import GRADESCOPE_METADATA, gradescope_students, student_in, student_on_disk
-from jaxguide.grading.intake.submission import (
-    FILE_LIMIT_BYTES,
-    OTHER_ARCHIVES,
-    SUFFIXES,
-    UnreadableSubmission,
-    wrong_kind,
+from jaxguide.grading.intake.file_search import files_below
+from jaxguide.grading.intake.lms_names import student_on_disk
+from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmission
+from jaxguide.grading.intake.unpacking import (
+    ARCHIVE_SUFFIX,
+    OWN_FILES_LIMIT,
+    Archive,
+    ListedFile,
+    Owner,
+    nothing_inside,
 )
-from jaxguide.grading.intake.untrusted_zip import (
-    MEMBERS_LIMIT,
-    NESTED_LIMIT_BYTES,
-    changed_s,
-    check_member,
-    name_parts,
-    open_zip,
-    read_member,
-)
+from jaxguide.grading.intake.untrusted_zip import NESTED_LIMIT_BYTES, changed_s, read_zip, too_large
 
-ARCHIVE_SUFFIX = ".zip"
-_DEPTH_LIMIT = 2
-_TOTAL_LIMIT_BYTES = 8 * 2**30
-_OWN_LIMIT_BYTES, _OWN_FILES_LIMIT = 4 * NESTED_LIMIT_BYTES, 200
-_METADATA_LIMIT_BYTES = 16 * 2**20
+_T = TypeVar("_T")
+
+
+@dataclasses.dataclass(frozen=True)
+class Packed:
+    """An archive that is unpacked as a whole, together with all that is inside it unless it is a class's.
+
+    Args:
+        path: the archive on disk.
+        changed_ns, size_bytes: when the archive on disk was changed, and its size.
+        number: the index in it of the archive that is meant; None for itself.
+    """
+
+    path: Path
+    changed_ns: int
+    size_bytes: int
+    number: int | None = None
+
+    @classmethod
+    def on_disk(cls, path: Path) -> "Packed":
+        """Return the archive with this path, as it is now."""
+        try:
+            status = path.stat()
+        except OSError:
+            return cls(path, 0, 0)  # opening it says what is wrong
+        return cls(path, status.st_mtime_ns, status.st_size)
+
+    def inside(self, number: int) -> "Packed":
+        """Return the archive with this index."""
+        return dataclasses.replace(self, number=number)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is too large for a limited process, as only the export of a whole class may be."""
+        return self.number is None and self.size_bytes > NESTED_LIMIT_BYTES
+
+    def content(self, unpacker: "Unpacker") -> bytes:
+        """Return the archive's bytes.
+
+        Raises:
+            UnreadableSubmission: it cannot be read.
+        """
+        number = self.number
+        if number is None:
+            return read_zip(self.path)
+        around = dataclasses.replace(self, number=None)
+        return unpacker.unpack(around, lambda archive: archive.read([number], NESTED_LIMIT_BYTES))
+
+
+class Unpacked(Protocol):
+    """An archive that can be listed and read, see `jaxguide.grading.intake.unpacking.Archive`."""
+
+    def files(self, owner: Owner, is_own: bool, is_deep: bool = True) -> list[ListedFile]: ...
+
+    def read(self, numbers: Sequence[int], limit_bytes: int) -> bytes: ...
+
+
+class Unpacker(Protocol):
+    """Unpacks archives, see `jaxguide.grading.workers.reader.Readers`."""
+
+    def unpack(self, packed: Packed, question: Callable[[Unpacked], _T]) -> _T: ...
+
+
+@functools.lru_cache(maxsize=2)
+def unpacked_here(packed: Packed) -> Archive:
+    """Return an archive that this process unpacks.
+
+    Raises:
+        UnreadableSubmission: it is in an archive from which it cannot be read.
+    """
+    if packed.number is None:
+        return Archive(packed.path)
+    return unpacked_here(dataclasses.replace(packed, number=None)).inside(packed.number)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +103,7 @@ class ArchivedEntry:
     Args:
         path: the archive's path followed by the file's path in it.
         archive: the archive on disk.
+        unpacker: unpacks it.
         student: the student that the export names, None if it names no one.
         identity: an ID that tells students of the same name apart, '' if the export has none.
         problem: a sentence that says why there is nothing to grade, '' if there is.
@@ -51,6 +113,7 @@ class ArchivedEntry:
 
     path: Path
     archive: Path
+    unpacker: Unpacker = dataclasses.field(repr=False, compare=False)
     student: str | None = None
     identity: str = ""
     problem: str = ""
@@ -65,23 +128,11 @@ class ArchivedEntry:
         """
         if self.problem:
             raise UnreadableSubmission(self.problem)
-        *inside, number = self.numbers
-        try:
-            changed_ns = self.archive.stat().st_mtime_ns
-        except OSError:
-            changed_ns = 0  # opening it says what is wrong
-        content = _inner(self.archive, changed_ns, tuple(inside)) if inside else self.archive
-        with open_zip(content) as archive:
-            return read_member(archive, number, FILE_LIMIT_BYTES)
-
-
-# An archive in an archive is unpacked once, not for each of its files, which come one after the other.
-@functools.lru_cache(maxsize=_DEPTH_LIMIT + 1)
-def _inner(archive: Path, changed_ns: int, numbers: tuple[int, ...]) -> bytes:
-    *around, number = numbers
-    content = _inner(archive, changed_ns, tuple(around)) if around else archive
-    with open_zip(content) as outer:
-        return read_member(outer, number, NESTED_LIMIT_BYTES)
+        packed = Packed.on_disk(self.archive)
+        numbers = self.numbers
+        if len(numbers) > 1:
+            packed, numbers = packed.inside(numbers[0]), numbers[1:]
+        return self.unpacker.unpack(packed, lambda archive: archive.read(numbers, FILE_LIMIT_BYTES))
 
 
 def archive_around(path: Path) -> Path | None:
@@ -99,15 +150,12 @@ def find_archives(paths: Iterable[Path]) -> list[Path]:
     return list(found)
 
 
-def _below(path: Path, folder: Path) -> str:
-    return path.relative_to(folder).as_posix() if path != folder else path.name
-
-
-def expand(archives: Iterable[Path]) -> list[ArchivedEntry]:
+def expand(archives: Iterable[Path], unpacker: Unpacker) -> list[ArchivedEntry]:
     """Return a row for each submission in these archives, including those that cannot be read.
 
     Args:
         archives: zip files; archives inside are read too, to a depth of 2.
+        unpacker: unpacks them.
     """
     archives = list(archives)
     neighbours = [path.parent for path in archives]
@@ -115,175 +163,64 @@ def expand(archives: Iterable[Path]) -> list[ArchivedEntry]:
     for path in archives:
         # Several archives in a folder belong to one student each; a single one may belong to anyone.
         owner = path.stem if neighbours.count(path.parent) > 1 else None
-        found += _Listing(path, *(student_on_disk(path) or (owner, ""))).entries()
+        found += _Listing(path, unpacker, student_on_disk(path) or (owner, "")).entries()
     return found
 
 
 class _Listing:
     """The rows of one archive on disk, including those of the archives inside it."""
 
-    def __init__(self, path: Path, owner: str | None, identity: str):
-        self.path, self.owner, self.identity = path, owner, identity
-        self._own_members = self._own_files = self._own_bytes = 0
+    def __init__(self, path: Path, unpacker: Unpacker, owner: Owner):
+        self.path, self.unpacker, self.owner = path, unpacker, owner
 
     def entries(self) -> list[ArchivedEntry]:
-        owner = self.owner, self.identity
+        packed, is_students = Packed.on_disk(self.path), self.owner[0] is not None
         try:
-            with open_zip(self.path) as archive:
-                found = list(self._walk(archive, self.path, (), owner, {}))
+            if packed.is_large and is_students:
+                raise too_large()
+            # The archives in a class's are a student's each. The process that has the class's, about which it could
+            # lie, opens none of them, and none takes the time of another.
+            files = self.unpacker.unpack(packed, lambda archive: archive.files(self.owner, False, is_students))
         except UnreadableSubmission as problem:
-            return [ArchivedEntry(self.path, self.path, *owner, str(problem))]
-        if not found:
-            found = [self._empty(self.path, owner)]
-        return self._without_floods(found)
+            return [self._row(self.path, self.owner, str(problem))]
+        found = [row for file in files for row in self._rows(file, packed)]
+        return _without_floods(found) or [self._row(self.path, self.owner, nothing_inside())]
 
-    def _without_floods(self, found: list[ArchivedEntry]) -> list[ArchivedEntry]:
-        """Replace the rows of a student who has too many files with a single row that says so."""
-        counts = collections.Counter((row.student or "", row.identity) for row in found if row.student)
-        message = _("The archive contains {count} files of one student; at most {limit} are read.")
-        kept: list[ArchivedEntry] = []
-        told: set[tuple[str, str]] = set()
-        for row in found:
-            whose = row.student or "", row.identity
-            if counts[whose] <= _OWN_FILES_LIMIT:
-                kept.append(row)
-            elif whose not in told:
-                told.add(whose)
-                problem = message.format(count=counts[whose], limit=_OWN_FILES_LIMIT)
-                kept.append(ArchivedEntry(self.path, self.path, *whose, problem))
-        return kept
+    def _row(self, path: Path, owner: Owner, problem: str) -> ArchivedEntry:
+        return ArchivedEntry(path, self.path, self.unpacker, *owner, problem)
 
-    def _empty(self, place: Path, owner: tuple[str | None, str]) -> ArchivedEntry:
-        problem = _("The archive contains no notebook (.ipynb) and no Python file (.py).")
-        return ArchivedEntry(place, self.path, *owner, problem)
+    def _entry(self, file: ListedFile, above: Path, numbers: tuple[int, ...]) -> ArchivedEntry:
+        row = self._row(above.joinpath(*file.parts), (file.student, file.identity), file.problem)
+        return dataclasses.replace(row, modified_s=changed_s(file.date), numbers=(*numbers, *file.numbers))
 
-    def _walk(
-        self,
-        archive: zipfile.ZipFile,
-        place: Path,
-        numbers: tuple[int, ...],
-        owner: tuple[str | None, str],
-        gradescope: dict[str, str],
-    ) -> Iterator[ArchivedEntry]:
-        """Yield the rows of one archive.
-
-        Args:
-            archive: the open archive.
-            place: its name in reports.
-            numbers: its index in each archive around it.
-            owner: its student and their ID in the export; without an ID, the names of files may name other students.
-            gradescope: students, by folder of a Gradescope export.
-        """
-        members = archive.infolist()
-        self._count(members, is_own=bool(numbers))
-        if not numbers:  # an archive that a student packed must not name others
-            gradescope = {**gradescope, **_metadata(archive)}
-        last = {_key(member.filename): number for number, member in enumerate(members)}
-        others: dict[tuple[str, str], ArchivedEntry] = {}
-        answered: set[tuple[str | None, str]] = set()
-        for number, member in enumerate(members):
-            if member.filename.endswith("/") or _is_passed_over(member.filename):
-                continue
-            parts, problem = _parts(member)
-            student, identity = (None if owner[1] else student_in(parts, gradescope)) or owner
-            student = student and clean(student, 100).strip()
-            suffix = Path(parts[-1]).suffix.lower()
-            row = ArchivedEntry(
-                place.joinpath(*parts), self.path, student, identity, problem, changed_s(member), (*numbers, number)
-            )
-            if suffix not in (*SUFFIXES, ARCHIVE_SUFFIX, *OTHER_ARCHIVES):
-                if student and parts[-1] != GRADESCOPE_METADATA:
-                    others.setdefault((student, identity), row)
-                continue
-            answered.add((student, identity))
-            if not problem and last[_key(member.filename)] != number:
-                problem = _("A later file of the same name in the archive counts instead.")
-            if not problem and suffix == ARCHIVE_SUFFIX:
-                yield from self._inside(archive, row)
-                continue
-            problem = problem or wrong_kind(row.path) or _refusal(member, FILE_LIMIT_BYTES)
-            yield dataclasses.replace(row, problem=problem)
-        for whose, row in others.items():
-            # Students who handed in only other files must not be listed as absent.
-            if whose not in answered:
-                yield dataclasses.replace(row, problem=row.problem or wrong_kind(row.path))
-
-    def _inside(self, archive: zipfile.ZipFile, row: ArchivedEntry) -> Iterator[ArchivedEntry]:
-        """Yield the rows of an archive in an archive, or a single row if it cannot be read."""
-        owner = row.student or clean(row.path.stem, 100), row.identity
-        if len(row.numbers) == 1:
-            self._own_members = self._own_files = self._own_bytes = 0
+    def _rows(self, file: ListedFile, packed: Packed) -> Iterator[ArchivedEntry]:
+        """Yield the row of a file, or those of the files in it if it is an archive."""
+        row = self._entry(file, self.path, ())
+        if not file.is_archive:
+            yield row
+            return
+        owner = file.owner_inside
         try:
-            if len(row.numbers) > _DEPTH_LIMIT:
-                message = _("Archives are nested more than {limit} deep; hand in the file itself.")
-                raise UnreadableSubmission(message.format(limit=_DEPTH_LIMIT))
-            content = read_member(archive, row.numbers[-1], NESTED_LIMIT_BYTES)
-            with open_zip(content) as inner:
-                found = list(self._walk(inner, row.path, row.numbers, owner, {}))
-            yield from found or [self._empty(row.path, owner)]
+            files = self.unpacker.unpack(packed.inside(file.numbers[0]), lambda own: own.files(owner, is_own=True))
         except UnreadableSubmission as problem:
             yield dataclasses.replace(row, student=owner[0], problem=str(problem))
-
-    def _count(self, members: Sequence[zipfile.ZipInfo], is_own: bool) -> None:
-        """Enforce the limits on all files in an archive; a student's own with those inside it."""
-        wanted = [m.file_size for m in members if m.filename.lower().endswith((*SUFFIXES, ARCHIVE_SUFFIX))]
-        size = sum(size for size in wanted if size <= NESTED_LIMIT_BYTES)
-        if is_own:
-            self._own_members += len(members)
-            self._own_files += len(wanted)
-            self._own_bytes += size
-            too_many = MEMBERS_LIMIT if self._own_members > MEMBERS_LIMIT else _OWN_FILES_LIMIT
-            has_too_many = self._own_members > MEMBERS_LIMIT or self._own_files > _OWN_FILES_LIMIT
-            size_limit, is_too_large = _OWN_LIMIT_BYTES, self._own_bytes > _OWN_LIMIT_BYTES
-        else:
-            too_many, has_too_many = MEMBERS_LIMIT, len(members) > MEMBERS_LIMIT
-            size_limit, is_too_large = _TOTAL_LIMIT_BYTES, size > _TOTAL_LIMIT_BYTES
-        if has_too_many:
-            message = _("The archive and those in it contain more than {limit} files.")
-            raise UnreadableSubmission(message.format(limit=too_many))
-        if is_too_large:
-            message = _("The archive and those in it contain more than {size} MB.")
-            raise UnreadableSubmission(message.format(size=size_limit // 2**20))
+            return
+        found = (self._entry(inner, row.path, row.numbers) for inner in files)
+        yield from found if files else [self._row(row.path, owner, nothing_inside())]
 
 
-def _parts(member: zipfile.ZipInfo) -> tuple[tuple[str, ...], str]:
-    """Return the parts of a member's name, and why it is refused; if it is, the parts are only safe to display."""
-    try:
-        return tuple(name_parts(member.filename)), ""
-    except UnreadableSubmission as problem:
-        shown = clean(member.filename[-1_000:]).replace("\\", "/").replace("\n", " ")
-        kept = [part[-100:] for part in shown.split("/") if part.strip() and part not in (".", "..")]
-        return tuple(kept[-5:]) or ("?",), str(problem)
-
-
-def _refusal(member: zipfile.ZipInfo, limit_bytes: int) -> str:
-    try:
-        check_member(member, limit_bytes)
-    except UnreadableSubmission as problem:
-        return str(problem)
-    return ""
-
-
-def _key(name: str) -> str:
-    try:
-        return "/".join(name_parts(name))
-    except UnreadableSubmission:
-        return name
-
-
-def _is_passed_over(name: str) -> bool:
-    parts = name.replace("\\", "/").split("/")
-    hidden = any(part.startswith(".") and part not in (".", "..") for part in parts)
-    return hidden or any(part in FOLDERS_PASSED_OVER for part in parts)
-
-
-def _metadata(archive: zipfile.ZipFile) -> dict[str, str]:
-    for number, member in enumerate(archive.infolist()):
-        if member.filename.rsplit("/", 1)[-1] == GRADESCOPE_METADATA:
-            try:
-                return gradescope_students(
-                    read_member(archive, number, _METADATA_LIMIT_BYTES).decode("utf-8", "replace")
-                )
-            except UnreadableSubmission:
-                return {}
-    return {}
+def _without_floods(found: list[ArchivedEntry]) -> list[ArchivedEntry]:
+    """Replace the rows of a student who has too many files with a single row that says so."""
+    counts = collections.Counter((row.student or "", row.identity) for row in found if row.student)
+    message = _("The archive contains {count} files of one student; at most {limit} are read.")
+    kept: list[ArchivedEntry] = []
+    told: set[Owner] = set()
+    for row in found:
+        whose = row.student or "", row.identity
+        if counts[whose] <= OWN_FILES_LIMIT:
+            kept.append(row)
+        elif whose not in told:
+            told.add(whose)
+            problem = message.format(count=counts[whose], limit=OWN_FILES_LIMIT)
+            kept.append(ArchivedEntry(row.archive, row.archive, row.unpacker, *whose, problem))
+    return kept

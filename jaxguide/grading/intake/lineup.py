@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
-from jaxguide.grading.intake.archives import ArchivedEntry, archive_around, expand, find_archives
+from jaxguide.grading.intake.archives import ArchivedEntry, Unpacker, archive_around, expand, find_archives
 from jaxguide.grading.intake.file_owners import StudentPattern, below, shows_hidden, students_of
 from jaxguide.grading.intake.file_search import STORE_NAME, files_below, find_submissions
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry
@@ -62,7 +62,12 @@ class LineUp:
 
 
 def find_entries(
-    paths: Sequence[Path], out: Path, *, pattern: StudentPattern | None = None, roster: Collection[str] = ()
+    paths: Sequence[Path],
+    out: Path,
+    unpacker: Unpacker,
+    *,
+    pattern: StudentPattern | None = None,
+    roster: Collection[str] = (),
 ) -> list[Entry]:
     """Return all that is to be graded among and below `paths`; never what lies among the results.
 
@@ -71,6 +76,7 @@ def find_entries(
     Args:
         paths: files, folders and archives.
         out: the folder for results.
+        unpacker: unpacks the archives.
         pattern, roster: whose files of other kinds are.
 
     Raises:
@@ -84,15 +90,15 @@ def find_entries(
     entries: list[FileEntry | ArchivedEntry] = [
         FileEntry(path, *(student_on_disk(path) or (None, ""))) for path in files
     ]
-    entries += expand(archives)
-    entries += [_entry_in(archive, path) for path, archive in inside.items() if archive not in archives]
+    entries += expand(archives, unpacker)
+    entries += [_entry_in(archive, path, unpacker) for path, archive in inside.items() if archive not in archives]
     entries += only_others(on_disk, entries, out, pattern=pattern, roster=roster)
     students = told_apart([(entry.student, entry.identity) for entry in entries])
     return [dataclasses.replace(entry, student=name) for entry, name in zip(entries, students, strict=True)]
 
 
-def _entry_in(archive: Path, path: Path) -> ArchivedEntry:
-    found = next((entry for entry in expand([archive]) if entry.path == path), None)
+def _entry_in(archive: Path, path: Path, unpacker: Unpacker) -> ArchivedEntry:
+    found = next((entry for entry in expand([archive], unpacker) if entry.path == path), None)
     if found is None:
         message = _("There is no submission `{inside}` in `{archive}`.")
         raise NothingToGrade(message.format(inside=path.relative_to(archive), archive=archive))

@@ -22,6 +22,7 @@ DIRECTORY_LIMIT_BYTES = 16 * 2**20
 NESTED_LIMIT_BYTES = 64 * 2**20
 # Deflate reaches at most 1032 to 1; notebooks reach 5 to 1, and hardly any above a megabyte reaches 200 to 1.
 RATIO_LIMIT, RATIO_COUNTS_FROM_BYTES = 200, 2**20
+_PART_BYTES = 2**20
 _DRIVE = re.compile("[A-Za-z]:")
 _NAME_LIMIT, _PART_LIMIT = 1_000, 255
 _END, _END_64, _LOCATOR_64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
@@ -45,23 +46,52 @@ def open_zip(file: Path | bytes) -> Iterator[zipfile.ZipFile]:
         UnreadableSubmission: it is not a zip archive, is damaged, or lists too many files.
     """
     with contextlib.ExitStack() as stack:
-        try:
-            if isinstance(file, Path) and (problem := why_not_ordinary(file)):
-                raise UnreadableSubmission(problem)
-            stream: BinaryIO = io.BytesIO(file) if isinstance(file, bytes) else file.open("rb")
+        with _refused_if_broken():
+            stream: BinaryIO = io.BytesIO(file) if isinstance(file, bytes) else _opened(file)
             stack.enter_context(stream)
             _check_directory(stream)
             archive = stack.enter_context(zipfile.ZipFile(stream))
-        except PermissionError as error:
-            message = _("The archive cannot be read: {error}.").format(error=error.strerror)
-            raise UnreadableSubmission(message) from None
-        except _BROKEN:
-            raise UnreadableSubmission(_("The archive is damaged, or not a zip archive.")) from None
         count = len(archive.infolist())
         if count > MEMBERS_LIMIT:
             message = _("The archive contains {count} files; at most {limit} are read.")
             raise UnreadableSubmission(message.format(count=count, limit=MEMBERS_LIMIT))
         yield archive
+
+
+def read_zip(path: Path) -> bytes:
+    """Return the content of an archive on disk, unchecked, for a process that opens it.
+
+    Raises:
+        UnreadableSubmission: it cannot be read, or is larger than an archive that a process opens.
+    """
+    with _refused_if_broken(), _opened(path) as file:
+        content = file.read(NESTED_LIMIT_BYTES + 1)
+    if len(content) > NESTED_LIMIT_BYTES:
+        raise too_large()
+    return content
+
+
+def too_large() -> UnreadableSubmission:
+    """Describe an archive that is larger than a student's may be."""
+    message = _("The archive is larger than {size} MB; hand in the files themselves.")
+    return UnreadableSubmission(message.format(size=NESTED_LIMIT_BYTES // 2**20))
+
+
+def _opened(path: Path) -> BinaryIO:
+    if problem := why_not_ordinary(path):
+        raise UnreadableSubmission(problem)
+    return path.open("rb")
+
+
+@contextlib.contextmanager
+def _refused_if_broken() -> Iterator[None]:
+    try:
+        yield
+    except PermissionError as error:
+        message = _("The archive cannot be read: {error}.").format(error=error.strerror)
+        raise UnreadableSubmission(message) from None
+    except _BROKEN:
+        raise UnreadableSubmission(_("The archive is damaged, or not a zip archive.")) from None
 
 
 def _check_directory(stream: BinaryIO) -> None:
@@ -82,6 +112,8 @@ def _check_directory(stream: BinaryIO) -> None:
         if record[:4] != _END_64 or len(record) < 56:
             raise zipfile.BadZipFile("no zip64 end record")
         listed = max(0 if listed == 2**32 - 1 else listed, struct.unpack_from("<Q", record, 40)[0])
+    if listed > size:
+        raise zipfile.BadZipFile("the list is larger than the archive")
     if listed > DIRECTORY_LIMIT_BYTES:
         message = _("The archive lists too many files; at most {limit} are read.")
         raise UnreadableSubmission(message.format(limit=MEMBERS_LIMIT))
@@ -101,11 +133,17 @@ def name_parts(name: str) -> list[str]:
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if text.startswith("/") or ".." in parts or _DRIVE.fullmatch("".join(parts[:1])):
         raise UnreadableSubmission(_("Its name in the archive leads out of the archive."))
-    if any(unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") for letter in text):
+    if has_invisible(text):
         raise UnreadableSubmission(_("Its name in the archive contains invisible characters."))
     if not parts or len(text) > _NAME_LIMIT or any(len(part.encode()) > _PART_LIMIT for part in parts):
         raise UnreadableSubmission(_("Its name in the archive is too long for a file name."))
     return parts
+
+
+def has_invisible(text: str) -> bool:
+    """Return whether a name contains control characters or others that are not shown."""
+    # Most names are printable, which is quick to find out.
+    return not text.isprintable() and any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in text)
 
 
 def check_member(member: zipfile.ZipInfo, limit_bytes: int) -> None:
@@ -142,19 +180,20 @@ def read_member(archive: zipfile.ZipFile, number: int, limit_bytes: int) -> byte
     if number >= len(members):
         raise UnreadableSubmission(_("The archive has changed since its files were listed."))
     check_member(members[number], limit_bytes)
-    try:
-        with archive.open(members[number]) as file:
-            content = file.read(limit_bytes + 1)
-    except (*_BROKEN, MemoryError):
-        content = None
-    if content is None or len(content) != members[number].file_size:
+    found, is_whole = io.BytesIO(), False
+    with contextlib.suppress(*_BROKEN), archive.open(members[number]) as file:
+        # Part by part, because at once it would need three times the memory.
+        while found.tell() <= limit_bytes and (part := file.read(_PART_BYTES)):
+            found.write(part)
+        is_whole = found.tell() == members[number].file_size
+    if not is_whole:
         raise UnreadableSubmission(_("It is damaged in the archive and cannot be unpacked."))
-    return content
+    return found.getvalue()
 
 
-def changed_s(member: zipfile.ZipInfo) -> float:
-    """Return when a member was changed, in seconds since 1970, or 0 if the archive does not say."""
+def changed_s(date: tuple[int, ...]) -> float:
+    """Return when a member with this date and time was changed, in seconds since 1970, or 0 if there is none."""
     try:
-        return time.mktime((*member.date_time, 0, 0, -1))
+        return time.mktime(time.struct_time((*date, 0, 0, -1))) if date else 0.0
     except (ValueError, OverflowError):
         return 0.0

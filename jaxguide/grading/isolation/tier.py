@@ -54,8 +54,6 @@ class Tier:
     True
     >>> print(tier)
     medium: landlock (not holding: pid namespace: refused here)
-    >>> tier.has_channels
-    True
 
     Args:
         name: 'strong', 'medium' or 'process'.
@@ -78,16 +76,12 @@ class Tier:
         return self.name == PROCESS
 
     @property
-    def has_channels(self) -> bool:
-        """Whether two submissions can pass data to each other in other ways than by measuring the machine.
-
-        One that sees hidden inputs could then pass them to another one, whose feedback its student may read.
-        """
-        return self.name != STRONG
-
-    @property
     def open_channels(self) -> list[str]:
-        """Return a sentence for each way in which two submissions could pass data to each other."""
+        """Return a sentence for each way in which two submissions could pass data to each other.
+
+        One that sees hidden inputs could thus pass them to another one, whose feedback its student may read. No tier is
+        without such ways, so feedback leaves out details of what ran after a hidden check.
+        """
         measured = [
             _("They can measure how long something takes, and count what the machine's memory and processors do."),
             _("They can wait on a page of a file that both have in memory, such as Python's."),

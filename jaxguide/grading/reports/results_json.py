@@ -48,7 +48,7 @@ def batch_to_plain(batch: BatchResult) -> dict[str, Any]:
 
     It includes details that students may not see. A score is null if there is no mark. Control characters are removed
     from text that comes from a submission. Between two runs with the same seed, only the fields `cpu_s`, `wall_s` and
-    `memory_bytes` differ, and in tiers with channels `withheld` and `withheld_repairs`.
+    `memory_bytes` differ.
 
     >>> plain = batch_to_plain(BatchResult([], course_name="optics"))
     >>> plain["format"], plain["course"]["name"], plain["submissions"]

@@ -62,7 +62,7 @@ def prepare(with_scipy: bool = True) -> None:
 def serve(line: socket.socket) -> NoReturn:
     """Report whether this process may be forked, then fork workers until the grader closes the socket or ends."""
     sys.dont_write_bytecode = True  # for modules that submissions import
-    line.send(json.dumps({"unfit": unfit()}).encode())
+    line.send(json.dumps({"unfit": compat.why_not_fork()}).encode())
     signal.signal(signal.SIGCHLD, _forget_ended)
     worker = _fork_for_requests(line)
     line.close()
@@ -86,14 +86,6 @@ def serve_in_fork(line: socket.socket, output: int) -> NoReturn:
         serve(line)
     finally:
         os._exit(1)
-
-
-def unfit() -> str:
-    """Return why this process must not be forked, or '' if it may be."""
-    if compat.backend_started():
-        return "JAX's backend has started"
-    threads = len(os.listdir("/proc/self/task"))
-    return f"it has {threads} threads" if threads != 1 else ""
 
 
 def _take_socket() -> socket.socket:

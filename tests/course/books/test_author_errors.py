@@ -12,7 +12,7 @@ from tiny_course import edit
 
 from jaxguide.cli import main
 from jaxguide.course.books import examples
-from jaxguide.course.books.examples import run_books
+from jaxguide.course.books.examples import BookRuns
 from jaxguide.course.books.library import load_course
 from jaxguide.course.exercise import AuthorError
 
@@ -222,6 +222,11 @@ def test_a_course_that_raises_ends_each_command_with_status_3(tiny: Path, comman
     assert not Path("results").exists()
 
 
+def stopped(course: Path) -> list[str]:
+    with BookRuns(course) as runs:
+        return runs.stopped()
+
+
 LATE = "\n# %%\nFACTORS = {}\n\n\ndef look_up(name):\n    return FACTORS[name]\n\n\n# %%\nlook_up('two')\n"
 
 
@@ -236,6 +241,23 @@ def test_an_example_that_raises_is_told_before_anything_is_graded(tiny: Path) ->
     assert not (tiny / "results").exists()
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("lessons", [1, 5])
+def test_a_command_that_may_fork_runs_books_in_forks(tiny: Path, lessons: int) -> None:
+    said = "\n# %%\nimport multiprocessing\n\nraise KeyError(multiprocessing.current_process().name)\n"
+    book = tiny / BOOK
+    for number in range(2, lessons + 1):
+        for path in (book, tiny / KEY):
+            text = path.read_text().replace("double", f"double_{number}").replace("guess_shape", f"guess_{number}")
+            path.with_name(f"tiny_{number}.py").write_text(text)
+    last = sorted((tiny / "exercises").glob("*.py"))[-1]
+    last.write_text(last.read_text() + said)
+    (tiny / "ada.py").write_text("def double(x):\n    return 2 * x\n")
+    command = [sys.executable, "-m", "jaxguide", "grade", tiny / "ada.py", "--course", tiny, "--out", tiny / "results"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, f"KeyError: 'ForkProcess-{lessons}'" in done.stderr) == (3, True), done.stderr
+
+
 def test_examples_run_with_the_keys_answers_beside_the_books_and_change_nothing(tiny: Path) -> None:
     (tiny / "exercises" / "data.txt").write_text("3")
     book = tiny / BOOK
@@ -244,7 +266,7 @@ def test_examples_run_with_the_keys_answers_beside_the_books_and_change_nothing(
         + "\n# %%\nfrom pathlib import Path\n\nprint(double(3.0) + float(Path('data.txt').read_text()))\n"
         + "Path('new.txt').write_text('x')\njax.config.update('jax_enable_x64', True)\n"
     )
-    assert run_books(load_course(tiny)) == []
+    assert stopped(tiny) == []
     assert sorted(path.name for path in (tiny / "exercises").glob("*.txt")) == ["data.txt"]
     assert not jax.config.jax_enable_x64
 
@@ -258,12 +280,12 @@ def test_a_book_that_ends_python_or_never_ends_is_told(
     book.write_text(book.read_text() + "\n# %%\nimport os\n\n" + (added or "while True:\n    pass") + "\n")
     if words:
         with pytest.raises(AuthorError, match=words):
-            run_books(load_course(tiny))
+            stopped(tiny)
         return
     monkeypatch.setattr(examples, "LIMIT_S", 0.1)
-    assert run_books(load_course(tiny)) == ["tiny"]
-    monkeypatch.setattr(examples, "_running", None)
-    assert run_books(load_course(tiny)) == ["tiny"], "it ran again"
+    assert stopped(tiny) == ["tiny"]
+    monkeypatch.setattr(examples, "_Run", None)
+    assert stopped(tiny) == ["tiny"], "it ran again"
 
 
 def test_a_missing_key_is_told_with_its_exercises(tiny: Path) -> None:

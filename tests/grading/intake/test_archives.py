@@ -9,8 +9,9 @@ import struct
 import time
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small_course import ANSWERS
@@ -18,16 +19,31 @@ from small_course import ANSWERS
 from jaxguide.course.books.library import Course
 from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.submission_result import State
-from jaxguide.grading.intake import archives, untrusted_zip
-from jaxguide.grading.intake.archives import ArchivedEntry, expand, find_archives
+from jaxguide.grading.intake import archives, unpacking, untrusted_zip
+from jaxguide.grading.intake.archives import ArchivedEntry, find_archives, unpacked_here
 from jaxguide.grading.intake.file_to_grade import Entry
 from jaxguide.grading.intake.lineup import find_entries, line_up
 from jaxguide.grading.intake.reading import CourseText
 from jaxguide.grading.intake.submission import UnreadableSubmission, parse_submission
+from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.workers.reader import Readers
+from jaxguide.grading.workers.worker_process import WorkerProcess
 
 CODE = ANSWERS["double"].encode()
 Members = Iterable[tuple[str | zipfile.ZipInfo, bytes]]
+
+
+def _no_course() -> CourseText:
+    raise AssertionError("archives are read without the course")
+
+
+PROCESSES, HERE = Readers(_no_course, tier=find_tier()), Readers(_no_course)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def end_processes() -> Iterator[None]:
+    yield
+    PROCESSES.close()
 
 
 def zip_bytes(members: Members) -> bytes:
@@ -38,10 +54,22 @@ def zip_bytes(members: Members) -> bytes:
     return out.getvalue()
 
 
-def expanded(folder: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> list[ArchivedEntry]:
+def expand(paths: Iterable[Path]) -> list[ArchivedEntry]:
+    """Return the rows that processes find, which are those that this one finds."""
+    paths = list(paths)
+    found = archives.expand(paths, PROCESSES)
+    assert found == archives.expand(paths, HERE)
+    return found
+
+
+def packed(folder: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
     path = folder / "class.zip"
     path.write_bytes(zip_bytes(members))
-    return expand([path])
+    return path
+
+
+def expanded(folder: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> list[ArchivedEntry]:
+    return expand([packed(folder, *members)])
 
 
 def unpack(folder: Path, members: Members) -> None:
@@ -52,7 +80,7 @@ def unpack(folder: Path, members: Members) -> None:
 def students_of(*paths: Path) -> dict[str | None, bool]:
     """Return the students that files are of, and whether each file contains something to grade."""
     students: dict[str | None, bool] = {}
-    for entry in find_entries(paths, paths[0] / "results"):
+    for entry in find_entries(paths, paths[0] / "results", PROCESSES):
         student = getattr(entry, "student", None)
         assert student not in students
         students[student] = False
@@ -152,7 +180,8 @@ def test_an_unpacked_moodle_export_names_the_same_students(tmp_path: Path, syste
 
 def test_folders_that_only_look_like_an_export_name_nobody(tmp_path: Path) -> None:
     unpack(tmp_path, [("byronada_31_4711_homework.ipynb", CODE), ("Ada_assignsubmission_file_/hw.py", CODE)])
-    assert [getattr(entry, "student", "") for entry in find_entries([tmp_path], tmp_path / "results")] == [None, None]
+    entries = find_entries([tmp_path], tmp_path / "results", PROCESSES)
+    assert [getattr(entry, "student", "") for entry in entries] == [None, None]
 
 
 def test_archives_side_by_side_are_a_student_each_and_a_single_one_is_a_class(tmp_path: Path) -> None:
@@ -300,15 +329,17 @@ def test_one_students_own_archive_of_many_files_is_one_row_too(tmp_path: Path) -
 
 def test_an_archive_of_too_many_files_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(untrusted_zip, "MEMBERS_LIMIT", 10)
-    row = only(expanded(tmp_path, *((f"{n}.py", b"x") for n in range(11))))
-    assert "contains 11 files; at most 10" in why_not(row)
+    path = packed(tmp_path, *((f"{n}.py", b"x") for n in range(11)))
+    assert "contains 11 files; at most 10" in why_not(only(archives.expand([path], HERE)))
     monkeypatch.setattr(untrusted_zip, "DIRECTORY_LIMIT_BYTES", 100)
-    assert "lists too many files" in why_not(only(expanded(tmp_path, *((f"{n}.py", b"x") for n in range(5)))))
+    path = packed(tmp_path, *((f"{n}.py", b"x") for n in range(5)))
+    assert "lists too many files" in why_not(only(archives.expand([path], HERE)))
 
 
 def test_all_together_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "_TOTAL_LIMIT_BYTES", 2**20)
-    assert "more than 1 MB" in why_not(only(expanded(tmp_path, *((f"{n}.py", os.urandom(2**19)) for n in range(3)))))
+    monkeypatch.setattr(unpacking, "_TOTAL_LIMIT_BYTES", 2**20)
+    path = packed(tmp_path, *((f"{n}.py", os.urandom(2**19)) for n in range(3)))
+    assert "more than 1 MB" in why_not(only(archives.expand([path], HERE)))
 
 
 def test_encrypted_files_ask_for_open_ones(tmp_path: Path) -> None:
@@ -348,7 +379,7 @@ def test_no_bytes_of_an_archive_stop_the_grader(tmp_path: Path) -> None:
     for place in range(len(content)):
         for broken in (content[:place], content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]):
             path.write_bytes(broken)
-            rows = expand([path])
+            rows = archives.expand([path], HERE)
             assert rows
             for row in rows:
                 with contextlib.suppress(UnreadableSubmission):
@@ -356,11 +387,13 @@ def test_no_bytes_of_an_archive_stop_the_grader(tmp_path: Path) -> None:
 
 
 def test_a_directory_of_64_bit_sizes_is_measured_before_it_is_read(tmp_path: Path) -> None:
-    end = struct.pack("<4sQHHIIQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, 2**40, 0)
+    end = struct.pack("<4sQHHIIQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, 2**25, 0)
     locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, 0, 1)
     tail = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 2**16 - 1, 2**16 - 1, 2**32 - 1, 2**32 - 1, 0)
-    (tmp_path / "class.zip").write_bytes(end + locator + tail)
+    (tmp_path / "class.zip").write_bytes(end + bytes(2**25) + locator + tail)
     assert "lists too many files" in why_not(only(expand([tmp_path / "class.zip"])))
+    (tmp_path / "class.zip").write_bytes(end + locator + tail)
+    assert "damaged" in why_not(only(expand([tmp_path / "class.zip"])))
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"no archive", zlib.compress(CODE), b"PK\x05\x06" + bytes(18)])
@@ -369,11 +402,22 @@ def test_what_is_no_archive_is_one_row(tmp_path: Path, content: bytes) -> None:
     assert "archive" in why_not(only(expand([tmp_path / "class.zip"])))
 
 
+@pytest.fixture
+def tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Set this process's clock to Tokyo's, of which the processes that unpack know nothing."""
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("tokyo")
 def test_the_time_of_a_file_is_when_it_was_changed(tmp_path: Path) -> None:
     old, new = zipfile.ZipInfo("old.py", (2024, 1, 2, 3, 4, 6)), zipfile.ZipInfo("new.py", (2024, 1, 2, 3, 4, 8))
     first, second = expanded(tmp_path, (old, CODE), (new, CODE))
     assert second.modified_s - first.modified_s == 2
-    assert time.localtime(first.modified_s).tm_year == 2024
+    assert time.localtime(first.modified_s)[:6] == (2024, 1, 2, 3, 4, 6)
 
 
 def test_one_students_archive_takes_no_room_from_the_next(tmp_path: Path) -> None:
@@ -394,12 +438,25 @@ def test_what_students_pack_names_no_students(tmp_path: Path) -> None:
     assert [row.student for row in expand([tmp_path / "class.zip"])] == ["Ada"]
 
 
-def test_a_students_archive_is_unpacked_once_for_all_its_files(tmp_path: Path) -> None:
+def test_a_students_archive_is_unpacked_once_for_all_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = zip_bytes([(f"{number}.py", CODE) for number in range(5)])
-    (tmp_path / "class.zip").write_bytes(zip_bytes([("Ada_12_assignsubmission_file_/all.zip", own)]))
-    before = archives._inner.cache_info().misses
-    assert [row.read() for row in expand([tmp_path / "class.zip"])] == [CODE] * 5
-    assert archives._inner.cache_info().misses == before + 1
+    path = packed(tmp_path, *((f"{name}_12_assignsubmission_file_/all.zip", own) for name in ("Ada", "Bob", "Cy")))
+    requests: list[str] = []
+    request = WorkerProcess.request
+
+    def recorded(self: WorkerProcess, operation: str, **fields: Any) -> dict[str, Any]:
+        requests.append(operation)
+        return request(self, operation, **fields)
+
+    monkeypatch.setattr(WorkerProcess, "request", recorded)
+    rows = archives.expand([path], PROCESSES)
+    assert requests.count("hold") == 4
+    assert [row.read() for row in rows] == [CODE] * 15
+    # Cy's archive was the last of which a process had listed the files.
+    assert (requests.count("hold"), requests.count("content")) == (4 + 3, 3 + 3 + 15)
+    before = unpacked_here.cache_info().misses
+    assert [row.read() for row in archives.expand([path], HERE)] == [CODE] * 15
+    assert unpacked_here.cache_info().misses <= before + 7
 
 
 def test_a_class_in_an_archive_is_lined_up_and_graded(course: Course, tmp_path: Path) -> None:
@@ -407,15 +464,15 @@ def test_a_class_in_an_archive_is_lined_up_and_graded(course: Course, tmp_path: 
     older = zipfile.ZipInfo("Ada Byron_12_assignsubmission_file_/first.py", (2024, 4, 1, 0, 0, 0))
     members = [(newer, CODE), (older, CODE), ("Bob_13_assignsubmission_file_/../../x.py", CODE)]
     (tmp_path / "class.zip").write_bytes(zip_bytes(members))
-    entries: list[Entry] = find_entries([tmp_path / "class.zip"], tmp_path / "results")
+    entries: list[Entry] = find_entries([tmp_path / "class.zip"], tmp_path / "results", PROCESSES)
     read = Readers(lambda: CourseText.of(course)).read
     roots, roster = [tmp_path / "class.zip"], ["ada byron", "Bob"]
     files = line_up(entries, course, read=read, roots=roots, roster=roster).files
     names = [(one.student, one.entry.path.name, one.superseded) for one in files]
     assert names[:2] == [("ada byron", "again.py", False), ("ada byron", "first.py", True)]
-    grader = Grader(course, GradeSettings(only=frozenset({"double"})))
-    graded = grader.grade(files[0].entry)
+    with contextlib.closing(Grader(course, GradeSettings(only=frozenset({"double"})))) as grader:
+        graded = grader.grade(files[0].entry)
+        refused = grader.grade(files[2].entry)
     assert (graded.state, graded.score) == (State.GRADED, 1)
-    refused = grader.grade(files[2].entry)
     assert refused.state is State.UNREADABLE
     assert "out of the archive" in (refused.unreadable or "")

@@ -34,15 +34,9 @@ def write(folder: Path, *names: str) -> Path:
 
 def lined_up(course: Course, folder: Path, roster: list[str] | None = None, student_from: str | None = None) -> LineUp:
     pattern = StudentPattern(student_from) if student_from else None
-    entries = find_entries([folder], folder / "results", pattern=pattern, roster=roster or ())
-    return line_up(
-        entries,
-        course,
-        read=Readers(lambda: CourseText.of(course)).read,
-        roots=[folder],
-        pattern=pattern,
-        roster=roster,
-    )
+    readers = Readers(lambda: CourseText.of(course))
+    entries = find_entries([folder], folder / "results", readers, pattern=pattern, roster=roster or ())
+    return line_up(entries, course, read=readers.read, roots=[folder], pattern=pattern, roster=roster)
 
 
 def problems(line: LineUp) -> dict[str, str]:
@@ -58,7 +52,8 @@ def problems(line: LineUp) -> dict[str, str]:
     return found
 
 
-def test_folders_that_are_nested_too_deeply_are_passed_over(tmp_path: Path) -> None:
+@pytest.mark.long
+def test_folders_that_are_nested_too_deeply_are_passed_over(course: Course, tmp_path: Path) -> None:
     (tmp_path / "class" / "ada").mkdir(parents=True)
     (tmp_path / "class" / "ada" / "hw.py").write_text(ANSWERS["double"])
     folder = os.open(tmp_path / "class" / "ada", os.O_RDONLY)
@@ -68,7 +63,7 @@ def test_folders_that_are_nested_too_deeply_are_passed_over(tmp_path: Path) -> N
         os.close(folder)
         folder = below
     os.close(folder)
-    found = find_entries([tmp_path / "class"], tmp_path / "results")
+    found = find_entries([tmp_path / "class"], tmp_path / "results", Readers(lambda: CourseText.of(course)))
     remove_scratch(tmp_path / "class")  # which `pytest` could not
     assert [entry.path.name for entry in found] == ["hw.py"]
 

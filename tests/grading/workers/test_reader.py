@@ -124,6 +124,11 @@ def test_a_reply_that_is_not_about_the_course_is_broken(text: CourseText, change
         found_in(forged(text, **changes), text)
 
 
+def test_a_reply_may_say_why_a_file_cannot_be_read(text: CourseText) -> None:
+    with pytest.raises(UnreadableSubmission, match=r"^no{998}…$"):
+        found_in({"problem": "\x07n" + "o" * 2_000}, text)
+
+
 @pytest.mark.parametrize("reply", [{}, {"submission": None}, {"submission": []}, {"problem": 1}, {"problem": None}])
 def test_a_reply_of_another_form_is_broken(text: CourseText, reply: dict[str, Any]) -> None:
     with pytest.raises(AnswerGone):
