@@ -1201,11 +1201,13 @@ def broadcast_before(v, z):
 
 @alternative
 def by_the_helper(v, z):
-    from jaxguide.callbacks import bessel_jv
+    from jaxguide.callbacks import host_function
 
     if not jnp.issubdtype(jnp.result_type(v), jnp.integer):
         raise ValueError("integer orders only")
-    return bessel_jv(v, jnp.asarray(z, jnp.float32))
+    slope = lambda v, z: (bessel(v - 1, z) - bessel(v + 1, z)) / 2
+    bessel = host_function(scipy.special.jv, elementwise=True, derivative=(None, slope))
+    return bessel(v, jnp.asarray(z, jnp.float32))
 
 
 @wrong(rejected_by="the_same_under_vmap", says="Nothing is said about a batch.")
@@ -1276,9 +1278,11 @@ def bessel(v, z):
 
 @alternative
 def one_formula_for_all_orders(v, z):
-    from jaxguide.callbacks import bessel_jv
+    from jaxguide.callbacks import host_function
 
-    return bessel_jv(v, z)
+    slope = lambda v, z: (bessel(v - 1, z) - bessel(v + 1, z)) / 2
+    bessel = host_function(scipy.special.jv, elementwise=True, derivative=(None, slope))
+    return bessel(v, z)
 
 
 @wrong(rejected_by="any_point_has_a_slope", says="The formula divides by z, and z may be 0.")

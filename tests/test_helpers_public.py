@@ -8,10 +8,10 @@ import pytest
 
 HELPERS = {
     "keys": "check_keys no_key_reuse KeyStream key_tree documented_draws KeyReuseError key_use",
-    "callbacks": "host_function io_function watch_value callback_table bessel_jv",
+    "callbacks": "host_function host_errors io_function watch_value callback_table callback_timeline",
     "debug": "capture recording record record_gradient scripted_breakpoints breakpoint_if_nonfinite find_nan doctor",
     "tracing": "show_lines watch_traces max_traces program assert_uses assert_avoids assert_max_equations draw_program "
-    "side_effects",
+    "side_effects trace_counts",
     "explain": "explain load_ipython_extension",
 }
 TAKE_A_FUNCTION = ["check_keys", "key_tree", "find_nan", "show_lines", "draw_program", "program", "side_effects"]
@@ -23,8 +23,10 @@ def test_each_public_name_is_documented_with_an_example(module: str, name: str) 
     helper = importlib.import_module(f"jaxguide.{module}")
     assert name in helper.__all__
     docstring = inspect.getdoc(getattr(helper, name)) or ""
-    assert docstring.partition("\n")[0].endswith(".")
-    assert ">>>" in docstring or name in ("KeyReuseError", "load_ipython_extension")
+    summary, blank, example, *_ = docstring.splitlines()
+    assert summary.endswith(".")
+    assert not blank
+    assert example.startswith(">>>") or name in ("KeyReuseError", "load_ipython_extension")
 
 
 @pytest.mark.parametrize(("module", "name"), [pair for pair in NAMES if pair[1] in TAKE_A_FUNCTION])

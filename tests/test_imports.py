@@ -28,7 +28,8 @@ INSIDE = {
     "explain": (
         {"explanation"},
         {"scene"},
-        {"transformed", "without_source"},
+        {"transformed", "without_source", "library_errors"},
+        {"mapped"},
         {"rewrites"},
         {"rules"},
         {"knowledge"},
@@ -88,6 +89,25 @@ def test_no_module_starts_a_backend_when_imported() -> None:
         _run(f"{no_backend}import importlib\nfor name in {modules!r}: importlib.import_module(name)\nprint('ok')")
         == "ok"
     )
+
+
+@pytest.mark.long
+def test_the_helpers_run_beside_jax_alone() -> None:
+    """`pip install --no-deps` is enough for them, as docs/helpers.md says."""
+    others = ["click", "filelock", "IPython", "jinja2", "matplotlib", "psutil", "rich", "watchfiles"]
+    code = (
+        "import importlib, sys\n"
+        f"sys.modules.update(dict.fromkeys({others}))\n"
+        "for room in ('keys', 'callbacks', 'debug', 'tracing', 'explain'):\n"
+        "    module = importlib.import_module(f'jaxguide.{room}')\n"
+        "    for name in module.__all__: getattr(module, name)\n"
+        "import jax, jaxguide.debug, jaxguide.explain, jaxguide.keys, jaxguide.tracing\n"
+        "print(jaxguide.debug.doctor(), jaxguide.keys.key_tree(jax.random.normal, jax.random.key(0)))\n"
+        "print(jaxguide.tracing.draw_program(lambda x: x, 1.0), jaxguide.tracing.side_effects(lambda x: x, 1.0))\n"
+        "try: jax.jit(lambda x: 1 if x > 0 else 2)(1.0)\n"
+        "except Exception as error: print(jaxguide.explain.explain(error))"
+    )
+    assert _run(code)
 
 
 def test_every_module_has_a_room() -> None:

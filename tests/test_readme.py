@@ -44,7 +44,7 @@ PRINTS = {
         "The key `key` was drawn from twice",
         "Keys of noise",
         "-0.18471177",
-        "Host callbacks on jax",
+        "Host calls of ndtr",
         "harmless forward, dangerous for the gradient",
         "iteration 2 of 3 of the scan",
         "['w is 8.0', 'w is 4.0'] [8. 4.]",
@@ -52,7 +52,7 @@ PRINTS = {
         "b = log x",
     ),
 }
-OUR_OWN_OPTIONS = {"--prove"}  # of the tests
+OTHER_OPTIONS = {"--prove", "--no-deps"}  # of the tests, and of pip
 FILES = {"jaxguide.po"}  # file names that look like names of modules
 IMAGES_LIMIT_BYTES = 300_000
 
@@ -80,7 +80,7 @@ def test_the_two_commands_stand_on_top() -> None:
 
 @every_page
 def test_each_block_is_run_by_a_test(page: Path) -> None:
-    assert {block.language for block in documents.blocks(page)} <= {"console", "python"}
+    assert {block.language for block in documents.blocks(page)} <= {"console", "python", "text"}
     assert bool(documents.program(page)) == (documents.name(page) in PRINTS)
     for command in documents.commands(page):
         assert command.line in ELSEWHERE or command.line.startswith("jaxguide "), command.line
@@ -132,6 +132,13 @@ def test_the_examples_of_a_page_run_as_one_program(page: Path, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     for words in PRINTS[documents.name(page)]:
         assert words in done.stdout
+    for block in documents.blocks(page):
+        if block.language == "text":
+            assert _without_places(block.text) in _without_places(done.stdout)
+
+
+def _without_places(text: str) -> str:
+    return re.sub(r"\w+\.py, line \d+", "a line", text)
 
 
 def test_the_documented_book_runs_as_a_script(folder: Path) -> None:
@@ -177,7 +184,7 @@ def test_the_table_of_lessons_is_that_of_the_course() -> None:
 def test_each_command_option_and_name_in_a_sentence_exists(page: Path) -> None:
     context = click.Context(main)
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    known = set(OUR_OWN_OPTIONS)
+    known = set(OTHER_OPTIONS)
     for name in main.list_commands(context):
         known |= _options(main.get_command(context, name))
     for code in documents.inline_code(page):

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 from jaxguide.base.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from jaxguide.callbacks.bessel import bessel_jv
     from jaxguide.callbacks.capabilities import Cell
     from jaxguide.callbacks.capability_table import CallbackTable, callback_table
-    from jaxguide.callbacks.checked import HostFunctionError
+    from jaxguide.callbacks.errors import HostFunctionError, host_errors
     from jaxguide.callbacks.finite_differences import DerivativeError, Verification
     from jaxguide.callbacks.host import HostFunction, host_function
     from jaxguide.callbacks.io import io_function, watch_value
@@ -20,14 +19,14 @@ _HOMES = {
     "Cell": "capabilities",
     "DerivativeError": "finite_differences",
     "HostFunction": "host",
-    "HostFunctionError": "checked",
+    "HostFunctionError": "errors",
     "HostRun": "timeline",
     "Site": "timeline",
     "Timeline": "timeline",
     "Verification": "finite_differences",
-    "bessel_jv": "bessel",
     "callback_table": "capability_table",
     "callback_timeline": "timeline",
+    "host_errors": "errors",
     "host_function": "host",
     "io_function": "io",
     "watch_value": "io",
@@ -44,9 +43,9 @@ __all__ = [
     "Site",
     "Timeline",
     "Verification",
-    "bessel_jv",
     "callback_table",
     "callback_timeline",
+    "host_errors",
     "host_function",
     "io_function",
     "watch_value",

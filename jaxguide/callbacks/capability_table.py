@@ -94,16 +94,17 @@ class CallbackTable:
 def callback_table() -> CallbackTable:
     """Measure what each kind of host callback supports on the installed JAX, and how often it runs.
 
-    It runs fifteen small programs with each of `jax.pure_callback`, `jax.experimental.io_callback` and
-    `jax.debug.callback`, the last two also with `ordered=True`: return values, `jit`, `vmap`, `grad`, loops, order, and
-    the cases in which a call is dropped, hoisted out of a loop, or repeated. It takes a few seconds. If JAX's guide to
-    external callbacks covers a situation, its answer is shown below, and differences are marked.
-
     >>> table = callback_table()
     >>> table.rows["constant_in_scan"]["pure_callback"].calls, table.rows["vmap_of_cond"]["debug.callback"].calls
     (1, 3)
     >>> ("vmap", "pure_callback") in table.differences()  # since JAX 0.6.0 it needs vmap_method
     True
+
+    It runs fifteen small programs with each of `jax.pure_callback`, `jax.experimental.io_callback` and
+    `jax.debug.callback`, the last two also with `ordered=True`: return values, `jit`, `vmap`, `grad`, loops, order, and
+    the cases in which a call is dropped, hoisted out of a loop, or repeated. Compiling them takes about four seconds
+    on one processor. If JAX's guide to external callbacks covers a situation, its answer is shown below, and
+    differences are marked.
 
     Returns:
         A `CallbackTable`; print it, or end a notebook cell with it.

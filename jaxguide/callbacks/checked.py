@@ -9,18 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxguide.base.text import _
+from jaxguide.callbacks.errors import HostFunctionError, failures
 from jaxguide.callbacks.result_spec import describe_out
 from jaxguide.code.lines import frames_of_traceback
 from jaxguide.jaxpr.value_words import array_type, describe
-
-
-class HostFunctionError(RuntimeError):
-    """Raised if a host function raises, or returns something other than what was promised.
-
-    Eager calls raise it directly. In a traced program (`jax.jit`, a loop, `jax.checkpoint`), JAX wraps it, with this
-    sentence as the last line of the message: as `jax.errors.JaxRuntimeError`, or as ValueError if the program has run
-    before.
-    """
 
 
 # Compared by identity: JAX keeps a compiled callback per callable, and the user's function may not be hashable.
@@ -35,7 +27,6 @@ class Checked:
         ranks: the rank of each array argument before `jax.vmap` added leading axes.
         elementwise: align ranks before the call, and narrow floats to the promised width after it.
         guessed: the promise was inferred from the arguments, so integers may give integers.
-        failed: called with the error before it is raised.
     """
 
     fn: Callable[..., Any]
@@ -44,10 +35,9 @@ class Checked:
     ranks: tuple[int, ...]
     elementwise: bool
     guessed: bool
-    failed: Callable[[HostFunctionError], None]
 
     def __call__(self, *args: Any) -> Any:
-        try:
+        with failures.kept():
             leaves, structure = jax.tree.flatten(args)
             arrays = [np.asarray(leaf) for leaf in leaves]
             mapped = _mapped_axes(arrays, self.ranks)
@@ -62,9 +52,6 @@ class Checked:
             if self.out is None:
                 return None
             return self._kept(result, mapped, self.guessed and integers)
-        except HostFunctionError as error:
-            self.failed(error)
-            raise
 
     def _kept(self, result: Any, mapped: tuple[int, ...], integers: bool) -> Any:
         """Return `result` as the promised arrays, or raise."""

@@ -15,6 +15,7 @@ from jaxguide.base.text import _
 from jaxguide.callbacks.parameters import Parameters
 from jaxguide.callbacks.result_spec import describe_out
 from jaxguide.jaxpr.arguments import is_array_like
+from jaxguide.jaxpr.mesh_places import typed_like
 from jaxguide.jaxpr.value_words import array_type, describe
 
 
@@ -226,7 +227,9 @@ def _has_tangent(leaf: Any) -> bool:
 
 
 def _zero(leaf: Any) -> Any:
-    return jnp.zeros_like(leaf) if _has_tangent(leaf) else np.zeros(leaf.shape, jax.dtypes.float0)
+    if not _has_tangent(leaf):
+        return np.zeros(leaf.shape, jax.dtypes.float0)
+    return typed_like(jnp.zeros_like(leaf), leaf)
 
 
 def _fitted(where: str, value: Any, leaf: Any, broadcasts: bool) -> Any:
@@ -250,7 +253,7 @@ def _fitted(where: str, value: Any, leaf: Any, broadcasts: bool) -> Any:
         )
     if value.dtype != leaf.dtype:
         value = value.astype(leaf.dtype)
-    return value if value.shape == leaf.shape else jnp.broadcast_to(value, leaf.shape)
+    return typed_like(value if value.shape == leaf.shape else jnp.broadcast_to(value, leaf.shape), leaf)
 
 
 def _broadcasts(shape: tuple[int, ...], want: tuple[int, ...]) -> bool:

@@ -9,9 +9,11 @@ import jax
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.base.render.prose import lines_html
 from jaxguide.base.text import _
-from jaxguide.callbacks.checked import HostFunctionError, call_on_host
+from jaxguide.callbacks.checked import call_on_host
 from jaxguide.callbacks.derivative import Derivatives
+from jaxguide.callbacks.errors import HostFunctionError
 from jaxguide.compat import error_texts
 
 _STEPS = 0.1 * 0.25 ** np.arange(14)  # in units of the argument's size, down to 1e-9
@@ -95,6 +97,9 @@ class Verification:
         return "\n".join([title.format(name=self.function), *(f"  {comparison}" for comparison in self.comparisons)])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return lines_html(str(self), "good" if self.agrees else "bad")
 
 
 def verify_derivative(

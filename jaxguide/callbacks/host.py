@@ -11,6 +11,7 @@ from jaxguide import compat
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.callbacks.derivative import derivatives
+from jaxguide.callbacks.errors import host_errors
 from jaxguide.callbacks.finite_differences import Verification, verify_derivative
 from jaxguide.callbacks.host_call import HostCall
 from jaxguide.jaxpr.value_words import describe
@@ -53,7 +54,8 @@ def host_function(
     JAX assumes that the function is pure: it may call it more than once, not at all (if the result is not used), or
     once for many loop steps. For reading, writing and drawing random numbers, use `io_function`. A host function that
     itself calls JAX can deadlock, waiting for the program that waits for it: compute with NumPy inside. Each call
-    copies its arguments to the host and its result back.
+    copies its arguments to the host and its result back. For a value that is sharded over several devices, a `jax.jit`
+    calls it once with the whole value; inside `jax.shard_map` and `jax.pmap`, each device calls it with its shard.
 
     Args:
         fn: the function. It gets its arguments as read-only NumPy arrays and returns NumPy arrays or numbers. Arguments
@@ -81,14 +83,16 @@ def host_function(
             ufuncs do. `np.vectorize` makes such a function from a function of one number.
 
     Returns:
-        A function of arrays. Its results have exactly the promised shapes and dtypes: NumPy's 64-bit results are
-        narrowed to the promised width, as JAX does, and so are 32-bit results of elementwise functions. Its method
-        `verify` checks the derivative.
+        A function of arrays of any shape and dtype. Its results have exactly the promised shapes and dtypes: NumPy's
+        64-bit results are narrowed to the promised width, as JAX does, and so are 32-bit results of elementwise
+        functions. Its method `verify` checks the derivative.
 
     Raises:
         TypeError, ValueError: an argument is invalid, in this call or in a call of the result; in `jax.grad`, a
             derivative is missing.
-        HostFunctionError: at run time, `fn` raised, or returned another shape or dtype than promised.
+        NotImplementedError: it is called in a `jax.shard_map` over some of the axes of its mesh.
+        HostFunctionError: at run time, `fn` raised, or returned another shape or dtype than promised; under `jax.jit`,
+            JAX raises an error of its own with this text, unless the call is in `with host_errors():`.
 
     Based on `jax.pure_callback` and `jax.custom_jvp`; see
     https://docs.jax.dev/en/latest/external-callbacks.html.
@@ -128,7 +132,9 @@ class HostFunction:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the host function with arrays; see `host_function`."""
-        return self._host.run(self._call, self._host.arguments(args, kwargs))
+        arguments = self._host.arguments(args, kwargs)
+        with host_errors():
+            return self._call(*arguments)
 
     def verify(self, /, *args: Any, rtol: float | None = None, **kwargs: Any) -> Verification:
         """Compare the derivative with finite differences in float64, for these arguments.

@@ -1,19 +1,18 @@
-"""Share code between host functions and IO functions: check arguments, and raise the host's own errors."""
+"""Share code between host functions and IO functions: check arguments, and call the host."""
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from jaxguide.base.text import _
-from jaxguide.callbacks.checked import Checked, HostFunctionError
+from jaxguide.callbacks.checked import Checked
 from jaxguide.callbacks.parameters import parameters_of
 from jaxguide.callbacks.result_spec import describe_out, promised
 from jaxguide.code.lines import function_name
 from jaxguide.jaxpr.arguments import require_array, require_function
+from jaxguide.jaxpr.mesh_places import placed_like, require_host_calls, varying_like
 
 
 class HostCall:
@@ -34,7 +33,6 @@ class HostCall:
         self._fn = fn
         self._out = out
         self._checked: dict[Any, Checked] = {}
-        self._failures = _Failures()
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the arguments of a call by position.
@@ -73,23 +71,8 @@ class HostCall:
         ranks = tuple(map(jnp.ndim, jax.tree.leaves(args)))
         key = (ranks, describe_out(out), jax.tree.structure(out))
         if key not in self._checked:
-            self._checked[key] = Checked(
-                self._fn, self.name, out, ranks, self.elementwise, self._out is None, self._failures.keep
-            )
+            self._checked[key] = Checked(self._fn, self.name, out, ranks, self.elementwise, self._out is None)
         return self._checked[key], out
-
-    def run(self, call: Callable[..., Any], args: Sequence[Any]) -> Any:
-        """Call `call`, which calls `on_host`; if the runtime wraps an error of the host, raise the original."""
-        with self._failures.expected():
-            try:
-                return call(*args)
-            # The runtime wraps errors as `JaxRuntimeError`, or as ValueError in a program that has run before (0.10.2
-            # to 0.12.0.1).
-            except (jax.errors.JaxRuntimeError, ValueError) as error:
-                failure = self._failures.take(str(error))
-                if failure is None:
-                    raise
-                raise failure from failure.__cause__
 
     def on_host(self, callback: Callable[..., Any], args: Sequence[Any]) -> Any:
         """Run the function on the host through `callback`, one of JAX's callback functions.
@@ -97,8 +80,11 @@ class HostCall:
         It waits for the result, unless that is traced; without waiting, an error would be raised later, far from the
         call. If the arguments are ready, the CPU backend runs the host function in this thread.
         """
+        require_host_calls(self.name)
         checked, out = self.promise(args)
-        return jax.block_until_ready(callback(checked, out, *jax.block_until_ready(args)))
+        result = jax.block_until_ready(callback(checked, out, *jax.block_until_ready(args)))
+        given = jax.tree.leaves(args)
+        return jax.tree.map(lambda leaf: placed_like(varying_like(leaf, given), given), result)
 
 
 def require_host_array(helper: str, name: str, value: Any) -> None:
@@ -113,41 +99,3 @@ def require_host_array(helper: str, name: str, value: Any) -> None:
         raise TypeError(
             _("`{name}` runs on the host, which has no PRNG keys: pass `jax.random.key_data(key)`.").format(name=helper)
         )
-
-
-class _Failures:
-    """Keep the host's errors while calls wait for them, because the runtime passes on only their text."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._calls = 0
-        self._kept: list[tuple[int, HostFunctionError]] = []
-
-    @contextmanager
-    def expected(self) -> Iterator[None]:
-        """Keep errors while any thread is in the block."""
-        with self._lock:
-            self._calls += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._calls -= 1
-                if not self._calls:
-                    self._kept.clear()
-
-    def keep(self, error: HostFunctionError) -> None:
-        """Keep an error of the host, with the thread in which it was raised."""
-        with self._lock:
-            if self._calls:
-                self._kept.append((threading.get_ident(), error))
-
-    def take(self, text: str) -> HostFunctionError | None:
-        """Return the error whose message is in `text`: preferably this thread's own, else the latest."""
-        with self._lock:
-            found = [kept for kept in self._kept if str(kept[1]) in text]
-            if not found:
-                return None
-            kept = next((kept for kept in reversed(found) if kept[0] == threading.get_ident()), found[-1])
-            self._kept.remove(kept)
-            return kept[1]

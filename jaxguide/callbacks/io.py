@@ -11,10 +11,13 @@ from jax.experimental import io_callback
 
 from jaxguide.base.text import _
 from jaxguide.callbacks.checked import call_on_host
+from jaxguide.callbacks.errors import failures, host_errors
 from jaxguide.callbacks.host_call import HostCall, require_host_array
 from jaxguide.code.lines import function_name
 from jaxguide.compat import error_texts
+from jaxguide.compat.ordered_callback import ordered_callback
 from jaxguide.jaxpr.arguments import require_function
+from jaxguide.jaxpr.mesh_places import mapped_in_part, require_debug_callbacks
 
 
 def io_function(fn: Callable[..., Any], *, out: Any, ordered: bool = True) -> "IOFunction":
@@ -45,7 +48,10 @@ def io_function(fn: Callable[..., Any], *, out: Any, ordered: bool = True) -> "I
     - *Reordered*: with `ordered=True`, never among ordered calls. With `ordered=False`, at any time: of three calls in
       a row, the CPU ran the third before the second.
     - *Refused*: `ordered=True` under `vmap`; `vmap` of a `lax.cond` or `lax.while_loop` around the call if rows
-      choose differently; `jax.grad` with respect to its arguments; `jax.grad` of `jax.checkpoint` around it.
+      choose differently; `jax.grad` with respect to its arguments; `jax.grad` of `jax.checkpoint` around it;
+      `jax.shard_map` over some of the axes of its mesh.
+    - *On several devices*: once for a value of a sharded `jax.jit`, which is gathered for the call; inside
+      `jax.shard_map` and `jax.pmap`, on each device with its shard, with `ordered=True` in order on each.
 
     Args:
         fn: the function. It gets its arguments as read-only NumPy arrays; arguments are arrays or pytrees of arrays.
@@ -61,7 +67,9 @@ def io_function(fn: Callable[..., Any], *, out: Any, ordered: bool = True) -> "I
     Raises:
         TypeError: `fn` is not a function, or is called with arguments that it does not take.
         ValueError: an ordered function is called under `vmap`, or the call is differentiated.
-        HostFunctionError: at run time, `fn` raised, or returned another shape or dtype than promised.
+        NotImplementedError: it is called in a `jax.shard_map` over some of the axes of its mesh.
+        HostFunctionError: at run time, `fn` raised, or returned another shape or dtype than promised; under `jax.jit`,
+            JAX raises an error of its own with this text, unless the call is in `with host_errors():`.
 
     Based on `jax.experimental.io_callback`; see https://docs.jax.dev/en/latest/external-callbacks.html, and for calls
     in differentiated loops https://github.com/jax-ml/jax/issues/16637.
@@ -82,7 +90,9 @@ class IOFunction:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function with arrays; see `io_function`."""
         try:
-            return self._host.run(self._call, self._host.arguments(args, kwargs))
+            arguments = self._host.arguments(args, kwargs)
+            with host_errors():
+                return self._call(*arguments)
         except ValueError as error:
             if error_texts.ORDERED_VMAP.match(error):
                 message = _(
@@ -123,19 +133,22 @@ def watch_value(value: Any, fn: Callable[[Any], Any] = print, *, ordered: bool =
       rows that do not take this branch of a `lax.cond`, or whose `lax.while_loop` has ended; under `jax.grad` of
       `jax.checkpoint`, once more, when the value is recomputed.
     - *Reordered*: at any time, unless `ordered=True`: of three calls in a row, the CPU ran the third before the second.
-    - *Refused*: never; derivatives ignore the call.
+    - *Refused*: in a `jax.shard_map` over some axes of its mesh, with `ordered=True` or if the others are Explicit.
+      Derivatives ignore the call.
 
     Args:
-        value: an array or a pytree of arrays; `fn` gets NumPy arrays.
+        value: an array of any shape and dtype, or a pytree of them, but no PRNG key; `fn` gets NumPy arrays.
         fn: the function to call; what it returns is ignored. Defaults to `print`.
-        ordered: keep the order of the program among ordered calls.
+        ordered: keep the order of the program among ordered calls; on several devices, on each of them.
 
     Returns:
         `value`, unchanged.
 
     Raises:
         TypeError: `fn` is not a function of one argument, or `value` contains something that is not an array.
-        HostFunctionError: at run time, `fn` raised; under `jax.jit`, JAX wraps it as in `host_function`.
+        NotImplementedError: it is refused, as above.
+        HostFunctionError: at run time, `fn` raised, if the call is in `with host_errors():`; elsewhere, JAX raises an
+            error of its own with this text.
 
     Based on `jax.debug.callback`; `jax.debug.print` formats a line. See
     https://docs.jax.dev/en/latest/external-callbacks.html.
@@ -154,7 +167,20 @@ def watch_value(value: Any, fn: Callable[[Any], Any] = print, *, ordered: bool =
         ) from None
 
     def see(value: Any) -> None:
-        call_on_host(fn, name, [jax.tree.map(np.asarray, value)])
+        with failures.kept():
+            call_on_host(fn, name, [jax.tree.map(np.asarray, value)])
 
-    jax.debug.callback(see, value, ordered=ordered)
+    require_debug_callbacks("watch_value")
+    if ordered and mapped_in_part():
+        raise NotImplementedError(
+            _(
+                "`watch_value(..., ordered=True)` is in a `jax.shard_map` over some of the axes of its mesh, where JAX "
+                "keeps no order: leave out `ordered`, or map over all axes."
+            )
+        )
+    if ordered and jax.device_count() > 1:
+        leaves, structure = jax.tree.flatten(value)
+        ordered_callback(lambda *leaves: see(jax.tree.unflatten(structure, leaves)), *leaves)
+    else:
+        jax.debug.callback(see, value, ordered=ordered)  # in order with `jax.debug.print(..., ordered=True)` too
     return value

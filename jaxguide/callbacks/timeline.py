@@ -324,7 +324,8 @@ def _draw(title: str, description: str, timeline: "Timeline") -> Drawing:
             drawing.path(f"M{middle:g} {_TOP:g} V{floor:g}", note=str(what))
             drawing.words(middle, floor + 14, str(what), size=11, anchor="start" if what.is_end else "end")
             if not what.is_end:
-                drawing.path(f"M{left:g} {python:g} H{middle:g}", arrow=True)
+                drawing.path(f"M{left:g} {python:g} H{middle:g}")
+                drawing.arrowhead(middle, python)
             continue
         number += 1
         y = lanes[id(what.site)]

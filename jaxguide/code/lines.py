@@ -11,7 +11,7 @@ from typing import Any
 
 from jaxguide import compat
 from jaxguide.base.text import _
-from jaxguide.code.frames import is_library, is_own
+from jaxguide.code.frames import is_library, is_own, is_users_code
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,21 @@ def lines_of_equation(source_info: Any) -> tuple[Line, ...]:
     return user_lines(compat.traceback_frames(source_info))
 
 
+def innermost_frame(source_info: Any) -> tuple[CodeType, Line] | None:
+    """Return the user's innermost code behind an equation's `source_info`, and the line in it; None if there is none.
+
+    >>> import jax
+    >>> (equation,) = jax.make_jaxpr(lambda x: x + 1)(2.0).eqns
+    >>> code, line = innermost_frame(equation.source_info)
+    >>> code.co_name, line.number
+    ('<lambda>', 1)
+    """
+    for code, instruction in compat.traceback_frames(source_info):
+        if is_users_code(code):
+            return code, Line(code.co_filename, compat.frame_line(code, instruction))
+    return None
+
+
 def user_lines(frames: list[tuple[CodeType, int]]) -> tuple[Line, ...]:
     """Return the user's lines among (code, instruction) pairs, which are ordered innermost first."""
     return tuple(
@@ -73,12 +88,12 @@ def user_frames(frames: list[tuple[CodeType, int]]) -> list[tuple[CodeType, int]
 
     The user's call into this package and everything outside it are left out.
     """
-    inner = next((i for i, (code, _) in enumerate(frames) if not is_library(code.co_filename)), len(frames))
-    found = []
-    for code, instruction in frames[inner:]:
-        if is_own(code.co_filename):  # further out is the user's call into this package
-            break
-        if not is_library(code.co_filename):
+    found: list[tuple[CodeType, int]] = []
+    for code, instruction in frames:
+        if is_library(code.co_filename):  # most are
+            if found and is_own(code.co_filename):  # further out is the user's call into this package
+                break
+        elif is_users_code(code):
             found.append((code, instruction))
     return found
 
@@ -92,9 +107,9 @@ def frames_of_traceback(traceback: TracebackType | None) -> Iterator[tuple[Frame
         traceback = traceback.tb_next
 
 
-def calling_line() -> Line | None:
-    """Return the user's line that is calling this package or JAX; None if there is none."""
-    frame: FrameType | None = sys._getframe(1)
+def calling_line(frame: FrameType | None = None) -> Line | None:
+    """Return the user's line that is calling this package or JAX, from `frame` outward; None if there is none."""
+    frame = frame or sys._getframe(1)
     while frame is not None and is_library(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None else Line(frame.f_code.co_filename, frame.f_lineno)

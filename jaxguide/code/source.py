@@ -4,6 +4,7 @@ import ast
 import functools
 import linecache
 from collections.abc import Iterator
+from types import CodeType
 from typing import TypeVar
 
 from jaxguide.code.edits import Edit
@@ -75,6 +76,18 @@ class Source:
         """Return the indentation of the line on which a node begins."""
         line = self.lines[self.start(node)[0] - 1]
         return line[: len(line) - len(line.lstrip())]
+
+    def span(self, code: CodeType, instruction: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """Return where the expression of an instruction begins and ends, for `find`; None if Python does not know."""
+        positions = list(code.co_positions())
+        if not 0 <= instruction // 2 < len(positions):
+            return None
+        line, end_line, column, end_column = positions[instruction // 2]
+        if line is None or end_line is None or column is None or end_column is None:
+            return None
+        if end_line > len(self.lines):
+            return None
+        return self.position(line, column), self.position(end_line, end_column)
 
     def find(self, first: tuple[int, int], last: tuple[int, int]) -> ast.AST | None:
         """Return the outermost expression or statement at exactly these positions, else the smallest around them."""

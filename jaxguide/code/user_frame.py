@@ -36,17 +36,31 @@ class Spot:
         """The expression or statement that was running."""
         if self.source is None:
             return None
-        positions = list(self.frame.f_code.co_positions())
-        if not 0 <= self.instruction // 2 < len(positions):
+        span = self.source.span(self.frame.f_code, self.instruction)
+        if span is None:
             return None
-        line, end_line, column, end_column = positions[self.instruction // 2]
-        if line is None or end_line is None or column is None or end_column is None:
-            return None
-        if end_line > len(self.source.lines):
-            return None
-        node = self.source.find(self.source.position(line, column), self.source.position(end_line, end_column))
+        if span[0][0] != self.line.number:
+            return self._on_its_line(self.source)
+        node = self.source.find(*span)
         # Python 3.11 gives a jump the position of its whole statement if the test is a name or a call.
         return node.test if isinstance(node, ast.If | ast.IfExp | ast.While | ast.Assert) else node
+
+    def _on_its_line(self, source: Source) -> ast.AST | None:
+        """Return the expression of the statement on this line.
+
+        JAX's filter of tracebacks takes the instruction from the frame, so if an error was raised again, it is that of
+        `raise`; the line is right (0.10.2 to 0.12.0.1).
+        """
+        number = self.line.number
+        found = [s for s in ast.walk(source.tree) if isinstance(s, ast.stmt) and s.lineno <= number <= _last_line(s)]
+        if not found:
+            return None
+        statement = found[-1]  # `walk` goes from outside to inside
+        if isinstance(statement, ast.If | ast.While | ast.Assert):
+            return statement.test if statement.test.lineno <= number <= _last_line(statement.test) else None
+        if isinstance(statement, ast.Return | ast.Assign | ast.AnnAssign | ast.Expr):
+            return statement.value
+        return statement if isinstance(statement, ast.AugAssign | ast.Raise) else None
 
     @property
     def statement(self) -> ast.stmt | None:
@@ -95,6 +109,8 @@ class Spot:
             if value is not MISSING and not isinstance(value, ModuleType):
                 yield node, value
                 return
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
+            return  # a length is known, also that of a traced array
         for child in ast.iter_child_nodes(node):
             yield from self.parts(child)
 
@@ -107,6 +123,10 @@ class Spot:
     def quote(self, node: ast.AST) -> str:
         """Return the text of a node as the student wrote it."""
         return self.source.quote(node) if self.source else ""
+
+
+def _last_line(node: ast.stmt | ast.expr) -> int:
+    return node.end_lineno or node.lineno
 
 
 def spots_of(traceback: TracebackType | None) -> tuple[list[Spot], bool]:

@@ -58,6 +58,17 @@ def backend_started() -> bool:
     return bool(xla_bridge.backends_are_initialized())
 
 
+def why_not_fork() -> str:
+    """Return why a fork of this process would hang, or '' if it would not."""
+    if backend_started():
+        return "JAX's backend has started"
+    try:
+        threads = len(os.listdir("/proc/self/task"))
+    except FileNotFoundError:
+        return "its threads cannot be counted on this system"
+    return f"it has {threads} threads" if threads != 1 else ""
+
+
 def keep_lowering_context() -> None:
     """Make one MLIR context now, and lower all programs of this thread and its forks in it.
 
@@ -119,6 +130,22 @@ def host_function_of(callback: Any) -> Any:
     return getattr(callback, "callback_func", None) or next((one for one in closed_over if callable(one)), callback)
 
 
+def key_array_data(keys: Any) -> Any:
+    """Return the words of an array of typed keys, which must be no tracer.
+
+    `jax.random.key_data` is an operation, which takes ten times as long; the attribute has no public name (0.10.2 to
+    0.12.0.1).
+
+    >>> import jax
+    >>> key_array_data(jax.random.key(7)).tolist()
+    [0, 7]
+    """
+    import jax
+
+    held = getattr(keys, "_base_array", None)
+    return jax.random.key_data(keys) if held is None else held
+
+
 def traceback_frames(source_info: Any) -> list[tuple[CodeType, int]]:
     """Return the (code, instruction) pairs of an equation's traceback, innermost first; empty if JAX has none.
 
@@ -129,6 +156,53 @@ def traceback_frames(source_info: Any) -> list[tuple[CodeType, int]]:
         return []
     codes, instructions = traceback.raw_frames()
     return list(zip(codes, instructions, strict=True))
+
+
+def operands_of_nan(error: BaseException) -> tuple[Any, ...]:
+    """Return the operands of the operation that `jax_debug_nans` stopped; empty if they cannot be found.
+
+    JAX runs the operation in `_run_python_pjit(..., args)`, whose frame is in the traceback of the error that it turns
+    into a `FloatingPointError` (0.10.2 to 0.12.0.1).
+    """
+    import jax
+
+    seen: BaseException | None = error
+    for _step in range(10):
+        if seen is None:
+            break
+        traceback = seen.__traceback__ if type(seen).__name__ == "InternalFloatingPointError" else None
+        while traceback is not None:
+            if traceback.tb_frame.f_code.co_name == "_run_python_pjit":
+                args = traceback.tb_frame.f_locals.get("args", ())
+                return args if isinstance(args, tuple) and all(isinstance(one, jax.Array) for one in args) else ()
+            traceback = traceback.tb_next
+        seen = seen.__cause__ or seen.__context__
+    return ()
+
+
+def function_place(jaxpr: Any) -> tuple[str, int] | None:
+    """Return the file and first line of the function that a jaxpr was traced from; None if JAX does not know them.
+
+    >>> import jax
+    >>> function_place(jax.make_jaxpr(lambda x: x + 1)(2.0))[1]
+    1
+
+    `debug_info` has no public name (0.10.2 to 0.12.0.1).
+    """
+    words = getattr(getattr(jaxpr_parts(jaxpr)[0], "debug_info", None), "func_src_info", None)
+    found = re.fullmatch(r"\S+ at (.+):(\d+)", words or "")
+    return (found[1], int(found[2])) if found else None
+
+
+def with_equations(jaxpr: Any, eqns: Sequence[Any]) -> Any:
+    """Return a `Jaxpr` or `ClosedJaxpr` with other equations."""
+    plain, _consts = jaxpr_parts(jaxpr)
+    return plain.replace(eqns=eqns) if plain is jaxpr else jaxpr.replace(jaxpr=plain.replace(eqns=eqns))
+
+
+def with_traceback(source_info: Any, traceback: Any) -> Any:
+    """Return an equation's `source_info` with another traceback or None, which its own `replace` ignores."""
+    return type(source_info)(traceback, source_info.name_stack)
 
 
 def frame_line(code: CodeType, instruction: int) -> int:
@@ -181,12 +255,22 @@ def under_trace() -> bool:
     >>> int(jax.jit(lambda x: x + under_trace())(1))
     2
 
-    The trace of eager execution has no public name (0.10.2 to 0.12.0.1).
+    The trace of eager execution has no public name, and to take it takes ten times as long (0.10.2 to 0.12.0.1).
     """
-    from jax.extend import core
+    from jax._src import core
 
-    with core.take_current_trace() as trace:
-        return type(trace).__name__ != "EvalTrace"
+    return not core.trace_ctx.is_top_level()
+
+
+def varying_axes(value: Any) -> frozenset[Any]:
+    """Return the axes of the mesh along which a value differs between shards, as its type says in a `shard_map`.
+
+    The type's attribute has no documented name (0.10.2 to 0.12.0.1); it was `vma` before.
+    """
+    import jax
+
+    kind: Any = jax.typeof(value)
+    return frozenset(kind.manual_axis_type.varying)
 
 
 # Names of JAX's own functions in tracebacks (0.10.2 to 0.12.0.1).
@@ -261,6 +345,25 @@ def traced_by(tracer: Any) -> TracedBy:
     if found is None:
         return TracedBy(_TRACERS.get(type(tracer).__name__))
     return TracedBy(getattr(info, "traced_for", None), found[1], found[2], int(found[3]))
+
+
+def batch_sizes(tracer: Any) -> tuple[int, ...]:
+    """Return how many entries each `jax.vmap` around a tracer maps over, innermost first; empty if they are not known.
+
+    >>> import jax
+    >>> _ = jax.vmap(lambda x: print(batch_sizes(x)))(jax.numpy.ones(3))
+    (3,)
+
+    There is no public name for this as of 0.12.
+    """
+    sizes = []
+    while _TRACERS.get(type(tracer).__name__) == "vmap":
+        size = getattr(getattr(getattr(tracer, "_trace", None), "axis_data", None), "size", None)
+        if not isinstance(size, int):
+            return ()
+        sizes.append(size)
+        tracer = getattr(tracer, "val", None)
+    return tuple(sizes)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ class Phrase:
     A `shared` text is also used by Python or NumPy.
     """
 
-    error: type[BaseException]
+    error: type[BaseException] | tuple[type[BaseException], ...]
     text: re.Pattern[str]
     shared: bool = False
 
@@ -24,9 +24,15 @@ class Phrase:
         """Return the match in an error's message; None if the class or text differs."""
         return self.text.search(str(error)) if isinstance(error, self.error) else None
 
+    @classmethod
+    def of(
+        cls, error: type[BaseException] | tuple[type[BaseException], ...], text: str = "", *, shared: bool = False
+    ) -> "Phrase":
+        """Return the phrase of a class and a pattern, in which a dot also stands for the end of a line."""
+        return cls(error, re.compile(text, re.DOTALL), shared)
 
-def _phrase(error: type[BaseException], text: str = "", *, shared: bool = False) -> Phrase:
-    return Phrase(error, re.compile(text, re.DOTALL), shared)
+
+_phrase = Phrase.of
 
 
 # JAX's word for a transformation -> what a student writes.
@@ -61,7 +67,9 @@ BOOL = _phrase(jax.errors.TracerBoolConversionError)
 INTEGER = _phrase(jax.errors.TracerIntegerConversionError)
 TO_NUMPY = _phrase(jax.errors.TracerArrayConversionError)
 CONCRETE = _phrase(jax.errors.ConcretizationTypeError)
-BOOLEAN_MASK = _phrase(jax.errors.NonConcreteBooleanIndexError, r"got bool\[([\d,]*)\]")
+# A `~` before a dtype marks a weak type; the dtype of a typed key is `key<fry>`.
+_DTYPE = r"~?([\w<>]+)"
+BOOLEAN_MASK = _phrase(jax.errors.NonConcreteBooleanIndexError, r"got ~?bool\[([\d,]*)\]")
 LEAK = _phrase(jax.errors.UnexpectedTracerError)
 # Arguments of the jitted function, possibly with an index, as in params['w'].
 DEPENDS_ON = re.compile(r"depends on the values? of the arguments? ([^\n]*?)\.?(?:\n|$)")
@@ -70,6 +78,10 @@ LEAK_FOUND = _phrase(Exception, r"^Leaked trace")
 LEAK_HOLDER = re.compile(r" is referred to by (.+)$")
 LEAK_CREATED = re.compile(r"created on line (.+):(\d+):\d+ \((\S+)\)")
 LEAK_FUNCTION = re.compile(r"value leaked was (\S+) at (.+):(\d+) traced for (\S+?)\.?\n")
+
+# Which function was traced, or where the traced value was made.
+LEAK_TRACED = re.compile(r"while tracing the function (\S+) at (.+):(\d+) for \S+")
+LEAK_MADE = re.compile(r"was created on line:?\s+(.+):(\d+):\d+ \((\S+)\)")
 
 # 0.10: "Slice entries must be static integers."
 DYNAMIC_SLICE = _phrase(IndexError, r"Slice entries must be static integers|slice indices must have static")
@@ -89,15 +101,80 @@ NO_METHOD = _phrase(
     AttributeError,
     r"'(?:[\w.]*ArrayImpl|\w*Tracer)' object has no attribute '(\w+)'|^(?:\w*Tracer) has no attribute (\w+)",
 )
+# A missing name of JAX: while it is deprecated, the text is JAX's own; afterwards it is Python's.
+NO_MODULE_NAME = _phrase(AttributeError, r"^module '(?P<module>jax(?:\.\w+)*)' has no attribute '(?P<name>\w+)'")
+DEPRECATED_NAME = _phrase(
+    AttributeError, r"^(?P<module>jax(?:\.\w+)*)\.(?P<name>\w+) (?:is deprecated|was deprecated|was removed)"
+)
+NO_IMPORT = _phrase(ImportError, r"^cannot import name '(?P<name>\w+)' from '(?P<module>jax(?:\.\w+)*)'")
+NO_MODULE = _phrase(ModuleNotFoundError, r"^No module named '(?P<name>jax(?:\.\w+)+)'")
+DEPRECATED_ATTRIBUTE = _phrase(AttributeError, r"^arr\.(\w+) has been deprecated\.")
+NO_OPTION = _phrase(AttributeError, r"^Unrecognized config option: (\w+)")
+# 0.10 writes the class without its module.
+DEVICE_CALLED = _phrase(TypeError, r"^'(?:[\w.]*\.)?(?:Device|NamedSharding)' object is not callable$")
+VALUE_CALLED = _phrase(TypeError, r"^'[\w.]+' object is not callable$", shared=True)
+TRANSPOSE = _phrase(
+    TypeError,
+    r"^transpose permutation isn't a permutation of operand dimensions, got permutation \(([^)]*)\) "
+    r"for operand shape \(([^)]*)\)",
+)
+VIEW_SHAPE = _phrase(NotImplementedError, r"^`type` argument of array\.view\(\) is not supported")
+VIEW_DTYPE = _phrase(
+    TypeError, r"^(?:Cannot interpret '-?\d+' as a data type|_view\(\) takes from 1 to 3 positional)", shared=True
+)
+# A NumPy array has no `.at`, a tuple of arrays no `.block_until_ready`.
+NO_JAX_METHOD = _phrase(AttributeError, r"^'([\w.]+)' object has no attribute '(\w+)'$")
+FLATTEN_ORDER = _phrase(
+    (ValueError, TypeError),
+    r"^Unexpected value for 'order' argument: \d|^_?flatten\(\) got an unexpected keyword argument 'start_dim'",
+)
+BOOL_AS_DTYPE = _phrase(TypeError, r"^Cannot interpret '(True|False)' as a data type", shared=True)
+NOT_AVAILABLE_WHILE_TRACING = _phrase(
+    AttributeError, r"^The '(block_until_ready|copy_to_host_async)' method is not available on traced array"
+)
+NOT_A_SCALAR = _phrase(
+    (TypeError, ValueError),
+    r"^Only scalar arrays can be converted to Python scalars|^can only convert an array of size 1 to a Python scalar",
+    shared=True,
+)
+READ_ONLY = _phrase(ValueError, r"^(?:assignment destination|output array|\w+ array) is read-only$")
+NUMPY_CHANGES = _phrase(
+    (TypeError, NotImplementedError),
+    r"^JAX Arrays do not implement the arr\.flat property|argument 1 must be a? ?numpy\.ndarray, not \S*ArrayImpl"
+    r"|^putmask: first argument must be an array|^return arrays must be of ArrayType"
+    r"|immutable and do not support in-place item assignment",
+)
+# A host function's error keeps the text of its traceback only.
+NO_ARGUMENT = _phrase(TypeError, r"^(?:[\w.]+\.)?(\w+)\(\) got an unexpected keyword argument '(\w+)'")
+NO_OUT = _phrase(
+    NotImplementedError, r"^The 'out' argument to (\S+) is not supported|^out argument of <jnp\.ufunc '(\w+)'>"
+)
+NO_KIND = _phrase(TypeError, r"^'kind' argument to (\w+) is not supported\. Use stable=")
+TRANSPOSE_COUNT = _phrase(TypeError, r"^transpose\(\) takes from 1 to 2 positional arguments but 3 were given")
+TOO_LARGE = _phrase(
+    OverflowError,
+    r"^Python int (?P<value>-?\d+) too large to convert to (?P<dtype>u?int\d+)"
+    r"|^An overflow was encountered while parsing an argument to a jitted computation, whose argument path is "
+    r"(?P<path>\S+)\. Got <class 'int'> with value (?P<given>-?\d+)",
+)
+OUT_OF_BOUNDS = _phrase(
+    OverflowError, r"^Python integer (?P<value>-?\d+) out of bounds for (?P<dtype>u?int\d+)", shared=True
+)
+TOO_LARGE_SEED = _phrase(OverflowError, r"^Python int too large to convert to C long", shared=True)
+OUT_OF_MEMORY = _phrase(
+    RuntimeError, r"^(?:RESOURCE_EXHAUSTED|INTERNAL): .*?[Oo]ut of memory.*? allocat\w+ ([\d.]*\d) ?(bytes|[KMGT]i?B)"
+)
 AT_CALLED = _phrase(TypeError, r"_IndexUpdateHelper' object is not callable")
 AT_SET = _phrase(TypeError, r"_IndexUpdateHelper' object does not support item assignment")
 AT_ARITHMETIC = _phrase(TypeError, r"unsupported operand type\(s\) for (\S+): '_IndexUpdateRef'")
 
 UNHASHABLE_STATIC = _phrase(ValueError, r"Non-hashable static arguments are not supported")
+UNHASHABLE_TYPE = re.compile(r"hash an object of type <class '([^']+)'>.*unhashable type: '([^']+)'", re.DOTALL)
 NOT_AN_ARGUMENT = _phrase(
     TypeError,
-    r"Error interpreting argument to .*?problematic value is of type <class '([^']+)'> .*?at path (\S+?)\.?\s",
+    r"Error interpreting argument to .*?problematic value is of type <class '([^']+)'> .*?at path (.+?)\.?\n",
 )
+INTERPRETED_FUNCTION = re.compile(r"Error interpreting argument to <function (\S+) at")
 NOT_JAX_RESULT = _phrase(
     TypeError,
     r"function (\S+) at (.+):(\d+) traced for jit returned a value of type <class '([^']+)'>"
@@ -121,7 +198,7 @@ GRAD_ARGNUMS = _phrase(
 JVP_DTYPE = _phrase(TypeError, r"arguments to jax\.jvp do not match; dtypes must be equal")
 JVP_CONTAINER = _phrase(TypeError, r"arguments to jax\.jvp must be tuples or lists")
 VJP_SHAPE = _phrase(
-    ValueError, r"for argument to VJP function: got ([^,\[]+\[[^\]]*\]), but expected (\w+)\[([\d,]*)\]"
+    ValueError, rf"for argument to VJP function: got ([^,\[]+\[[^\]]*\]), but expected {_DTYPE}\[([\d,]*)\]"
 )
 NO_JVP_RULE = _phrase(AttributeError, r"No (JVP|VJP) defined for custom_(?:jvp|vjp) function (\w+)")
 BWD_TUPLE = _phrase(TypeError, r"Custom VJP bwd rule must produce an output with the same container")
@@ -130,14 +207,20 @@ FORWARD_OF_VJP = _phrase(TypeError, r"can't apply forward-mode autodiff \(jvp\) 
 VMAP_SIZES = _phrase(ValueError, r"vmap got inconsistent sizes for array axes to be mapped")
 VMAP_RANK = _phrase(ValueError, r"vmap was requested to map its argument along axis (-?\d+).*?but is only (\d+)")
 VMAP_IN_AXES = _phrase(ValueError, r"vmap in_axes must be an int.*len\(in_axes\)=(\d+), len\(args\)=(\d+)")
+VMAP_AXIS_SIZES = re.compile(
+    r"(?P<count>one|most|some) (?:axis|axes) (?:\([^)]*\) )?had size (?P<size>\d+)(?::|, e\.g\.) "
+    r"axis -?\d+ of (?:argument )?(?P<name>\S+) of type"
+)
+VMAP_IN_AXES_KIND = _phrase(TypeError, r"vmap in_axes must be an int, None, or a tuple of entries .*, but got (?!len)")
+VMAP_OUT_PREFIX = _phrase(ValueError, r"vmap out_axes specification must be a tree prefix")
+LIST_BY_KEY = _phrase(TypeError, r"^list indices must be integers or slices, not str$")
 VMAP_ALL_NONE = _phrase(ValueError, r"vmap must have at least one non-None value in in_axes")
 VMAP_OUT_NONE = _phrase(
     ValueError,
     r"at vmap out_axes, got axis spec None but output was batched|vmap has mapped output.* but out_axes is None",
 )
 VMAP_PREFIX = _phrase(ValueError, r"vmap in_axes specification must be a tree prefix")
-NOT_JAX_TYPE = _phrase(TypeError, r"Argument '(.*)' of type <class '([\w.]+)'> is not a valid JAX type")
-UNBOUND_AXIS = _phrase(NameError, r"unbound axis name: (\w+)")
+NOT_JAX_TYPE = _phrase(TypeError, r"Argument '(.*)' of type '?<class '([\w.]+)'>'? is not a valid JAX type")
 
 CALLBACK_JVP = _phrase(ValueError, r"Pure callbacks do not support JVP")
 CALLBACK_VMAP = _phrase(NotImplementedError, r"vmap is only supported for the pure_callback primitive")
@@ -149,6 +232,12 @@ HOST_RESULT = _phrase(
     RuntimeError, r"Incorrect output (shape|dtype) for return value #\d+: Expected: (.+?), Actual: (.+?)\s*$"
 )
 
+# The message has the traceback of the host function, below that of the thread that runs the program.
+HOST_FAILURE = _phrase(Exception, r"Traceback \(most recent call last\):\n  File .*callback\.py")
+HOST_FRAMES = re.compile(r'^  File "(.+?)", line (\d+), in (\S+)$', re.MULTILINE)
+HOST_ERROR = re.compile(r"^(?:jaxguide\.callbacks\.errors\.)?HostFunctionError: (.+)$", re.MULTILINE)
+HOST_KEYWORD = re.compile(r"^TypeError: (?:\S+\.)?(\w+|<lambda>)\(\) got an unexpected keyword argument '(\w+)'")
+
 LAX_DTYPE = _phrase(TypeError, r"lax\.(\w+) requires arguments to have the same dtypes, got (.*?)\. .*?Tip: jnp\.(\w+)")
 LAX_RANK = _phrase(TypeError, r"^(\w+): arrays must have the same number of dimensions")
 REVERSE_WHILE = _phrase(ValueError, r"Reverse-mode differentiation does not work for lax\.while_loop or lax\.fori_loop")
@@ -158,26 +247,28 @@ CARRY_TYPE = _phrase(
     r"carry input and carry output must have equal types",
 )
 CARRY_TYPES = re.compile(
-    r"input carry (?:component )?(\S+) has type (\w+)\[([\d,]*)\].*?component has type (\w+)\[([\d,]*)\]"
+    rf"input carry (?:component )?(\S+) has type {_DTYPE}\[([\d,]*)\].*?component has type {_DTYPE}\[([\d,]*)\]"
 )
 CARRY_KEYS = re.compile(r"symmetric difference of key sets: \{(.*?)\}")
+CARRY_OTHER_KEYS = re.compile(
+    r"is a <class 'dict'> with pytree metadata \((.*?),?\) but [^\n]*? is a <class 'dict'> "
+    r"with pytree metadata \((.*?),?\),"
+)
 CARRY_STRUCTURE = _phrase(TypeError, r"carry input and carry output must have the same pytree structure")
 SCAN_PAIR = _phrase(TypeError, r"scan body output must be a pair, got")
 SCAN_LENGTH = _phrase(ValueError, r"scan got `length` argument of (\d+) which disagrees with leading axis sizes")
 SCAN_SIZES = _phrase(ValueError, r"scan got values with different leading axis sizes: (\d+), (\d+)")
 SCAN_NO_LENGTH = _phrase(ValueError, r"scan got no values to scan over and `length` not provided")
 WHILE_CONDITION = _phrase(
-    TypeError, r"cond_fun must return a boolean scalar, but got output type\(s\) \[ShapedArray\((\w+)\[([\d,]*)\]"
-)
-BODY_ARGUMENTS = _phrase(
-    TypeError,
-    r"^(?:\S+\.)?(<lambda>|\w+)\(\) takes (\d+) positional arguments? but (\d+) (?:was|were) given$",
-    shared=True,
+    TypeError, rf"cond_fun must return a boolean scalar, but got output type\(s\) \[ShapedArray\({_DTYPE}\[([\d,]*)"
 )
 BRANCH_TYPE = _phrase(TypeError, r"(cond|switch) branches must have equal output types")
 BRANCH_TYPES = re.compile(
-    r"The output of (.+?) has type (\w+)\[([\d,]*)\].*?output of (.+?) has type (\w+)\[([\d,]*)\]", re.DOTALL
+    rf"[Tt]he output of (\S+?|branch ?\d+)(?: at path (\S+))? has type {_DTYPE}\[([\d,]*)\]"
+    rf"[^\n]*? output of (.+?) has type {_DTYPE}\[([\d,]*)\]"
 )
+# `branch 0 is f at FILE:LINE`
+BRANCH_PLACES = re.compile(r"^(true_fun|false_fun|branch ?\d+) is (\S+) at (.+):(\d+)$", re.MULTILINE)
 BRANCH_STRUCTURE = _phrase(TypeError, r"(cond|switch) branch outputs must have the same pytree structure")
 COND_NOT_CALLABLE = _phrase(TypeError, r"lax\.cond: true_fun and false_fun arguments should be callable")
 COND_PREDICATE = _phrase(TypeError, r"Pred must be a scalar, got .* of shape (\([^)]*\))")
@@ -191,6 +282,16 @@ KEY_NUMBER = _phrase(TypeError, r"expected key_data to have ndim, shape, and dty
 KEY_DTYPE = _phrase(TypeError, r"expected key_data\.dtype = uint32; got dtype=(\w+)")
 KEY_SHAPE = _phrase(TypeError, r"expected key_data\.shape to end with \((\d+),\); got shape=(\([^)]*\))")
 KEY_TYPE = _phrase(TypeError, r"unexpected PRNG key type <class '(\w+)'>")
+# Of `jax.debug_key_reuse`; the error's cause has the traceback of the first use, except inside jitted functions.
+KEY_REUSED = _phrase(jax.errors.KeyReuseError, r"^Previously-consumed key passed to (\S+)")
+KEY_REUSED_INSIDE = _phrase(jax.errors.KeyReuseError, r"^In (?:jit|pjit), argument (\d+) is already consumed")
+KEY_REUSED_IN_LOOP = _phrase(
+    jax.errors.KeyReuseError, r"^(scan|while_loop) (?:\w+ function leads to key reuse|cond and body functions both use)"
+)
+# Where JAX defines the functions of `jax.random`.
+RANDOM_MODULES = ("jax.random", "jax._src.random")
+KEY_NDIM = _phrase(TypeError, r"expected key_data\.ndim >= 1; got ndim=0")
+KEY_PROMOTION = _phrase(ValueError, r"dtype=key<\w+> is not a valid dtype for JAX type promotion")
 KEY_BATCH = _phrase(ValueError, r"(\w+) accepts a single key, but was given a key array of shape")
 KEY_ARITHMETIC = _phrase(TypeError, r"^(\w+) does not accept dtypes? .*?key<")
 KEY_DTYPES = re.compile(r"(key<\w+>|\w+\d+|bool)(?=[,.]|$)")

@@ -35,6 +35,17 @@ BROADCAST_IN_DIM, CONVERT = "broadcast_in_dim", "convert_element_type"
 # Primitives that only move, repeat or convert elements.
 MOVES = frozenset({BROADCAST_IN_DIM, CONVERT, "reshape", "squeeze", "expand_dims", "copy"})
 
+# Primitives whose result has at each place only what their operands have at the same place.
+ELEMENTWISE = frozenset(
+    {
+        *("add", "sub", "mul", "div", "rem", "neg", "sign", "max", "min", "pow", "integer_pow", "square", "add_any"),
+        *("one_minus_square", "sqrt", "rsqrt", "cbrt", "exp", "exp2", "expm1", "log", "log1p", "logistic", "tanh"),
+        *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "abs"),
+        *("erf", "erfc", "erf_inv", "lgamma", "digamma", "igamma", "igammac", "polygamma", "zeta", "real", "imag"),
+        *("round", "floor", "ceil", "nextafter", "bessel_i0e", "bessel_i1e", "regularized_incomplete_beta"),
+    }
+)
+
 # What each primitive does with a PRNG key.
 KEY_USES = {
     "random_bits": "draw",

@@ -74,7 +74,8 @@ def scripted_breakpoints(commands: Iterable[str]) -> Iterator[Transcript]:
     closed. The commands are typed in order, across all breakpoints: `c` leaves one, and the next command goes to the
     next. When the commands run out, each further breakpoint is continued, and the transcript says so. The program's own
     prints are not captured. JAX may reach the second of two breakpoints in a compiled program first;
-    `jax.debug.breakpoint(ordered=True)` prevents that. Breakpoints with their own debugger
+    `jax.debug.breakpoint(ordered=True)` prevents that on one device. Inside `jax.shard_map` and `jax.pmap`, each device
+    stops, one after the other, in any order, and `p x` shows its shard. Breakpoints with their own debugger
     (`jax.debug.breakpoint(stdin=...)`) and Python's `breakpoint()` are left alone.
 
     Args:

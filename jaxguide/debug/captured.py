@@ -32,7 +32,8 @@ def capture() -> Iterator[list[str]]:
     The list grows line by line; before reading it inside the block, call `jax.effects_barrier()`. It is complete after
     the block, even if the block raises, because `capture` waits for what JAX still has to print. Lines are in the order
     in which they were printed; JAX may run unordered callbacks in a different order than the code, which `ordered=True`
-    prevents.
+    prevents on one device. Inside `jax.shard_map` and `jax.pmap`, each device prints its shard, in any order: print
+    `jax.lax.axis_index(axis)` too to tell them apart.
 
     Each thread's output is split into lines separately, so callbacks on other threads do not cut lines in two. A last
     line without a newline is kept too: `print("a", end="")` gives `['a']`. The innermost of nested captures gets the

@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import sys
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
@@ -14,7 +15,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from rich.cells import cell_len, set_cell_size
 
 import jaxguide
 from jaxguide import compat
@@ -74,10 +74,10 @@ class Diagnosis:
 
     def __str__(self) -> str:
         labels = {name: _label(name) for name in self.facts}
-        width = max(map(cell_len, labels.values()), default=0)
+        width = max(map(_columns, labels.values()), default=0)
         below = "\n" + " " * (width + 2)
         lines = [
-            f"{set_cell_size(labels[name], width)}  {value.replace(chr(10), below)}"
+            f"{labels[name]}{' ' * (width - _columns(labels[name]))}  {value.replace(chr(10), below)}"
             for name, value in self.facts.items()
         ]
         for trouble in self.troubles:
@@ -107,8 +107,6 @@ class Diagnosis:
 def doctor() -> Diagnosis:
     """Report JAX's versions, devices and settings, and known problems with their remedies.
 
-    It starts JAX's backend and compiles two small functions, to measure what fails on this machine, not look it up.
-
     >>> from jaxguide.debug import doctor
     >>> diagnosis = doctor()
     >>> diagnosis.facts["jax"] == jax.__version__
@@ -116,6 +114,8 @@ def doctor() -> Diagnosis:
     >>> print(diagnosis)
     jaxguide ...
     PRNG threefry2x32, threefry_partitionable on...
+
+    It starts JAX's backend and compiles two small functions, to measure what fails on this machine, not look it up.
 
     Returns:
         A `Diagnosis`; print it, or end a notebook cell with it. `jaxguide doctor` prints the same in a terminal.
@@ -319,6 +319,11 @@ def _label(fact: str) -> str:
         "workers": _("workers"),
     }
     return words.get(fact, fact)
+
+
+def _columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes; Chinese characters take two."""
+    return sum(2 if unicodedata.east_asian_width(character) in "FW" else 1 for character in text)
 
 
 def _glyph(trouble: Trouble) -> str:

@@ -1,96 +1,16 @@
 """Report what `find_nan` found and what to do about it, as text and as a card."""
 
 import dataclasses
-import re
 from dataclasses import dataclass, field
 from html import escape
-from typing import Protocol
+from typing import Any
 
 from jaxguide.base.render.prose import prose_html
 from jaxguide.base.render.theme import CODE, frame
 from jaxguide.base.text import _
 from jaxguide.code.lines import Line
-
-
-class Made(Protocol):
-    """The facts about an operation that advice needs: see `jaxguide.debug.nan_report.BadValue`."""
-
-    @property
-    def primitive(self) -> str: ...
-    @property
-    def made(self) -> str: ...
-    @property
-    def source(self) -> str | None: ...
-    @property
-    def backward(self) -> bool: ...
-    @property
-    def operands(self) -> tuple[str, ...]: ...
-
-
-def advice(bad: Made) -> list[str]:
-    """Return one sentence on what to do, or none if nothing is certain."""
-    if bad.backward:
-        return _backward(bad)
-    if bad.primitive in ("exp", "exp2", "expm1", "cosh", "sinh") and bad.made == "inf":
-        return [
-            _(
-                "`{primitive}` of a large number overflows its dtype: subtract the largest value first, as "
-                "`jax.nn.softmax` and `jax.nn.logsumexp` do."
-            ).format(primitive=bad.primitive)
-        ]
-    if bad.primitive in ("log", "log1p") and bad.made == "-inf":
-        return [
-            _(
-                "The logarithm of 0 is minus infinity: compute the logarithm directly, as `jax.nn.log_softmax` does, "
-                "or keep its input above 0."
-            )
-        ]
-    if bad.primitive in ("log", "sqrt", "rsqrt") and bad.made == "nan" and bad.operands[:1] and _is_negative(bad):
-        return [
-            _("`{primitive}` of a negative number is NaN: find out why its input is negative.").format(
-                primitive=bad.primitive
-            )
-        ]
-    if bad.primitive == "div" and _float(bad.operands[-1:]) == 0.0:
-        return [_("It divides by 0: use another divisor, as in `x / jnp.where(y == 0, 1.0, y)`.")]
-    return []
-
-
-def safe_input(masked: Made) -> str:
-    """Return advice on how to keep the branch that is not selected from spoiling the gradient."""
-    remedy = (
-        "`jnp.where(ok, x / jnp.where(ok, y, 1.0), other)`"
-        if masked.primitive == "div"
-        else "`jnp.where(ok, risky(jnp.where(ok, x, 1.0)), other)`"
-    )
-    return _(
-        "`jnp.where` selects the right branch, but the other one still sends 0 * inf backward. Make the input safe "
-        "before the risky operation: {remedy}."
-    ).format(remedy=remedy)
-
-
-def _backward(bad: Made) -> list[str]:
-    found = re.search(r"\b(sqrt|norm|std|cbrt)\(", bad.source or "")
-    if found and 0.0 in [_float((operand,)) for operand in bad.operands]:
-        return [
-            _(
-                "The slope of the square root is infinite at 0, and `{name}` takes the square root of 0: keep its "
-                "input above 0, as in `jnp.sqrt(s + 1e-12)`, or select a safe input with `jnp.where` first."
-            ).format(name=found[1])
-        ]
-    return []
-
-
-def _is_negative(bad: Made) -> bool:
-    value = _float(bad.operands[:1])
-    return value is not None and value < 0
-
-
-def _float(operands: tuple[str, ...]) -> float | None:
-    try:
-        return float(operands[0])
-    except (IndexError, ValueError):
-        return None
+from jaxguide.compat import collectives
+from jaxguide.compat.primitives import LINEAR_SOLVE
 
 
 @dataclass(frozen=True)
@@ -118,6 +38,41 @@ class Loop:
         )
 
 
+# Operations whose result is infinite only because it is too large for the dtype, if no operand is 0 or infinite.
+_OVERFLOWING = frozenset(
+    {
+        *(
+            "add",
+            "sub",
+            "mul",
+            "div",
+            "add_any",
+            "integer_pow",
+            "pow",
+            "square",
+            "exp",
+            "exp2",
+            "expm1",
+            "sinh",
+            "cosh",
+        ),
+        *(
+            "dot_general",
+            "conv_general_dilated",
+            "reduce_sum",
+            "reduce_prod",
+            "cumsum",
+            "cumprod",
+            "scatter-add",
+            "fft",
+        ),
+        *("convert_element_type", "reduce_precision", "reduce_window_sum", "reduce_scatter", *collectives.SUMS),
+    }
+)
+# Operations that make a finite number of an infinity that differs from that of a large number, or may.
+_ABSORBING = frozenset({"div", "rsqrt", "integer_pow", "pow"})
+
+
 @dataclass(frozen=True)
 class BadValue:
     """An equation that made a NaN or an infinity.
@@ -134,7 +89,12 @@ class BadValue:
             'float32[3,4]'.
         kind: 'made' by the equation, 'written' in the code as a constant, or 'outside' if it came from outside JAX.
         masked_at: the line at which it was masked, if it was and the line is known.
+        masked_by: the primitive that masked it.
         masked: it does not reach the result.
+        then: the operation that made a NaN of this infinity, or something infinite of the 0 that it became, if one did.
+        advice: what to do about it, in a sentence; empty if nothing is certain.
+        device: inside a `shard_map`, the position of the device in the mesh, such as 'data=0'; `index` and `operands`
+            are those of its shard. Otherwise empty.
     """
 
     primitive: str
@@ -147,7 +107,12 @@ class BadValue:
     operands: tuple[str, ...]
     kind: str = "made"
     masked_at: Line | None = None
+    masked_by: str = ""
     masked: bool = False
+    then: "BadValue | None" = None
+    advice: str = ""
+    device: str = ""
+    step: Any = field(default=None, repr=False, compare=False)  # the running operation, until the advice is found
 
     def on_the_way_back(self) -> "BadValue":
         """Return a copy that is part of the backward pass."""
@@ -157,33 +122,55 @@ class BadValue:
         """Return a copy that came from outside JAX instead of being a constant in the code."""
         return dataclasses.replace(self, kind="outside") if self.kind == "written" else self
 
-    def ended(self, line: Line | None) -> "BadValue":
-        """Return a copy that was masked at a line."""
-        return dataclasses.replace(self, masked=True, masked_at=line)
+    def ended(self, line: Line | None, primitive: str) -> "BadValue":
+        """Return a copy that was masked at a line, by a primitive."""
+        return dataclasses.replace(self, masked=True, masked_at=line, masked_by=primitive)
+
+    @property
+    def may_be_off(self) -> bool:
+        """Return whether a number too large for its dtype became finite again in arithmetic, as in 1 / inf."""
+        return self.masked and self.overflows and self.masked_by in _ABSORBING
+
+    @property
+    def overflows(self) -> bool:
+        """Return whether an infinity was made of finite numbers because the result is too large for its dtype."""
+        exact = {"0.0", "-0.0", "0", "inf", "-inf"} & set(self.operands)  # as in 1 / 0
+        return self.made != "nan" and self.primitive in _OVERFLOWING and not exact
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
 
     def sentences(self) -> list[str]:
         """Return the description as lines: what was made and where, the loops, the operands."""
-        where = str(self.line) if self.line else _("in library code")
+        where = str(self.line) if self.line else _("a line in library code")
         if self.kind == "written":
-            first = _("a {made} that is a constant in the code came in at {where}")
+            first = _("{made} came in at {where}, as a constant in the code")
         elif self.kind == "outside":
-            first = _("a {made} that was not computed by JAX came in at {where}")
+            first = _("{made} came in at {where}, not computed by JAX")
         else:
             first = _("`{primitive}` made {made} at {where}")
         said = [first.format(primitive=self.primitive, made=self.made, where=where)]
         if self.source:
             said.append(f"    {self.source}")
         said.append(_("in the backward pass") if self.backward else _("in the forward pass"))
+        if self.device:
+            said.append(_("on shard {place}").format(place=self.device))
         said += [str(loop) for loop in self.loops]
-        if self.kind == "made" and self.operands:
+        if self.kind == "made" and self.operands and self.primitive != LINEAR_SOLVE:
             place = f" [{', '.join(map(str, self.index))}]" if self.index else ""
             said.append(
                 _("operands at{place}: {operands}").format(place=place, operands=", ".join(self.operands))
                 if place
                 else _("operands: {operands}").format(operands=", ".join(self.operands))
+            )
+        if self.then is not None:
+            said.append(
+                _("it became {made} at {line}: `{primitive}` of {operands}").format(
+                    made=self.then.made,
+                    line=self.then.line or _("a line in library code"),
+                    primitive=self.then.primitive,
+                    operands=", ".join(self.then.operands),
+                )
             )
         return said
 
@@ -240,17 +227,19 @@ class NanReport:
         backward = [bad for bad in self.found if bad.backward]
         if forward:
             # Masked values may still have contributed to it, as the lower inf of inf / inf does.
-            paragraphs.append([*forward[0].sentences(), *advice(forward[0])])
+            paragraphs.append([*forward[0].sentences(), *_lines(forward[0].advice)])
             masked = []
         places = {(bad.primitive, bad.line): bad for bad in reversed(masked)}
         paragraphs += [[*bad.sentences(), self._on_masked(bad)] for bad in reversed(places.values())]
         if backward:
-            paragraphs.append([*backward[0].sentences(), *([] if masked else advice(backward[0]))])
+            paragraphs.append(
+                [*backward[0].sentences(), *([] if masked and masked[0].advice else _lines(backward[0].advice))]
+            )
         more = len(self.found) - bool(forward) - len(places) - bool(backward)
         if more:
             paragraphs.append([_("and {count} more, in `.found`").format(count=more)])
-        if masked and backward:
-            paragraphs.append([safe_input(masked[0])])
+        if masked and masked[0].advice and (backward or self.gradient_is_finite is False or masked[0].may_be_off):
+            paragraphs.append([masked[0].advice])
         if self.outside:
             paragraphs.append([self.outside])
         elif not self.result_is_finite and not paragraphs:
@@ -278,11 +267,41 @@ class NanReport:
             if bad.masked_at
             else _("it does not reach the result")
         )
-        if self.gradient_is_finite is False or any(other.backward for other in self.found):
+        backward = self.gradient_is_finite is False or any(other.backward for other in self.found)
+        if bad.may_be_off and backward:
+            return _(
+                "{where}: a number beyond the dtype became finite again, so the result and the gradient may be off."
+            ).format(where=where)
+        if bad.may_be_off:
+            return _("{where}: a number beyond the dtype became finite again, so the result may be off.").format(
+                where=where
+            )
+        if backward:
             return _("{where}: harmless forward, dangerous for the gradient.").format(where=where)
         if self.gradient_is_finite:
             return _("{where}: harmless forward, and the gradient is finite too.").format(where=where)
         return _("{where}: harmless forward; the gradient was not checked.").format(where=where)
+
+
+def safe_input(primitive: str) -> str:
+    """Return advice on how to keep the branch that is not selected from spoiling the gradient."""
+    return _("`jnp.where` selects the right branch, but the other one still sends 0 * inf backward. {safe}").format(
+        safe=safe_before(primitive)
+    )
+
+
+def safe_before(primitive: str) -> str:
+    """Return advice to make the input of an operation safe."""
+    remedy = (
+        "`jnp.where(ok, x / jnp.where(ok, y, 1.0), other)`"
+        if primitive == "div"
+        else "`jnp.where(ok, risky(jnp.where(ok, x, 1.0)), other)`"
+    )
+    return _("Make the input safe before the risky operation: {remedy}.").format(remedy=remedy)
+
+
+def _lines(advice: str) -> list[str]:
+    return [advice] if advice else []
 
 
 def _html(line: str) -> str:

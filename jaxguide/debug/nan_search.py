@@ -17,6 +17,7 @@ from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line
+from jaxguide.compat.rule_lines import lines_of_rules
 from jaxguide.debug.nan_report import BadValue, NanReport
 from jaxguide.debug.nan_watch import NanWatch, is_bad
 from jaxguide.jaxpr import interpret
@@ -112,12 +113,6 @@ def _exists(path: str) -> bool:
 def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     """Find the first equation that produces a NaN or infinity when `fn`, or its gradient, is evaluated.
 
-    The program really runs, equation by equation, including its host callbacks. If the result is finite, the gradient
-    of its sum with respect to every floating-point argument is checked too, because a NaN that `jnp.where` masks is
-    harmless in the forward pass but can still spoil the gradient. An infinity that is written in the code
-    (`jnp.where(mask, x, -jnp.inf)`) is reported only if it reaches the result. Based on `jax.make_jaxpr`; JAX's own
-    `jax.debug_nans` names a loop, but not the line in it.
-
     >>> import jax.numpy as jnp
     >>> def safe_log(x):
     ...     return jnp.where(x > 0, jnp.log(x), 0.0)
@@ -128,6 +123,13 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     (True, False)
     >>> bool(find_nan(safe_log, jnp.array([1.0, 3.0])))
     False
+
+    The program really runs, equation by equation, including its host callbacks. If the result is finite, the gradient
+    of its sum with respect to every floating-point argument is checked too, because a NaN that `jnp.where` masks is
+    harmless in the forward pass but can still spoil the gradient. An infinity that is written in the code
+    (`jnp.where(mask, x, -jnp.inf)`) is reported only if it reaches the result. The body of a `jax.shard_map` or `pmap`
+    is run as a `vmap` over its devices, so indices in it begin with the device. Based on `jax.make_jaxpr`; JAX's own
+    `jax.debug_nans` names a loop, but not the line in it.
 
     Args:
         fn: any function, also jitted, vmapped or made by `jax.grad`; if it needs real values (a Python `if` on an
@@ -152,11 +154,13 @@ def find_nan(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> NanReport:
     found = forward.reached + forward.masked
     unseen = outside(fn, untraced)
     if forward.reached or any(is_bad(leaf) for leaf in jax.tree.leaves(result)):
-        found = [bad.from_outside() if unseen else bad for bad in _sides(fn, args, kwargs, found)]
+        found = [
+            forward.advised(bad.from_outside() if unseen else bad) for bad in _sides(fn, args, kwargs, found, forward)
+        ]
         return NanReport(found=found, bad_arguments=bad, result_is_finite=False, outside=unseen)
     finite, backward, note = _gradient(fn, args, kwargs, result, forward)
     return NanReport(
-        found=_sides(fn, args, kwargs, found) + backward,
+        found=[forward.advised(bad) for bad in _sides(fn, args, kwargs, found, forward)] + backward,
         bad_arguments=bad,
         result_is_finite=True,
         gradient_is_finite=finite,
@@ -170,7 +174,8 @@ def _run(
 ) -> tuple[Any, Exception | None]:
     """Return the result, and the error of tracing `fn` if it had to be run without tracing."""
     try:
-        staged = stage(fn, args, kwargs)
+        with lines_of_rules(is_library):
+            staged = stage(fn, args, kwargs)
     except Exception as error:  # without tracing, the same call works or raises the user's own error
         watch.given(jax.tree.leaves((args, kwargs)))
         result = run_eagerly(fn, args, kwargs, watch)
@@ -211,18 +216,18 @@ def _gradient(
     known = {(bad.primitive, bad.line, bad.loops) for bad in forward.reached + forward.masked}
     fresh = [bad for bad in watch.reached if (bad.primitive, bad.line, bad.loops) not in known or bad.backward]
     finite = not any(is_bad(leaf) for leaf in jax.tree.leaves(gradient))
-    return finite, [bad.on_the_way_back() for bad in fresh] if not finite else [], ""
+    return finite, [watch.advised(bad.on_the_way_back()) for bad in fresh] if not finite else [], ""
 
 
 def _sides(
-    fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], found: list[BadValue]
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], found: list[BadValue], forward: NanWatch
 ) -> list[BadValue]:
     """Mark the bad values of a gradient function's backward pass: those that the differentiated function does not make.
 
     JAX marks transposed equations itself; factors of the chain rule carry the same names as the forward pass.
     """
     primal = inspect.unwrap(fn)
-    if primal is fn or not found or all(bad.backward for bad in found):
+    if primal is fn or not forward.differentiates or all(bad.backward for bad in found):
         return found
     watch = NanWatch()
     try:

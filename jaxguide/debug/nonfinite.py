@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxguide.base.text import _
 from jaxguide.jaxpr.arguments import is_array_like
+from jaxguide.jaxpr.mesh_places import require_debug_callbacks, shard_place
 from jaxguide.jaxpr.value_words import describe
 
 
@@ -37,20 +38,26 @@ def breakpoint_if_nonfinite(x: Any) -> None:
     In the debugger, `p x` shows the value, and `u` twice goes up to the calling function. Under `vmap`, it stops at
     each row that is not finite, with the row number as `row`; the calling function cannot be reached from there. (The
     code in JAX's documentation, `lax.cond` and `breakpoint`, stops under `vmap` at every row, finite or not, because
-    `vmap` runs both branches of a `cond`.) With `jax.checkpoint` it may stop twice, because JAX computes twice.
+    `vmap` runs both branches of a `cond`.) Inside `jax.shard_map` and `jax.pmap`, it stops at each shard that is not
+    finite, with its place in the mesh as `shard`. With `jax.checkpoint` it may stop twice, because JAX computes twice.
 
     Args:
-        x: an array or a pytree of arrays, also under `jit`, `vmap`, `grad` or `scan`. Integers, booleans and keys are
-            always finite.
+        x: an array of any shape and dtype, or a pytree of them, also under `jit`, `vmap`, `grad` or `scan`. Integers,
+            booleans and keys are always finite.
 
     Raises:
         TypeError: something in `x` is not an array.
+        NotImplementedError: it is in a `jax.shard_map` over some axes of a mesh whose other axes are Explicit.
 
     Based on `jax.lax.cond` and `jax.debug.breakpoint`; without `vmap`, it compiles to the same program as the
     function of this name in https://docs.jax.dev/en/latest/debugging.html.
     """
     _require_arrays(x)
     if not _has_floats(x):
+        return
+    require_debug_callbacks("breakpoint_if_nonfinite")
+    if jax.sharding.get_abstract_mesh().manual_axes:
+        _stop_in_shard(x)
         return
     # The debugger gets every array among the locals of this frame, so keep only these two.
     is_finite = _is_finite(jax.lax.stop_gradient(x))
@@ -62,6 +69,19 @@ def breakpoint_if_nonfinite(x: Any) -> None:
         jax.debug.breakpoint()
 
     jax.lax.cond(is_finite, true_fn, false_fn, x)
+
+
+def _stop_in_shard(x: Any) -> None:
+    axes, indices = shard_place()
+    is_finite = _is_finite(jax.lax.stop_gradient(x))
+
+    def true_fn(x: Any, shard: Any) -> None:
+        pass
+
+    def false_fn(x: Any, shard: Any) -> None:
+        jax.debug.breakpoint()
+
+    jax.lax.cond(is_finite, true_fn, false_fn, x, dict(zip(axes, indices, strict=True)))
 
 
 @jax.custom_batching.custom_vmap

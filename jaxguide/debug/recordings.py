@@ -5,7 +5,7 @@ import functools
 import itertools
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -13,8 +13,10 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _, plural
+from jaxguide.compat.ordered_callback import ordered_callback
 from jaxguide.debug.captured import flushed
 from jaxguide.jaxpr.arguments import is_array_like
+from jaxguide.jaxpr.mesh_places import mapped_in_part, require_debug_callbacks, shard_label, shard_place
 from jaxguide.jaxpr.value_words import array_type, describe
 
 
@@ -25,7 +27,8 @@ class Recording(Mapping[str, Any]):
     """
 
     def __init__(self) -> None:
-        self._entries: dict[str, list[Any]] = {}
+        self._entries: dict[str, list[_Entry]] = {}
+        self._unordered: set[str] = set()
         self._lock = threading.Lock()
 
     def entries(self, name: str) -> list[Any]:
@@ -40,29 +43,62 @@ class Recording(Mapping[str, Any]):
         Raises:
             KeyError: nothing was recorded under that name.
         """
+        return [entry.value for entry in _in_turn(self._found(name))]
+
+    def shards(self, name: str) -> dict[str, Any]:
+        """Return what each shard of `jax.shard_map` or `jax.pmap` recorded under a name, stacked, by its place.
+
+        >>> mesh = jax.make_mesh((1,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+        >>> @jax.shard_map(mesh=mesh, in_specs=jax.P("data"), out_specs=jax.P("data"))
+        ... def half(x):
+        ...     record("x", x)
+        ...     return x / 2
+        >>> with recording() as rec:
+        ...     y = half(np.ones(2))
+        >>> rec.shards("x")  # on four devices, the keys are 'data=0' to 'data=3'
+        {'data=0': array([[1., 1.]], dtype=float32)}
+
+        The key is the shard's index along each mapped axis of the mesh, such as `'data=1, model=0'`; `'device=1'` under
+        a `jax.pmap` without `axis_name`; and '' for what was recorded outside of both.
+
+        Raises:
+            KeyError: nothing was recorded under that name.
+            ValueError: the shapes of a shard's values differ.
+        """
+        entries = _in_turn(self._found(name))
+        places = dict.fromkeys(entry.place for entry in entries)
+        return {
+            shard_label(place): _stacked(name, [entry.value for entry in entries if entry.place == place])
+            for place in places
+        }
+
+    def keeps_order(self, name: str) -> bool:
+        """Return whether the values of a name are in program order, at least on each device.
+
+        >>> with recording() as rec:
+        ...     record("x", 1.0)
+        ...     record("y", 1.0, ordered=False)
+        >>> rec.keeps_order("x"), rec.keeps_order("y")
+        (True, False)
+        """
+        return name not in self._unordered
+
+    def add(self, name: str, value: Any, place: "ShardIndices" = (), *, ordered: bool = True) -> None:
+        """Append a pytree of arrays to the values of a name, with the shard that they come from."""
+        with self._lock:
+            self._entries.setdefault(name, []).append(_Entry(place, value))
+            if not ordered:
+                self._unordered.add(name)
+
+    def _found(self, name: str) -> list["_Entry"]:
         if any(self in opened for opened in list(_open.values())):
             jax.effects_barrier()
         if name not in self._entries:
             raise KeyError(_no_such_name(name, list(self._entries)))
         return list(self._entries[name])
 
-    def add(self, name: str, value: Any) -> None:
-        """Append a pytree of arrays to the values of a name."""
-        with self._lock:
-            self._entries.setdefault(name, []).append(value)
-
     def __getitem__(self, name: str) -> Any:
-        values = self.entries(name)
-        kinds = {(jax.tree.structure(value), tuple(leaf.shape for leaf in jax.tree.leaves(value))) for value in values}
-        if len(kinds) > 1:
-            seen = dict.fromkeys(_types(value) for value in values)
-            raise ValueError(
-                _(
-                    "`{name}` was recorded with different shapes, {shapes}, which cannot be stacked: use "
-                    "`.entries({name!r})`, the list of the values."
-                ).format(name=name, shapes=_(" and ").join(seen))
-            )
-        return jax.tree.map(lambda *leaves: np.stack(leaves), *values)
+        return _stacked(name, self.entries(name))
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries
@@ -77,17 +113,69 @@ class Recording(Mapping[str, Any]):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        lines = [
-            plural(
-                "{name}: {count} time {types}",
-                "{name}: {count} times {types}",
-                len(values),
-                name=name,
-                types=_(" or ").join(dict.fromkeys(map(_types, values))),
+        return "\n".join(map(self._line, self._entries)) or _("nothing recorded")
+
+    def _line(self, name: str) -> str:
+        entries = self._entries[name]
+        places = sorted({entry.place for entry in entries if entry.place}, key=_indices)
+        line = plural(
+            "{name}: {count} time {types}",
+            "{name}: {count} times {types}",
+            len(entries),
+            name=name,
+            types=_(" or ").join(dict.fromkeys(_types(entry.value) for entry in entries)),
+        )
+        if len(places) > 1:
+            line += _(", on {count} shards ({first} to {last})").format(
+                count=len(places), first=shard_label(places[0]), last=shard_label(places[-1])
             )
-            for name, values in self._entries.items()
-        ]
-        return "\n".join(lines) or _("nothing recorded")
+        if name in self._unordered:
+            line += _("; their order is not guaranteed")
+        return line
+
+
+# The names of the axes of a mesh, and an index along each; empty outside of shards.
+ShardIndices = tuple[tuple[str, int], ...]
+
+
+class _Entry(NamedTuple):
+    place: ShardIndices
+    value: Any
+
+
+def _in_turn(entries: list[_Entry]) -> list[_Entry]:
+    """Return entries with those of shards in turn: the first of each shard, then the second of each, and so on.
+
+    They arrive in order from each shard, but in any order among shards.
+    """
+    found: list[_Entry] = []
+    for in_shards, run in itertools.groupby(entries, key=lambda entry: bool(entry.place)):
+        if not in_shards:
+            found += run
+            continue
+        queues: dict[ShardIndices, list[_Entry]] = {}
+        for entry in run:
+            queues.setdefault(entry.place, []).append(entry)
+        turns = itertools.zip_longest(*(queues[place] for place in sorted(queues, key=_indices)))
+        found += [entry for turn in turns for entry in turn if entry is not None]
+    return found
+
+
+def _indices(place: ShardIndices) -> tuple[int, ...]:
+    return tuple(index for _axis, index in place)
+
+
+def _stacked(name: str, values: list[Any]) -> Any:
+    kinds = {(jax.tree.structure(value), tuple(leaf.shape for leaf in jax.tree.leaves(value))) for value in values}
+    if len(kinds) > 1:
+        seen = dict.fromkeys(_types(value) for value in values)
+        raise ValueError(
+            _(
+                "`{name}` was recorded with different shapes, {shapes}, which cannot be stacked: use "
+                "`.entries({name!r})`, the list of the values."
+            ).format(name=name, shapes=_(" and ").join(seen))
+        )
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *values)
 
 
 @contextlib.contextmanager
@@ -121,6 +209,11 @@ def recording() -> Iterator[Recording]:
     and `vmap` of a loop runs every row until the last has ended; in the gradient of a `scan`, a value that is the same
     in each step is computed once.
 
+    On several devices, a value of a sharded `jax.jit` is recorded once, whole. Inside `jax.shard_map` and `jax.pmap`,
+    each device records its shard: one entry for each, in the order of the mesh, at each step (`rec.shards("loss")`
+    sorts them by device). In a `shard_map` over some of the axes of its mesh, the order is not guaranteed, and the
+    recording says so when printed.
+
     Yields:
         A `Recording`. It is complete after the block, even if the block raises. The innermost of nested recordings gets
         the values.
@@ -151,20 +244,28 @@ def record(name: str, value: Any, *, ordered: bool = True) -> None:
 
     Args:
         name: the name under which the values are stacked.
-        value: an array, a number, or a pytree of them, of any dtype; a typed PRNG key is recorded as its key data.
-        ordered: keep program order. JAX can do that on one device only; pass False for a program on several.
+        value: an array, a number, or a pytree of them, of any shape and dtype; a typed PRNG key is recorded as its key
+            data.
+        ordered: keep program order, also on several devices; False lets JAX move the call, which can be faster.
 
     Raises:
         TypeError: the name is not a str, or something in `value` is not an array.
+        NotImplementedError: it is in a `jax.shard_map` over some axes of a mesh whose other axes are Explicit.
 
     Based on `jax.debug.callback`: in a recording, the program is compiled with
     `jax.debug.callback(keep, value, ordered=ordered)` in this place; outside, without it.
     """
     _require_arrays("record", name, value)
-    if _records():
-        jax.debug.callback(
-            functools.partial(_receive, _context().value, name), jax.tree.map(_plain, value), ordered=ordered
-        )
+    if not _records():
+        return
+    require_debug_callbacks("record")
+    axes, indices = shard_place()
+    leaves, structure = jax.tree.flatten((jax.tree.map(_plain, value), indices))
+    receive = functools.partial(_receive, _context().value, name, structure, axes)
+    if ordered and not mapped_in_part():  # where JAX keeps no order
+        ordered_callback(receive, *leaves)
+    else:
+        jax.debug.callback(functools.partial(receive, ordered=False), *leaves)
 
 
 def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
@@ -185,7 +286,7 @@ def record_gradient(name: str, value: Any, *, ordered: bool = True) -> Any:
 
     Args:
         name: the name under which the gradients are stacked.
-        value: a real or complex floating array, or a pytree of them.
+        value: a real or complex floating array of any shape, or a pytree of them.
         ordered: as in `record`.
 
     Returns:
@@ -256,10 +357,11 @@ def _records() -> bool:
     return bool(_context.cache_info().currsize and _context().value)
 
 
-def _receive(number: int, name: str, value: Any) -> None:
+def _receive(number: int, name: str, structure: Any, axes: tuple[str, ...], *leaves: Any, ordered: bool = True) -> None:
     opened = _open.get(number)
     if opened:  # a program compiled in a recording may run after it
-        opened[-1].add(name, jax.tree.map(np.array, value))  # copies, so that the reader may modify them
+        value, indices = jax.tree.unflatten(structure, map(np.array, leaves))  # copies, for the reader to modify
+        opened[-1].add(name, value, tuple(zip(axes, map(int, indices), strict=True)), ordered=ordered)
 
 
 def _plain(leaf: Any) -> Any:

@@ -60,7 +60,7 @@ def explain(error: BaseException | None = None) -> "Explanation | None":
             ).format(got=describe(error))
         )
     # The rules are loaded at the first error, so that importing this module is cheap.
-    from jaxguide.explain.knowledge import explain_one
+    from jaxguide.explain.knowledge import error_behind, explain_one
 
     first, seen = error, set[int]()
     while error is not None and id(error) not in seen:
@@ -68,8 +68,8 @@ def explain(error: BaseException | None = None) -> "Explanation | None":
         explanation = explain_one(error)
         if explanation is not None:
             return explanation
-        error = error.__cause__  # `raise MyError(...) from error` may hide a JAX error
+        error = error_behind(error)
     if asked:  # the user expects an answer, and None shows nothing
         name = type(first).__name__
-        print(_("No explanation for this {error}: it is no JAX error that jaxguide knows.").format(error=name))
+        print(_("No explanation for this {error}: it is not a JAX error that jaxguide knows.").format(error=name))
     return None

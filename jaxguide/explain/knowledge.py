@@ -1,10 +1,16 @@
 """Find the rule that explains an error, and hide errors in the rules themselves."""
 
+import ast
 import importlib
 import pkgutil
+import sys
 
+from jaxguide.code.lines import Line
+from jaxguide.code.user_frame import Spot
+from jaxguide.compat import error_texts
 from jaxguide.explain import rules
 from jaxguide.explain.explanation import Explanation
+from jaxguide.explain.rewrites.confirm import confirmed
 from jaxguide.explain.rules import RULES
 from jaxguide.explain.scene import Scene
 from jaxguide.explain.without_source import explain_without_source
@@ -12,6 +18,8 @@ from jaxguide.explain.without_source import explain_without_source
 # Each module in `rules` registers its rules; the first rule that returns an explanation wins.
 for _found in sorted(module.name for module in pkgutil.iter_modules(rules.__path__)):
     importlib.import_module(f"{rules.__name__}.{_found}")
+# Not imported above: rules are registered in the order in which their files are imported.
+_leaked_before = sys.modules[f"{rules.__name__}.leaks"].leaked_before
 
 # Set in tests, so that errors in rules show there and never to a student.
 rules_may_raise = False
@@ -32,16 +40,52 @@ def explain_one(error: BaseException) -> Explanation | None:
         if rules_may_raise:
             raise
         return None
+    try:
+        leaked = _leaked_before(scene) if of_jax and not error_texts.LEAK.match(error) else None
+        if leaked is not None:
+            return confirmed(scene, leaked)
+    except Exception:
+        if rules_may_raise:
+            raise
     for phrase, rule in RULES:
         found = phrase.match(error)
         if found is None or (phrase.shared and not of_jax):
             continue
         try:
             explanation = rule(scene, found)
+            if explanation is not None:
+                return confirmed(scene, explanation)
         except Exception:  # the rule does not understand the code
             if rules_may_raise:
                 raise
             continue
-        if explanation is not None:
-            return explanation
     return None
+
+
+def error_behind(error: BaseException) -> BaseException | None:
+    """Return the error that another one replaced: its cause, or the one being handled where it was raised."""
+    if error.__cause__ is not None:
+        return error.__cause__
+    if isinstance(error, BaseExceptionGroup):
+        return error.exceptions[0] if len(error.exceptions) == 1 else None
+    return error.__context__ if _is_raised_in_handler(error) else None
+
+
+def _is_raised_in_handler(error: BaseException) -> bool:
+    """Return whether an error comes from `raise` in an `except` block, and not from other code that runs there."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None or error.__context__ is None:
+        return False
+    spot = Spot(
+        traceback.tb_frame, Line(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno), traceback.tb_lasti
+    )
+    if spot.source is None or not isinstance(spot.statement, ast.Raise):
+        return False
+    handler: ast.AST | None = spot.statement
+    while handler is not None and not isinstance(handler, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        if isinstance(handler, ast.ExceptHandler):
+            return True
+        handler = spot.source.parents.get(handler)
+    return False

@@ -111,7 +111,7 @@ def _evaluate(which: str, source: str, local_ns: Mapping[str, Any]) -> _Call:
         raise UsageError(text.format(source=source, error=error.msg, usage=_usage(which))) from None
     node = tree.body
     if not isinstance(node, ast.Call):
-        text = _("A call is needed, and `{source}` is none: write the function with its arguments, as in `{usage}`.")
+        text = _("A call is needed, and `{source}` is not one: write the function with its arguments, as in `{usage}`.")
         raise UsageError(text.format(source=source, usage=_usage(which)))
     # The function becomes the first argument of `_pack`, so that Python itself evaluates stars and keywords.
     packed = ast.Call(ast.Name(_PACK, ast.Load()), [node.func, *node.args], node.keywords)

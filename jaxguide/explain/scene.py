@@ -12,7 +12,7 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.code.edits import Edit, apply_edits, changed_lines
-from jaxguide.code.frames import is_own
+from jaxguide.code.frames import is_own, package_of
 from jaxguide.code.lines import Line
 from jaxguide.code.source import Source, dotted, source_of
 from jaxguide.code.user_frame import MISSING, Spot, is_tracer, spots_of
@@ -31,6 +31,10 @@ _IMPORTS = {
 }
 
 
+# Packages that JAX itself calls.
+_BELOW_JAX = ("jaxlib", "numpy", "opt_einsum", "scipy", "ml_dtypes")
+
+
 class Scene:
     """An error and the student's frames that it passed through.
 
@@ -42,6 +46,14 @@ class Scene:
         self.error = error
         self.message = str(error)
         self.spots, self.raised_by_user = spots_of(error.__traceback__)
+        while len(self.spots) > 1 and _is_generated(self.spots[-1]):
+            self.spots.pop()
+
+    def at(self, spot: Spot) -> "Scene":
+        """Return the scene as one of the outer frames sees it."""
+        outer = Scene(self.error)
+        outer.spots = self.spots[: self.spots.index(spot) + 1]
+        return outer
 
     @property
     def spot(self) -> Spot:
@@ -59,6 +71,19 @@ class Scene:
         """The expression that was running in the innermost frame."""
         assert self.spot.node is not None
         return self.spot.node
+
+    @property
+    def library(self) -> str | None:
+        """The package that the innermost frame called and that led to the error; None for JAX and NumPy alone."""
+        traceback, found = self.error.__traceback__, None
+        while traceback is not None:
+            if traceback.tb_frame is self.spot.frame:
+                found = None
+            elif found is None:
+                found = package_of(traceback.tb_frame.f_code.co_filename)
+                found = None if found in _BELOW_JAX else found
+            traceback = traceback.tb_next
+        return found
 
     def is_of_jax(self) -> bool:
         """Return whether JAX is involved in the error, because NumPy and Python raise many of the same messages."""
@@ -161,7 +186,11 @@ class Scene:
         return error_texts.TRANSFORMATIONS.get(compat.traced_by(tracer).transformation or "", "jax.jit")
 
     def fix(self, sentence: str, *edits: Edit | None, code: str = "") -> Fix | None:
-        """Return a fix made of edits; if an edit is missing, a fix that only shows `code`, or None without `code`."""
+        """Return a fix made of edits; if an edit is missing, a fix that only shows `code`, or None without `code`.
+
+        The code that is shown begins with the imports that it needs and that the student's code does not have.
+        """
+        code = "\n".join([*self._missing_imports(self.spot.source, code), code])
         made = [edit for edit in edits if edit is not None]
         if len(made) < len(edits) or not made:
             return Fix(sentence, code) if code else None
@@ -209,19 +238,33 @@ class Scene:
         )
 
     def _imports(self, source: Source, edits: list[Edit]) -> list[Edit]:
-        text = " ".join(edit.text for edit in edits)
+        text = " ".join(edit.text for edit in edits if not edit.text.startswith(("import ", "from ")))
+        missing = self._missing_imports(source, text)
+        return [import_line(source, "\n".join(missing))] if missing else []
+
+    def _missing_imports(self, source: Source | None, text: str) -> list[str]:
+        """Return the imports that a piece of code needs and a file or cell does not have."""
         known = self.spot.frame.f_globals
         used = {node.id for node in _names(text)}
-        missing = [line for name, line in _IMPORTS.items() if name in used and name not in known]
-        if not missing or any(line in source.text for line in missing):
-            return []
-        after = 0
-        for statement in source.tree.body:
-            documentation = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-            if not documentation and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
-                break
-            after = statement.end_lineno or 0
-        return [Edit(source.file, (after + 1, 0), (after + 1, 0), "\n".join(missing) + "\n")]
+        present = {line.strip() for line in source.lines} if source is not None else set()
+        return [line for name, line in _IMPORTS.items() if name in used and name not in known and line not in present]
+
+
+def import_line(source: Source, line: str) -> Edit:
+    """Return the edit that adds an import at the top of a file, below its docstring."""
+    after = 0
+    for statement in source.tree.body:
+        documentation = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if not documentation and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
+            break
+        after = statement.end_lineno or 0
+    return Edit(source.file, (after + 1, 0), (after + 1, 0), f"{line}\n")
+
+
+def _is_generated(spot: Spot) -> bool:
+    """Return whether a frame runs a method that `dataclasses` wrote, such as `__init__`."""
+    code = spot.frame.f_code
+    return code.co_filename == "<string>" and re.fullmatch(r"__\w+__", code.co_name) is not None
 
 
 def _is_jax_module(name: object) -> bool:

@@ -30,6 +30,15 @@ def _method(owner: object, name: str) -> object:
     return found.__func__ if isinstance(found, staticmethod | classmethod) else found
 
 
+def defaults_of(function: FunctionNode) -> dict[str, ast.expr]:
+    """Return the parameters of a function that have a default, with the default."""
+    named = [*function.args.posonlyargs, *function.args.args]
+    count = len(function.args.defaults)
+    found = dict(zip([one.arg for one in named[len(named) - count :]], function.args.defaults, strict=True))
+    pairs = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+    return found | {one.arg: default for one, default in pairs if default is not None}
+
+
 def parameters(function: FunctionNode) -> list[ast.arg]:
     """Return the positional parameters that a caller passes, without the `self` of a method."""
     arguments = [*function.args.posonlyargs, *function.args.args]

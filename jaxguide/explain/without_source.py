@@ -22,7 +22,7 @@ def _truth(scene: Scene) -> Explanation | None:
     return _said(
         scene,
         "truth_of_tracer",
-        _("Python needs a truth value that is still traced"),
+        _("Python needs a known truth value, but it is traced"),
         _("`if`, `while`, `and` and `assert` decide now, while JAX records the program, and the value comes later."),
         _("Choose with `jnp.where`, or with `lax.cond`; loop with `lax.while_loop`."),
         "jnp.where({x} > 0, value_if_true, value_if_false)",
@@ -34,7 +34,7 @@ def _number(scene: Scene) -> Explanation | None:
     return _said(
         scene,
         "number_of_tracer",
-        _("Python or NumPy needs a number that is still traced"),
+        _("Python or NumPy needs a known number, but it is traced"),
         _("`float`, `int`, `range`, a list's index and NumPy work now, while JAX records, and the value comes later."),
         _("Use JAX's own functions on it; or make it static, if it is a size, a count or an option."),
         'jax.jit(f, static_argnames="{x}")',
@@ -46,7 +46,7 @@ def _size(scene: Scene) -> Explanation | None:
     return _said(
         scene,
         "shape_of_tracer",
-        _("A size is still traced"),
+        _("JAX needs a known size, but it is traced"),
         _("JAX must know every shape while it records the program, and the value comes later."),
         _("Make it static: JAX then compiles once for each value of it."),
         'jax.jit(f, static_argnames="{x}")',
@@ -58,7 +58,7 @@ def _slice(scene: Scene) -> Explanation | None:
     return _said(
         scene,
         "dynamic_slice",
-        _("A slice has a bound that is still traced"),
+        _("A slice needs known bounds, but one is traced"),
         _("How long the slice is depends on a value, and JAX must know every shape while it records."),
         _("Take a window of fixed length, or mask: `jnp.where(jnp.arange(size) < n, values, 0)`."),
         "lax.dynamic_slice_in_dim(values, start, length)",

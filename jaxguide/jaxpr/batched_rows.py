@@ -35,6 +35,16 @@ class BranchFinder:
 
     def __init__(self) -> None:
         self._makers: dict[Any, dict[Any, Any]] = {}
+        self._marked: dict[Any, bool] = {}
+
+    def has_branches(self, jaxpr: Any) -> bool:
+        """Return whether there are branches of batched conds in a jaxpr."""
+        if hasattr(jaxpr, "makers"):  # it grows as the function runs
+            return any(_marks(eqn, jaxpr.makers) for eqn in jaxpr.makers.values())
+        if jaxpr not in self._marked:
+            makers = self._makers_of(jaxpr)
+            self._marked[jaxpr] = any(_marks(eqn, makers) for eqn in makers.values())
+        return self._marked[jaxpr]
 
     def branches(self, step: BoundEquation) -> Iterator[BatchedBranch]:
         """Yield the branches of batched conds around `step` in its own jaxpr.
@@ -43,7 +53,7 @@ class BranchFinder:
         changes no value, but marks what belongs to the branch (seen in 0.10.2 to 0.12.0.1).
         """
         makers = self._makers_of(step.scope.jaxpr)
-        if not any(_marks(eqn, makers) for eqn in makers.values()):
+        if not self.has_branches(step.scope.jaxpr):
             return
         waiting, seen = [v for v in step.eqn.invars if not is_literal(v)], set()
         while waiting:

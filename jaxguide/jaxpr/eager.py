@@ -116,6 +116,26 @@ class ObservingTrace(jax.core.Trace):
             if isinstance(variable, EagerVariable) and variable not in operation.invars:
                 self.recorded.makers[variable] = operation
 
+    def process_shard_map(self, primitive: Any, fun: Any, tracers: Sequence[Any], /, **params: Any) -> Any:
+        """Stage a `shard_map` that is not jitted, and run it."""
+        from jax.extend import core, source_info_util
+
+        results = []
+
+        def staged(*values: Any) -> list[Any]:
+            with core.take_current_trace() as trace:
+                pass
+            results.append(trace.process_shard_map(primitive, fun, values, **params))
+            return list(results[-1])
+
+        step = interpret.BoundEquation(
+            EagerOperation(primitive, {}, source_info_util.current()), list(tracers), self.scope
+        )
+        with core.set_current_trace(self.parent_trace):
+            closed = jax.make_jaxpr(staged)(*tracers)
+            outputs = interpret.run(closed, tracers, self.observer, step)
+        return results[-1].update(outputs)
+
     def process_custom_jvp_call(self, primitive: Any, fun: Any, jvp: Any, tracers: Sequence[Any], /, **_: Any) -> Any:
         """Run the function of a custom JVP rule; nothing is differentiated at this point."""
         from jax.extend import core

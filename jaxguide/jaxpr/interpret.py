@@ -1,16 +1,23 @@
-"""Run a jaxpr equation by equation on concrete values, and report each equation to an observer."""
+"""Run a jaxpr equation by equation on concrete values, and report each equation to an observer.
 
+The devices of a `shard_map` run the same equations, so they run side by side: an equation runs for each device in turn
+before the next one starts, and a collective sees the values of all. Outside of a `shard_map`, there is one.
+"""
+
+import contextlib
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.compat import collectives
 from jaxguide.compat.primitives import CALLS, COND, LOOPS, SCAN, WHILE
+from jaxguide.jaxpr.devices import Shards, is_key_array, stacked, without_mesh
 
 
 @dataclass(eq=False)
@@ -23,6 +30,9 @@ class Scope:
         caller: the step that entered it; None for the outermost.
         iteration: the iteration of the loop; 0 outside loops.
         active: for a loop under `vmap`, bool[rows]: the rows that are still running; otherwise None.
+        branch: (cond, branch) if the devices of a `shard_map` take several branches of a cond; otherwise None.
+        shards: inside a `shard_map`, how it divides its arrays; otherwise None.
+        number: tells it from all others.
     """
 
     jaxpr: Any
@@ -30,19 +40,34 @@ class Scope:
     caller: "BoundEquation | None" = None
     iteration: int = 0
     active: np.ndarray | None = None
+    branch: tuple[object, int] | None = None
+    shards: Shards | None = None
+    number: int = field(default_factory=itertools.count().__next__)
 
     def read(self, atom: Any) -> Any:
         """Return the value of a variable or literal; None if it was not computed."""
-        return atom.val if is_literal(atom) else self.env.get(atom)
+        if not is_literal(atom):
+            return self.env.get(atom)
+        return atom.val if self.shards is None else without_mesh(atom.val, atom.aval.dtype)
 
 
 @dataclass(eq=False)
 class BoundEquation:
-    """One equation about to run: `eqn` with its `inputs`, in `scope`."""
+    """One equation about to run: `eqn` with its `inputs`, in `scope`.
+
+    Args:
+        eqn, inputs, scope: the equation, its inputs, and where it runs.
+        device: inside a `shard_map`, the number of the device that runs it.
+        peers: inside a `shard_map`, the steps of all devices that run it side by side; all of them have this list.
+        outputs: its outputs, if it ran before; see `recorded`.
+    """
 
     eqn: Any
     inputs: list[Any]
     scope: Scope = field(repr=False)
+    device: int | None = None
+    peers: "list[BoundEquation] | None" = field(default=None, repr=False)
+    outputs: Sequence[Any] | None = None
 
     def outward(self) -> "Iterator[BoundEquation]":
         """Yield this step, then the steps that entered its scope, innermost first."""
@@ -68,6 +93,13 @@ class Observer:
         """Return whether to look inside this call or loop, rather than run it as a whole."""
         return True
 
+    def reads(self, eqn: Any, jaxpr: Any, asked: Sequence[bool]) -> Sequence[bool] | None:
+        """Return which inputs of an equation a lazy observer needs, given which outputs are asked for.
+
+        None for a call or a loop that it looks inside, of which only what the inner equations need is computed.
+        """
+        return (True,) * len(eqn.invars)
+
     def before(self, step: BoundEquation) -> Sequence[Any] | None:
         """Hear of an equation before it runs; if outputs are returned, they are used and it does not run."""
         return None
@@ -75,15 +107,28 @@ class Observer:
     def after(self, step: BoundEquation, outputs: Sequence[Any]) -> None:
         """Hear of an equation's outputs."""
 
+    def unseen(self, step: BoundEquation) -> None:
+        """Hear of a `shard_map` whose body cannot be looked into, or only in part, before it runs as a whole."""
+
+    def run_whole(
+        self, step: BoundEquation, asked: tuple[bool, ...], plans: Any, *, again: bool = False
+    ) -> Sequence[Any] | None:
+        """Run a call, scan or while as a whole, and return its outputs; None to look inside it.
+
+        Before each further iteration of a `while`, `again` is set.
+        """
+        return None
+
 
 def run(
     jaxpr: Any, args: Sequence[Any], observer: Observer, caller: BoundEquation | None = None, *, wanted: bool = True
 ) -> list[Any]:
     """Run a `Jaxpr` or `ClosedJaxpr` on concrete `args` and return its outputs.
 
-    Calls (jit, custom rules, checkpoint) and loops (scan, while, cond) are entered; everything else goes to
-    `Primitive.bind`. Only the branch of a cond that is taken runs. With a lazy observer, outputs may be None.
+    Calls (jit, custom rules, checkpoint), loops (scan, while, cond) and `shard_map` are entered; everything else goes
+    to `Primitive.bind`. Only the branch of a cond that is taken runs. With a lazy observer, outputs may be None.
 
+    >>> import jax
     >>> closed = jax.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0)
     >>> [float(y) for y in run(closed, [0.0], Observer())]
     [0.0]
@@ -122,8 +167,25 @@ def called_jaxpr(eqn: Any) -> Any | None:
 
 
 def can_enter(eqn: Any) -> bool:
-    """Return whether `run` can look inside an equation; it cannot for `shard_map`, Pallas kernels and linear solves."""
+    """Return whether `run` always looks inside an equation if told to: a call or a loop."""
     return called_jaxpr(eqn) is not None or eqn.primitive.name in LOOPS
+
+
+def shards_of(eqn: Any) -> Shards | None:
+    """Return how an equation divides its arrays; None unless it is a `shard_map` whose body `run` can look into."""
+    found = collectives.divisions(eqn)
+    return None if found is None or not all(map(_can_run, inner_jaxprs(eqn))) else Shards(*found)
+
+
+def _can_run(closed: Any) -> bool:
+    for eqn in compat.jaxpr_parts(closed)[0].eqns:
+        if eqn.primitive.name in collectives.SHARD_MAPS:
+            return False
+        if collectives.mentions_axes(eqn) and not can_enter(eqn) and not collectives.is_known(eqn):
+            return False
+        if not all(map(_can_run, inner_jaxprs(eqn))):
+            return False
+    return True
 
 
 def scan_split(eqn: Any) -> tuple[int, int]:
@@ -140,20 +202,27 @@ def scan_split(eqn: Any) -> tuple[int, int]:
     return len(eqn.invars) - scanned(eqn.invars, body.invars) - carried, carried
 
 
+def _either(one: Sequence[bool], two: Sequence[bool]) -> tuple[bool, ...]:
+    return tuple(a or b for a, b in zip(one, two, strict=True))
+
+
 def _at(xs: Any, i: int) -> Any:
+    if xs is None:
+        return None
     return np.asarray(xs[i]) if isinstance(xs, np.ndarray) else xs[i]
 
 
-def _is_key(value: Any) -> bool:
-    return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
-
-
-def _stacked(rows: list[Any]) -> Any:
-    return jnp.stack(rows) if _is_key(rows[0]) else np.stack([np.asarray(row) for row in rows])
+def _collected(values: Sequence[Any], aval: Any) -> Any:
+    """Return the outputs of a scan's iterations as one array; None if they were not computed."""
+    if any(value is None for value in values):
+        return None
+    return stacked(values) if values else jnp.zeros(aval.shape, aval.dtype)
 
 
 def _where_rows(active: np.ndarray, new: Any, old: Any) -> Any:
     """Take `new` in the active rows and `old` in the others, as a `while` under `vmap` does with its carry."""
+    if new is None or old is None:  # not needed
+        return None
     mask = active.reshape(active.shape + (1,) * (np.ndim(new) - active.ndim))
     return jnp.where(mask, new, old)
 
@@ -161,116 +230,286 @@ def _where_rows(active: np.ndarray, new: Any, old: Any) -> Any:
 class _Runner:
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
-        self._live: dict[tuple[Any, tuple[bool, ...]], tuple[Any, ...]] = {}
+        self._live: dict[tuple[Any, tuple[bool, ...]], tuple[tuple[Any, ...], tuple[bool, ...]]] = {}
 
     def run(
+        self, closed: Any, args: Sequence[Any], needed: Sequence[bool] | None, caller: BoundEquation | None
+    ) -> list[Any]:
+        wanted = (True,) * len(compat.jaxpr_parts(closed)[0].outvars)
+        if needed is not None and self.observer.lazy:
+            wanted = tuple(needed)
+        (outputs,) = self._jaxpr(closed, [args], wanted, [caller])
+        return outputs
+
+    def _jaxpr(
         self,
         closed: Any,
-        args: Sequence[Any],
-        needed: Sequence[bool] | None,
-        caller: BoundEquation | None = None,
+        columns: Sequence[Sequence[Any]],
+        wanted: Sequence[bool],
+        callers: Sequence[BoundEquation | None],
+        *,
         iteration: int = 0,
-        active: np.ndarray | None = None,
-    ) -> list[Any]:
-        jaxpr, consts = compat.jaxpr_parts(closed)
-        scope = Scope(jaxpr, {}, caller, iteration, active)
-        scope.env.update(zip(jaxpr.constvars, consts, strict=True))
-        scope.env.update(zip(jaxpr.invars, args, strict=True))
-        wanted = (True,) * len(jaxpr.outvars) if needed is None or not self.observer.lazy else tuple(needed)
-        for eqn, asked in self._plan(jaxpr, wanted):
-            step = BoundEquation(eqn, [scope.read(atom) for atom in eqn.invars], scope)
-            outputs = self._step(step, asked)
-            scope.env.update(zip(eqn.outvars, outputs, strict=True))
-        return [scope.read(atom) for atom in jaxpr.outvars]
+        active: Sequence[np.ndarray | None] = (None,),
+        branch: tuple[object, int] | None = None,
+        shards: Shards | None = None,
+        heard: bool = True,
+    ) -> list[list[Any]]:
+        """Run a jaxpr for each caller, side by side, and return the outputs of each.
 
-    def _plan(self, jaxpr: Any, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        Args:
+            closed: the jaxpr.
+            columns: the inputs of each caller.
+            wanted: which outputs are needed.
+            callers: the steps that enter it, one for each device inside a `shard_map`.
+            iteration, active, branch: see `Scope`; `active` is that of each caller.
+            shards: how a `shard_map` divides its arrays, if this is its body.
+            heard: whether the observer hears of the equations.
+        """
+        jaxpr, consts = compat.jaxpr_parts(closed)
+        scopes = []
+        for column, caller, rows in zip(columns, callers, itertools.cycle(active), strict=False):
+            inside = shards or (caller.scope.shards if caller is not None else None)
+            scope = Scope(jaxpr, {}, caller, iteration, rows, branch, inside)
+            scope.env.update(zip(jaxpr.constvars, consts if inside is None else map(without_mesh, consts), strict=True))
+            scope.env.update(zip(jaxpr.invars, column, strict=True))
+            scopes.append(scope)
+        for eqn, asked in self.plan(jaxpr, tuple(wanted)):
+            steps = [
+                BoundEquation(eqn, [scope.read(atom) for atom in eqn.invars], scope, caller.device if caller else None)
+                for scope, caller in zip(scopes, callers, strict=True)
+            ]
+            if scopes[0].shards is not None:
+                for step in steps:
+                    step.peers = steps
+            for scope, outs in zip(scopes, self._equation(eqn, steps, asked, heard=heard), strict=True):
+                scope.env.update(zip(eqn.outvars, outs, strict=True))
+        return [[scope.read(atom) for atom in jaxpr.outvars] for scope in scopes]
+
+    def plan(self, jaxpr: Any, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         """Return the equations to run, each with flags that say which of its outputs are needed."""
+        return self._planned(jaxpr, wanted)[0]
+
+    def _planned(self, jaxpr: Any, wanted: tuple[bool, ...]) -> tuple[tuple[Any, ...], tuple[bool, ...]]:
         if (jaxpr, wanted) not in self._live:
             if self.observer.lazy:
-                plan = self._sliced(jaxpr, wanted)
+                self._live[jaxpr, wanted] = self._sliced(jaxpr, wanted)
             else:
                 plan = tuple((eqn, (True,) * len(eqn.outvars)) for eqn in jaxpr.eqns)
-            self._live[jaxpr, wanted] = plan
+                self._live[jaxpr, wanted] = plan, (True,) * len(jaxpr.invars)
         return self._live[jaxpr, wanted]
 
-    def _sliced(self, jaxpr: Any, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+    def _inputs(self, closed: Any, wanted: Sequence[bool]) -> tuple[bool, ...]:
+        """Return which inputs of a jaxpr are needed."""
+        return self._planned(compat.jaxpr_parts(closed)[0], tuple(wanted))[1]
+
+    def carried(self, eqn: Any, asked: Sequence[bool]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+        """Return which inputs of a scan or while are needed, and which outputs of its body."""
+        if not self.observer.lazy:
+            return (True,) * len(eqn.invars), (True,) * len(eqn.outvars)
+        if eqn.primitive.name == SCAN:
+            consts_n, carry_n = scan_split(eqn)
+            carry, each = tuple(asked[:carry_n]), tuple(asked[carry_n:])
+            while True:
+                flags = self._inputs(eqn.params["jaxpr"], carry + each)
+                grown = _either(carry, flags[consts_n : consts_n + carry_n])
+                if grown == carry:
+                    return (*flags[:consts_n], *carry, *flags[consts_n + carry_n :]), carry + each
+                carry = grown
+        cond_n, body_n = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+        tested = self._inputs(eqn.params["cond_jaxpr"], (True,))
+        carry = _either(asked, tested[cond_n:])
+        while True:
+            flags = self._inputs(eqn.params["body_jaxpr"], carry)
+            grown = _either(carry, flags[body_n:])
+            if grown == carry:
+                return (*tested[:cond_n], *flags[:body_n], *carry), carry
+            carry = grown
+
+    def _needs(self, eqn: Any, jaxpr: Any, asked: tuple[bool, ...]) -> Sequence[bool]:
+        """Return which inputs of an equation are needed."""
+        everything = (True,) * len(eqn.invars)
+        if compat.touches_refs(eqn) or not self.observer.watches(eqn):
+            return everything
+        read = self.observer.reads(eqn, jaxpr, asked)
+        if read is not None:
+            return read
+        if called_jaxpr(eqn) is not None:
+            return self._inputs(called_jaxpr(eqn), asked)
+        if eqn.primitive.name in (SCAN, WHILE):
+            return self.carried(eqn, asked)[0]
+        if eqn.primitive.name == COND:
+            flags = [self._inputs(branch, asked) for branch in eqn.params["branches"]]
+            return (True, *map(any, zip(*flags, strict=True)))
+        return everything
+
+    def _sliced(self, jaxpr: Any, wanted: tuple[bool, ...]) -> tuple[tuple[Any, ...], tuple[bool, ...]]:
         needed = {v for v, keep in zip(jaxpr.outvars, wanted, strict=True) if keep and not is_literal(v)}
         plan = []
         for eqn in reversed(jaxpr.eqns):
             asked = tuple(v in needed for v in eqn.outvars)
             if any(asked) or self.observer.watches(eqn) or compat.touches_refs(eqn):
-                needed.update(v for v in eqn.invars if not is_literal(v))
+                flags = self._needs(eqn, jaxpr, asked)
+                needed.update(v for v, flag in zip(eqn.invars, flags, strict=True) if flag and not is_literal(v))
                 plan.append((eqn, asked))
-        return tuple(reversed(plan))
+        return tuple(reversed(plan)), tuple(v in needed for v in jaxpr.invars)
 
-    def _step(self, step: BoundEquation, asked: tuple[bool, ...]) -> Sequence[Any]:
-        eqn = step.eqn
-        watched = self.observer.watches(eqn)
-        outputs = self.observer.before(step) if watched else None
-        if outputs is None:
-            looks = watched and self.observer.enters(step)
-            rule = self._rule(eqn) if looks else None
-            if rule is not None:
-                outputs = rule(step, asked)
+    def _equation(
+        self, eqn: Any, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool
+    ) -> Sequence[Sequence[Any]]:
+        watched = heard and self.observer.watches(eqn)
+        outputs: Sequence[Any] = [self.observer.before(step) for step in steps] if watched else [None] * len(steps)
+        if any(out is None for out in outputs):
+            looks = watched and all(self.observer.enters(step) for step in steps)
+            rule = self._rule(eqn)
+            if rule is not None and looks:
+                outputs = rule(steps, asked, heard=True)
             elif self.observer.lazy and not any(asked) and not compat.touches_refs(eqn):
-                outputs = [None] * len(eqn.outvars)
+                outputs = [[None] * len(eqn.outvars)] * len(steps)
+            elif rule is not None and steps[0].scope.shards is not None:  # there may be collectives in it
+                outputs = rule(steps, asked, heard=False)
             else:
-                outputs = bind(eqn, step.inputs)
+                outputs = self._leaf(eqn, steps)
         if watched:
-            self.observer.after(step, outputs)
+            for step, outs in zip(steps, outputs, strict=True):
+                self.observer.after(step, outs)
         return outputs
 
-    def _rule(self, eqn: Any) -> Callable[[BoundEquation, tuple[bool, ...]], Sequence[Any]] | None:
+    def _leaf(self, eqn: Any, steps: Sequence[BoundEquation]) -> Sequence[Sequence[Any]]:
+        shards = steps[0].scope.shards
+        if shards is None or not collectives.mentions_axes(eqn):
+            return [bind(eqn, step.inputs) for step in steps]
+        outputs = shards.collective(eqn, {step.device or 0: step.inputs for step in steps})
+        return [outputs[step.device or 0] for step in steps]
+
+    def _rule(self, eqn: Any) -> Callable[..., Sequence[Sequence[Any]]] | None:
         if called_jaxpr(eqn) is not None:
             return self._call
+        if eqn.primitive.name in collectives.SHARD_MAPS:
+            return self._devices
         return {SCAN: self._scan, WHILE: self._while, COND: self._cond}.get(eqn.primitive.name)
 
-    def _call(self, step: BoundEquation, asked: tuple[bool, ...]) -> list[Any]:
-        return self.run(called_jaxpr(step.eqn), step.inputs, asked, step)
+    def _devices(
+        self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool
+    ) -> Sequence[Sequence[Any]]:
+        (step,) = steps  # `shards_of` finds none for a `shard_map` in another
+        shards = shards_of(step.eqn)
+        if shards is not None:
+            # Fails for a collective that only some devices run, or that does not work under `jax.vmap`.
+            with contextlib.suppress(Exception):
+                return [self._sharded(step, shards, asked, heard=heard)]
+        self.observer.unseen(step)
+        needed = any(asked) or not self.observer.lazy or compat.touches_refs(step.eqn)
+        return [bind(step.eqn, step.inputs) if needed else [None] * len(asked)]
 
-    def _cond(self, step: BoundEquation, asked: tuple[bool, ...]) -> list[Any]:
-        branches = step.eqn.params["branches"]
-        index = int(np.clip(np.asarray(step.inputs[0]).astype(np.int64), 0, len(branches) - 1))
-        return self.run(branches[index], step.inputs[1:], asked, step)
+    def _sharded(self, step: BoundEquation, shards: Shards, asked: tuple[bool, ...], *, heard: bool) -> list[Any]:
+        devices = range(len(shards.devices()))
+        callers = [BoundEquation(step.eqn, step.inputs, step.scope, device) for device in devices]
+        given = [shards.divided(x, parts) for x, parts in zip(step.inputs, shards.inputs, strict=True)]
+        columns = [[parts[device] for parts in given] for device in devices]
+        outs = self._jaxpr(inner_jaxprs(step.eqn)[0], columns, asked, callers, shards=shards, heard=heard)
+        return [
+            shards.joined([column[i] for column in outs], parts) if keep else None
+            for i, (parts, keep) in enumerate(zip(shards.outputs, asked, strict=True))
+        ]
 
-    def _scan(self, step: BoundEquation, asked: tuple[bool, ...]) -> list[Any]:
-        eqn = step.eqn
+    def _call(self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool) -> Sequence[Sequence[Any]]:
+        whole = self._whole(steps, asked, heard=heard)
+        if whole is not None:
+            return whole
+        return self._jaxpr(called_jaxpr(steps[0].eqn), [step.inputs for step in steps], asked, steps, heard=heard)
+
+    def _cond(self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool) -> Sequence[Sequence[Any]]:
+        branches = steps[0].eqn.params["branches"]
+        taken = [int(np.clip(np.asarray(step.inputs[0]).astype(np.int64), 0, len(branches) - 1)) for step in steps]
+        outputs: list[Any] = [None] * len(steps)
+        this = object()
+        for number in sorted(set(taken)):
+            members = [i for i, index in enumerate(taken) if index == number]
+            chosen = [steps[i] for i in members]
+            mark = (this, number) if len(chosen) < len(steps) else None
+            inputs = [step.inputs[1:] for step in chosen]
+            outs = self._jaxpr(branches[number], inputs, asked, chosen, branch=mark, heard=heard)
+            for i, out in zip(members, outs, strict=True):
+                outputs[i] = out
+        return outputs
+
+    def _whole(
+        self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool, again: bool = False
+    ) -> Sequence[Sequence[Any]] | None:
+        """Return what the observer's `run_whole` does, outside of a `shard_map`."""
+        if not heard or steps[0].scope.shards is not None:
+            return None
+        outputs = self.observer.run_whole(steps[0], asked, self, again=again)
+        return None if outputs is None else [list(outputs)]
+
+    def _scan(self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool) -> Sequence[Sequence[Any]]:
+        whole = self._whole(steps, asked, heard=heard)
+        if whole is not None:
+            return whole
+        eqn = steps[0].eqn
         consts_n, carry_n = scan_split(eqn)
-        consts, carry = step.inputs[:consts_n], list(step.inputs[consts_n : consts_n + carry_n])
-        scanned = [x if _is_key(x) else np.asarray(x) for x in step.inputs[consts_n + carry_n :]]
         length = eqn.params["length"]
-        needed = (True,) * carry_n + asked[carry_n:]
-        rows: list[list[Any]] = [[None] * length for _ in asked[carry_n:]]
+        carries = [list(step.inputs[consts_n : consts_n + carry_n]) for step in steps]
+        scanned = [
+            [x if x is None or is_key_array(x) else np.asarray(x) for x in step.inputs[consts_n + carry_n :]]
+            for step in steps
+        ]
+        _flags, needed = self.carried(eqn, asked)
+        rows: list[list[list[Any]]] = [[[None] * length for _ in asked[carry_n:]] for _ in steps]
         for count in range(length):
             i = length - 1 - count if eqn.params["reverse"] else count
-            outs = self.run(
-                eqn.params["jaxpr"], [*consts, *carry, *(_at(x, i) for x in scanned)], needed, step, iteration=count
-            )
-            carry = outs[:carry_n]
-            for column, value in zip(rows, outs[carry_n:], strict=True):
-                column[i] = value
-        if length == 0:
-            return list(bind(eqn, step.inputs))
-        stacked = [
-            _stacked(column) if keep or not self.observer.lazy else None
-            for column, keep in zip(rows, asked[carry_n:], strict=True)
+            columns = [
+                [*step.inputs[:consts_n], *carry, *(_at(x, i) for x in xs)]
+                for step, carry, xs in zip(steps, carries, scanned, strict=True)
+            ]
+            outs = self._jaxpr(eqn.params["jaxpr"], columns, needed, steps, iteration=count, heard=heard)
+            carries = [out[:carry_n] for out in outs]
+            for row, out in zip(rows, outs, strict=True):
+                for column, value in zip(row, out[carry_n:], strict=True):
+                    column[i] = value
+        kept = [
+            (variable.aval, keep or not self.observer.lazy)
+            for variable, keep in zip(eqn.outvars[carry_n:], asked[carry_n:], strict=True)
         ]
-        return [*carry, *stacked]
+        return [
+            [
+                *carry,
+                *(_collected(x, aval) if keep else None for x, (aval, keep) in zip(row, kept, strict=True)),
+            ]
+            for carry, row in zip(carries, rows, strict=True)
+        ]
 
-    def _while(self, step: BoundEquation, asked: tuple[bool, ...]) -> list[Any]:
-        params = step.eqn.params
+    def _while(
+        self, steps: Sequence[BoundEquation], asked: tuple[bool, ...], *, heard: bool
+    ) -> Sequence[Sequence[Any]]:
+        params = steps[0].eqn.params
         cond_n, body_n = params["cond_nconsts"], params["body_nconsts"]
-        cond_consts, body_consts = step.inputs[:cond_n], step.inputs[cond_n : cond_n + body_n]
-        carry = list(step.inputs[cond_n + body_n :])
+        carries = [list(step.inputs[cond_n + body_n :]) for step in steps]
+        going = list(range(len(steps)))
+        _flags, needed = self.carried(steps[0].eqn, asked)
         for iteration in itertools.count():
-            (going,) = self.run(params["cond_jaxpr"], [*cond_consts, *carry], None, step, iteration=iteration)
-            active = np.asarray(going)
-            if not active.any():
-                return carry
-            rows = active if active.ndim else None
-            new = self.run(params["body_jaxpr"], [*body_consts, *carry], None, step, iteration, rows)
-            # Under `vmap`, finished rows keep their carry while the others continue.
-            carry = new if rows is None else [_where_rows(rows, n, o) for n, o in zip(new, carry, strict=True)]
+            if heard and steps[0].scope.shards is None:
+                rest = dataclasses.replace(steps[0], inputs=[*steps[0].inputs[: cond_n + body_n], *carries[0]])
+                whole = self._whole([rest], asked, heard=heard, again=iteration > 0)
+                if whole is not None:
+                    return whole
+            columns = [[*steps[i].inputs[:cond_n], *carries[i]] for i in going]
+            callers = [steps[i] for i in going]
+            tested = self._jaxpr(params["cond_jaxpr"], columns, (True,), callers, iteration=iteration, heard=heard)
+            active = {i: np.asarray(more) for i, (more,) in zip(going, tested, strict=True)}
+            going = [i for i in going if active[i].any()]
+            if not going:
+                return carries
+            rows = [active[i] if active[i].ndim else None for i in going]
+            columns = [[*steps[i].inputs[cond_n : cond_n + body_n], *carries[i]] for i in going]
+            callers = [steps[i] for i in going]
+            outs = self._jaxpr(
+                params["body_jaxpr"], columns, needed, callers, iteration=iteration, active=rows, heard=heard
+            )
+            for i, mask, new in zip(going, rows, outs, strict=True):
+                # Under `vmap`, finished rows keep their carry while the others continue.
+                old = carries[i]
+                carries[i] = new if mask is None else [_where_rows(mask, n, o) for n, o in zip(new, old, strict=True)]
         raise AssertionError
 
 
@@ -279,6 +518,6 @@ def bind(eqn: Any, inputs: Sequence[Any]) -> Sequence[Any]:
     params = eqn.params
     if any(params.get("donated_invars", ())):
         params = {**params, "donated_invars": (False,) * len(eqn.invars)}
-    with eqn.ctx.manager:
+    with collectives.equation_context(eqn):
         outputs = eqn.primitive.bind(*inputs, **eqn.primitive.get_bind_params(params))
     return outputs if eqn.primitive.multiple_results else [outputs]

@@ -43,7 +43,9 @@ def describe_container(value: Sized) -> str:
     >>> describe_container((1, 2))
     'a tuple of 2'
     """
-    return _("a {type} of {count}").format(type=type(value).__name__, count=len(value))
+    name = type(value).__name__
+    words = _("an {type} of {count}") if name[0] in "AEIOUaeiou" else _("a {type} of {count}")
+    return words.format(type=name, count=len(value))
 
 
 def describe_object(value: Any) -> str:

@@ -28,9 +28,6 @@ class _DocumentedDraws(contextlib.ContextDecorator):
 def documented_draws(*given: object) -> contextlib.ContextDecorator:
     """Reproduce the random numbers of documents written before JAX 0.5, in a `with` block or a decorated function.
 
-    JAX 0.5 changed how threefry keys are turned into numbers, so the numbers in older documents need the setting of
-    that time:
-
     >>> import jax
     >>> key = jax.random.key(42)
     >>> print(jax.random.normal(key))
@@ -39,8 +36,9 @@ def documented_draws(*given: object) -> contextlib.ContextDecorator:
     ...     print(jax.random.normal(key))
     -0.18471177
 
-    A jitted function that was called before is traced again inside the block, and keeps both programs. A draw follows
-    the setting around its own code, also inside a traced function:
+    JAX 0.5 changed how threefry keys are turned into numbers, so the numbers in older documents need the setting of
+    that time. A jitted function that was called before is traced again inside the block, and keeps both programs. A
+    draw follows the setting around its own code, also inside a traced function:
 
     >>> draw = jax.jit(jax.random.normal)
     >>> print(draw(key))

@@ -1,10 +1,13 @@
 """Hold the uses of a program's keys as plain data."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from jaxguide.keys import key_cards
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Use:
     """One use of a key.
 
@@ -28,6 +31,11 @@ class Use:
     data: int | None = None
     count: int | None = None
 
+    def __str__(self) -> str:
+        return key_cards.use_text(self)
+
+    __repr__ = __str__
+
     def to_plain(self) -> dict[str, Any]:
         """Return this as dict, list, str, int and None only."""
         return {**vars(self), "bits": list(self.bits)}
@@ -50,6 +58,8 @@ class KeyProblem:
         first_source, second_source: their text; if a statement spans several lines, the whole statement.
         first_file, second_file: the file's name or the notebook cell, such as 'lesson.py' or 'cell In[2]'.
         name: the key's name in the student's code, such as 'key' or 'keys[0]'; None if it has none.
+        package: the installed package that used the key twice of its own accord, and the lines are of the call that
+            led there; None if the code is the student's.
     """
 
     kind: str
@@ -61,12 +71,16 @@ class KeyProblem:
     first_file: str | None = None
     second_file: str | None = None
     name: str | None = None
+    package: str | None = None
 
     def __str__(self) -> str:
         return self.message
 
     def __repr__(self) -> str:
         return self.message  # shown by a cell that ends with `check_keys(...)`
+
+    def _repr_html_(self) -> str:
+        return key_cards.problems_card([self], 0)
 
     def to_plain(self) -> dict[str, Any]:
         """Return this as dict, str, int and None only."""
@@ -78,7 +92,29 @@ class KeyProblem:
         return cls(**plain)
 
 
-@dataclass(frozen=True)
+class KeyProblems(list[KeyProblem]):
+    """A list of problems that a notebook shows as a card.
+
+    >>> KeyProblems() == []
+    True
+
+    Args:
+        problems: the problems.
+        ignored: how many others were left out.
+    """
+
+    def __init__(self, problems: Iterable[KeyProblem] = (), ignored: int = 0) -> None:
+        super().__init__(problems)
+        self.ignored = ignored
+
+    def __str__(self) -> str:
+        return key_cards.problems_text(self, self.ignored)
+
+    def _repr_html_(self) -> str:
+        return key_cards.problems_card(self, self.ignored)
+
+
+@dataclass(frozen=True, repr=False)
 class KeyUse:
     """Every use of a key in one run of a program, and the problems found.
 
@@ -86,11 +122,21 @@ class KeyUse:
         uses: the uses in program order; a batched draw has one for each row.
         problems: empty if the program uses each key once.
         untraceable: the exception's text if the program could not be run; otherwise None.
+        ignored: how many problems were left out because the caller asked for it.
     """
 
     uses: list[Use] = field(default_factory=list)
     problems: list[KeyProblem] = field(default_factory=list)
     untraceable: str | None = None
+    ignored: int = 0
+
+    def __str__(self) -> str:
+        return key_cards.key_use_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return key_cards.key_use_card(self)
 
     def to_plain(self) -> dict[str, Any]:
         """Return this as dict, list, str, int and None only, to cross a process boundary."""
@@ -98,6 +144,7 @@ class KeyUse:
             "uses": [use.to_plain() for use in self.uses],
             "problems": [problem.to_plain() for problem in self.problems],
             "untraceable": self.untraceable,
+            "ignored": self.ignored,
         }
 
     @classmethod
@@ -107,4 +154,5 @@ class KeyUse:
             [Use.from_plain(use) for use in plain["uses"]],
             [KeyProblem.from_plain(problem) for problem in plain["problems"]],
             plain["untraceable"],
+            plain.get("ignored", 0),
         )

@@ -45,6 +45,11 @@ def key_name(places: Sequence[CallSite], depth: int, verb: str | None) -> str | 
     return text if len(text) <= _LONGEST_NAME else None
 
 
+def passes_a_key(place: CallSite) -> bool:
+    """Return whether the call at a place has an argument that is named like a key."""
+    return _key_argument(call_at(place), None) is not None
+
+
 def calls_a_loop(place: CallSite) -> bool:
     """Return whether a place calls a loop or branch of JAX; the function inside is then the better place to show."""
     call = call_at(place)

@@ -1,35 +1,44 @@
 """Run a program and log every key that it consumes."""
 
 import contextlib
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.compat.collectives import SHARD_MAPS
 from jaxguide.compat.primitives import KEY_USES, LINEAR_SOLVE
 from jaxguide.jaxpr import interpret
-from jaxguide.jaxpr.batched_rows import BranchFinder, active_rows
+from jaxguide.jaxpr.batched_rows import BatchedBranch, BranchFinder, active_rows
 from jaxguide.jaxpr.eager import run_eagerly
+from jaxguide.jaxpr.recorded import CannotRecordError, RecordedLoop, WantedValues, run_recorded
 from jaxguide.jaxpr.stage import stage
-from jaxguide.keys.events import Bits, Event, KeyLog, implementation, is_key, key_rows, key_words
+from jaxguide.keys.device_rows import DeviceRows
+from jaxguide.keys.events import (
+    Bits,
+    Event,
+    KeyLog,
+    PathStep,
+    UsedKeys,
+    implementation,
+    is_key,
+    key_rows,
+    key_words,
+)
 from jaxguide.keys.generators import require_finished
+from jaxguide.keys.ignoring import read_ignored
 from jaxguide.keys.key_record import KeyUse, Use
-from jaxguide.keys.origins import Origin, origin
+from jaxguide.keys.origins import CallSite, Origin, origin
 from jaxguide.keys.problems import find_problems
 
 # `KEY_USES` has the primitives that consume, make or clone a key. Wrapping, unwrapping and moving a key are not uses.
 
 
-def key_use(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> KeyUse:
+def key_use(fn: Callable[..., Any], /, *args: Any, ignore: str | Collection[str] = (), **kwargs: Any) -> KeyUse:
     """Run `fn` on the given arguments and report each key that it draws from, splits or folds into.
-
-    The program really runs, so only the branch of a `jax.lax.cond` that is taken is seen; a host callback runs only
-    if a key depends on its result. Keys are told apart by their bits, so typed keys, legacy uint32 keys and all
-    implementations work alike, also through containers, closures, jit, vmap, scan, while, cond, grad and checkpoint.
-    `jax.random.clone` allows one more use. A function that needs real values while it is traced (a Python `if` on an
-    array) is run without tracing.
 
     >>> import jax
     >>> def noise(key):
@@ -39,19 +48,31 @@ def key_use(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> KeyUse:
     >>> [use.sampler for use in key_use(noise, jax.random.key(0)).uses]
     ['normal', 'uniform']
 
+    The program really runs, so only the branch of a `jax.lax.cond` that is taken is seen; a host callback runs only
+    if a key depends on its result. Keys are told apart by their bits, so typed keys, legacy uint32 keys and all
+    implementations work alike, also through containers, closures, jit, vmap, scan, while, cond, grad and checkpoint.
+    `jax.random.clone` allows one more use. A function that needs real values while it is traced (a Python `if` on an
+    array) is run without tracing.
+
     Args:
         fn: any function, also jitted or vmapped. Arrays, keys and floats are traced; Python integers, strings,
             booleans and None are passed as they are, so that they can be shapes.
         args, kwargs: its arguments.
+        ignore: problems to leave out, as for `check_keys`.
 
     Returns:
         The uses and the problems. If the program raises, there are no uses and `untraceable` is the exception's text.
+
+    Based on `jax.make_jaxpr`; `check_keys` returns the problems alone, and `key_tree` draws the uses.
     """
+    ignored = read_ignored("key_use", ignore, fn)
     try:
         log = observe_keys(fn, args, kwargs)
     except Exception as error:
         return KeyUse(untraceable=f"{type(error).__name__}: {error}")
-    return KeyUse([event.use for event in log.events], find_problems(log.events))
+    events = log.events
+    problems = find_problems(events, ignored)
+    return KeyUse([event.use for event in events], problems, ignored=problems.ignored)
 
 
 def observe_keys(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> KeyLog:
@@ -89,9 +110,12 @@ class KeyObserver(interpret.Observer):
 
     def __init__(self, log: KeyLog) -> None:
         self.log = log
+        self._devices = DeviceRows()
         self._finder = BranchFinder()
         self._consuming: dict[Any, bool] = {}
         self._origins: dict[int, tuple[Any, Origin]] = {}
+        self._only: Set[Bits] | None = None
+        self._nearest: tuple[interpret.Scope, _Surroundings] | None = None
 
     def watches(self, eqn: Any) -> bool:
         """Return whether keys are consumed in this equation."""
@@ -105,13 +129,108 @@ class KeyObserver(interpret.Observer):
             self._consuming[jaxpr] = any(map(self.watches, jaxpr.eqns))
         return self._consuming[jaxpr]
 
+    def reads(self, eqn: Any, jaxpr: Any, asked: Sequence[bool]) -> Sequence[bool] | None:
+        """Return which inputs of an equation are needed: of a draw whose numbers are not needed, only the key."""
+        everything = (True,) * len(eqn.invars)
+        name = eqn.primitive.name
+        if self._finder.has_branches(jaxpr) or name in SHARD_MAPS or name == LINEAR_SOLVE:
+            return everything
+        kind = KEY_USES.get(name)
+        if kind is None and self._origin_of(eqn, jaxpr).sampler is None:
+            return None
+        if kind not in (None, "draw") or any(asked) or name == "rng_bit_generator":
+            return everything
+        return tuple("key<" in str(v.aval.dtype) for v in eqn.invars)
+
     def enters(self, step: interpret.BoundEquation) -> bool:
         """Look inside the user's calls and loops, but not inside those of samplers."""
         found = self._origin(step)
         if found.sampler is None and not interpret.can_enter(step.eqn):
-            line = found.places[0].line if found.places else None
-            self.log.unseen.setdefault((step.eqn.primitive.name, line))
+            if step.eqn.primitive.name in SHARD_MAPS:
+                self._devices.enter(step, self._draws)
+            else:
+                self.unseen(step)
         return found.sampler is None
+
+    def unseen(self, step: interpret.BoundEquation) -> None:
+        """Log that keys are used where they cannot be seen."""
+        places = self._origin(step).places
+        self.log.unseen.setdefault((step.eqn.primitive.name, places[0].line if places else None))
+
+    def run_whole(
+        self, step: interpret.BoundEquation, asked: tuple[bool, ...], plans: Any, *, again: bool = False
+    ) -> Sequence[Any] | None:
+        """Run a long loop or call as a whole, and log its uses when somebody asks for them."""
+        recorded = run_recorded(self, plans, step, asked, again=again)
+        if recorded is None:
+            return None
+        self.log.add(_LateLoop(self, recorded))
+        return recorded.outputs
+
+    def recording(self, eqn: Any, jaxpr: Any) -> WantedValues | None:
+        """Return what `before` has to know of an equation; None to look inside it.
+
+        Raises:
+            CannotRecordError: it has to know more than the inputs and the output.
+        """
+        name = eqn.primitive.name
+        kind, sampler = KEY_USES.get(name), self._origin_of(eqn, jaxpr).sampler
+        if name in SHARD_MAPS or name == LINEAR_SOLVE or self._finder.has_branches(jaxpr):
+            raise CannotRecordError(name)
+        if kind is None and sampler is None:
+            return None
+        if kind in (None, "draw") and _draws_nothing(eqn, ()):
+            return WantedValues((), output=False)
+        if sampler is not None:
+            keys = tuple(i for i, atom in enumerate(eqn.invars) if "key<" in str(atom.aval.dtype))
+            return WantedValues(keys, output=kind not in (None, "draw"))
+        if kind == "draw":
+            raise CannotRecordError(name)
+        return WantedValues((0, 1) if kind == "fold_in" else (0,), output=True)
+
+    def late_events(self, recorded: RecordedLoop, only: Set[Bits] | None) -> list[Event]:
+        """Return the events of a loop that ran as a whole: all, or those that used or made one of these keys."""
+        log, self.log = self.log, self.log.part()
+        self._only = only
+        try:
+            recorded.replay(self)
+            return self.log.events
+        finally:
+            self.log, self._only = log, None
+
+    def late_keys(self, recorded: RecordedLoop) -> Iterator[UsedKeys]:
+        """Yield the keys that a loop used, without the order."""
+        vmaps = sum(self._origin(outer).vmaps for outer in recorded.step.outward())
+        for leaf, rows in recorded.leaves():
+            columns, output = leaf.inputs, leaf.output
+            if not columns or not len(rows):
+                continue
+            found = self._origin_of(leaf.eqn, leaf.jaxpr)
+            made = None if output is None else _flat(output.read(rows))
+            if found.sampler is not None:
+                for column in columns.values():
+                    around = sum(self._origin_of(eqn, jaxpr).vmaps for eqn, jaxpr in leaf.around)
+                    shared = vmaps + around + found.vmaps > len(column.shape) - 1  # the last axis has the words
+                    yield UsedKeys("draw", _flat(column.read(rows)), None, made, shared)
+                continue
+            kind = KEY_USES[leaf.eqn.primitive.name]
+            if kind == "seed":
+                assert made is not None
+                yield UsedKeys(kind, made, None, made)
+                continue
+            keys = key_words(columns[0].read(rows))
+            data = None
+            if kind == "fold_in":
+                data = columns[1].read(rows)
+                shape = np.broadcast_shapes(keys.shape[:-1], data.shape)
+                keys, data = np.broadcast_to(keys, (*shape, keys.shape[-1])), np.broadcast_to(data, shape).reshape(-1)
+            yield UsedKeys(kind, keys.reshape(-1, keys.shape[-1]), data, made)
+
+    def _draws(self, eqn: Any, jaxpr: Any) -> bool:
+        if KEY_USES.get(eqn.primitive.name) == "draw":
+            return True
+        given = any(not interpret.is_literal(v) and "key<" in str(v.aval.dtype) for v in eqn.invars)
+        return given and self._origin_of(eqn, jaxpr).sampler is not None
 
     def before(self, step: interpret.BoundEquation) -> Sequence[Any] | None:
         """Log what a sampler or a single primitive is about to consume."""
@@ -121,10 +240,14 @@ class KeyObserver(interpret.Observer):
         sampler = self._origin(step).sampler
         if kind is None and sampler is None:
             return None
-        if kind in (None, "draw") and _draws_nothing(step):
+        if kind in (None, "draw") and _draws_nothing(step.eqn, step.inputs):
+            if any(value is None for value in step.inputs):  # nobody needs the array
+                return [None] * len(step.eqn.outvars)
             return interpret.bind(step.eqn, step.inputs)
         # Only draws are worth skipping if nothing depends on them.
-        outputs = None if kind in (None, "draw") else interpret.bind(step.eqn, step.inputs)
+        outputs = step.outputs
+        if outputs is None and kind not in (None, "draw"):
+            outputs = interpret.bind(step.eqn, step.inputs)
         if sampler is not None:
             self._sampler(step, sampler, outputs)
         elif kind is not None:
@@ -184,17 +307,20 @@ class KeyObserver(interpret.Observer):
     ) -> None:
         bits = key_words(key)
         shape = bits.shape[:-1]
-        branches = [branch for outer in step.outward() for branch in self._finder.branches(outer)]
-        masks = [branch.active for branch in branches]
-        masks += [outer.scope.active for outer in step.outward() if outer.scope.active is not None]
+        own, around = self._origin(step), self._surroundings(step.scope)
+        branches = [*self._finder.branches(step), *around.branches]
+        masks = [*(branch.active for branch in branches), *around.running]
         active = active_rows(shape, masks).reshape(-1)
         rows = key_rows(bits)
         children = [()] * len(rows) if made is None else _children(made, len(rows))
         numbers = [None] * len(rows) if data is None else [int(n) for n in data.reshape(-1)]
         used = [i for i in range(len(rows)) if active[i] and rows[i] not in skip]
-        origins = [self._origin(outer) for outer in step.outward()]
+        if self._only is not None and not branches:
+            used = [i for i in used if rows[i] in self._only or not self._only.isdisjoint(children[i])]
+        if not used:
+            return
         # Each `vmap` that maps over the key gives it an axis: if one is missing, all rows get the same key.
-        vmaps = sum(found.vmaps for found in origins)
+        vmaps = own.vmaps + around.vmaps
         shared = vmaps > len(shape)
         tags: frozenset[Any] = frozenset()
         if branches and all(branch.shared for branch in branches) and len({(rows[i], numbers[i]) for i in used}) == 1:
@@ -202,29 +328,102 @@ class KeyObserver(interpret.Observer):
             shared = vmaps > 0 and len(used) > 1
             used = used[:1]
             tags = frozenset(branch.tag for branch in branches if branch.tag is not None)
-        places = tuple(place for found in origins for place in found.places)
+        tags |= around.taken
+        places = own.places + around.places
         number = places[0].line.number if places else None
         source = places[0].line.text() if places else None
-        operation = self.log.next_operation()
+        path = (PathStep(step.scope.number, id(step.eqn), own.site), *around.path)
+        operation = self.log.operation(step.peers)
+        repeats = self._devices.repeats(step, [(rows[i], numbers[i]) for i in used])
         for i in used:
+            axis = repeats.get((rows[i], numbers[i]), "")
+            if axis is None:  # another device did just this, and that is not a mistake
+                continue
             use = Use(like.kind, rows[i], like.impl, number, source, like.sampler, numbers[i], like.count)
-            self.log.events.append(Event(use, places, operation, children[i], tags, vmaps > 0, shared))
+            event = Event(use, places, operation, children[i], tags, vmaps > 0, shared, axis or None, path)
+            self.log.add(event)
+
+    def _surroundings(self, scope: interpret.Scope) -> "_Surroundings":
+        """Return what all steps in a scope have in common."""
+        if self._nearest is None or self._nearest[0] is not scope:
+            outer = [] if scope.caller is None else list(scope.caller.outward())
+            origins = [self._origin(step) for step in outer]
+            scopes = [scope, *(step.scope for step in outer)]
+            found = _Surroundings(
+                tuple(place for found in origins for place in found.places),
+                sum(found.vmaps for found in origins),
+                [branch for step in outer for branch in self._finder.branches(step)],
+                [one.active for one in scopes if one.active is not None],
+                frozenset(one.branch for one in scopes if one.branch is not None),
+                tuple(
+                    PathStep(step.scope.number, id(step.eqn), found.site)
+                    for step, found in zip(outer, origins, strict=True)
+                ),
+            )
+            self._nearest = scope, found
+        return self._nearest[1]
 
     def _origin(self, step: interpret.BoundEquation) -> Origin:
-        eqn = step.eqn
+        return self._origin_of(step.eqn, step.scope.jaxpr)
+
+    def _origin_of(self, eqn: Any, jaxpr: Any) -> Origin:
         if id(eqn) not in self._origins:
             # The equation is kept alive so that its id stays unique.
-            self._origins[id(eqn)] = (eqn, origin(eqn.source_info, step.scope.jaxpr))
+            self._origins[id(eqn)] = (eqn, origin(eqn.source_info, jaxpr))
         return self._origins[id(eqn)][1]
 
 
-def _draws_nothing(step: interpret.BoundEquation) -> bool:
+@dataclass(frozen=True)
+class _Surroundings:
+    """What the steps in a scope have in common: what is around them.
+
+    Args:
+        places, vmaps: the calls in the user's code and their `vmap`s.
+        branches: the branches of batched conds.
+        running: for each loop under `vmap`, the rows that still run.
+        taken: (cond, branch) where devices take several.
+        path: the equations that entered the scope and those around it.
+    """
+
+    places: tuple[CallSite, ...]
+    vmaps: int
+    branches: list[BatchedBranch]
+    running: list[np.ndarray]
+    taken: frozenset[Any]
+    path: tuple[PathStep, ...]
+
+
+class _LateLoop:
+    """The events of a loop that ran as a whole."""
+
+    def __init__(self, observer: KeyObserver, recorded: RecordedLoop) -> None:
+        self._observer = observer
+        self._recorded = recorded
+        self._keys: list[UsedKeys] | None = None
+
+    def used_keys(self) -> Sequence[UsedKeys]:
+        """Return the keys that the loop used."""
+        if self._keys is None:
+            self._keys = list(self._observer.late_keys(self._recorded))
+        return self._keys
+
+    def events(self, only: Set[Bits] | None) -> Sequence[Event]:
+        """Return the events in order: all, or those that used or made one of these keys."""
+        return self._observer.late_events(self._recorded, only)
+
+
+def _flat(keys: Any) -> np.ndarray:
+    words = key_words(keys)
+    return words.reshape(-1, words.shape[-1])
+
+
+def _draws_nothing(eqn: Any, inputs: Sequence[Any]) -> bool:
     """Return whether all arrays that an equation draws are empty."""
-    shapes = [variable.aval.shape for variable in step.eqn.outvars]
+    shapes = [variable.aval.shape for variable in eqn.outvars]
     if not shapes:  # an operation of a function that is not traced
-        inner = [compat.jaxpr_parts(jaxpr)[0] for jaxpr in interpret.inner_jaxprs(step.eqn)]
+        inner = [compat.jaxpr_parts(jaxpr)[0] for jaxpr in interpret.inner_jaxprs(eqn)]
         shapes = [variable.aval.shape for jaxpr in inner for variable in jaxpr.outvars]
-        shapes = shapes or [step.eqn.params.get("shape", np.shape(step.inputs[-1]))]
+        shapes = shapes or [eqn.params.get("shape", np.shape(inputs[-1]))]
     return all(0 in shape for shape in shapes)
 
 

@@ -1,13 +1,17 @@
 """Find the keys that a run used twice, and describe each problem in one plain sentence."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from jaxguide.base.text import _
 from jaxguide.code.lines import Line, place_name
 from jaxguide.keys.events import Bits, Event
-from jaxguide.keys.key_record import KeyProblem
+from jaxguide.keys.ignoring import NOTHING, Ignored
+from jaxguide.keys.key_record import KeyProblem, KeyProblems
+from jaxguide.keys.libraries import Blame, blame, package_given_the_key
 from jaxguide.keys.names import calls_a_loop, key_name, statement_text
 from jaxguide.keys.origins import CallSite
 
@@ -18,11 +22,19 @@ def key_problem(kind: str, first: Event, second: Event) -> KeyProblem:
     one, two = _place(first, depth), _place(second, depth_of_second)
     names = [_name(first, depth), _name(second, depth_of_second)]
     name = names[0] or names[1]
-    where = _where(kind, one, two)
+    where = _where(kind, one, two) + _further(kind, first, second, one, two)
     return KeyProblem(
         kind,
         _of_a_stream(kind, first, second, name, where)
-        or _sentence(kind, first, names, where, again=one is not None and one == two),
+        or _sentence(
+            kind,
+            first,
+            names,
+            where,
+            again=one is not None and one == two,
+            axis=second.axis,
+            package=package_given_the_key(first, second),
+        ),
         one.line.number if one else None,
         two.line.number if two else None,
         statement_text(one) if one else None,
@@ -31,6 +43,48 @@ def key_problem(kind: str, first: Event, second: Event) -> KeyProblem:
         _file(two),
         name,
     )
+
+
+def package_problem(kind: str, blamed: Blame, first: Event, second: Event) -> KeyProblem:
+    """Return the problem that two uses in an installed package cause, with the line of the call that led there."""
+    place = None
+    for one, two in zip(reversed(first.places), reversed(second.places), strict=False):
+        if one != two:
+            break
+        place = one
+    if not (first.places and second.places):
+        place = next(iter((*first.places, *second.places)), None)
+    where = _("{first}; then {second}").format(
+        first=_in_package(blamed, blamed.first), second=_in_package(blamed, blamed.second)
+    )
+    if blamed.first == blamed.second:
+        where = _("each time in {place}").format(place=_in_package(blamed, blamed.first))
+    led = _("{place} led there").format(place=_stated(place)) if place else _("it was called")
+    message = _(
+        "Inside {package}, not in your code, {what} ({where}); {led}. If that is meant, leave it out with "
+        "`ignore={package!r}`."
+    ).format(package=blamed.package, what=_IN_PACKAGE[kind](), where=where, led=led)
+    line, source, file = (place.line.number, statement_text(place), _file(place)) if place else (None, None, None)
+    return KeyProblem(kind, message, line, line, source, source, file, file, package=blamed.package)
+
+
+def _in_package(blamed: Blame, line: Line) -> str:
+    parts = PurePath(line.file).parts
+    start = max((i for i, part in enumerate(parts) if part == blamed.package), default=len(parts) - 1)
+    return _("{place}, line {number}").format(place="/".join(parts[start:]), number=line.number)
+
+
+# Functions, so that the reader's language is looked up when they are called.
+_IN_PACKAGE: dict[str, Callable[[], str]] = {
+    "drawn_twice": lambda: _("a key was drawn from twice"),
+    "parent_used_after_split": lambda: _("a key was both split and drawn from"),
+    "parent_used_after_fold": lambda: _("a key was both drawn from and used in `fold_in`"),
+    "split_twice": lambda: _("a key was split twice"),
+    "fold_twice_same_data": lambda: _("the same number was folded into a key twice"),
+    "split_and_fold_mixed": lambda: _("a key was used in both `split` and `fold_in`"),
+    "seed_built_twice": lambda: _("a key was built from one seed twice"),
+    "same_key_for_all_rows": lambda: _("a key was used for several rows"),
+}
 
 
 def telling_lines(first: Event, second: Event) -> tuple[Line | None, Line | None]:
@@ -69,7 +123,9 @@ def _name(event: Event, depth: int) -> str | None:
     return key_name(event.places, depth, event.use.sampler if event.use.kind == "draw" else event.use.kind)
 
 
-def _sentence(kind: str, first: Event, names: list[str | None], where: str, *, again: bool) -> str:
+def _sentence(
+    kind: str, first: Event, names: list[str | None], where: str, *, again: bool, axis: str | None, package: str | None
+) -> str:
     name, other = names[0] or names[1], names[1]
     key = _("the key `{name}`").format(name=name) if name else _("a key")
     if name and other and name != other:
@@ -77,8 +133,13 @@ def _sentence(kind: str, first: Event, names: list[str | None], where: str, *, a
     if kind == "seed_built_twice":
         number = first.use.data
         key = _("the seed {number}").format(number=number) if number is not None else _("one seed")
-    template = _AGAIN.get(kind, _SENTENCES[kind]) if again else _SENTENCES[kind]
-    text = template().format(key=key, name=name or "key", where=where)
+    if kind == "same_key_for_all_rows" and axis is not None:
+        template = _on_all_devices
+    else:
+        template = _AGAIN.get(kind, _SENTENCES[kind]) if again else _SENTENCES[kind]
+    if package is not None and name is not None and kind not in ("seed_built_twice", "same_key_for_all_rows"):
+        template = _given_again if again else _given_twice
+    text = template().format(key=key, name=name or "key", where=where, axis=axis, package=package)
     return text[0].upper() + text[1:]
 
 
@@ -134,6 +195,31 @@ _SENTENCES: dict[str, Callable[[], str]] = {
         "with `jax.random.clone({name})`."
     ),
 }
+
+
+def _given_twice() -> str:
+    return _(
+        "{key} was given to {package} twice ({where}), and both times it makes the same random numbers: split it and "
+        "give each call its own key."
+    )
+
+
+def _given_again() -> str:
+    return _(
+        "{key} was given to {package} more than once ({where}), and each time it makes the same random numbers: give "
+        "each call a new key, from `split` or `fold_in`."
+    )
+
+
+def _on_all_devices() -> str:
+    return _(
+        "{key} was drawn from on several devices ({where}), so they get the same random numbers: draw from "
+        "`jax.random.fold_in({name}, jax.lax.axis_index({axis!r}))`, or split it and give each device its own key, or, "
+        "if the devices are meant to share the numbers, draw them outside or mark the key with "
+        "`jax.random.clone({name})`."
+    )
+
+
 # For one call that ran several times: in a loop, in `scan`, or in a helper that is called repeatedly.
 _AGAIN: dict[str, Callable[[], str]] = {
     "drawn_twice": lambda: _(
@@ -167,6 +253,29 @@ def _where(kind: str, one: CallSite | None, two: CallSite | None) -> str:
     return _("{first}; then {second}").format(first=_stated(one), second=_stated(two, with_file=not same_file))
 
 
+def _further(kind: str, first: Event, second: Event, one: CallSite | None, two: CallSite | None) -> str:
+    """Return what to add to the two places: the lines that use the key if they are others, or who called them."""
+    if one is None or two is None or kind == "seed_built_twice":
+        return ""
+    if one == two and one == first.places[0]:
+        callers = [place for place in first.places[1 : 1 + _MOST_CALLERS] if place in second.places]
+        if kind == "same_key_for_all_rows" or one.line in {place.line for place in callers}:
+            return ""
+        return "".join(
+            _(", called from {place}").format(place=_stated(place, with_file=place.line.file != one.line.file))
+            for place in callers
+        )
+    uses = dict.fromkeys(event.places[0] for event in (first, second))
+    others = [place for place in uses if place.line not in (one.line, two.line)]
+    if not others:
+        return ""
+    stated = [_stated(place, with_file=place.line.file != one.line.file) for place in others]
+    return _("; the key is used in {places}").format(places=_(" and in ").join(dict.fromkeys(stated)))
+
+
+_MOST_CALLERS = 3
+
+
 def _stated(place: CallSite, *, with_file: bool = True) -> str:
     file = place_name(place.line.file)
     # Names such as <stdin> come from Python and tell the reader nothing.
@@ -177,18 +286,19 @@ def _stated(place: CallSite, *, with_file: bool = True) -> str:
     return _("{line}: `{source}`").format(line=line, source=source) if source else line
 
 
-def find_problems(events: Sequence[Event]) -> list[KeyProblem]:
+def find_problems(events: Sequence[Event], ignored: Ignored = NOTHING) -> KeyProblems:
     """Return the problems in the order of their second use, each pair of lines once."""
-    return list(_found(events).problems.values())
+    found = _found(events, ignored)
+    return KeyProblems(found.problems.values(), len(found.ignored))
 
 
-def find_clashes(events: Sequence[Event]) -> list[tuple[str, Bits]]:
+def find_clashes(events: Sequence[Event], ignored: Ignored = NOTHING) -> list[tuple[str, Bits]]:
     """Return (kind of problem, words of the key) pairs in the same order, without duplicates."""
-    return list(_found(events).clashes)
+    return list(_found(events, ignored).clashes)
 
 
-def _found(events: Sequence[Event]) -> "_Finder":
-    finder = _Finder()
+def _found(events: Sequence[Event], ignored: Ignored) -> "_Finder":
+    finder = _Finder(ignored, _Steps(events))
     seen: set[tuple[object, ...]] = set()
     for event in events:
         row = (event.operation, event.use.bits, event.use.data if event.use.kind == "fold_in" else None)
@@ -198,6 +308,41 @@ def _found(events: Sequence[Event]) -> "_Finder":
             seen.add(row)
             finder.add(event)
     return finder
+
+
+class _Steps:
+    """The keys that are only a step on the way to others, as `fold_in(key, epoch)` is in `fold_in(..., batch)`.
+
+    Such a key may be made again: nothing is drawn from it, and the keys that are made from it are told apart.
+    """
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._unused: set[Bits] = set()  # made, and not used since
+        self._left: set[Bits] = set()  # made again before they were used: the program may return one of them
+        self._made: Counter[Bits] = Counter()
+        self._uses: dict[Bits, dict[tuple[int, object], Event]] = {}
+        for event in events:
+            uses = self._uses.setdefault(event.use.bits, {})
+            if (event.operation, event.use.data) not in uses:
+                uses[event.operation, event.use.data] = event
+                self._unused.discard(event.use.bits)
+                self._left |= self._unused.intersection(event.made)
+                self._unused.update(event.made)
+                self._made.update(dict.fromkeys(event.made, 1))
+        self._known: dict[Bits, bool] = {}
+
+    def __contains__(self, bits: Bits) -> bool:
+        if bits not in self._known:
+            self._known[bits] = False  # of a circle
+            self._known[bits] = self._is_step(bits)
+        return self._known[bits]
+
+    def _is_step(self, bits: Bits) -> bool:
+        uses = list(self._uses.get(bits, {}).values())
+        if bits in self._left or bits in self._unused or any(event.use.kind != "fold_in" for event in uses):
+            return False
+        again = (made for event in uses for made in event.made if self._made[made] > 1)
+        return all(made in self for made in again)
 
 
 @dataclass
@@ -216,8 +361,11 @@ class _Key:
 
 
 class _Finder:
-    def __init__(self) -> None:
+    def __init__(self, leave_out: Ignored, steps: _Steps) -> None:
+        self._steps = steps
         self.problems: dict[tuple[object, ...], KeyProblem] = {}
+        self.ignored: set[tuple[object, ...]] = set()
+        self._leave_out = leave_out
         self.clashes: dict[tuple[str, Bits], None] = {}
         self._keys: dict[Bits, _Key] = {}
 
@@ -239,10 +387,16 @@ class _Finder:
             self._report("same_key_for_all_rows", event, event)
 
     def _report(self, kind: str, first: Event, second: Event) -> None:
+        blamed = blame(first, second)
+        lines = (kind, blamed, *telling_lines(first, second))
+        if self._leave_out.covers(blamed.package if blamed else None, (first, second)):
+            self.ignored.add(lines)
+            return
         self.clashes[kind, second.use.bits] = None
-        lines = (kind, *telling_lines(first, second))
         if lines not in self.problems:
-            self.problems[lines] = key_problem(kind, first, second)
+            self.problems[lines] = (
+                package_problem(kind, blamed, first, second) if blamed else key_problem(kind, first, second)
+            )
 
     def _key(self, bits: Bits) -> _Key:
         return self._keys.setdefault(bits, _Key())
@@ -263,7 +417,8 @@ class _Finder:
                 if same:
                     key.uses.append(event)
                 return
-            self._report("fold_twice_same_data", same[-1], event)
+            if not event.made or not all(bits in self._steps for bits in event.made):
+                self._report("fold_twice_same_data", same[-1], event)
             return
         if folding:
             key.folds.append(event)

@@ -4,8 +4,8 @@ import contextlib
 import functools
 import warnings
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeVar, overload
 
 import jax
 import numpy as np
@@ -17,11 +17,15 @@ from jaxguide.jaxpr.stage import is_traced_argument
 from jaxguide.jaxpr.value_words import describe
 from jaxguide.keys.check import warn_of_unseen
 from jaxguide.keys.generators import require_plain_function
+from jaxguide.keys.ignoring import read_ignored
+from jaxguide.keys.key_cards import problems_card
 from jaxguide.keys.key_record import KeyProblem
 from jaxguide.keys.observe import observe_keys
 from jaxguide.keys.problems import find_problems
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
+
+_MISSING: Any = object()
 
 # The methods of a jitted function.
 _JIT_METHODS = ("lower", "trace", "eval_shape", "clear_cache")
@@ -40,13 +44,22 @@ class KeyReuseError(RuntimeError):
         self.problems = list(problems)
         self.function = function
 
+    def _repr_html_(self) -> str:
+        return problems_card(self.problems, 0)
+
     def __str__(self) -> str:
         if len(self.problems) == 1:
             return str(self.problems[0])
         return "\n".join(f"{number}. {problem}" for number, problem in enumerate(self.problems, 1))
 
 
-def no_key_reuse(fn: Fn) -> Fn:
+@overload
+def no_key_reuse(fn: Fn) -> Fn: ...
+@overload
+def no_key_reuse(*, ignore: str | Collection[str] = ()) -> Callable[[Fn], Fn]: ...
+@overload
+def no_key_reuse(fn: Fn, *, ignore: str | Collection[str] = ()) -> Fn: ...
+def no_key_reuse(fn: Any = _MISSING, *, ignore: str | Collection[str] = ()) -> Any:
     """Check the keys of `fn` on the first call with each signature, and raise before it uses a key twice.
 
     >>> import jax
@@ -69,20 +82,26 @@ def no_key_reuse(fn: Fn) -> Fn:
 
     Args:
         fn: a plain, jitted or vmapped function, or a method in its class; `check_keys` says how arguments are passed.
+        ignore: problems that do not count, as for `check_keys`: `@no_key_reuse(ignore="numpyro")`.
 
     Returns:
         A function with the same name and results; if `fn` is jitted, also with `lower`, `trace`, `eval_shape` and
         `clear_cache`.
 
     Raises:
-        TypeError: `fn` is not a function, or is a generator function or an asynchronous function.
+        TypeError: `fn` is not a function, or is a generator function or an asynchronous function; or `ignore` is not a
+            text or collection of texts.
+        ValueError: a text in `ignore` can be neither the name of a package nor a place.
         KeyReuseError: raised by the returned function on each call that would use a key twice; `problems` says where.
 
     Warns:
-        UserWarning: the call works, but could not be checked.
+        UserWarning: the call works, but could not be checked; or a package in `ignore` is not installed.
 
     Based on `check_keys`. The pytest fixture of the same name is this decorator.
     """
+    ignored = read_ignored("no_key_reuse", ignore)
+    if fn is _MISSING:
+        return functools.partial(no_key_reuse, ignore=ignored)
     if not callable(fn):
         raise TypeError(
             _(
@@ -95,9 +114,10 @@ def no_key_reuse(fn: Fn) -> Fn:
 
     @functools.wraps(fn)
     def checking(*args: Any, **kwargs: Any) -> Any:
-        if _is_traced((args, kwargs)):
+        leaves, structure = jax.tree.flatten((args, kwargs))
+        if _is_traced(leaves):
             return fn(*args, **kwargs)
-        signature = _signature(fn, args, kwargs)
+        signature = _signature(fn, args, kwargs, leaves, structure)
         if signature in checked:
             return fn(*args, **kwargs)
         log, failure = None, ""
@@ -114,7 +134,7 @@ def no_key_reuse(fn: Fn) -> Fn:
                 stacklevel=2,
             )
             return result
-        problems = find_problems(log.events)
+        problems = find_problems(log.suspects(), ignored)
         if problems:
             raise KeyReuseError(problems, function_name(fn))
         warn_of_unseen(log, stacklevel=2)
@@ -125,16 +145,28 @@ def no_key_reuse(fn: Fn) -> Fn:
     for name in _JIT_METHODS:
         if hasattr(fn, name):
             setattr(checking, name, getattr(fn, name))
-    return checking  # type: ignore[return-value]
+    return checking
 
 
-def _is_traced(tree: Any) -> bool:
-    return compat.under_trace() or any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(tree))
+def _is_traced(leaves: Sequence[Any]) -> bool:
+    return compat.under_trace() or any(_is_tracer(leaf.__class__) for leaf in leaves)
 
 
-def _signature(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+# To ask for the class of a key takes longer than to look it up (JAX 0.10.2 to 0.12.0.1).
+@functools.cache
+def _is_tracer(leaf_type: type) -> bool:
+    return issubclass(leaf_type, jax.core.Tracer)
+
+
+@functools.cache
+def _is_array(leaf_type: type) -> bool:
+    return issubclass(leaf_type, jax.Array | np.ndarray | np.generic)
+
+
+def _signature(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], leaves: Sequence[Any], structure: Any
+) -> Any:
     """Return a hashable value that is equal for calls that run the same program; None if there is none."""
-    leaves, structure = jax.tree.flatten((tuple(args), dict(kwargs)))
     if hasattr(fn, "trace") and not all(map(is_traced_argument, leaves)):
         # Only JAX knows which of a jitted function's arguments are static; it keeps one jaxpr for each signature.
         with contextlib.suppress(Exception):  # the call itself raises the error
@@ -148,9 +180,9 @@ def _signature(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
 
 
 def _leaf(leaf: Any) -> Any:
-    if isinstance(leaf, jax.Array | np.ndarray | np.generic):
-        aval = jax.typeof(leaf)
-        return aval.shape, aval.dtype, bool(getattr(aval, "weak_type", False))
+    if _is_array(leaf.__class__):
+        # `jax.typeof` of a key takes longer than a small jitted function.
+        return leaf.shape, leaf.dtype, bool(getattr(leaf, "weak_type", False))
     if isinstance(leaf, float | complex):
         return type(leaf)
     return type(leaf), _Static(leaf)

@@ -2,7 +2,7 @@
 
 import inspect
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -20,6 +20,7 @@ from jaxguide.jaxpr.arguments import require_call
 from jaxguide.keys.check import require_key_values, warn_of_unseen
 from jaxguide.keys.events import Bits, is_key, key_rows, key_words
 from jaxguide.keys.forest import KeyNode, descendants, grow
+from jaxguide.keys.ignoring import read_ignored
 from jaxguide.keys.key_record import KeyProblem
 from jaxguide.keys.observe import observe_keys
 from jaxguide.keys.problems import find_clashes, find_problems
@@ -28,7 +29,7 @@ from jaxguide.keys.tree_rows import Twig, fold
 _MOST_GIVEN = 100_000
 
 
-def key_tree(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Picture:
+def key_tree(fn: Callable[..., Any], /, *args: Any, ignore: str | Collection[str] = (), **kwargs: Any) -> Picture:
     """Draw which keys a program makes from which, what it draws from each, and which it uses twice.
 
     >>> import jax
@@ -56,6 +57,7 @@ def key_tree(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Picture:
     Args:
         fn: any function, also jitted or vmapped.
         args, kwargs: its arguments, which must be real values, not tracers or `jax.ShapeDtypeStruct`.
+        ignore: problems to leave out, as for `check_keys`.
 
     Returns:
         The picture. Keys are named as in the source if possible, such as `keys[1]`; `k #1` is the second key that a
@@ -69,16 +71,20 @@ def key_tree(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Picture:
         Exception: whatever the program raises.
 
     Warns:
-        UserWarning: keys are used inside a primitive that it cannot look into, such as `shard_map`.
+        UserWarning: keys are used inside a primitive that it cannot look into.
 
     Uses `jax.make_jaxpr`, and reads the keys' bits with `jax.random.key_data`.
     """
     require_call("key_tree", fn, args, kwargs)
     require_key_values("key_tree", args, kwargs)
+    ignored = read_ignored("key_tree", ignore, fn)
     log = observe_keys(fn, args, kwargs)
     warn_of_unseen(log, stacklevel=3)
-    roots = grow(log.events, find_clashes(log.events), _given(fn, args, kwargs, {e.use.bits for e in log.events}))
-    return _picture(function_name(fn), roots, find_problems(log.events))
+    events = log.events
+    problems = find_problems(events, ignored)
+    clashes = find_clashes(events, ignored)
+    roots = grow(events, clashes, _given(fn, args, kwargs, {e.use.bits for e in events}))
+    return _picture(function_name(fn), roots, problems)
 
 
 def _given(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], used: set[Bits]) -> dict[Bits, str]:

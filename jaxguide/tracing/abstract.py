@@ -1,6 +1,7 @@
 """Trace a function to describe its program, given arrays or only their shapes and dtypes."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -8,6 +9,7 @@ import numpy as np
 
 from jaxguide.base.text import _
 from jaxguide.code.lines import function_name
+from jaxguide.jaxpr.own_lines import with_own_lines
 from jaxguide.jaxpr.stage import Staged, is_traced_argument, stage
 from jaxguide.jaxpr.value_words import describe
 
@@ -75,7 +77,8 @@ def staged(helper: str, fn: Callable[..., Any], args: Sequence[Any], kwargs: dic
             ) from error
         # Python needs an argument's value: describe the program for the given values.
         try:
-            return stage(checked, args, kwargs, concrete=True)
+            found = stage(checked, args, kwargs, concrete=True)
+            return replace(found, jaxpr=with_own_lines(found.jaxpr))
         except Exception as second:
             raise second from None
 
@@ -93,4 +96,4 @@ def _stage(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) 
 
     arguments = tuple(leaves[i] for i in places)
     jaxpr, result = jax.make_jaxpr(call, return_shape=True)(*arguments)
-    return Staged(jaxpr, arguments, result)
+    return Staged(with_own_lines(jaxpr), arguments, result)

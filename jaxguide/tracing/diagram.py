@@ -13,11 +13,26 @@ import numpy as np
 
 from jaxguide import compat
 from jaxguide.base.text import _, plural
-from jaxguide.code.lines import Line, lines_of_equation
+from jaxguide.code.frames import is_library
+from jaxguide.code.lines import Line, innermost_frame
 from jaxguide.compat.primitives import COND, SCAN, WHILE, call_kind
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs, is_literal, scan_split
 from jaxguide.jaxpr.value_words import array_type
-from jaxguide.tracing.programs import counted, line_of
+
+
+@dataclass(frozen=True)
+class EquationOrigin:
+    """Where an equation comes from: JAX's record of the code that made it, and the call or loop around it."""
+
+    source_info: Any
+    outer: "EquationOrigin | None" = None
+
+    def line(self) -> Line | None:
+        """Return the user's innermost line, or that of the call around it."""
+        found = innermost_frame(self.source_info)
+        if found is not None:
+            return found[1]
+        return None if self.outer is None else self.outer.line()
 
 
 @dataclass
@@ -29,9 +44,11 @@ class DiagramRow:
         depth: how many boxes enclose it.
         words: its text, such as `b = tanh a`.
         types: the types of its outputs.
-        line: the user's line that it comes from.
+        line: the user's line that it comes from, or None to find it from its origin.
         sources: the indices of the rows that produce its inputs.
         primitives: how often each primitive occurs in it: one for an equation, more for a call that is not inlined.
+        path: of an argument or a result of the function, its place, such as `("params", "['w']")`.
+        origin: of an equation, where it comes from.
     """
 
     kind: str
@@ -41,33 +58,38 @@ class DiagramRow:
     line: Line | None = None
     sources: list[int] = field(default_factory=list)
     primitives: Counter[str] = field(default_factory=Counter)
+    path: tuple[str, ...] = ()
+    origin: EquationOrigin | None = None
+
+    def found_line(self) -> Line | None:
+        """Return the user's line that it comes from."""
+        return self.line if self.line is not None or self.origin is None else self.origin.line()
 
 
-def diagram_rows(jaxpr: Any, inputs: Sequence[str], outputs: Sequence[str]) -> list[DiagramRow]:
+def diagram_rows(jaxpr: Any, inputs: Sequence[tuple[str, ...]], outputs: Sequence[tuple[str, ...]]) -> list[DiagramRow]:
     """Return the rows of a jaxpr.
 
     >>> import jax
     >>> closed = jax.make_jaxpr(lambda x: jax.numpy.sin(x) * 2)(1.0)
-    >>> [row.words for row in diagram_rows(closed, ["x"], [""])]
+    >>> [row.words for row in diagram_rows(closed, [("x",)], [("",)])]
     ['x', 'a = sin x', 'b = mul a 2.0', 'return b']
 
     Args:
         jaxpr: what `jax.make_jaxpr` returns.
-        inputs: the names of its inputs.
-        outputs: the paths of its outputs in the function's result.
+        inputs: the path of each input, which starts with the name of an argument.
+        outputs: the path of each output in the function's result; it has at least one part, which may be empty.
     """
-    layout = _Layout({re.split(r"\W", name)[0] for name in inputs})
+    layout = _Layout({re.split(r"\W", path[0])[0] for path in inputs})
     plain, _consts = compat.jaxpr_parts(jaxpr)
-    for variable, name in zip(plain.invars, inputs, strict=True):
-        layout.known[variable] = _Value(name, (layout.add(DiagramRow("input", 0, name, _type(variable))),))
+    for variable, path in zip(plain.invars, inputs, strict=True):
+        name = "".join(path)
+        row = layout.add(DiagramRow("input", 0, name, _type(variable), path=path))
+        layout.known[variable] = _Value(name, (row,))
     layout.body(jaxpr, 0, None)
-    for atom, place in zip(plain.outvars, outputs, strict=True):
-        value = layout.value(atom)
-        layout.add(
-            DiagramRow(
-                "result", 0, f"return {place}{': ' if place else ''}{value.name}", _type(atom), sources=list(value.rows)
-            )
-        )
+    for atom, path in zip(plain.outvars, outputs, strict=True):
+        value, place = layout.value(atom), "".join(path)
+        words = f"return {place}{': ' if place else ''}{value.name}"
+        layout.add(DiagramRow("result", 0, words, _type(atom), sources=list(value.rows), path=path))
     return layout.rows
 
 
@@ -94,7 +116,7 @@ class _Layout:
             return _Value(_literal(atom.val))
         return self.known.get(atom, _Value("_"))
 
-    def body(self, jaxpr: Any, depth: int, outer: Line | None) -> None:
+    def body(self, jaxpr: Any, depth: int, outer: EquationOrigin | None) -> None:
         plain, constants = compat.jaxpr_parts(jaxpr)
         for variable, constant in itertools.zip_longest(plain.constvars, constants):
             if variable is not None and variable not in self.known:
@@ -104,95 +126,96 @@ class _Layout:
                 )
                 self.known[variable] = _Value(name, (row,))
         for eqn in plain.eqns:
-            self._equation(eqn, depth, line_of(eqn, outer))
+            self._equation(eqn, depth, EquationOrigin(eqn.source_info, outer))
 
-    def _equation(self, eqn: Any, depth: int, line: Line | None) -> None:
+    def _equation(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
         called = called_jaxpr(eqn)
-        if called is not None and _inlined(called):
-            self._pass_through(eqn, called, depth, line)
-        elif called is not None and _has_users_lines(called):
-            self.add(self._row("box", depth, eqn, line, _call_words(eqn), Counter()))
-            self._pass_through(eqn, called, depth + 1, line)
+        if called is not None and _inlined(called, eqn):
+            self._pass_through(eqn, called, depth, origin)
+        elif called is not None and _is_users(called, eqn):
+            self.add(self._row("box", depth, eqn, origin, _call_words(eqn), Counter()))
+            self._pass_through(eqn, called, depth + 1, origin)
             end = self._leave(_("returns"), compat.jaxpr_parts(called)[0].outvars, depth + 1, len(self.rows) - 1)
             self._know(eqn.outvars, [self.value(variable).name for variable in eqn.outvars], end)
         elif eqn.primitive.name == SCAN:
-            self._scan(eqn, depth, line)
+            self._scan(eqn, depth, origin)
         elif eqn.primitive.name == WHILE:
-            self._while(eqn, depth, line)
+            self._while(eqn, depth, origin)
         elif eqn.primitive.name == COND:
-            self._cond(eqn, depth, line)
+            self._cond(eqn, depth, origin)
         else:
-            self._plain(eqn, depth, line)
+            self._plain(eqn, depth, origin)
 
-    def _plain(self, eqn: Any, depth: int, line: Line | None) -> None:
+    def _plain(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
         inner = Counter(_primitives(eqn))
-        words, primitives = eqn.primitive.name, inner + Counter([eqn.primitive.name])
+        words, primitives = eqn.primitive.name, Counter([eqn.primitive.name])
+        primitives.update(inner)
         if called_jaxpr(eqn) is not None:
             words, primitives = _call_words(eqn), inner
         names = self._take_names(eqn.outvars)
-        row = self._row("equation", depth, eqn, line, f"{_assigned(names)}{words}", primitives)
+        row = self._row("equation", depth, eqn, origin, f"{_assigned(names)}{words}", primitives)
         if inner:
             count = plural("{count} equation", "{count} equations", inner.total())
             row.words += _(" ({count} inside)").format(count=count)
         self._know(eqn.outvars, names, self.add(row))
 
-    def _pass_through(self, eqn: Any, called: Any, depth: int, line: Line | None) -> None:
+    def _pass_through(self, eqn: Any, called: Any, depth: int, origin: EquationOrigin) -> None:
         """Inline a call's body, using the caller's names for its inputs and outputs."""
         plain, _consts = compat.jaxpr_parts(called)
         for inner, outer in zip(plain.invars, eqn.invars, strict=True):
             self.known[inner] = self.value(outer)
-        self.body(called, depth, line)
+        self.body(called, depth, origin)
         for outer, inner in zip(eqn.outvars, plain.outvars, strict=True):
             self.known[outer] = self.value(inner)
 
-    def _box(self, eqn: Any, depth: int, line: Line | None, words: str) -> tuple[int, list[str]]:
+    def _box(self, eqn: Any, depth: int, origin: EquationOrigin, words: str) -> tuple[int, list[str]]:
         """Add the first row of a box, and return its index and the names of its outputs."""
         names = self._take_names(eqn.outvars)
-        return self.add(self._row("box", depth, eqn, line, f"{_assigned(names)}{words}")), names
+        return self.add(self._row("box", depth, eqn, origin, f"{_assigned(names)}{words}")), names
 
-    def _scan(self, eqn: Any, depth: int, line: Line | None) -> None:
+    def _scan(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
         consts, carried = scan_split(eqn)
         length = plural("{count} step", "{count} steps", eqn.params["length"])
         words = _("scan, {length}").format(length=length)
         if eqn.params.get("reverse"):
             words += _(", in reverse")
-        head, names = self._box(eqn, depth, line, words)
+        head, names = self._box(eqn, depth, origin, words)
         body, _consts = compat.jaxpr_parts(eqn.params["jaxpr"])
         self._share(body.invars[:consts], eqn.invars[:consts])
         self._enter(_("carry"), body.invars[consts : consts + carried], depth + 1, head)
         self._enter(_("in each step"), body.invars[consts + carried :], depth + 1, head)
-        self.body(eqn.params["jaxpr"], depth + 1, line)
+        self.body(eqn.params["jaxpr"], depth + 1, origin)
         last = self._leave(_("next carry"), body.outvars[:carried], depth + 1, head)
         last = self._leave(_("stacked"), body.outvars[carried:], depth + 1, last)
         self._know(eqn.outvars, names, last)
 
-    def _while(self, eqn: Any, depth: int, line: Line | None) -> None:
+    def _while(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
         params = eqn.params
         ahead, inside = params["cond_nconsts"], params["body_nconsts"]
-        head, names = self._box(eqn, depth, line, _("while, any number of steps"))
+        head, names = self._box(eqn, depth, origin, _("while, any number of steps"))
         test, _consts = compat.jaxpr_parts(params["cond_jaxpr"])
         body, _consts = compat.jaxpr_parts(params["body_jaxpr"])
         self._share(test.invars[:ahead], eqn.invars[:ahead])
         self._share(body.invars[:inside], eqn.invars[ahead : ahead + inside])
         self._enter(_("carry"), body.invars[inside:], depth + 1, head)
         self._share(test.invars[ahead:], body.invars[inside:])
-        self.body(params["cond_jaxpr"], depth + 1, line)
+        self.body(params["cond_jaxpr"], depth + 1, origin)
         self._leave(_("continues if"), test.outvars, depth + 1, head)
-        self.body(params["body_jaxpr"], depth + 1, line)
+        self.body(params["body_jaxpr"], depth + 1, origin)
         last = self._leave(_("next carry"), body.outvars, depth + 1, head)
         self._know(eqn.outvars, names, last)
 
-    def _cond(self, eqn: Any, depth: int, line: Line | None) -> None:
+    def _cond(self, eqn: Any, depth: int, origin: EquationOrigin) -> None:
         branches = eqn.params["branches"]
         index = self.value(eqn.invars[0]).name
-        head, names = self._box(eqn, depth, line, COND)
+        head, names = self._box(eqn, depth, origin, COND)
         ends = []
         for number, branch in enumerate(branches):
             words = _("branch if {index} is {number}").format(index=index, number=number)
             self.add(DiagramRow("section", depth + 1, words, sources=[head]))
             plain, _consts = compat.jaxpr_parts(branch)
             self._share(plain.invars, eqn.invars[1:])
-            self.body(branch, depth + 1, line)
+            self.body(branch, depth + 1, origin)
             ends.append(self._leave(_("returns"), plain.outvars, depth + 1, head))
         self._know(eqn.outvars, names, *ends)
 
@@ -227,7 +250,13 @@ class _Layout:
         return names
 
     def _row(
-        self, kind: str, depth: int, eqn: Any, line: Line | None, words: str, primitives: Counter[str] | None = None
+        self,
+        kind: str,
+        depth: int,
+        eqn: Any,
+        origin: EquationOrigin,
+        words: str,
+        primitives: Counter[str] | None = None,
     ) -> DiagramRow:
         values = [self.value(atom) for atom in eqn.invars]
         given = " ".join(value.name for value in values)
@@ -235,74 +264,42 @@ class _Layout:
         sources = sorted({row for value in values for row in value.rows})
         counts = primitives if primitives is not None else Counter([eqn.primitive.name])
         return DiagramRow(
-            kind, depth, f"{words}{separator}{given}".rstrip(), _types(eqn.outvars), line, sources, counts
+            kind,
+            depth,
+            f"{words}{separator}{given}".rstrip(),
+            _types(eqn.outvars),
+            sources=sources,
+            primitives=counts,
+            origin=origin,
         )
 
 
-def folded(rows: list[DiagramRow], most: int) -> list[DiagramRow]:
-    """Fold rows until about `most` are left: bodies of boxes, deepest and then longest first, then the middle."""
-    while len(rows) > most:
-        bodies = [body for body in _bodies(rows) if body[1] - body[0] > 3]
-        if not bodies:
-            break
-        rows = _fold(rows, *max(bodies, key=lambda body: (rows[body[0]].depth, body[1] - body[0])))
-    first = next((i for i, row in enumerate(rows) if row.kind in ("equation", "box")), 0)
-    last = next((i for i in reversed(range(len(rows))) if rows[i].kind in ("equation", "box")), 0)
-    if len(rows) > most and last - first > 8:
-        kept = max(most - (len(rows) - (last - first)), 6)
-        start, stop = first + kept * 2 // 3, last + 1 - kept // 3
-        while start < stop and rows[start].depth:  # never split a box
-            start += 1
-        while stop > start and stop < len(rows) and rows[stop].depth:
-            stop -= 1
-        rows = _fold(rows, start, stop) if stop - start > 1 else rows
-    return rows
-
-
-def _bodies(rows: list[DiagramRow]) -> Iterator[tuple[int, int]]:
-    """Yield where the body of each box starts and stops, without its leading inputs and trailing results."""
-    for i, row in enumerate(rows):
-        if row.kind != "box":
-            continue
-        stop = next((j for j in range(i + 1, len(rows)) if rows[j].depth <= row.depth), len(rows))
-        start = i + 1
-        while start < stop and rows[start].kind == "input":
-            start += 1
-        while stop > start and rows[stop - 1].kind == "result" and rows[stop - 1].depth == row.depth + 1:
-            stop -= 1
-        yield start, stop
-
-
-def _fold(rows: list[DiagramRow], start: int, stop: int) -> list[DiagramRow]:
-    primitives = sum((row.primitives for row in rows[start:stop]), Counter())
-    most = dict(primitives.most_common(3))
-    words = plural("... {count} equation", "... {count} equations", primitives.total())
-    words += f": {counted(most)}" + (", ..." if len(primitives) > 3 else "")
-    row = DiagramRow("fold", rows[start].depth, words, primitives=primitives)
-
-    def moved(i: int) -> int:
-        return i if i < start else start if i < stop else i - (stop - start) + 1
-
-    row.sources = sorted({source for old in rows[start:stop] for source in old.sources if source < start})
-    kept = [*rows[:start], row, *rows[stop:]]
-    for i, one in enumerate(kept):
-        if i != start:
-            one.sources = sorted({moved(source) for source in one.sources})
-    return kept
-
-
-def _inlined(called: Any) -> bool:
+def _inlined(called: Any, around: Any) -> bool:
     """Return whether to inline a call: it is empty, or a library call that comes down to one equation."""
     eqns = compat.jaxpr_parts(called)[0].eqns
     if not eqns:
         return True
     deeper = called_jaxpr(eqns[0])
-    return len(eqns) == 1 and not _has_users_lines(called) and (deeper is None or _inlined(deeper))
+    return len(eqns) == 1 and not _is_users(called, around) and (deeper is None or _inlined(deeper, eqns[0]))
 
 
-def _has_users_lines(jaxpr: Any) -> bool:
+def _is_users(called: Any, around: Any) -> bool:
+    """Return whether the user wrote a function that is called, or any that it calls.
+
+    Args:
+        called: its jaxpr.
+        around: the equation that calls it. What a rule of a transformation calls may have the same frames.
+    """
+    place = compat.function_place(called)
+    if place is not None and not is_library(place[0]):
+        return True
+    return _has_users_lines(called, around.source_info.traceback)
+
+
+def _has_users_lines(jaxpr: Any, around: Any) -> bool:
     return any(
-        lines_of_equation(eqn.source_info) or any(map(_has_users_lines, inner_jaxprs(eqn)))
+        (eqn.source_info.traceback != around and innermost_frame(eqn.source_info) is not None)
+        or any(_has_users_lines(inner, around) for inner in inner_jaxprs(eqn))
         for eqn in compat.jaxpr_parts(jaxpr)[0].eqns
     )
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,13 @@ import jax
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.base.render.prose import lines_html
 from jaxguide.base.text import _
 from jaxguide.code.lines import Line, function_name, lines_of_equation
 from jaxguide.compat import error_texts
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import inner_jaxprs, is_literal
+from jaxguide.tracing.code_events import Untraced
 from jaxguide.tracing.effect_watch import Change, EffectWatch
 from jaxguide.tracing.fresh_trace import trace_anew
 from jaxguide.tracing.functions import written_function
@@ -42,20 +45,23 @@ def _differences(one: Any, two: Any) -> Iterator[tuple[Line | None, str, str]]:
         dict(zip(second.constvars, second_consts, strict=False)),
     )
     for a, b in zip(first.eqns, second.eqns, strict=False):
-        line = next(iter(lines_of_equation(a.source_info)), None)
         if a.primitive.name != b.primitive.name:
-            yield line, f"`{a.primitive.name}`", f"`{b.primitive.name}`"
+            yield _line(a), f"`{a.primitive.name}`", f"`{b.primitive.name}`"
             return
         for x, y in zip(a.invars, b.invars, strict=False):
+            if is_literal(x) and is_literal(y) and _same_number(x.val, y.val) and x.aval == y.aval:
+                continue
             left, right = _constant(x, values[0]), _constant(y, values[1])
             if not _equal(left, right):
-                yield line, describe_value(left).text, describe_value(right).text
-            elif str(x.aval) != str(y.aval):
-                yield line, str(x.aval), str(y.aval)
-        for name in a.params.keys() & b.params.keys():
-            left, right = a.params[name], b.params[name]
-            if isinstance(left, _PLAIN) and type(left) is type(right) and _is_plain(left) and not _equal(left, right):
-                yield line, f"{name}={describe_value(left).text}", f"{name}={describe_value(right).text}"
+                yield _line(a), describe_value(left).text, describe_value(right).text
+            elif x.aval != y.aval and str(x.aval) != str(y.aval):
+                yield _line(a), str(x.aval), str(y.aval)
+        for name, left in a.params.items():
+            right = b.params.get(name)
+            if left is right or not isinstance(left, _PLAIN) or type(left) is not type(right):
+                continue
+            if _is_plain(left) and not _equal(left, right):
+                yield _line(a), f"{name}={describe_value(left).text}", f"{name}={describe_value(right).text}"
         for left, right in zip(inner_jaxprs(a), inner_jaxprs(b), strict=False):
             yield from _differences(left, right)
     for a, b in zip(first.outvars, second.outvars, strict=False):
@@ -65,8 +71,15 @@ def _differences(one: Any, two: Any) -> Iterator[tuple[Line | None, str, str]]:
     if len(first.eqns) != len(second.eqns):
         longer = max((first, second), key=lambda jaxpr: len(jaxpr.eqns))
         eqn = longer.eqns[min(len(first.eqns), len(second.eqns))]
-        line = next(iter(lines_of_equation(eqn.source_info)), None)
-        yield line, f"{len(first.eqns)} equations", f"{len(second.eqns)} equations"
+        yield _line(eqn), f"{len(first.eqns)} equations", f"{len(second.eqns)} equations"
+
+
+def _line(eqn: Any) -> Line | None:
+    return next(iter(lines_of_equation(eqn.source_info)), None)
+
+
+def _same_number(one: Any, two: Any) -> bool:
+    return type(one) is type(two) and isinstance(one, bool | int | float) and repr(one) == repr(two)
 
 
 def _constant(atom: Any, values: dict[Any, Any]) -> Any:
@@ -83,6 +96,8 @@ def _equal(one: Any, two: Any) -> bool:
         return True
     if one is None or two is None:
         return False
+    if isinstance(one, str | int) and type(one) is type(two):
+        return bool(one == two)
     try:
         left, right = np.asarray(one), np.asarray(two)
         if left.dtype.kind not in "biufc" or right.dtype.kind not in "biufc":
@@ -130,6 +145,9 @@ class SideEffects:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        return lines_html(str(self), "partly" if self.effects else "good")
+
     def __iter__(self) -> Iterator[SideEffect]:
         return iter(self.effects)
 
@@ -139,10 +157,6 @@ class SideEffects:
 
 def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEffects:
     """Trace a function twice and report its side effects, as advice that never affects a mark.
-
-    Reports tracers that outlive the trace (including those that `jax.checking_leaks` finds); changes to globals,
-    closures, objects and containers; use of the host's random numbers, clock and files; printing; and constants that
-    differ between the two traces. Under `jax.jit`, all of this happens when JAX traces, not in every call.
 
     >>> import jax.numpy as jnp
     >>> log, calls = [], 0
@@ -161,6 +175,10 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
     ([], 0)
     >>> side_effects(jnp.sin, 1.0)
     No side effects seen: two traces of `sin` left nothing behind and agreed.
+
+    Reports tracers that outlive the trace (including those that `jax.checking_leaks` finds); changes to globals,
+    closures, objects and containers; use of the host's random numbers, clock and files; printing; and constants that
+    differ between the two traces. Under `jax.jit`, all of this happens when JAX traces, not in every call.
 
     The watched state is then restored: rebound globals and closures, lists, dictionaries, sets, NumPy arrays,
     attributes of the user's objects, and random states. Files, iterators, the state of other libraries and the effects
@@ -188,9 +206,8 @@ def side_effects(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> SideEf
         first = EffectWatch(holders, code)
         with first:
             one = trace_anew(fn, args, kwargs)
-        second = EffectWatch(holders, code)
         leaks = any(change.kind == "leak" for change in first.changes.values())
-        with second:
+        with Untraced(), contextlib.redirect_stdout(io.StringIO()):
             # `jax.checking_leaks` takes a second to find what holds a tracer: skip it if a leak is already known.
             two, again = _trace_again(fn, args, kwargs, contextlib.nullcontext() if leaks else jax.checking_leaks())
     finally:
@@ -237,6 +254,12 @@ def _trace_again(
 
 def _leak_elsewhere(held: list[str]) -> SideEffect:
     holder = held[-1] if held else _("an object that JAX could not name")
+    if holder.startswith("<Jaxpr"):
+        words = _(
+            "A tracer outlives the trace in a program (jaxpr) that is kept (`jax.checking_leaks`). If your code keeps "
+            "none, a library does, and there is nothing to do."
+        )
+        return SideEffect("leak", words)
     return SideEffect(
         "leak",
         _(

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from jaxguide.jaxpr.own_lines import with_own_lines
 from jaxguide.tracing.abstract import is_traced
 from jaxguide.tracing.functions import is_jitted
 
@@ -27,7 +28,7 @@ def trace_anew(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         return trace_until_error(fn, args, kwargs, lambda _, leaf: is_traced(leaf))[0]
     jitted: Any = fn
     with nothing_remembered():
-        return jitted.trace(*args, **kwargs).jaxpr
+        return with_own_lines(jitted.trace(*args, **kwargs).jaxpr)
 
 
 def trace_until_error(
@@ -71,7 +72,7 @@ def trace_until_error(
     positional, keywords = _only(leaves, structure, places)
     with nothing_remembered():
         jaxpr = jax.make_jaxpr(call)(*positional, **keywords)
-    return jaxpr, caught[0] if caught else None
+    return with_own_lines(jaxpr), caught[0] if caught else None
 
 
 def _only(leaves: list[Any], structure: Any, places: list[int]) -> Any:

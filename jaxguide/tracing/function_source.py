@@ -5,6 +5,7 @@ import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
+from typing import Any
 
 from jaxguide.code.slices import first_line_of
 
@@ -69,8 +70,12 @@ def read_source(function: FunctionType) -> FunctionSource | None:
     >>> read_source(eval("lambda x: x")) is None
     True
     """
-    code = function.__code__
-    lines = linecache.getlines(code.co_filename, function.__globals__)
+    return read_code(function.__code__, function.__globals__)
+
+
+def read_code(code: CodeType, names: dict[str, Any]) -> FunctionSource | None:
+    """Return the source of a function's code, given its globals, or None if it cannot be found."""
+    lines = linecache.getlines(code.co_filename, names)
     try:
         module = ast.parse("".join(lines))
     except (SyntaxError, ValueError):

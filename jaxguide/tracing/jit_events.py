@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 
 from jaxguide import compat
 from jaxguide.code.frames import is_library, is_own
+from jaxguide.compat.jit_calls import clearing_codes
+
+# Set in tests, so that errors in listeners show there and never to users.
+listeners_may_raise = False
 
 _COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 
@@ -34,6 +38,7 @@ class JitTrace(NamedTuple):
         static_argnums, static_argnames: which arguments are static.
         direct: whether code outside JAX called the jitted function.
         progress: tells later whether the trace finished.
+        traced: None, unless another library jits the function: then the ids of the values that it has traced.
     """
 
     function: Callable[..., Any]
@@ -44,10 +49,11 @@ class JitTrace(NamedTuple):
     static_argnames: tuple[str, ...]
     direct: bool = True
     progress: TraceProgress = TraceProgress()
+    traced: frozenset[int] | None = None
 
 
-class Listener(Protocol):
-    """An object that `hearing` notifies."""
+class Listener:
+    """An object that `hearing` notifies; by default, it ignores everything."""
 
     def traced(self, trace: JitTrace) -> None:
         """Handle a trace that is about to start, possibly of a function of JAX's own."""
@@ -55,19 +61,34 @@ class Listener(Protocol):
     def compiled(self, name: str) -> None:
         """Handle a compiled program, given its name, such as `jit(step)`."""
 
+    def cleared(self, jitted: Any) -> None:
+        """Handle a clearing of caches: those of a jitted function, or all if it is None."""
+
+    def ran(self, frame: FrameType) -> None:
+        """Handle the start of a function whose code was given to `hearing`."""
+
 
 _thread = threading.local()
 
 
 @contextmanager
-def hearing(listener: Listener) -> Iterator[None]:
+def hearing(listener: Listener, body: CodeType | None = None) -> Iterator[None]:
     """Notify the listener of what this thread traces and compiles in the `with` block; blocks may be nested.
 
     Based on `jax.monitoring` and `sys.monitoring`, or `sys.setprofile` before Python 3.12.
+
+    Args:
+        listener: the listener.
+        body: the code of a Python function whose runs it is also told.
     """
     _place()  # it traces, which no listener should hear
     _listen_to_compiles()
-    profiles = not _monitor_traces()
+    tool = _monitoring_tool()
+    profiles = tool is None
+    if body is not None and body not in _bodies:
+        _bodies.add(body)
+        if tool is not None:
+            _monitoring().set_local_events(tool, body, _monitoring().events.PY_START)
     listeners = _listeners()
     previous = sys.getprofile()
     listeners.append(listener)
@@ -115,44 +136,71 @@ def _listeners() -> list[Listener]:
     return listeners
 
 
+def _notify(tell: Callable[[Listener], None]) -> None:
+    """Tell each listener of this thread; its errors must not end the program that it watches."""
+    for listener in _listeners():
+        try:
+            tell(listener)
+        except Exception:  # a user's objects may do anything when inspected
+            if listeners_may_raise:
+                raise
+
+
+_bodies: set[CodeType] = set()
+
+
+def _monitoring() -> Any:
+    return getattr(sys, "monitoring", None)  # since Python 3.12
+
+
 @functools.cache
-def _monitor_traces() -> bool:
-    """Have `sys.monitoring` report each trace, on every thread, at no cost to other code; return whether it can."""
-    monitoring: Any = getattr(sys, "monitoring", None)  # since Python 3.12
+def _monitoring_tool() -> int | None:
+    """Have `sys.monitoring` report each trace, on every thread, at no cost to other code; return its id, or None."""
+    monitoring = _monitoring()
     if monitoring is None:
-        return False
-    tool = next((number for number in (3, 4) if monitoring.get_tool(number) is None), None)
+        return None
+    tool: int | None = next((number for number in (3, 4) if monitoring.get_tool(number) is None), None)
     if tool is None:
-        return False
-    code = _place().code
+        return None
     monitoring.use_tool_id(tool, "jaxguide")
     events = monitoring.events
-    monitoring.register_callback(tool, events.PY_START, lambda code, _: _tell(sys._getframe(1)))
+    monitoring.register_callback(tool, events.PY_START, lambda code, _: _started(sys._getframe(1)))
     # PY_RETURN occurs when the trace finishes, not when it raises.
     monitoring.register_callback(tool, events.PY_RETURN, lambda code, *_: _end(sys._getframe(1)))
-    monitoring.set_local_events(tool, code, events.PY_START | events.PY_RETURN)
-    return True
+    monitoring.set_local_events(tool, _place().body, events.PY_START | events.PY_RETURN)
+    for code in clearing_codes():
+        monitoring.set_local_events(tool, code, events.PY_START)
+    return tool
 
 
 def _called(frame: FrameType, event: str, returned: Any) -> None:
     """Handle each call of a Python function, as a profiler."""
-    if frame.f_code is _place().code:
-        if event == "call":
-            _tell(frame)
-        elif event == "return" and returned is not None:  # None if it raised
-            _end(frame)
+    if event == "call":
+        _started(frame)
+    elif event == "return" and frame.f_code is _place().body and returned is not None:  # None if it raised
+        _end(frame)
+
+
+def _started(frame: FrameType) -> None:
+    """Handle the start of one of JAX's functions."""
+    if frame.f_code is _place().body:
+        _tell(frame)
+    elif frame.f_code in clearing_codes():
+        jitted = next((value for value in frame.f_locals.values() if hasattr(value, "clear_cache")), None)
+        _notify(lambda listener: listener.cleared(jitted))
+    elif frame.f_code in _bodies:
+        _notify(lambda listener: listener.ran(frame))
 
 
 def _tell(frame: FrameType) -> None:
     _running().pop(id(frame), None)
     if not _listeners():
         return
-    trace = traced_frame(frame)
+    trace = traced_frame(frame if frame.f_code is _place().code else frame.f_back)
     if trace is not None:
         trace.progress.finished = False
         _running()[id(frame)] = trace.progress
-        for listener in _listeners():
-            listener.traced(trace)
+        _notify(lambda listener: listener.traced(trace))
 
 
 def _end(frame: FrameType) -> None:
@@ -184,16 +232,19 @@ def _listen_to_compiles() -> None:
 
     def on_event(event: str, duration_secs: float, **kwargs: str | int) -> None:
         if event == _COMPILE_EVENT:
-            for listener in _listeners():
-                listener.compiled(str(kwargs.get("fun_name")))
+            _notify(lambda listener: listener.compiled(str(kwargs.get("fun_name"))))
 
     jax.monitoring.register_event_duration_secs_listener(on_event)
 
 
 class _Place(NamedTuple):
-    """The JAX function that performs `jax.jit` tracing: its code, it and its callers in JAX, its parameters' names."""
+    """The JAX function that performs `jax.jit` tracing: its code, it and its callers in JAX, its parameters' names.
+
+    JAX has a second cache below it: `body` is the code that only runs if that has no trace either.
+    """
 
     code: CodeType
+    body: CodeType
     chain: frozenset[CodeType]
     function: str
     args: str
@@ -218,7 +269,8 @@ def _place() -> _Place:
     theirs = {code for use in loops for code in _between(use)}
     theirs.update(code for other in others for code in _between(lambda probe, x, other=other: other(probe)(x)))
     code = next(code for code in ours if code not in theirs)
-    return _Place(code, frozenset(ours[ours.index(code) :]), *_parameters(code))
+    number = ours.index(code)
+    return _Place(code, ours[max(number - 1, 0)], frozenset(ours[number:]), *_parameters(code))
 
 
 def _between(use: Callable[..., Any]) -> list[CodeType]:

@@ -4,10 +4,11 @@ import contextlib
 import inspect
 import io
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -15,14 +16,15 @@ import jax
 from jaxguide.base.render import Picture
 from jaxguide.base.render.theme import CODE, CODE_FONT, FOREGROUND, edge, frame
 from jaxguide.base.text import _
-from jaxguide.code.lines import Line, frames_of_traceback, function_name
+from jaxguide.code.frames import package_name
+from jaxguide.code.lines import Line, calling_line, frames_of_traceback, function_name
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.tracing.abstract import is_traced
 from jaxguide.tracing.fresh_trace import trace_anew, trace_until_error
-from jaxguide.tracing.function_source import FunctionSource, read_source
-from jaxguide.tracing.functions import codes_within, is_jitted, written_function
-from jaxguide.tracing.line_record import Recorder
-from jaxguide.tracing.line_rows import LineRow, make_rows, primitives_by_statement
+from jaxguide.tracing.function_source import FunctionSource, StatementLines, read_source
+from jaxguide.tracing.functions import is_jitted, written_function
+from jaxguide.tracing.line_record import LineRecorders, Recorder
+from jaxguide.tracing.line_rows import LibraryRow, LineRow, make_rows, primitives_by_statement
 
 if TYPE_CHECKING:
     from jaxguide.tracing.line_rows import LineRow, Name
@@ -36,21 +38,18 @@ class LineByLine(Picture):
         text, html, svg: the forms in which it is shown; see `jaxguide.base.render.Picture`.
         rows: the statements in order, as plain data.
         elsewhere: the primitives of the program that come from no line of the function, by name and count.
+        libraries: the same by library, with the user's lines that led there.
         error: what stopped the function, in one line; None if it returned.
     """
 
     rows: tuple[LineRow, ...] = ()
     elsewhere: dict[str, int] = field(default_factory=dict)
+    libraries: tuple[LibraryRow, ...] = ()
     error: str | None = None
 
 
 def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLine:
     """Show a function line by line: what is static, what is traced, and what goes into the program.
-
-    Calls `fn` once with tracers, as `jax.jit` would, and watches it with `sys.settrace`; the trace function of a
-    debugger or of coverage is suspended meanwhile. A line's primitives come from the equations of the jaxpr
-    (`jax.make_jaxpr`, or `jax.jit(f).trace` for a jitted `f`) and their source lines. Shows what "How to think in JAX"
-    shows with `print`: `x` is traced, `x.shape` is not.
 
     >>> import jax, jax.numpy as jnp
     >>> def norm(x, n):
@@ -73,12 +72,15 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
                                       | static  size  3
                                       | makes   div
 
-    A line that ran several times (JAX unrolls Python loops) shows how often, and the first and the last value. A line
-    that raised is marked, after the lines that ran before it.
+    Calls `fn` once with tracers, as `jax.jit` would, and watches its lines with `sys.monitoring` (`sys.settrace` in
+    Python 3.11); the trace function of a debugger or of coverage is suspended meanwhile. A line's primitives come from
+    the equations of the jaxpr (`jax.make_jaxpr`, or `jax.jit(f).trace` for a jitted `f`) and their source lines. Shows
+    what "How to think in JAX" shows with `print`: `x` is traced, `x.shape` is not.
 
     Args:
         fn: a function written in a file or a notebook cell. It may be a method, jitted, decorated or transformed: for
-            `jax.vmap(f)` and `jax.grad(f)`, the lines of `f` are shown with the types that they see.
+            `jax.vmap(f)` and `jax.grad(f)`, the lines of `f` are shown with the types that they see. If a library
+            wrote `fn`, such as `network.apply`, your function that it calls is shown; its own lines, if there is none.
         args, kwargs: its arguments. If `fn` comes from `jax.jit`, its static arguments stay static and all others are
             traced; otherwise arrays, keys, floats and `jax.ShapeDtypeStruct` are traced, and integers, strings,
             booleans and None stay static.
@@ -94,9 +96,10 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
     """
     require_call("show_lines", fn, args, kwargs)
     function, source = _written(fn)
-    recorder = Recorder(source, function.__code__)
+    recorders = LineRecorders(Recorder(source, function.__code__))
+    caller = calling_line()
     jaxpr, error = None, None
-    with recorder:
+    with recorders:
         try:
             if is_jitted(fn):
                 jaxpr = trace_anew(fn, args, kwargs)
@@ -104,21 +107,49 @@ def show_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> LineByLi
                 jaxpr, error = trace_until_error(fn, args, kwargs, _is_traced, Exception)
         except Exception as raised:
             error = raised
-    if recorder.traced_arguments is None and error is not None:
+    traced_arguments = recorders.first.traced_arguments
+    if traced_arguments is None and error is not None:
         raise error
     if jaxpr is None:
-        jaxpr = _again(fn, args, kwargs, recorder.traced_arguments or {})
-    codes = {id(code) for code in codes_within(function.__code__)}
-    primitives, elsewhere = primitives_by_statement(jaxpr, source, codes)
+        jaxpr = _again(fn, args, kwargs, traced_arguments or {})
+    reached = (
+        [] if error is None else [(frame, line.number) for frame, line in frames_of_traceback(error.__traceback__)]
+    )
+    recorder, primitives, outside = _shown(recorders, jaxpr, {id(frame.f_code) for frame, _line in reached})
     message, line = None, None
     if recorder.traced_arguments is None:
         message = _("This call did not run the function's code.")
     elif error is not None:
         message = _one_line(error)
-        reached = [line.number for frame, line in frames_of_traceback(error.__traceback__) if id(frame.f_code) in codes]
-        line = reached[-1] if reached else None
-    rows = make_rows(source, recorder.visits, primitives, (line, message) if line and message else None)
-    return _picture(function, source, rows, elsewhere, message, beside=line is not None)
+        line = next((number for frame, number in reversed(reached) if id(frame.f_code) in recorder.codes), None)
+    rows = make_rows(recorder.source, recorder.visits, primitives, (line, message) if line and message else None)
+    head = None
+    if recorder is not recorders.first:
+        head = _("`{function}` of {package} calls this function; you called it in {line}.").format(
+            function=function.__qualname__.rpartition("<locals>.")[2],
+            package=package_name(function.__code__.co_filename),
+            line=caller,
+        )
+    return _picture(recorder, rows, outside, head, message, beside=line is not None)
+
+
+def _shown(
+    recorders: LineRecorders, jaxpr: Any, reached: set[int]
+) -> tuple[Recorder, dict[StatementLines, dict[str, int]], tuple[LibraryRow, ...]]:
+    """Return the function to show, the primitives of its statements, and those of other code.
+
+    Of several functions that a library calls, it is the one that raised or that made most of the program.
+
+    Args:
+        recorders: what was recorded.
+        jaxpr: the traced program.
+        reached: the ids of the code objects that an error came through.
+    """
+    found = [
+        (recorder, *primitives_by_statement(jaxpr, recorder.source, set(recorder.codes)))
+        for recorder in recorders.users or [recorders.first]
+    ]
+    return max(found, key=lambda one: (id(one[0].code) in reached, sum(sum(own.values()) for own in one[1].values())))
 
 
 def _written(fn: Callable[..., Any]) -> tuple[FunctionType, FunctionSource]:
@@ -177,26 +208,55 @@ def _one_line(error: Exception) -> str:
 
 
 def _picture(
-    function: FunctionType,
-    source: FunctionSource,
+    recorder: Recorder,
     rows: tuple[LineRow, ...],
-    elsewhere: dict[str, int],
+    libraries: tuple[LibraryRow, ...],
+    head: str | None,
     error: str | None,
     beside: bool,
 ) -> LineByLine:
-    stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
-    parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
-    names = [f"{stars.get(parameter.kind, '')}{parameter.name}" for parameter in parameters]
-    name = function.__qualname__.rpartition("<locals>.")[2]
-    title = f"{name}({', '.join(names)}) · {Line(source.file, source.start)}"
-    foot = None if beside else error
+    code = recorder.code
+    name = code.co_qualname.rpartition("<locals>.")[2]
+    title = f"{name}({', '.join(_parameters(code))}) · {Line(recorder.source.file, recorder.source.start)}"
+    feet = [*_outside(libraries), *([f"✗ {error}"] if error and not beside else [])]
+    elsewhere: Counter[str] = Counter()
+    for row in libraries:
+        elsewhere.update(row.primitives)
     return LineByLine(
-        view_text(title, rows, elsewhere, foot),
-        view_html(title, rows, elsewhere, foot),
+        view_text(title, head, rows, feet),
+        view_html(title, head, rows, feet),
         rows=rows,
-        elsewhere=elsewhere,
+        elsewhere=dict(elsewhere),
+        libraries=libraries,
         error=error,
     )
+
+
+def _parameters(code: CodeType) -> list[str]:
+    """Return the names of a function's parameters, marked as in its definition."""
+    names = list(code.co_varnames)
+    positional, keywords = code.co_argcount, code.co_kwonlyargcount
+    rest = names[positional + keywords :]
+    stars = [f"*{rest.pop(0)}"] if code.co_flags & inspect.CO_VARARGS else []
+    both = [f"**{rest.pop(0)}"] if code.co_flags & inspect.CO_VARKEYWORDS else []
+    return [*names[:positional], *stars, *names[positional : positional + keywords], *both]
+
+
+def _outside(libraries: Sequence[LibraryRow]) -> list[str]:
+    """Return a sentence for what came from JAX called by the user's other lines, and one for each other library."""
+    users: Counter[str] = Counter()
+    for row in libraries:
+        if row.package == "jax":
+            users.update(row.primitives)
+    texts = [_("Outside these lines: {names}.").format(names=_with_counts(users))] if users else []
+    for row in libraries:
+        if row.package != "jax" and row.line is None:
+            words = _("In {package}: {names}.").format(package=row.package, names=_with_counts(row.primitives))
+            texts.append(words)
+        elif row.package != "jax":
+            words = _("In {package}, called in {line}: {names}.")
+            texts.append(words.format(package=row.package, line=row.line, names=_with_counts(row.primitives)))
+    return texts
 
 
 WIDTH = 110
@@ -204,12 +264,12 @@ _CODE_WIDTH = 54
 _WORD_WIDTH = 8
 
 
-def view_text(title: str, rows: "Sequence[LineRow]", elsewhere: dict[str, int], error: str | None) -> str:
+def view_text(title: str, head: str | None, rows: "Sequence[LineRow]", feet: Sequence[str]) -> str:
     """Return the picture as text of at most 110 columns, or more if a source line is longer."""
     code_width = max(len(line) for row in rows for line in row.source)
     code_width = min(code_width, _CODE_WIDTH)
     digits = len(str(rows[-1].number + len(rows[-1].source) - 1))
-    lines = [title, ""]
+    lines = [title, *(textwrap.wrap(head, WIDTH) if head else []), ""]
     for row in rows:
         notes = _notes(row, WIDTH - digits - code_width - 6)
         for i, source in enumerate(row.source):
@@ -217,10 +277,8 @@ def view_text(title: str, rows: "Sequence[LineRow]", elsewhere: dict[str, int], 
             beside = notes.pop(0) if notes and len(source) <= code_width else ""
             lines.append(f"{numbered:<{digits + 2 + code_width}}  | {beside}" if beside else numbered.rstrip())
         lines += [f"{'':<{digits + 2 + code_width}}  | {note}" for note in notes]
-    if elsewhere:
-        lines += ["", *textwrap.wrap(_("Outside these lines: {names}.").format(names=_with_counts(elsewhere)), WIDTH)]
-    if error:
-        lines += ["", *textwrap.wrap(f"✗ {error}", WIDTH)]
+    for foot in feet:
+        lines += ["", *textwrap.wrap(foot, WIDTH)]
     return "\n".join(lines)
 
 
@@ -251,21 +309,19 @@ def _hanging(word: str, text: str, indent: int, width: int) -> list[str]:
     )
 
 
-def view_html(title: str, rows: "Sequence[LineRow]", elsewhere: dict[str, int], error: str | None) -> str:
+def view_html(title: str, head: str | None, rows: "Sequence[LineRow]", feet: Sequence[str]) -> str:
     """Return the picture as HTML with inline styles only, which JupyterLab's sanitizer keeps."""
     items = "".join(_item(row) for row in rows)
-    foot = ""
-    if elsewhere:
-        foot += f"<p>{_code(_('Outside these lines: {names}.').format(names=_with_counts(elsewhere)))}</p>"
-    if error:
-        foot += f'<p style="{edge("bad", 3)};padding-left:0.5em">✗ {escape(error)}</p>'
+    bad = f' style="{edge("bad", 3)};padding-left:0.5em"'
+    foot = "".join(f"<p{bad}>{escape(one)}</p>" if one.startswith("✗") else f"<p>{_code(one)}</p>" for one in feet)
+    above = f'<p style="margin:0 0 0.2em 0">{escape(head)}</p>' if head else ""
     legend = _(
         "~ traced: only its type is known while JAX traces. = static: a Python value, fixed in the program. "
         "+ makes: primitives that the line adds to the program."
     )
     return (
         f'<section style="{frame("quiet")};max-width:72em">'
-        f'<p style="margin:0 0 0.2em 0"><strong>{escape(title)}</strong></p>'
+        f'<p style="margin:0 0 0.2em 0"><strong>{escape(title)}</strong></p>{above}'
         f'<p style="margin:0 0 0.5em 0;font-size:90%">{escape(legend)}</p>'
         f'<ul style="list-style:none;margin:0;padding:0">{items}</ul>{foot}</section>'
     )

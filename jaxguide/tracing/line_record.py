@@ -1,9 +1,8 @@
 """Record what each name is while a function runs, line by line, as descriptions that keep no tracer alive."""
 
-import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
@@ -11,7 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxguide.tracing.function_source import FunctionSource, StatementLines
+from jaxguide.code.frames import is_own, is_users_code
+from jaxguide.tracing.code_events import code_events
+from jaxguide.tracing.function_source import FunctionSource, StatementLines, read_code
 from jaxguide.tracing.functions import codes_within
 from jaxguide.tracing.value_description import Seen, describe_value
 
@@ -37,54 +38,46 @@ class Visits:
 
 
 class Recorder:
-    """Record the lines of one function, and of the functions defined inside it, as a context manager.
-
-    In the block it replaces the trace function of `sys.settrace`, such as a debugger's or coverage's; it restores it on
-    exit.
-    """
+    """Record the lines of one function, and of the functions defined inside it, from the events that it is given."""
 
     def __init__(self, source: FunctionSource, code: CodeType) -> None:
         self.visits: dict[StatementLines, Visits] = {}
         self.traced_arguments: dict[str, bool] | None = None
-        self._source = source
-        self._code = code
-        self._codes = {id(inner): inner for inner in codes_within(code)}
+        self.source = source
+        self.code = code
+        self.codes = {id(inner): inner for inner in codes_within(code)}
         self._at: dict[int, StatementLines | None] = {}
         self._outer: dict[int, dict[str, Any]] = {}  # the values of a comprehension's variables outside it
         self._raising: set[int] = set()
 
-    def __enter__(self) -> "Recorder":
-        self._before = sys.gettrace()
-        # Python 3.12 sends opcode events only if some frame requested them before `settrace` was called.
-        here = inspect.currentframe()
-        if here is not None:
-            here.f_trace_opcodes = True
-        sys.settrace(self._called)
-        return self
+    def heard(self, frame: FrameType, event: str) -> None:
+        """Note an event of one of the function's frames; see `code_events`."""
+        if event == "call":
+            self._called(frame)
+        else:
+            self._moved(frame, event)
 
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(self._before)
+    def needs_opcodes(self, code: CodeType) -> bool:
+        """Return whether comprehensions may run in the frames of the code itself, as since Python 3.12."""
+        if self._is_inner(code) or not hasattr(sys, "monitoring"):
+            return False
+        return any(statement.inner_binds for statement in self.source.statements.values())
 
-    def _called(self, frame: FrameType, event: str, _: Any) -> Callable[..., Any] | None:
+    def _called(self, frame: FrameType) -> None:
         code = frame.f_code
-        if event != "call" or id(code) not in self._codes:
-            return None
-        statement = self._source.head(code.co_firstlineno)
+        statement = self.source.head(code.co_firstlineno)
         if statement is not None:
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + _extra(code)]
             values = {name: frame.f_locals[name] for name in names if name in frame.f_locals and name != ".0"}
-            if code is self._code:
+            if code is self.code:
                 if self.traced_arguments is None:
                     self.traced_arguments = {name: _has_tracer(value) for name, value in values.items()}
                 self._visited(statement).times += 1
             for name, value in values.items():
                 self._visited(statement).note((self._scope(code), name), value)
         self._at[id(frame)] = None
-        if not self._is_inner(code) and sys.version_info >= (3, 12):
-            frame.f_trace_opcodes = True  # since Python 3.12 comprehensions have no frame
-        return self._moved
 
-    def _moved(self, frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
+    def _moved(self, frame: FrameType, event: str) -> None:
         here = self._at.get(id(frame))
         if event == "exception":
             self._raising.add(id(frame))
@@ -94,11 +87,10 @@ class Recorder:
                 inner = [name for name in here.inner_binds if frame.f_locals.get(name) is not outer.get(name)]
                 self._note(here, frame, inner, own=False)
         elif event == "line":
-            self._line(frame, here, self._source.statements.get(frame.f_lineno))
+            self._line(frame, here, self.source.statements.get(frame.f_lineno))
         elif event == "return":
             self._leave(frame, here)
             self._at.pop(id(frame), None)
-        return self._moved
 
     def _line(self, frame: FrameType, here: StatementLines | None, now: StatementLines | None) -> None:
         if now is None:
@@ -116,7 +108,7 @@ class Recorder:
         if now.inner_binds:
             self._outer[id(frame)] = {name: frame.f_locals.get(name) for name in now.inner_binds}
         # A one-line function was counted by its call or its `def`, a lambda by the line that contains it.
-        if now is not self._source.head(frame.f_code.co_firstlineno) and not self._is_inner(frame.f_code):
+        if now is not self.source.head(frame.f_code.co_firstlineno) and not self._is_inner(frame.f_code):
             self._visited(now).times += 1
         self._note(now, frame, now.uses)
 
@@ -139,13 +131,59 @@ class Recorder:
 
     def _is_inner(self, code: CodeType) -> bool:
         """Return whether the code is of a lambda or comprehension, which is part of a statement."""
-        return code is not self._code and code.co_name in _SCOPES
+        return code is not self.code and code.co_name in _SCOPES
 
     def _visited(self, statement: StatementLines) -> Visits:
         return self.visits.setdefault(statement, Visits())
 
     def _scope(self, code: CodeType) -> str:
-        return _SCOPES.get(code.co_name, "") if code is not self._code else ""
+        return _SCOPES.get(code.co_name, "") if code is not self.code else ""
+
+
+class LineRecorders:
+    """Record a function while it runs, as a context manager; if a library wrote it, also the user's that it calls.
+
+    In the block it suspends what `sys.settrace` set, such as a debugger's or coverage's function.
+
+    Args:
+        first: records the function itself.
+    """
+
+    def __init__(self, first: Recorder) -> None:
+        self.first = first
+        self.users: list[Recorder] = []  # of the user's functions that no other function of the user's called
+        self._by_code = dict.fromkeys(first.codes, first)
+        self._in_library = not is_users_code(first.code)
+        self._events = code_events(
+            self._watches,
+            lambda frame, event: self._by_code[id(frame.f_code)].heard(frame, event),
+            opcodes=lambda code: self._by_code[id(code)].needs_opcodes(code),
+        )
+
+    def __enter__(self) -> "LineRecorders":
+        self._events.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._events.__exit__(None, None, None)
+
+    def _watches(self, frame: FrameType) -> bool:
+        code = frame.f_code
+        if id(code) in self._by_code:
+            return True
+        if not self._in_library or not is_users_code(code):
+            return False
+        outer = frame.f_back
+        while outer is not None and not is_own(outer.f_code.co_filename):
+            if is_users_code(outer.f_code):
+                return False
+            outer = outer.f_back
+        source = read_code(code, frame.f_globals)
+        if source is None:
+            return False
+        self.users.append(Recorder(source, code))
+        self._by_code |= dict.fromkeys(self.users[-1].codes, self.users[-1])
+        return True
 
 
 COMPREHENSION = "comprehension"

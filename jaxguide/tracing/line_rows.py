@@ -7,6 +7,8 @@ from typing import Any
 
 from jaxguide import compat
 from jaxguide.base.text import _
+from jaxguide.code.frames import is_own, is_users_code, package_name
+from jaxguide.code.lines import Line
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
 from jaxguide.tracing.function_source import FunctionSource, StatementLines
 from jaxguide.tracing.line_record import Visits
@@ -53,6 +55,21 @@ class LineRow:
     names: tuple[Name, ...] = ()
     primitives: dict[str, int] = field(default_factory=dict)
     error: str | None = None
+
+
+@dataclass(frozen=True)
+class LibraryRow:
+    """What a library's code added to the program outside of the lines that are shown.
+
+    Args:
+        package: the library, such as 'flax'.
+        line: the user's line that led there, such as 'lesson.py, line 3', or None if no line of the user's did.
+        primitives: the primitives that it added, by name and count.
+    """
+
+    package: str
+    line: str | None
+    primitives: dict[str, int]
 
 
 def make_rows(
@@ -125,8 +142,8 @@ def _marked(seen: Seen, other: Seen) -> str:
 
 def primitives_by_statement(
     jaxpr: Any, source: FunctionSource, codes: set[int]
-) -> tuple[dict[StatementLines, dict[str, int]], dict[str, int]]:
-    """Return the primitives that each statement added to the program, and those that come from no line.
+) -> tuple[dict[StatementLines, dict[str, int]], tuple[LibraryRow, ...]]:
+    """Return the primitives that each statement added to the program, and those that come from other code.
 
     Calls are inlined, as in `jaxguide.program`; the body of a loop counts once. Primitives from an inner function
     belong to its own lines if it is defined inside the function, otherwise to the line that called it.
@@ -137,11 +154,14 @@ def primitives_by_statement(
         codes: the ids of the code objects in it.
     """
     found: dict[StatementLines, Counter[str]] = {}
-    elsewhere: Counter[str] = Counter()
+    elsewhere: dict[tuple[str, str | None], Counter[str]] = {}
 
-    def note(place: StatementLines | None, name: str) -> None:
-        counts = elsewhere if place is None else found.setdefault(place, Counter())
-        counts[name] += 1
+    def note(place: StatementLines | None, eqn: Any) -> None:
+        if place is None:
+            counts = elsewhere.setdefault(_library(eqn.source_info), Counter())
+        else:
+            counts = found.setdefault(place, Counter())
+        counts[eqn.primitive.name] += 1
 
     def visit(inner: Any, outer: StatementLines | None) -> set[StatementLines | None]:
         statements: set[StatementLines | None] = set()
@@ -149,16 +169,31 @@ def primitives_by_statement(
             here = _place(eqn.source_info, source, codes) or outer  # inside a call JAX's tracebacks end at the call
             called = called_jaxpr(eqn)
             if called is None:
-                note(here, eqn.primitive.name)
+                note(here, eqn)
                 for body in inner_jaxprs(eqn):
                     visit(body, here)
             elif visit(called, here) - {here} and here is not None:
-                note(here, eqn.primitive.name)
+                note(here, eqn)
             statements.add(here)
         return statements
 
     visit(jaxpr, None)
-    return {statement: dict(counts) for statement, counts in found.items()}, dict(elsewhere)
+    rows = tuple(LibraryRow(package, line, dict(counts)) for (package, line), counts in elsewhere.items())
+    return {statement: dict(counts) for statement, counts in found.items()}, rows
+
+
+def _library(source_info: Any) -> tuple[str, str | None]:
+    """Return the package whose code made an equation, as the user's line called it, and that line."""
+    called = "jax"
+    for code, instruction in compat.traceback_frames(source_info):
+        if is_users_code(code):
+            return called, str(Line(code.co_filename, compat.frame_line(code, instruction)))
+        if is_own(code.co_filename):
+            break
+        package = package_name(code.co_filename)
+        if package not in ("jax", "Python"):  # JAX's transformations and decorators are around every library
+            called = package
+    return called, None
 
 
 def _place(source_info: Any, source: FunctionSource, codes: set[int]) -> StatementLines | None:

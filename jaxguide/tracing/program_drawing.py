@@ -14,21 +14,15 @@ from jaxguide.code.lines import Line, function_name, place_name
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.abstract import is_traced, staged
-from jaxguide.tracing.diagram import DiagramRow, diagram_rows, folded
+from jaxguide.tracing.diagram import DiagramRow, diagram_rows
+from jaxguide.tracing.program_folding import folded
 
-_MOST_ROWS = 40
+_MOST_STATICS = 4
 _ROW, _INDENT, _GAP, _WIDEST = 22, 18, 24, 46  # the last in characters
 
 
 def draw_program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Picture:
     """Draw the jaxpr of `fn` for the given arguments as text and SVG.
-
-    Each row is one equation: its outputs, primitive, inputs and types, and the line of your code that it comes from.
-    Inputs are named after the function's arguments. Loops, branches and calls of your own functions are boxes; a call
-    of a library function is one row. In the SVG, arcs lead from the row that produces a value to each row that uses
-    it. If a program has more than 40 rows, its longest parts are folded.
-
-    Based on `jax.make_jaxpr`.
 
     >>> import jax.numpy as jnp
     >>> def layer(w, x):
@@ -40,6 +34,16 @@ def draw_program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Pictur
       a = dot_general w x  float32[3]    ..., line 2: return jnp.tanh(w @ x)
       b = tanh a           float32[3]    line 2
       return b             float32[3]
+
+    Each row is one equation: its outputs, primitive, inputs and types, and the line of your code that it comes from.
+    Inputs are named after the function's arguments. Loops, branches and calls of your own functions are boxes; a call
+    of a library function is one row. In the SVG, arcs lead from the row that produces a value to each row that uses
+    it.
+
+    A program of more than 40 rows is folded: inputs and outputs become one row per part of their pytrees, and
+    equations one row per function of yours that they come from, or per line, as far as there is room.
+
+    Based on `jax.make_jaxpr`.
 
     Args:
         fn: any function that can be traced.
@@ -57,12 +61,13 @@ def draw_program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Pictur
     require_call("draw_program", fn, args, kwargs)
     found = staged("draw_program", fn, args, kwargs)
     named = list(_named_arguments(fn, args, kwargs))
-    inputs = [name for name, value in named if is_traced(value)] if found.arguments else []
-    outputs = [jax.tree_util.keystr(path) for path, _leaf in jax.tree_util.tree_flatten_with_path(found.result)[0]]
-    statics = [f"{name} = {_brief(value)}" for name, value in named if name not in inputs]
+    inputs = [path for path, value in named if is_traced(value)] if found.arguments else []
+    outputs = [_parts(path) or ("",) for path, _leaf in jax.tree_util.tree_flatten_with_path(found.result)[0]]
+    traced = set(inputs)
+    statics = [f"{''.join(path)} = {_brief(value)}" for path, value in named if path not in traced]
     rows = diagram_rows(found.jaxpr, inputs, outputs)
     equations = sum(row.primitives.total() for row in rows)
-    rows = folded(rows, _MOST_ROWS)
+    rows = folded(rows)
     title = _title(fn, equations, statics)
     if found.needs_values:
         title = _("{title} (Python needs these values: jax.jit fails)").format(title=title)
@@ -72,8 +77,10 @@ def draw_program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Pictur
     return Picture(text, drawing.html(), drawing.svg())
 
 
-def _named_arguments(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of the arguments in JAX's order, each with its path, such as `params['w']`."""
+def _named_arguments(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the leaves of the arguments in JAX's order, each with its path, such as `("params", "['w']")`."""
     try:
         parameters = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):
@@ -83,10 +90,14 @@ def _named_arguments(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[s
     for path, leaf in jax.tree_util.tree_flatten_with_path((tuple(args), dict(kwargs)))[0]:
         side, place, *inner = path
         if side.idx == 1:
-            name = place.key
+            name: tuple[str, ...] = (place.key,)
         else:
-            name = names[place.idx] if place.idx < len(names) else f"{rest}[{place.idx - len(names)}]"
-        yield f"{name}{jax.tree_util.keystr(tuple(inner))}", leaf
+            name = (names[place.idx],) if place.idx < len(names) else (rest, f"[{place.idx - len(names)}]")
+        yield (*name, *_parts(inner)), leaf
+
+
+def _parts(path: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(jax.tree_util.keystr((key,)) for key in path)
 
 
 def _brief(value: Any) -> str:
@@ -100,15 +111,18 @@ def _title(fn: Callable[..., Any], equations: int, statics: Sequence[str]) -> st
     except (TypeError, ValueError):
         parameters = "..."
     count = plural("{count} equation", "{count} equations", equations)
-    title = f"{function_name(fn)}({parameters}): {count}"
-    return title + (_("; static: {values}").format(values=", ".join(statics)) if statics else "")
+    title = f"{function_name(fn)}({_cut(parameters)}): {count}"
+    if len(statics) > _MOST_STATICS:
+        more = _("{count} more").format(count=len(statics) - _MOST_STATICS)
+        statics = [*statics[:_MOST_STATICS], more]
+    return title + (_("; static: {values}").format(values=", ".join(map(_cut, statics))) if statics else "")
 
 
 def _places(rows: Sequence[DiagramRow]) -> Iterator[str]:
     """Yield the place shown for each row: its line, with the file if that is new, and the source if the line is new."""
     before: Line | None = None
     for row in rows:
-        line = row.line
+        line = row.found_line()
         if line is None:
             yield ""
             continue
@@ -125,7 +139,9 @@ def _cut(words: str, most: int = _WIDEST) -> str:
 
 
 def _as_text(title: str, rows: Sequence[DiagramRow], places: Sequence[str]) -> str:
-    table = [("| " * row.depth + _cut(row.words), row.types, place) for row, place in zip(rows, places, strict=True)]
+    table = [
+        ("| " * row.depth + _cut(row.words), _cut(row.types), place) for row, place in zip(rows, places, strict=True)
+    ]
     widths = [max((len(line[column]) for line in table), default=0) for column in (0, 1)]
     lines = [f"  {words:{widths[0]}}  {types:{widths[1]}}  {place}".rstrip() for words, types, place in table]
     return "\n".join([title, *lines])
@@ -156,7 +172,8 @@ def _as_drawing(title: str, text: str, rows: Sequence[DiagramRow], places: Seque
             start, stop = lefts[source] - 3, lefts[i] - 3
             y, end = middle(source) + 3, middle(i) - 3
             path = f"M{start:g} {y:g} C{start - bulge:g} {y:g} {stop - bulge:g} {end:g} {stop:g} {end:g}"
-            drawing.path(path, arrow=True, note=f"{rows[source].words} -> {row.words}")
+            drawing.path(path, note=f"{rows[source].words} -> {row.words}")
+            drawing.arrowhead(stop, end)
     for i, row in enumerate(rows):
         plain = row.kind in ("equation", "box")
         drawing.words(lefts[i] + 2, middle(i) + 4.5, _cut(row.words), bold=plain)

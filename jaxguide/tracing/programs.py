@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,8 +10,9 @@ import jax
 import numpy as np
 
 from jaxguide import compat
+from jaxguide.base.render.prose import lines_html
 from jaxguide.base.text import _, plural
-from jaxguide.code.lines import Line, function_name, lines_of_equation
+from jaxguide.code.lines import Line, function_name, innermost_frame, place_name
 from jaxguide.compat.primitives import COND, CONVOLUTION, MATMUL, SCAN, WHILE
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
@@ -36,10 +37,14 @@ class Constant(NamedTuple):
 
 
 class LineUse(NamedTuple):
-    """How often each primitive comes from one of the user's lines; the line is None for code of libraries alone."""
+    """How often each primitive comes from one of the user's lines; the line is None for code of libraries alone.
+
+    The last item is the name of the function that the line is in.
+    """
 
     line: Line | None
     primitives: dict[str, int]
+    function: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,7 +84,10 @@ class Program:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the program as dicts, lists, strings, ints and bools, to send to another process."""
-        lines = [[[use.line.file, use.line.number] if use.line else None, dict(use.primitives)] for use in self.lines]
+        lines = [
+            [[use.line.file, use.line.number] if use.line else None, dict(use.primitives), use.function]
+            for use in self.lines
+        ]
         return {
             **vars(self),
             "primitives": dict(self.primitives),
@@ -93,7 +101,7 @@ class Program:
         """Rebuild a program from the result of `to_plain`."""
         outputs = [Output(tuple(shape), dtype, weak) for shape, dtype, weak in plain["outputs"]]
         constants = [Constant(tuple(shape), dtype, size) for shape, dtype, size in plain["constants"]]
-        lines = [LineUse(Line(*line) if line else None, uses) for line, uses in plain["lines"]]
+        lines = [LineUse(Line(*line) if line else None, *uses) for line, *uses in plain["lines"]]
         return cls(**{**plain, "outputs": outputs, "constants": constants, "lines": lines})
 
     def lines_of(self, *primitives: str) -> list[Line]:
@@ -106,17 +114,15 @@ class Program:
         if self.needs_values:
             words = _("Python needs an argument's value: this is the program for the given values, and `jax.jit` fails")
             rows.append(f"  {words}")
-        for use in self.lines:
-            place = use.line or _("library code")
-            rows.append(f"  {place}: {counted(use.primitives)}")
+        rows += [f"  {_filled(f'{place}: ', counted(uses).split(', '))}" for place, uses in self._places()]
         types = [f"{array_type(one)}{_(' (weak)') if one.weak_type else ''}" for one in self.outputs]
-        rows.append(_("outputs: {types}").format(types=", ".join(types) or _("none")))
+        rows.append(_filled(_("outputs: {types}").format(types=""), _told_once(types) or [_("none")]))
         if self.constants:
             held = [
                 f"{array_type(one)} ({plural('{count} byte', '{count} bytes', one.size_bytes)})"
                 for one in self.constants
             ]
-            rows.append(_("constants: {held}").format(held=", ".join(held)))
+            rows.append(_filled(_("constants: {held}").format(held=""), _told_once(held)))
         flops = [
             words.format(count=f"{count:,}")
             for words, count in (
@@ -138,6 +144,66 @@ class Program:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        return lines_html(str(self), "quiet")
+
+    def _places(self) -> Iterator[tuple[str, dict[str, int]]]:
+        """Yield the user's lines, or the functions they are in if there are many, and then the code of libraries."""
+        users = [use for use in self.lines if use.line]
+        if len(users) <= _MOST_LINES:
+            lines: dict[str, list[LineUse]] = {}
+            for use in users:
+                lines.setdefault(str(use.line), []).append(use)
+            yield from ((line, uses[0].primitives if len(uses) == 1 else _total(uses)) for line, uses in lines.items())
+        else:
+            functions: dict[tuple[str, str], list[LineUse]] = {}
+            for use in users:
+                functions.setdefault((use.line.file if use.line else "", use.function), []).append(use)
+            sums = {place: _total(uses) for place, uses in functions.items()}
+            shown = sorted(sums, key=lambda place: -sum(sums[place].values()))[:_MOST_LINES]
+            for file, function in (place for place in functions if place in shown):  # in program order
+                yield f"`{function}` ({place_name(file)})", sums[file, function]
+            if rest := [use for place, uses in functions.items() if place not in shown for use in uses]:
+                count = len(functions) - len(shown)
+                yield plural("{count} more function", "{count} more functions", count), _total(rest)
+        yield from ((_("library code"), use.primitives) for use in self.lines if not use.line)
+
+
+_WIDTH = 110
+_MOST_LINES = 24
+_MOST_TYPES = 8
+
+
+def _total(uses: Iterable[LineUse]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for use in uses:
+        total.update(use.primitives)
+    return dict(total.most_common())
+
+
+def _told_once(words: Sequence[str]) -> list[str]:
+    """Return words as they are if there are few, otherwise each of them once, with its count.
+
+    >>> _told_once(["float32[8]", "float32[8,8]"] * 100)
+    ['100 x float32[8]', '100 x float32[8,8]']
+    """
+    if len(words) <= _MOST_TYPES:
+        return list(words)
+    return [word if count == 1 else f"{count} x {word}" for word, count in Counter(words).items()]
+
+
+def _filled(start: str, words: Sequence[str]) -> str:
+    """Return a line that lists words, without the last of them if it would become too long."""
+    text = start + ", ".join(words)
+    if len(text) <= _WIDTH:
+        return text
+    kept = len(words)
+    while kept > 1 and len(text) > _WIDTH:
+        kept -= 1
+        more = _("{count} more").format(count=len(words) - kept)
+        text = f"{start}{', '.join(words[:kept])}, {more}"
+    return text
+
 
 def counted(primitives: dict[str, int]) -> str:
     """Return primitives and their counts as text.
@@ -151,9 +217,6 @@ def counted(primitives: dict[str, int]) -> str:
 def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
     """Describe the jaxpr of `fn` for the given arguments.
 
-    Based on `jax.make_jaxpr`. `Compiled.cost_analysis` cannot replace `matmul_flops`: it counts the body of a scan
-    once.
-
     >>> import jax.numpy as jnp
     >>> seen = program(lambda w, x: jnp.tanh(w @ x), jnp.ones((3, 4)), jnp.ones(4))
     >>> seen.primitives, seen.matmul_flops
@@ -166,11 +229,17 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
     outputs: float32[3]
     floating-point operations: 24 in matrix products
 
+    Based on `jax.make_jaxpr`. `Compiled.cost_analysis` cannot replace `matmul_flops`: it counts the body of a scan
+    once.
+
     Args:
         fn: any function that can be traced.
         args, kwargs: its arguments. Arrays, keys, floats and `jax.ShapeDtypeStruct` are traced; Python integers,
             strings, booleans and None stay static. If Python needs the value of a traced argument, as in `if x > 0`,
             the program is the one for the given values, and says so.
+
+    Returns:
+        A `Program`: primitives and their counts, the shapes and dtypes of the outputs, and costs, to print or to test.
 
     Raises:
         TypeError: if `fn` is not a function, rejects these arguments, or needs the value of a `ShapeDtypeStruct`.
@@ -180,9 +249,9 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
     found = staged("program", fn, args, kwargs)
     jaxpr = found.jaxpr
     plain, _consts = compat.jaxpr_parts(jaxpr)
-    lines: dict[Line | None, Counter[str]] = {}
-    for eqn, line in _equations(jaxpr):
-        lines.setdefault(line, Counter())[eqn.primitive.name] += 1
+    lines: dict[_Place, Counter[str]] = {}
+    for eqn, place in _equations(jaxpr, (None, "")):
+        lines.setdefault(place, Counter())[eqn.primitive.name] += 1
     primitives = sum(lines.values(), Counter())
     given = {id(leaf) for leaf in jax.tree.leaves((args, kwargs))}  # never constants of `fn`
     constants = [_constant(value) for value in _constants(jaxpr) if id(value) not in given]
@@ -195,28 +264,27 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
         conv_flops=_flops(jaxpr, _conv_flops),
         open_loops=_open_loops(jaxpr),
         constants=constants,
-        lines=[LineUse(line, dict(uses)) for line, uses in lines.items()],
+        lines=[LineUse(line, dict(uses), function) for (line, function), uses in lines.items()],
         needs_values=found.needs_values,
         name=function_name(fn),
     )
 
 
-def _equations(jaxpr: Any, outer: Line | None = None) -> Iterator[tuple[Any, Line | None]]:
+_Place = tuple[Line | None, str]  # a line, and the function that it is in
+
+
+def _equations(jaxpr: Any, outer: _Place) -> Iterator[tuple[Any, _Place]]:
     """Yield each equation, with calls inlined, and the user's line that it comes from."""
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
-        line = line_of(eqn, outer)
+        found = innermost_frame(eqn.source_info)
+        place = outer if found is None else (found[1], found[0].co_qualname.rpartition("<locals>.")[2])
         called = called_jaxpr(eqn)
         if called is not None:
-            yield from _equations(called, line)
+            yield from _equations(called, place)
             continue
-        yield eqn, line
+        yield eqn, place
         for inner in inner_jaxprs(eqn):
-            yield from _equations(inner, line)
-
-
-def line_of(eqn: Any, outer: Line | None) -> Line | None:
-    """Return the innermost user line behind an equation, or `outer`, the line of the call around it."""
-    return next(iter(lines_of_equation(eqn.source_info)), outer)
+            yield from _equations(inner, place)
 
 
 def _constants(jaxpr: Any) -> Iterator[Any]:

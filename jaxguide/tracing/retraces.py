@@ -1,33 +1,42 @@
 """Watch what a block of code traces and compiles, how often, and why it does so again."""
 
+import functools
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FunctionType, MethodType
 from typing import Any
 
+import jax
+
+from jaxguide import compat
+from jaxguide.base.render.prose import lines_html
 from jaxguide.base.text import _, plural
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line, calling_line, function_name
-from jaxguide.tracing.functions import is_jitted
-from jaxguide.tracing.jit_events import JitTrace, TraceProgress, hearing
-from jaxguide.tracing.signature_differences import Difference, closest_differences
-from jaxguide.tracing.signatures import Signature, function_key, name_of, signature
+from jaxguide.compat.jit_calls import JitCall, is_differentiating_backward, jit_call
+from jaxguide.tracing.functions import function_key, is_jitted
+from jaxguide.tracing.jit_events import JitTrace, Listener, frame_of_trace, hearing
+from jaxguide.tracing.signature_differences import Difference, closest_differences, closest_placements, differences
+from jaxguide.tracing.signatures import Signature, TracedFunction, signature
 from jaxguide.tracing.trace_counting import is_users
+from jaxguide.tracing.wrapped_calls import package_of_function, users_call
 
 _SHOWN = 8  # retraces printed of each function
+_UNNAMED = "jit(<unnamed function>)"  # what JAX calls programs of objects without a name (0.10.2 to 0.12.0.1)
 
 
 @dataclass(frozen=True)
-class Retrace:
-    """Another trace of a function that had been traced before.
+class _Again:
+    """Something that JAX did again.
 
     Args:
         function: the function's name as printed, in backticks.
         line: the user's line whose call caused it, or None.
-        differences: how the call differs from the most similar earlier one, with remedies; empty if the call is the
-            same and JAX no longer had the trace (an earlier trace that failed counts as a difference).
+        differences: how the call differs from the most similar earlier one, with remedies; empty if no difference is
+            known.
     """
 
     function: str
@@ -36,21 +45,51 @@ class Retrace:
 
     @property
     def reason(self) -> str:
-        """Return why it was traced again, without a full stop."""
+        """Return why it was done again, without a full stop."""
         if self.differences:
             return "; ".join(difference.text for difference in self.differences)
-        return _("its call is the same, so JAX's caches were cleared, or a context such as the mesh has changed")
+        return _("its call is the same as an earlier one, and the reason is not known")
 
     @property
     def remedy(self) -> str:
         """Return what to do about it, without a full stop."""
         found = dict.fromkeys(difference.remedy for difference in self.differences)
-        return "; ".join(found) or _("do not clear the caches, and stay in one context")
+        return "; ".join(found) or _("read what JAX logs with `jax.config.update('jax_explain_cache_misses', True)`")
+
+
+@dataclass(frozen=True)
+class Retrace(_Again):
+    """Another trace of a function that had been traced before.
+
+    Args:
+        function: the function's name as printed, in backticks.
+        line: the user's line whose call caused it, or None.
+        differences: how the call differs from the most similar earlier one, with remedies. A trace that failed and
+            caches that were cleared count as differences; empty if the reason is not known.
+    """
 
     def __str__(self) -> str:
         sentence = _("{function} was traced again at {line}: {reason}.")
         if self.line is None:
             sentence = _("{function} was traced again: {reason}.")
+        return _capital(sentence.format(function=self.function, line=self.line, reason=self.reason))
+
+
+@dataclass(frozen=True)
+class Recompile(_Again):
+    """Another compile of a function without a new trace.
+
+    Args:
+        function: the function's name as printed, in backticks.
+        line: the user's line whose call caused it, or None.
+        differences: how the call differs from the most similar one that was compiled, with remedies; empty if the
+            reason is not known.
+    """
+
+    def __str__(self) -> str:
+        sentence = _("{function} was compiled without a new trace at {line}: {reason}.")
+        if self.line is None:
+            sentence = _("{function} was compiled without a new trace: {reason}.")
         return _capital(sentence.format(function=self.function, line=self.line, reason=self.reason))
 
 
@@ -63,30 +102,35 @@ class FunctionTraces:
         traces: how often `jax.jit` traced it.
         compiles: how many programs were compiled from it; 0 if it only runs inside other jitted functions.
         retraces: each trace after the first, with its reason.
-        recompiles: the lines that caused another compile without a new trace.
+        recompiles: each compile without a new trace, with its reason.
+        package: the installed package that jits it, if it is not the user's.
     """
 
     name: str
     traces: int = 0
     compiles: int = 0
     retraces: list[Retrace] = field(default_factory=list)
-    recompiles: list[Line | None] = field(default_factory=list)
+    recompiles: list[Recompile] = field(default_factory=list)
+    package: str = ""
 
     def __str__(self) -> str:
         counted = [plural("{count} trace", "{count} traces", self.traces)]
         counted.append(plural("{count} compile", "{count} compiles", self.compiles))
-        lines = [_capital(f"{self.name}: {', '.join(counted)}")]
-        said = Counter((str(retrace), retrace.remedy) for retrace in self.retraces)
-        for (sentence, remedy), count in list(said.items())[:_SHOWN]:
-            lines.append(f"  {sentence}" if count == 1 else f"  {sentence} " + _("({count} times)").format(count=count))
-            lines.append("    " + _("What to do: {remedy}.").format(remedy=remedy))
-        more = sum(list(said.values())[_SHOWN:])
-        if more:
-            lines.append("  " + plural("... and {count} more retrace", "... and {count} more retraces", more))
-        if self.recompiles:
-            where = ", ".join(dict.fromkeys(str(line) for line in self.recompiles[:_SHOWN] if line is not None))
-            words = _("compiled without a new trace, because of `vmap`, `grad`, or another device or sharding")
-            lines.append(f"  {words}: {where}" if where else f"  {words}")
+        name = self.name
+        if self.package:
+            name = _("{name} inside {package}, which is not your code").format(name=name, package=self.package)
+        lines = [_capital(f"{name}: {', '.join(counted)}")]
+        for again in (self.retraces, self.recompiles):
+            said = Counter((str(one), one.remedy) for one in again)
+            for (sentence, remedy), count in list(said.items())[:_SHOWN]:
+                times = " " + _("({count} times)").format(count=count) if count > 1 else ""
+                lines.append(f"  {sentence}{times}")
+                lines.append("    " + _("What to do: {remedy}.").format(remedy=remedy))
+            more = sum(list(said.values())[_SHOWN:])
+            if more and again is self.retraces:
+                lines.append("  " + plural("... and {count} more retrace", "... and {count} more retraces", more))
+            elif more:
+                lines.append("  " + plural("... and {count} more compile", "... and {count} more compiles", more))
         return "\n".join(lines)
 
 
@@ -101,13 +145,13 @@ class Traces:
 
     @property
     def traces(self) -> int:
-        """Return the total number of traces."""
-        return sum(one.traces for one in self.functions)
+        """Return the total number of traces of the user's functions."""
+        return sum(one.traces for one in self.functions if not one.package)
 
     @property
     def compiles(self) -> int:
-        """Return the total number of compiled programs."""
-        return sum(one.compiles for one in self.functions)
+        """Return the total number of programs compiled from the user's functions."""
+        return sum(one.compiles for one in self.functions if not one.package)
 
     @property
     def retraces(self) -> list[Retrace]:
@@ -134,14 +178,13 @@ class Traces:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        return lines_html(str(self), "partly" if self.retraces else "quiet")
+
 
 @contextmanager
 def watch_traces() -> Iterator[Traces]:
     """Report which of your functions `jax.jit` traces and compiles in a `with` block, and why it does so again.
-
-    JAX traces a jitted function again if its call has something new: a shape, dtype or weak type, another value of a
-    static argument, another pytree structure, or another function object, such as a lambda created in a loop. This
-    helper compares calls argument by argument, so it finds reasons that `jax_explain_cache_misses` does not.
 
     >>> import jax
     >>> import jax.numpy as jnp
@@ -156,9 +199,15 @@ def watch_traces() -> Iterator[Traces]:
     >>> traces.traces
     2
 
+    JAX traces a jitted function again if its call has something new: a shape, dtype or weak type, another value of a
+    static argument, another pytree structure, or another function object, such as a lambda created in a loop. This
+    helper compares calls argument by argument, so it finds reasons that `jax_explain_cache_misses` does not.
+
     Counts what this thread does in the block, including jitted functions inside others, and under `vmap` and `grad`,
     which share one trace. A function traced before the block is not traced again for a call that JAX knows; the first
-    trace in the block counts as its first. Functions that JAX and other libraries jit themselves are left out.
+    trace in the block counts as its first. Functions that JAX jits itself are left out. Those that another library jits
+    are shown as that library's if they are traced again, and functions of yours that a library jits, as with
+    `equinox.filter_jit` or `flax.nnx.jit`, count as yours.
 
     Based on `sys.monitoring`, which reports when JAX starts a trace, and on the events of `jax.monitoring`. Python 3.11
     uses `sys.setprofile` instead: Python is slower in the block, and other profilers are suspended.
@@ -174,49 +223,128 @@ def watch_traces() -> Iterator[Traces]:
         watch.forget()
 
 
-class _Watch:
+class _Watch(Listener):
     """Listen to hooks and write the report."""
 
     def __init__(self) -> None:
         self.report = Traces()
         self._found: dict[tuple[Any, ...], FunctionTraces] = {}
         self._seen: dict[tuple[Any, ...], list[Signature]] = {}
-        self._uncompiled: dict[tuple[Any, ...], list[TraceProgress]] = {}
+        self._compiled: dict[tuple[Any, ...], list[Signature]] = {}
+        self._uncompiled: dict[tuple[Any, ...], list[Signature]] = {}
+        self._cleared: dict[int, Difference] = {}  # by the id of a signature that was forgotten
+        self._transformed: dict[int, str] = {}  # transformations, by the id of a signature that was compiled
+        self._sizes: dict[int, tuple[int, ...]] = {}  # of the batches of `vmap`, by the id of a signature
 
     def traced(self, trace: JitTrace) -> None:
-        if not _is_users_trace(trace):
+        trace = users_call(trace, sys._getframe(2))
+        package = _package(trace)
+        if package is None or (package and _is_inside_another()):
             return
-        key = function_key(trace.function)
-        found = self._of(trace.function)
-        found.traces += 1
-        self._uncompiled.setdefault(key, []).append(trace.progress)
         new = signature(trace)
+        found = self._of(new.function, package)
+        found.traces += 1
+        key = new.function.key
+        self._uncompiled.setdefault(key, []).append(new)
         earlier = self._seen.setdefault(key, [])
         if earlier:
-            found.retraces.append(Retrace(found.name, calling_line(), tuple(closest_differences(new, earlier))))
+            found.retraces.append(Retrace(found.name, calling_line(), tuple(self._differences(new, earlier))))
+            if package and not any(found is one for one in self.report.functions):
+                self.report.functions.append(found)
         earlier.append(new)
 
+    def _differences(self, new: Signature, earlier: list[Signature]) -> list[Difference]:
+        found = closest_differences(new, earlier)
+        if found:
+            return found
+        latest = next((one for one in reversed(earlier) if not differences(one, new)), None)
+        return [self._cleared[id(latest)]] if id(latest) in self._cleared else []
+
     def compiled(self, name: str) -> None:
-        function = self._function_in_compile(name)
-        if function is None:
+        call = jit_call(sys._getframe(2))
+        if call is None or name not in (f"jit({function_name(call.function)})", _UNNAMED):
+            function = self._function_in_compile(name)
+            if function is not None:
+                function = function.__wrapped__ if is_jitted(function) else function
+                self._count_compile(TracedFunction(function), "", None, self._without_call())
             return
-        key = function_key(function)
-        found = self._of(function)
+        argnums, argnames = compat.static_arguments(call.options)
+        trace = JitTrace(call.function, call.args, call.kwargs, call.options, argnums, argnames)
+        trace = users_call(trace, sys._getframe(2))
+        if trace.traced is None and not self._is_known(trace.function):
+            return
+        new = signature(trace)
+        by = _transformation(call)
+        sizes = _batch_sizes(call)
+        known = [] if by is None else self._under(by, sizes, new)
+        self._count_compile(new.function, _package(trace) or "", new, known)
+        if by is not None:
+            self._transformed[id(new)] = by
+            self._sizes[id(new)] = sizes
+
+    def _under(self, by: str, sizes: tuple[int, ...], new: Signature) -> list[Difference]:
+        """Return that a call was compiled under a transformation, and whether a `vmap` had another size before."""
+        alike = [one for one in self._compiled.get(new.function.key, []) if self._transformed.get(id(one)) == by]
+        before = [self._sizes[id(one)] for one in alike if not differences(one, new)]
+        if before and sizes not in before and len(before[-1]) == len(sizes) > 0:
+            words = _("it was called under {by} over {new}, and before over {old}")
+            told = words.format(by=by, new=_entries(sizes), old=_entries(before[-1]))
+            return [
+                Difference(told, _("expect one compile for each size of a `vmap`, or make all batches of one size"))
+            ]
+        return [Difference(_("it was called under {by}").format(by=by), _expect_one())]
+
+    def _count_compile(
+        self, function: TracedFunction, package: str, new: Signature | None, known: list[Difference]
+    ) -> None:
+        found = self._of(function, package)
         found.compiles += 1
-        waiting = self._uncompiled.get(key, [])
-        traced = next((progress for progress in waiting if progress.finished), None)
-        if traced is None:
-            found.recompiles.append(calling_line())
-        else:
+        waiting = self._uncompiled.get(function.key, [])
+        traced = next((one for one in waiting if one.progress.finished), None)
+        earlier = self._compiled.setdefault(function.key, [])
+        if traced is not None:
             waiting.remove(traced)
+        else:
+            if new is not None and not known:
+                known = self._differences_of_compile(new, earlier)
+            found.recompiles.append(Recompile(found.name, calling_line(), tuple(known)))
+        if new is not None:
+            earlier.append(new)
+
+    def _differences_of_compile(self, new: Signature, earlier: list[Signature]) -> list[Difference]:
+        """Return why a call outside of transformations was compiled again."""
+        plain = [one for one in earlier if id(one) not in self._transformed]
+        if plain:
+            return closest_placements(new, plain)
+        if earlier:
+            words = _("it was compiled under {by} before and is now called without it")
+            return [Difference(words.format(by=self._transformed[id(earlier[-1])]), _expect_one())]
+        return []
+
+    def _without_call(self) -> list[Difference]:
+        if is_differentiating_backward(sys._getframe(3)):
+            return [Difference(_("it is the backward pass of a derivative"), _expect_one())]
+        return []
+
+    def cleared(self, jitted: Any) -> None:
+        line = calling_line()
+        function = TracedFunction(jitted.__wrapped__) if hasattr(jitted, "__wrapped__") else None
+        words = _("its call is the same, but JAX's caches were cleared at {line}")
+        if line is None:
+            words = _("its call is the same, but JAX's caches were cleared")
+        why = Difference(words.format(line=line), _("do not clear the caches"))
+        for key, signatures in self._seen.items():
+            if function is None or function.key == key:
+                self._cleared.update({id(one): why for one in signatures})
 
     def forget(self) -> None:
-        """Drop the functions and static values that were compared."""
-        self._seen.clear()
+        """Drop the static values that were compared."""
+        for kept in (self._seen, self._compiled, self._uncompiled):
+            kept.clear()
 
     def _function_in_compile(self, name: str) -> Any:
         """Return the user's function whose program of this name is being compiled; JAX's frames hold it."""
-        frame = sys._getframe(2)
+        frame = sys._getframe(3)
         while frame is not None and (outer := frame.f_back) is not None:
             if is_library(frame.f_code.co_filename):
                 for value in frame.f_locals.values():
@@ -228,21 +356,64 @@ class _Watch:
     def _is_known(self, function: Any) -> bool:
         return function_key(function) in self._found or is_users(function)
 
-    def _of(self, function: Any) -> FunctionTraces:
-        key = function_key(function)
-        if key not in self._found:
-            self._found[key] = FunctionTraces(name_of(function))
-            self.report.functions.append(self._found[key])
-        return self._found[key]
+    def _of(self, function: TracedFunction, package: str) -> FunctionTraces:
+        if function.key not in self._found:
+            self._found[function.key] = found = FunctionTraces(function.name, package=package)
+            if not package:
+                self.report.functions.append(found)
+        return self._found[function.key]
 
 
-def _is_users_trace(trace: JitTrace) -> bool:
-    """Return whether the user jitted this function: it is theirs, or a library's that they passed to `jax.jit`."""
+def _package(trace: JitTrace) -> str | None:
+    """Return the package that jits a function: none if the user does, and None if it is JAX or this package."""
     function = trace.function
-    if is_users(function):
-        return True
+    while isinstance(function, functools.partial | MethodType):
+        function = function.func if isinstance(function, functools.partial) else function.__func__
+    package = package_of_function(function)
+    if package is not None and (isinstance(function, FunctionType) if trace.traced is not None else not trace.direct):
+        return package
+    if trace.traced is not None or is_users(trace.function):
+        return ""
     home = sys.modules.get(getattr(function, "__module__", None) or "")
-    return trace.direct and not is_jitted(getattr(home, getattr(function, "__name__", ""), None))
+    if trace.direct and not is_jitted(getattr(home, getattr(function, "__name__", ""), None)):
+        return ""
+    return package
+
+
+def _transformation(call: JitCall) -> str | None:
+    """Return the transformation that called a jitted function, or None if none did."""
+    for leaf in jax.tree.leaves((call.args, call.kwargs)):
+        if isinstance(leaf, jax.core.Tracer):
+            by = compat.traced_by(leaf).transformation
+            return f"`{by}`" if by else _("a transformation")
+    return None
+
+
+def _batch_sizes(call: JitCall) -> tuple[int, ...]:
+    """Return the sizes of the `vmap` around a call; empty if it is not called under `vmap`."""
+    found = (compat.batch_sizes(leaf) for leaf in jax.tree.leaves((call.args, call.kwargs)))
+    return max(found, key=len, default=())
+
+
+def _entries(sizes: tuple[int, ...]) -> str:
+    return (
+        plural("{count} entry", "{count} entries", sizes[0])
+        if len(sizes) == 1
+        else _("sizes {sizes}").format(sizes=sizes[::-1])
+    )
+
+
+def _expect_one() -> str:
+    return _(
+        "expect one compile for each transformation, and for each size of a `vmap`, or apply `jax.jit` around the "
+        "transformation"
+    )
+
+
+def _is_inside_another() -> bool:
+    """Return whether the trace that is starting is part of another."""
+    frame = frame_of_trace(sys._getframe(2))
+    return frame is not None and frame_of_trace(frame.f_back) is not None
 
 
 def _capital(sentence: str) -> str:

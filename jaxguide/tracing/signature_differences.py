@@ -7,11 +7,20 @@ from types import MethodType
 from typing import Any, NamedTuple
 
 from jaxguide.base.text import _, plural
-from jaxguide.tracing.signatures import Argument, Leaf, Signature, function_key, name_of, same, short
+from jaxguide.tracing.call_trees import Leaf, Static, Tree, TreeNode
+from jaxguide.tracing.context_differences import of_options, of_settings
+from jaxguide.tracing.functions import is_function
+from jaxguide.tracing.placements import placements_differ, words_and_remedy
+from jaxguide.tracing.signatures import Argument, Signature, TracedFunction
+from jaxguide.tracing.static_differences import can_be_traced, remedy_for, same_static, static_difference
 
 # Key implementations: of typed keys by their printed name, of legacy keys by their number of uint32 words.
 _TYPED = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
 _LEGACY = {2: "threefry2x32", 4: "rbg"}
+
+_X64 = "jax_enable_x64"
+_NAMED = 3  # arguments named in one difference
+_SHOWN = 6  # differences of one call
 
 
 def difference_of_keys(place: str, old: Leaf, new: Leaf) -> tuple[str, str] | None:
@@ -75,9 +84,9 @@ def closest_differences(new: Signature, earlier: list[Signature]) -> list[Differ
 
     If that call was equal but its trace failed, report the failure.
     """
-    found, old = min(((differences(old, new), old) for old in reversed(earlier)), key=lambda pair: len(pair[0]))
+    found, old = min(((_all(old, new), old) for old in reversed(earlier)), key=lambda pair: len(pair[0]))
     if found or old.progress.finished:
-        return found
+        return _together(found)
     failed = _("an earlier trace of the same call failed, and JAX only keeps traces that finish")
     return [Difference(failed, _("fix the error in the earlier call"))]
 
@@ -93,143 +102,322 @@ def differences(old: Signature, new: Signature) -> list[Difference]:
     >>> [one.text for one in differences(call(2.0), call(jax.ShapeDtypeStruct((3,), "float32")))][-1]
     'argument `x` was a Python float (weakly typed float32[]) and is now float32[3]'
     """
+    return _together(_all(old, new))
+
+
+def closest_placements(new: Signature, earlier: list[Signature]) -> list[Difference]:
+    """Return how a call that was compiled again differs from the earlier call most like it."""
+    return _together(min((_all(old, new, compiled=True) for old in reversed(earlier)), key=len))
+
+
+class _Found(NamedTuple):
+    """A difference; for places of arrays also the argument and the words without it; whether shapes, or only widths."""
+
+    text: str
+    remedy: str
+    place: str = ""
+    words: str = ""
+    is_shape: bool = False
+    is_width: bool = False
+
+
+def _all(old: Signature, new: Signature, *, compiled: bool = False) -> list[_Found]:
     found = list(_of_functions(old, new))
     for name in [*old.arguments, *(name for name in new.arguments if name not in old.arguments)]:
-        found += _of_arguments(name, old.arguments.get(name), new.arguments.get(name))
-    for name, value in new.settings.items():
-        before = old.settings.get(name)
-        if before is not value and before != value:
-            found.append(
-                Difference(
-                    _("JAX's setting `{name}` was {old} and is now {new}").format(name=name, old=before, new=value),
-                    _("set `{name}` once, before the first call").format(name=name),
-                )
-            )
-    return found
+        pair = old.arguments.get(name), new.arguments.get(name)
+        found += _with_one_shape(name, list(_of_arguments(name, *pair, compiled=compiled, wrapped=new.is_wrapped)))
+    if old.settings.get(_X64) != new.settings.get(_X64):
+        found = [one for one in found if not one.is_width]  # the setting alone makes float64 of a NumPy array
+    return [*found, *(_Found(*one) for one in of_settings(old.settings, new.settings, compiled=compiled))]
 
 
-def _of_functions(old: Signature, new: Signature) -> Iterator[Difference]:
-    function = new.function
-    if same(old.function, function):
-        if not _same_options(old.options, new.options):
-            yield Difference(
-                _("`jax.jit` was applied again, with different options"),
-                _("apply `jax.jit` once, outside the loop, and call the result"),
-            )
-    elif function_key(old.function) != function_key(function):
-        yield Difference(
-            _("the traced function was {old} and is now {new}").format(
-                new=name_of(function), old=name_of(old.function)
-            ),
+def _with_one_shape(name: str, found: list[_Found]) -> list[_Found]:
+    """Replace the remedy if several arrays of one argument have other shapes: such arrays are not batches to pad."""
+    if sum(one.is_shape for one in found) < 2:
+        return found
+    remedy = _("pass `{name}` with arrays of the same shapes in every call").format(name=name)
+    return [one._replace(remedy=remedy) if one.is_shape else one for one in found]
+
+
+def _together(found: list[_Found]) -> list[Difference]:
+    """Join differences that are the same for several arguments, and count those beyond a few."""
+    groups: dict[str, list[_Found]] = {}
+    for one in found:
+        groups.setdefault(one.words or one.text, []).append(one)
+    joined = []
+    for words, group in groups.items():
+        if len(group) == 1 or not group[0].words:
+            one = group[0]
+            joined.append(Difference(one.text, one.remedy.format(place=one.place) if one.words else one.remedy))
+            continue
+        named = [f"`{one.place}`" for one in group[:_NAMED]]
+        if len(group) > _NAMED:
+            named.append(plural("{count} more", "{count} more", len(group) - _NAMED))
+        places = _("{places} and {last}").format(places=", ".join(named[:-1]), last=named[-1])
+        text = _("arguments {places} {words}").format(places=places, words=words)
+        joined.append(Difference(text, group[0].remedy.format(place=group[0].place)))
+    if len(joined) > _SHOWN:
+        more = plural("{count} more difference", "{count} more differences", len(joined) - _SHOWN)
+        joined = [*joined[:_SHOWN], Difference(more, joined[_SHOWN].remedy)]
+    return joined
+
+
+def _of_functions(old: Signature, new: Signature) -> Iterator[_Found]:
+    before, now = old.function, new.function
+    if before.is_the_same(now) or (new.is_wrapped and before.is_written_as(now)):
+        if not new.is_wrapped:
+            yield from (_Found(*one) for one in of_options(old.options, new.options))
+    elif before.key != now.key:
+        yield _Found(
+            _("the traced function was {old} and is now {new}").format(new=now.name, old=before.name),
             _("allow one trace for each jitted function that calls it, or limit those functions instead"),
         )
-    elif isinstance(function, MethodType):
-        yield Difference(
-            _("the method belongs to a different `{type}` object").format(type=type(function.__self__).__name__),
+    else:
+        yield _Found(*_of_new_function(before, now))
+
+
+def _of_new_function(before: TracedFunction, now: TracedFunction) -> tuple[str, str]:
+    once = _(
+        "define it and apply `jax.jit` once, outside the loop, and pass whatever changes as an argument (in "
+        "`static_argnames` if it must stay a Python value)"
+    )
+    if issubclass(now.kind, MethodType):
+        if before.has_the_same_owner(now):
+            return (
+                _("each access to the method makes a new object, and JAX forgot the earlier one with its trace"),
+                _("apply `jax.jit` to the method once, keep the result, and call that"),
+            )
+        return (
+            _("the method belongs to a different `{type}` object").format(type=now.owner),
             _("jit a function that takes the object's arrays as arguments, or create the object once"),
         )
-    elif isinstance(function, functools.partial):
-        yield Difference(
+    if issubclass(now.kind, functools.partial):
+        return (
             _("the `functools.partial` object is new"),
             _(
                 "create the partial once, outside the loop, or pass whatever changes as an argument (in "
                 "`static_argnames` if it must stay a Python value)"
             ),
         )
-    else:
-        yield Difference(
-            _("the function object is new, because its definition ran again"),
-            _(
-                "define it and apply `jax.jit` once, outside the loop, and pass whatever changes as an argument (in "
-                "`static_argnames` if it must stay a Python value)"
-            ),
+    if before.is_made_of_the_same(now):
+        maker = f"`{now.made_by}`" if now.made_by else _("what wraps it")
+        return (
+            _("the function object is new, because {maker} made another one of the same function").format(maker=maker),
+            _("apply {maker} and `jax.jit` once, outside the loop, and call the result").format(maker=maker),
         )
+    if not now.is_defined and not now.is_made:
+        return (
+            _("the object that is called is a new `{type}`").format(type=now.kind.__name__),
+            _("create the `{type}` and apply `jax.jit` to it once, outside the loop").format(type=now.kind.__name__),
+        )
+    return _("the function object is new, because its definition ran again"), once
 
 
-def _same_options(old: Any, new: Any) -> bool:
-    # JAX compares options by identity, and keeps one object for equal options of a function.
-    return old is new or (isinstance(old, tuple) and isinstance(new, tuple) and same(tuple(old), tuple(new)))
-
-
-def _of_arguments(name: str, old: Argument | None, new: Argument | None) -> Iterator[Difference]:
+def _of_arguments(
+    name: str, old: Argument | None, new: Argument | None, *, compiled: bool, wrapped: bool
+) -> Iterator[_Found]:
     same_way = _("pass `{name}` the same way in every call").format(name=name)
     if old is None or new is None:
         words = _("argument `{name}` was {old} and is now left out") if new is None else ""
         words = words or _("argument `{name}` was left out and is now {new}")
-        yield Difference(words.format(name=name, old=old, new=new), same_way)
+        yield _Found(words.format(name=name, old=old, new=new), same_way)
+        return
+    if old.named != new.named and not wrapped:
+        words = _("argument `{name}` was passed by position and is now passed by name")
+        if old.named:
+            words = _("argument `{name}` was passed by name and is now passed by position")
+        yield _Found(words.format(name=name), same_way)
+    if old.is_static != new.is_static:
+        words = _("argument `{name}` was traced, {old}, and is now static, {new}")
+        if old.is_static:
+            words = _("argument `{name}` was static, {old}, and is now traced, {new}")
+        remedy = _("declare the same arguments static wherever `jax.jit` is applied")
+        yield _Found(words.format(name=name, old=old, new=new), remedy)
+    elif isinstance(old.value, Static) and isinstance(new.value, Static) and old.is_static:
+        if not same_static(old.value, new.value):
+            yield _of_static(name, old.value, new.value)
     else:
-        if old.named != new.named:
-            words = _("argument `{name}` was passed by position and is now passed by name")
-            if old.named:
-                words = _("argument `{name}` was passed by name and is now passed by position")
-            yield Difference(words.format(name=name), same_way)
-        yield from _of_static(name, old, new) if old.is_static or new.is_static else _of_trees(name, old, new)
+        yield from _of_trees(name, old.value, new.value, compiled=compiled)
 
 
-def _of_static(name: str, old: Argument, new: Argument) -> Iterator[Difference]:
-    if old.is_static and new.is_static and type(old.static) is type(new.static) and same(old.static, new.static):
-        return
-    if callable(new.static) and callable(old.static):
-        words = _("static argument `{name}` was {old} and is now {new}")
-        if function_key(old.static) == function_key(new.static):
-            words = _("static argument `{name}` is again {new}, but a new function object")
-        remedy = _("create the function for `{name}` once, outside the loop")
-        yield Difference(words.format(name=name, old=old, new=new), remedy.format(name=name))
-        return
-    if str(old) == str(new):
-        yield Difference(
-            _("static argument `{name}` is again {new}, but not equal to the previous one").format(name=name, new=new),
-            _("pass the same object, or define `__eq__` and `__hash__` in `{type}`").format(
-                type=type(new.static).__name__
-            ),
-        )
-        return
-    yield Difference(
-        _("static argument `{name}` was {old} and is now {new}").format(name=name, old=old, new=new),
-        _(
+def _of_static(name: str, old: Static, new: Static) -> _Found:
+    found = static_difference(name, old, new)
+    if old.value is new.value:
+        text = _("static argument `{name}` was changed in place: it was {old} and is now {new}")
+        if str(old) == str(new):
+            text = _("static argument `{name}` is the same object, but its hash or equality changed with its contents")
+        remedy = _("do not change a static argument after the first call: create another object with the new values")
+        return _Found(text.format(name=name, old=old, new=new), remedy)
+    if found.kind == "function":
+        text = _("static argument `{place}` is again {new}, but a new function object")
+    elif found.kind == "object":
+        text = _("static argument `{place}` is again {new}, but not equal to the previous one")
+    else:
+        text = _("static argument `{place}` was {old} and is now {new}")
+    remedy = _("each value of a static argument needs a separate trace: pass one `{name}`, or expect a trace for each")
+    if can_be_traced(found.held):
+        remedy = _(
             "each value of a static argument needs a separate trace: remove `{name}` from `static_argnums` or "
             "`static_argnames` if the function can work with a traced array"
-        ).format(name=name),
-    )
+        )
+    remedy = remedy_for(found, name) or remedy.format(name=name)
+    if found.kind == "value" and found.place == name and is_function(old.value) and is_function(new.value):
+        remedy = _("each function needs a separate trace: pass the same function as `{name}` in every call")
+        remedy = remedy.format(name=name)
+    return _Found(text.format(place=found.place, old=found.old, new=found.new), remedy)
 
 
-def _of_trees(name: str, old: Argument, new: Argument) -> Iterator[Difference]:
-    if old.structure != new.structure:
-        yield _of_structures(name, old, new)
-    for path in [path for path in old.leaves if path in new.leaves]:
-        if old.leaves[path][:2] != new.leaves[path][:2]:
-            yield _of_leaves(f"{name}{path}", old.leaves[path], new.leaves[path])
+def _of_trees(place: str, old: Tree, new: Tree, *, compiled: bool) -> Iterator[_Found]:
+    if isinstance(old, Leaf) and isinstance(new, Leaf):
+        yield from _of_leaves(place, old, new, compiled=compiled)
+    elif isinstance(old, Static) and isinstance(new, Static):
+        if not same_static(old, new):
+            yield _of_static_leaf(place, old, new)
+    elif isinstance(old, TreeNode) and isinstance(new, TreeNode) and old.kind is new.kind:
+        yield from _of_nodes(place, old, new, compiled=compiled)
+    elif str(old) == str(new) and isinstance(old, TreeNode) and isinstance(new, TreeNode):
+        text = _("argument `{place}` is again {new}, but the class of that name is another: its definition ran again")
+        yield _Found(text.format(place=place, new=new), _("define and register the class once"))
+    else:
+        text = _("argument `{place}` was {old} and is now {new}").format(place=place, old=old, new=new)
+        yield _Found(text, _same_kind(place, old, new))
 
 
-def _of_structures(name: str, old: Argument, new: Argument) -> Difference:
-    gone = [path for path in old.leaves if path not in new.leaves]
-    added = [path for path in new.leaves if path not in old.leaves]
-    another_kind = old.container.partition(_(" of "))[0] != new.container.partition(_(" of "))[0]
-    if another_kind or "" in gone or "" in added:
-        text = _("argument `{name}` was {old} and is now {new}").format(name=name, old=old, new=new)
-    elif gone or added:
-        words = [_("no longer has `{path}`").format(path=f"{name}{path}") for path in gone[:2]]
-        words += [_("now has `{path}`").format(path=f"{name}{path}") for path in added[:2]]
+def _same_kind(place: str, old: Tree, new: Tree) -> str:
+    """Return what to do about values of which only one is an array or a container."""
+    if _is_none(old) or _is_none(new):
+        words = _("pass None as `{place}` in every call or in none, or expect one trace for each")
+        return words.format(place=place)
+    if isinstance(old, Static) or isinstance(new, Static):
+        return _("pass `{place}` as an array in every call, or in none").format(place=place)
+    return _same_containers(place)
+
+
+def _is_none(tree: Tree) -> bool:
+    return isinstance(tree, TreeNode) and tree.kind is type(None)
+
+
+def _same_containers(place: str) -> str:
+    argument = re.split(r"[.\[]", place)[0]
+    remedy = _("pass `{name}` with the same containers and keys in every call, and zeros for missing entries")
+    return remedy.format(name=argument)
+
+
+def _of_static_leaf(place: str, old: Static, new: Static) -> _Found:
+    found = static_difference(place, old, new)
+    if found.kind == "value":
+        text = _("`{place}`, which is static because it is not an array, was {old} and is now {new}")
+    else:
+        text = _("`{place}`, which is static because it is not an array, is again {new}, but another object")
+    remedy = remedy_for(found, place)
+    if not remedy and isinstance(new.value, bool | int | float | complex):
+        remedy = _(
+            "each value needs a separate trace: pass `{place}` as an array, such as `jnp.asarray({place})`, if the "
+            "function can work with a traced one"
+        )
+    remedy = remedy or _("each value needs a separate trace: pass the same `{place}` in every call")
+    return _Found(text.format(place=found.place, old=found.old, new=found.new), remedy.replace("{place}", found.place))
+
+
+def _of_nodes(place: str, old: TreeNode, new: TreeNode, *, compiled: bool) -> Iterator[_Found]:
+    gone = [path for path in old.children if path not in new.children]
+    added = [path for path in new.children if path not in old.children]
+    if gone or added:
+        words = [_("no longer has `{path}`").format(path=f"{place}{path}") for path in gone[:2]]
+        words += [_("now has `{path}`").format(path=f"{place}{path}") for path in added[:2]]
         more = len(gone[2:]) + len(added[2:])
         if more:
             words.append(plural("{count} more change", "{count} more changes", more))
-        text = _("argument `{name}` {changes}").format(name=name, changes=_(" and ").join(words))
+        text = _("argument `{name}` {changes}").format(name=place, changes=_(" and ").join(words))
+        yield _Found(text, _same_containers(place))
+    elif list(old.children) != list(new.children):
+        text = _("the order of the keys of `{place}` was {old} and is now {new}").format(
+            place=place, old=_keys(old), new=_keys(new)
+        )
+        remedy = _("create `{place}` with its keys in one order, or as a plain dict, whose keys JAX sorts")
+        yield _Found(text, remedy.replace("{place}", place))
+    elif not same_static(old.metadata, new.metadata):
+        yield _of_metadata(place, old, new)
+    for path in [path for path in old.children if path in new.children]:
+        yield from _of_trees(f"{place}{path}", old.children[path], new.children[path], compiled=compiled)
+
+
+def _keys(node: TreeNode) -> str:
+    keys = [path[1:-1] if path.startswith("[") else path.lstrip(".") for path in node.children]
+    return ", ".join([*keys[:_NAMED], "..."] if len(keys) > _NAMED else keys)
+
+
+def _of_metadata(place: str, old: TreeNode, new: TreeNode) -> _Found:
+    """Return how the static parts of two containers differ."""
+    inner = place if old.name is None else f"{place}.{old.name}"
+    names = old.names if old.names == new.names else ()
+    found = static_difference(inner, old.metadata, new.metadata, names)
+    field = "".join(re.findall(r"^\.\w+", found.place.removeprefix(place)))
+    what = _("the static part `{place}` of `{name}`").format(place=found.place, name=place)
+    if not field:  # a place in what `tree_flatten` returns, which has no name
+        key = re.search(r"\['(.+)'\]$", found.place)
+        what = _("the static part of `{name}`").format(name=place)
+        what = _("`{key}` in {what}").format(key=key[1], what=what) if key else what
+    if found.kind == "function":
+        text = _("{what} is again {new}, but a new function object")
+    elif found.kind == "object":
+        text = _("{what} is again {new}, but not equal to the previous one")
     else:
-        text = _("argument `{name}` was {old} and is now {new}")
-        text = text.format(name=name, old=_layout(old), new=_layout(new))
-    remedy = _("pass `{name}` with the same containers and keys in every call, and zeros for missing entries")
-    return Difference(text, remedy.format(name=name))
+        text = _("{what} was {old} and is now {new}")
+    remedy = remedy_for(found, place, f"{place}{field}") or _(
+        "each value of a static part needs a separate trace: keep it the same in every call, leave it out of the "
+        "static part if the function does not need it, or pass it as a traced array"
+    )
+    return _Found(text.format(what=what, old=found.old, new=found.new), remedy)
 
 
-def _layout(argument: Argument) -> str:
-    return short(str(argument.structure).removeprefix("PyTreeDef(").removesuffix(")"))
+def _of_leaves(place: str, old: Leaf, new: Leaf, *, compiled: bool) -> Iterator[_Found]:
+    if (_without_sharding(old), old.weak) != (_without_sharding(new), new.weak):
+        yield _of_types(place, old, new)
+    differ = old.aval is not None and new.aval is not None and old.aval != new.aval
+    if differ and not compiled and _without_sharding(old) != _without_sharding(new):
+        differ = _mesh_of(old) != _mesh_of(new)  # of the place, a trace only knows the mesh
+    if (compiled or differ) and placements_differ(old.where, new.where):
+        yield _of_placements(place, old, new)
+    elif differ and _without_sharding(old) == _without_sharding(new) and old.weak == new.weak and not compiled:
+        words = (str(old), str(new)) if old.type != new.type else (_full_type(old), _full_type(new))
+        text = _("argument `{place}` was {old} and is now {new}").format(place=place, old=words[0], new=words[1])
+        yield _Found(text, _("pass `{place}` with one sharding in every call").format(place=place))
 
 
-def _of_leaves(place: str, old: Leaf, new: Leaf) -> Difference:
+def _mesh_of(leaf: Leaf) -> Any:
+    return getattr(getattr(leaf.aval, "sharding", None), "mesh", None)
+
+
+def _without_sharding(leaf: Leaf) -> str:
+    """Return a type without the axes of an explicit mesh, which are shown as in float32[8@x]."""
+    return re.sub(r"@(\([^)]*\)|[^,\]]*)", "", leaf.type)
+
+
+def _full_type(leaf: Leaf) -> str:
+    """Return a type with everything that JAX compares, such as the mesh."""
+    try:
+        return str(leaf.aval.str_short(True, True))
+    except (AttributeError, TypeError):
+        return str(leaf.aval)
+
+
+def _of_placements(place: str, old: Leaf, new: Leaf) -> _Found:
+    assert old.where is not None
+    assert new.where is not None
+    before, now, remedy = words_and_remedy(old.where, new.where)
+    words = _("{was} {old} and {now} {new}")
+    one = words.format(was=_("was"), now=_("is now"), old=before, new=now)
+    several = words.format(was=_("were"), now=_("are now"), old=before, new=now)
+    text = _("argument `{place}` {words}").format(place=place, words=one)
+    return _Found(text, remedy, place, several)
+
+
+def _of_types(place: str, old: Leaf, new: Leaf) -> _Found:
     of_keys = difference_of_keys(place, old, new)
     if of_keys is not None:
-        return Difference(*of_keys)
-    old_shape, new_shape = (leaf.type.partition("[")[2].removesuffix("]") for leaf in (old, new))
+        return _Found(*of_keys)
+    old_shape, new_shape = (_without_sharding(leaf).partition("[")[2].removesuffix("]") for leaf in (old, new))
     dtype = _common_dtype(old, new)
     if old_shape.count(",") != new_shape.count(",") or bool(old_shape) != bool(new_shape):
         remedy = _("call it with arrays of one rank: pass `{place}` with the same axes in every call")
@@ -240,7 +428,16 @@ def _of_leaves(place: str, old: Leaf, new: Leaf) -> Difference:
     else:
         remedy = _("convert `{place}` before each call: `jnp.asarray({place}, dtype=jnp.{dtype})`")
     text = _("argument `{place}` was {old} and is now {new}").format(place=place, old=old, new=new)
-    return Difference(text, remedy.format(place=place, dtype=dtype))
+    return _Found(
+        text,
+        remedy.format(place=place, dtype=dtype),
+        is_shape=old_shape != new_shape,
+        is_width=(old_shape, old.weak) == (new_shape, new.weak) and _without_width(old) == _without_width(new),
+    )
+
+
+def _without_width(leaf: Leaf) -> str:
+    return re.sub(r"\d", "", leaf.type.partition("[")[0])
 
 
 def _common_dtype(old: Leaf, new: Leaf) -> str | None:

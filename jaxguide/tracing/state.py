@@ -1,8 +1,10 @@
 """Watch one piece of a program's state: detect changes, find tracers in it, restore it."""
 
 import collections
+import itertools
+import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from types import CellType, FunctionType
 from typing import Any
@@ -29,6 +31,8 @@ class Holder:
         write: restores a snapshot.
         large: whether it is too large to compare at every line.
         is_object: whether its content is attributes, written with a dot.
+        views: the live containers whose items are all that it reads; see `Views`. Empty if there are none.
+        unchanged: tells quickly that the content is the same as at the start; if it says no, the content is compared.
     """
 
     kind: str
@@ -38,6 +42,8 @@ class Holder:
     write: Callable[[Any], None]
     large: bool = False
     is_object: bool = False
+    views: tuple[Collection[Any], ...] = ()
+    unchanged: Callable[[], bool] = lambda: False
     before: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -45,7 +51,7 @@ class Holder:
 
     def changed(self) -> bool:
         """Return whether its content differs from that at the start."""
-        return not _same(self.before, self.read())
+        return not self.unchanged() and not _same(self.before, self.read())
 
     def restore(self) -> None:
         """Restore the content from the start."""
@@ -108,6 +114,35 @@ class Holder:
         if self.is_object:
             return ", ".join(f"{name}={describe_value(value).text}" for name, value in content.items())
         return describe_value(list(content) if isinstance(content, tuple) else content).text
+
+
+class Views:
+    """Tell whether any of many containers changed since the last time, at the cost of one pass over their items.
+
+    >>> log, settings = [1, "a"], {"b": 2.0}
+    >>> views = Views([log, settings, settings.values()])
+    >>> views.changed(), log.append(3), views.changed(), views.changed()
+    (False, None, True, False)
+    """
+
+    def __init__(self, views: Iterable[Collection[Any]]) -> None:
+        self._views = list(views)
+        self._sizes, self._items = self._read()
+
+    def _read(self) -> tuple[list[int], list[Any]]:
+        return list(map(len, self._views)), list(itertools.chain.from_iterable(self._views))
+
+    def __len__(self) -> int:
+        """Return how many items there are."""
+        return len(self._items)
+
+    def changed(self) -> bool:
+        """Return whether an item was added, removed, moved or replaced since the last call."""
+        sizes, items = self._read()
+        if sizes == self._sizes and all(map(operator.is_, items, self._items)):
+            return False
+        self._sizes, self._items = sizes, items
+        return True
 
 
 def member(name: str, key: Any, is_object: bool) -> str:

@@ -7,7 +7,7 @@ import inspect
 import random
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -62,7 +62,9 @@ class _Finder:
         self._seen: dict[Any, Any] = {}  # with the values: an id is unique only while its object is alive
 
     def random_states(self) -> None:
-        self._add("random", _("Python's `random`"), "random", random.getstate, random.setstate)
+        words, before = _("Python's `random`"), random.getstate()
+        same = lambda: random.getstate() == before  # noqa: E731
+        self._add("random", words, "random", random.getstate, random.setstate, unchanged=same)
         self._add("random", _("NumPy's global random state"), "numpy.random", _numpy_state, np.random.set_state)
 
     def function_or_object(self, fn: Any, name: str) -> None:
@@ -151,7 +153,8 @@ class _Finder:
             inner = list(value.items())
         elif isinstance(value, list | collections.deque):
             words = _("the {type} `{name}`").format(type=type(value).__name__, name=name)
-            self._add("value", words, name, lambda: tuple(value), functools.partial(_refill, value))
+            write = functools.partial(_refill, value)
+            self._add("value", words, name, lambda: tuple(value), write, views=(value,))
             inner = list(enumerate(value))
         elif isinstance(value, set):
             self._add(
@@ -160,6 +163,7 @@ class _Finder:
                 name,
                 lambda: frozenset(value),
                 functools.partial(_refill, value),
+                views=(value,),
             )
         elif isinstance(value, tuple):
             inner = list(enumerate(value))
@@ -191,14 +195,18 @@ class _Finder:
             array[...] = content
 
         words = _("the array `{name}`").format(name=name)
-        self._add("value", words, name, array.copy, write, large=array.nbytes > _LARGE_BYTES)
+        large = array.nbytes > _LARGE_BYTES
+        content = b"" if large else array.tobytes()
+        same = functools.partial(_has_bytes, array, content, array.shape)
+        self._add("value", words, name, array.copy, write, large, unchanged=same)
 
     def _dictionary(self, name: str, place: dict[Any, Any], words: str, is_object: bool = False) -> None:
         def write(content: dict[Any, Any]) -> None:
             place.clear()
             place.update(content)
 
-        self._add("value", words.format(name=name), name, lambda: dict(place), write, is_object=is_object)
+        views = (place, place.values())
+        self._add("value", words.format(name=name), name, lambda: dict(place), write, is_object=is_object, views=views)
 
     def _class(self, name: str, owner: type) -> None:
         def data() -> dict[str, Any]:
@@ -210,7 +218,9 @@ class _Finder:
             for key, value in content.items():
                 setattr(owner, key, value)
 
-        self._add("value", _("an attribute of the class `{name}`").format(name=name), name, data, write, is_object=True)
+        words = _("an attribute of the class `{name}`").format(name=name)
+        views = (vars(owner), vars(owner).values())
+        self._add("value", words, name, data, write, is_object=True, views=views)
         for key, item in data().items():
             self.value(f"{name}.{key}", item, 1)
 
@@ -230,12 +240,18 @@ class _Finder:
         write: Callable[[Any], None],
         large: bool = False,
         is_object: bool = False,
+        views: tuple[Collection[Any], ...] = (),
+        unchanged: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.holders.append(Holder(kind, words, name, read, write, large, is_object))
+        self.holders.append(Holder(kind, words, name, read, write, large, is_object, views, unchanged))
 
 
 def _call_of(value: Any) -> Any:
     return next((vars(cls)["__call__"] for cls in type(value).__mro__ if "__call__" in vars(cls)), None)
+
+
+def _has_bytes(array: np.ndarray, content: bytes, shape: tuple[int, ...]) -> bool:
+    return array.nbytes == len(content) and array.shape == shape and array.tobytes() == content
 
 
 def _numpy_state() -> Any:

@@ -12,7 +12,7 @@ from jaxguide.code.frames import is_library
 from jaxguide.jaxpr.arguments import require_function
 from jaxguide.jaxpr.value_words import describe
 from jaxguide.tracing.functions import is_jitted
-from jaxguide.tracing.jit_events import JitTrace, hearing
+from jaxguide.tracing.jit_events import JitTrace, Listener, hearing
 
 
 class TraceCount(NamedTuple):
@@ -25,15 +25,15 @@ class TraceCount(NamedTuple):
 def trace_counts(fn: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], Mapping[str, Any]]]) -> list[TraceCount]:
     """Clear caches, make the calls in order, and count the traces and compiles of each.
 
-    Clears the caches of every jitted function that `fn` reaches (`clear_cache` of `jax.jit` functions, and
-    `cache_clear` of the user's own `functools.cache`), so that the counts do not depend on earlier calls. Counts the
-    traces that `jax.jit` makes of the user's functions, including one inside another, but not of JAX's own functions.
-    Programs are identified by the names of their functions.
-
     >>> import jax.numpy as jnp
     >>> double = jax.jit(lambda x: 2 * x)
     >>> trace_counts(double, [((jnp.ones(3),), {}), ((jnp.zeros(3),), {}), ((jnp.ones(4),), {})])
     [TraceCount(traces=1, compiles=1), TraceCount(traces=0, compiles=0), TraceCount(traces=1, compiles=1)]
+
+    Clears the caches of every jitted function that `fn` reaches (`clear_cache` of `jax.jit` functions, and
+    `cache_clear` of the user's own `functools.cache`), so that the counts do not depend on earlier calls. Counts the
+    traces that `jax.jit` makes of the user's functions, including one inside another, but not of JAX's own functions.
+    Programs are identified by the names of their functions.
 
     Args:
         fn: the function, which is jitted or calls jitted functions.
@@ -45,6 +45,8 @@ def trace_counts(fn: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], Ma
     Raises:
         TypeError: if `fn` is not a function, or `calls` are not pairs of arguments.
         Exception: whatever a call raises.
+
+    Based on the events of `jax.monitoring`.
     """
     require_function("trace_counts", fn, "trace_counts(f, [((x,), {})])")
     _require_calls(calls)
@@ -122,10 +124,11 @@ def _reach(start: Any) -> Iterator[Any]:
         kept.append(value)
         if callable(value):
             yield value
-        waiting += _referred(value)
+        waiting += referred(value)
 
 
-def _referred(value: Any) -> list[Any]:
+def referred(value: Any) -> list[Any]:
+    """Return the objects that a callable or a container holds."""
     if isinstance(value, Mapping):
         return list(value.values())
     if isinstance(value, list | tuple | set | frozenset):
@@ -170,7 +173,7 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-class _Watch:
+class _Watch(Listener):
     """Listen to hooks and count the traces and compiles of the user's functions."""
 
     def __init__(self, reached: Sequence[Any]) -> None:

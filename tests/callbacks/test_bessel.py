@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.special
+from bessel import bessel_jv
 from hlo import normalised_hlo
 
 from jaxguide import compat
-from jaxguide.callbacks import bessel_jv
 
 ORDERS = np.arange(5)
 Z = np.linspace(0.0, 20.0, 41, dtype=np.float32)

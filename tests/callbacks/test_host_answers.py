@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.special
+from bessel import bessel_jv
 
 from jaxguide import compat
-from jaxguide.callbacks import HostFunctionError, bessel_jv, host_function, io_function, watch_value
+from jaxguide.callbacks import HostFunctionError, host_function, io_function, watch_value
 
 X = np.linspace(0.5, 2.0, 3, dtype=np.float32)
 STRUCT = jax.ShapeDtypeStruct

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxguide.callbacks import HostFunctionError, host_function, io_function
+from jaxguide.callbacks import HostFunctionError, host_errors, host_function, io_function, watch_value
 
 X = np.ones(3, np.float32)
 
@@ -62,7 +62,7 @@ TRACED = {
 }
 
 
-@pytest.mark.parametrize("calls_before", [0, 1, 3])
+@pytest.mark.parametrize("calls_before", [0, 1, pytest.param(3, marks=pytest.mark.long)])
 @pytest.mark.parametrize("make", [number_by_number, as_a_whole])
 class TestEveryCall:
     @pytest.mark.parametrize("transform", EAGER)
@@ -85,6 +85,11 @@ class TestEveryCall:
         with pytest.raises((jax.errors.JaxRuntimeError, ValueError)) as caught:
             jax.block_until_ready(run(-X))
         assert "HostFunctionError: `root` raised Negative: below zero" in str(caught.value).strip().splitlines()[-1]
+        for number in (-1.0, -2.0):
+            with pytest.raises(HostFunctionError) as caught, host_errors():
+                jax.block_until_ready(run(number * X))
+            assert str(caught.value).startswith("`root` raised Negative: below zero (test_host_failures.py, line ")
+            assert caught.value.__cause__.number == number
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -110,6 +115,34 @@ def test_an_error_is_raised_at_the_call_also_where_the_argument_is_still_being_c
         argument = slowly(-jnp.ones((500, 500)) * jnp.eye(500))
         with pytest.raises(HostFunctionError, match="below zero"):
             run(argument - 2)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_the_error_of_a_function_that_watches_is_the_hosts_in_the_block(ordered):
+    def watched(x):
+        return watch_value(x, root, ordered=ordered)
+
+    def run(watch, x):
+        jax.block_until_ready(watch(x))
+        jax.effects_barrier()
+
+    for watch in (watched, jax.jit(watched)):
+        run(watch, X)
+        with pytest.raises(HostFunctionError, match="`root` raised Negative: below zero") as caught, host_errors():
+            run(watch, -X)
+        assert caught.value.__cause__.number == -1
+
+
+def test_in_the_block_other_errors_are_jaxs_own():
+    def refuse(x):
+        raise ValueError("not ours")
+
+    own = jax.jit(lambda x: jax.pure_callback(refuse, x, x))
+    with pytest.raises((jax.errors.JaxRuntimeError, ValueError), match="not ours") as caught, host_errors():
+        own(X)
+    assert not isinstance(caught.value, HostFunctionError)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="below zero"), host_errors():
+        as_a_whole()(-X)
 
 
 def test_other_errors_come_through_as_they_are():

@@ -403,7 +403,7 @@ def test_the_documented_code_stops_under_vmap_at_finite_rows_too():
     ],
     ids=lambda value: "" if isinstance(value, int) else str(value)[:20],
 )
-@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("jit", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_pytrees_and_dtypes(x, stops, jit):
     def f(x):
         assert breakpoint_if_nonfinite(x) is None

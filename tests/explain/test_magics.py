@@ -71,7 +71,7 @@ def test_each_helper_shows_its_picture_in_a_kernel() -> None:
         ("", ["What shall be shown?", "`%jaxguide trace f(x)`, `%jaxguide keys f(key)` or `%jaxguide program f(x)`"]),
         ("tracer louder(1.0)", ["cannot show `tracer`. Did you mean `trace`?", "`%jaxguide program f(x)`"]),
         ("trace", ["A call is needed after `trace`", "`%jaxguide trace f(x)`"]),
-        ("trace louder", ["A call is needed, and `louder` is none", "`%jaxguide trace f(x)`"]),
+        ("trace louder", ["A call is needed, and `louder` is not one", "`%jaxguide trace f(x)`"]),
         ("keys twice", ["`%jaxguide keys f(key)`"]),
         ("program louder(1.0) + 1", ["A call is needed"]),
         ("program louder(", ["is not a call in one line of Python", "`%jaxguide program f(x)`"]),

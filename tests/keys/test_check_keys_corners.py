@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax, random
+from needs import first_of
 
 from jaxguide.keys import KeyReuseError, check_keys, key_tree, key_use, no_key_reuse
 
@@ -152,7 +153,7 @@ EMPTY = {
 }
 
 
-@pytest.mark.parametrize("sampler", EMPTY)
+@pytest.mark.parametrize("sampler", first_of(EMPTY, 4))
 @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["plain", "jit"])
 def test_drawing_an_empty_array_uses_nothing(sampler, wrap):
     draw = wrap(EMPTY[sampler])
@@ -235,6 +236,40 @@ def test_a_linear_solve_without_keys_is_none_of_our_business():
     assert (
         kinds(solved, random.key(0)) == kinds(jax.grad(lambda x, key: x * solved(key).sum()), 1.0, random.key(0)) == []
     )
+
+
+# Keys on the way to others.
+
+
+def _folded(*numbers):
+    return lambda key: random.normal(functools.reduce(random.fold_in, numbers, key))
+
+
+# What is done with each key, and whether the number that is folded in twice is a problem.
+STEPS = {
+    "two levels": ([_folded(1, 1), _folded(1, 2), _folded(2, 1), _folded(2, 2)], False),
+    "three levels": ([_folded(i, j, k) for i in (1, 2) for j in (1, 2) for k in (1, 2)], False),
+    "the same at the end": ([_folded(1, 2), _folded(1, 2)], True),
+    "the same below": ([_folded(1, 1, 3), _folded(1, 1, 3)], True),
+    "drawn from as well": ([_folded(1, 2), _folded(1)], True),
+    "returned": ([_folded(1, 2), lambda key: random.fold_in(key, 1)], True),
+    "returned before": ([lambda key: random.fold_in(key, 1), _folded(1, 2), _folded(1, 3)], True),
+    "split": ([lambda key: random.split(random.fold_in(key, 1)), _folded(1, 2)], True),
+}
+
+
+@pytest.mark.parametrize("case", first_of(STEPS, 1))
+def test_a_number_may_be_folded_in_again_on_the_way_to_other_keys(case):
+    draws, is_problem = STEPS[case]
+    found = kinds(lambda key: [draw(key) for draw in draws], random.key(0))
+    assert ("fold_twice_same_data" in found) is is_problem
+    assert bool(found) is is_problem
+
+
+@pytest.mark.long
+def test_a_generator_whose_folds_commute_is_told_apart():
+    draws = STEPS["two levels"][0]
+    assert kinds(lambda key: [draw(key) for draw in draws], random.key(0, impl="unsafe_rbg"))
 
 
 # Names.

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax, random
+from needs import first_of
 
 from jaxguide.keys import KeyProblem, KeyUse, Use, key_use
 
@@ -603,7 +604,12 @@ def _name(value: Any) -> str | None:
     return getattr(value, "__name__", None)
 
 
-@pytest.mark.parametrize("key_kind", KEYS)
+every_kind_of_key = pytest.mark.parametrize(
+    "key_kind", [pytest.param(kind, marks=() if kind == "typed" else pytest.mark.long) for kind in KEYS]
+)
+
+
+@every_kind_of_key
 @pytest.mark.parametrize(("kind", "fn"), BUGS, ids=_name)
 def test_a_planted_mistake_is_reported_alone(kind, fn, key_kind):
     use = key_use(fn, KEYS[key_kind]())
@@ -617,7 +623,7 @@ def test_a_planted_mistake_is_reported_alone(kind, fn, key_kind):
         assert problem.second_source
 
 
-@pytest.mark.parametrize("key_kind", KEYS)
+@every_kind_of_key
 @pytest.mark.parametrize("fn", CORRECT, ids=_name)
 def test_a_correct_program_raises_no_alarm(fn, key_kind):
     if key_kind == "rbg" and fn in NOT_WITH_RBG:
@@ -639,9 +645,7 @@ def test_no_alarm_inside_jit(fn):
     assert key_use(jax.jit(fn), random.key(1)).problems == []
 
 
-@pytest.mark.parametrize(
-    "fn", [pytest.param(fn, marks=[pytest.mark.long] * (fn is every_sampler_once)) for fn in CORRECT], ids=_name
-)
+@pytest.mark.parametrize("fn", first_of(CORRECT, 8), ids=_name)
 def test_no_alarm_without_tracing(fn):
     def needs_values(key, x):
         if x > 0:
@@ -653,7 +657,7 @@ def test_no_alarm_without_tracing(fn):
     assert use.problems == []
 
 
-@pytest.mark.parametrize("fn", [fn for kind, fn in BUGS], ids=_name)
+@pytest.mark.parametrize("fn", first_of([fn for kind, fn in BUGS], 12), ids=_name)
 def test_a_mistake_is_found_without_tracing(fn):
     kinds = {f: kind for kind, f in BUGS}
 

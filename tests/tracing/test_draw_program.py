@@ -10,7 +10,8 @@ import pytest
 from jax import lax
 
 from jaxguide.tracing import draw_program, program
-from jaxguide.tracing.diagram import diagram_rows, folded
+from jaxguide.tracing.diagram import diagram_rows
+from jaxguide.tracing.program_folding import folded
 
 
 def line_number(words):
@@ -108,7 +109,9 @@ def test_a_librarys_function_is_one_row():
 
 
 def test_each_row_flows_from_the_rows_that_make_what_it_takes():
-    rows = diagram_rows(jax.make_jaxpr(walk)(jnp.ones((5, 3)), jnp.ones((3, 3))), ["xs", "w"], ["[0]", "[1]"])
+    rows = diagram_rows(
+        jax.make_jaxpr(walk)(jnp.ones((5, 3)), jnp.ones((3, 3))), [("xs",), ("w",)], [("[0]",), ("[1]",)]
+    )
     words = [row.words for row in rows]
 
     def sources(start):
@@ -147,7 +150,7 @@ def test_a_long_program_is_folded_and_says_what_was_left_out():
     assert len(lines) <= 45
     total = program(unrolled, jnp.ones(100)).equations
     assert lines[0] == f"unrolled(xs): {total} equations"
-    (fold,) = [line for line in lines if "..." in line and " equations: " in line]
+    (fold,) = [line for line in lines if " ... " in line and " equations" in line]
     hidden = int(re.search(r"\.\.\. (\d+) equations", fold).group(1))
     shown = sum(" = " in line for line in lines)
     assert hidden + shown == total > 300
@@ -158,7 +161,7 @@ def test_folding_starts_with_the_longest_body_and_keeps_the_flow():
         x = lax.fori_loop(0, 3, lambda i, c: unrolled(c) + c, x)
         return jnp.cos(x)
 
-    rows = diagram_rows(jax.make_jaxpr(nested)(jnp.ones(30)), ["x"], [""])
+    rows = diagram_rows(jax.make_jaxpr(nested)(jnp.ones(30)), [("x",)], [("",)])
     kept = folded(rows, 40)
     assert len(kept) < 20
     (i,) = [i for i, row in enumerate(kept) if row.kind == "fold"]
@@ -178,6 +181,16 @@ def test_the_svg_is_well_formed_titled_and_described():
     arcs = root.findall("s:path", space)
     assert "a = dot_general params[0]['w'] x" in arcs[0].find("s:title", space).text
     assert "<svg" in picture._repr_mimebundle_()["text/html"]
+
+
+def test_a_page_may_have_several_pictures_at_their_own_size():
+    html = draw_program(layers, params(), jnp.ones(4)).html
+    # The same picture may be on a page twice, so that any id would be there twice.
+    assert not re.search(r"\b(id|href|aria-labelledby)=|url\(#", html)
+    width = re.search(r' width="([\d.]+)"', html)[1]
+    assert f"min-width:{width}px;max-width:none" in html
+    assert html.startswith('<div style="overflow-x:auto')
+    assert min(float(size) for size in re.findall(r'font-size="([\d.]+)"', html)) >= 11
 
 
 @pytest.mark.parametrize(

@@ -371,3 +371,12 @@ def test_a_program_for_given_values_says_so():
     assert "(Python needs these values: jax.jit fails)" in str(draw_program(relu, 1.0))
     assert "values" not in str(program(jnp.sin, 1.0))
     assert "values" not in str(draw_program(jnp.sin, 1.0))
+
+
+def test_a_line_with_several_functions_is_listed_once():
+    def fn(x):
+        return jax.tree.map(lambda a: 2 * a, jnp.sin(x))  # both
+
+    text = str(program(fn, 1.0))
+    assert text.count("test_program.py, line") == 1
+    assert "sin, mul" in text

@@ -78,7 +78,7 @@ CASES = {
         ((X3,), {"mode": "sum"}),
         ((X3,), {"mode": "mean"}),
         "static argument `mode` was 'sum' and is now 'mean'",
-        "static_argnames",
+        "expect a trace for each",
     ),
     "static object": (
         ((X3, 1), {"mode": Config()}),
@@ -95,7 +95,7 @@ CASES = {
         ((X3,), {"mode": double}),
         ((X3,), {"mode": triple}),
         "static argument `mode` was `double` and is now `triple`",
-        "create the function",
+        "each function needs a separate trace",
     ),
     "new entry": (
         (({"w": X3},), {}),
@@ -118,14 +118,14 @@ CASES = {
     "inner container": (
         (({"a": [X3]},), {}),
         (({"a": (X3,)},), {}),
-        "argument `x` was {'a': [*]} and is now {'a': (*,)}",
+        "argument `x['a']` was a list of 1 and is now a tuple of 1",
         "same containers and keys",
     ),
     "none": (
         ((None,), {}),
         ((X3,), {}),
         "argument `x` was None and is now float32[3]",
-        "zeros for missing entries",
+        "pass None as `x` in every call or in none",
     ),
     "leaf": (
         (({"w": X3, "b": X3},), {}),
@@ -297,7 +297,11 @@ def test_jit_in_a_loop_of_one_function_is_no_retrace_but_other_options_are():
     with watch_traces() as traces:
         for donated in ((), (0,)):
             jax.jit(double, donate_argnums=donated, keep_unused=True)(jnp.ones(7))
-    assert [retrace.reason for retrace in traces.retraces] == ["`jax.jit` was applied again, with different options"]
+    (found,) = traces
+    assert (found.traces, found.compiles) == (1, 2)
+    assert [again.reason for again in found.recompiles] == [
+        "`jax.jit` was applied again, with different options: `donate_argnums` was () and is now (0,)"
+    ]
 
 
 def test_a_setting_and_cleared_caches_are_told_apart():
@@ -306,11 +310,30 @@ def test_a_setting_and_cleared_caches_are_told_apart():
         step(X3)
         with jax.default_matmul_precision("highest"):
             step(X3)
-        step.clear_cache()
+        step.clear_cache()  # here
         step(X3)
     first, second = (retrace.reason for retrace in traces.retraces)
     assert first == "JAX's setting `jax_default_matmul_precision` was None and is now highest"
-    assert second.startswith("its call is the same, so JAX's caches were cleared")
+    line = line_of("step.clear_cache()  # here")
+    assert second == f"its call is the same, but JAX's caches were cleared at test_watch_traces.py, line {line}"
+
+
+def test_a_wider_type_is_no_reason_of_its_own_if_the_setting_made_it():
+    step = fresh_step()
+    with watch_traces() as traces:
+        step(np.ones(3))
+        with jax.enable_x64(True):
+            step(np.ones(3))
+    assert traces.retraces[0].reason == "JAX's setting `jax_enable_x64` was False and is now True"
+
+
+def test_a_compile_outside_of_the_transformation_is_told():
+    step = fresh_step()
+    with watch_traces() as traces:
+        jax.vmap(step)(jnp.ones((2, 3)))
+        step(X3)
+    (again,) = traces["step"].recompiles
+    assert again.reason == "it was compiled under `vmap` before and is now called without it"
 
 
 def failing_once():
@@ -380,8 +403,33 @@ def test_inner_jits_count_and_transformations_share_one_trace():
     found = traces["inner"]
     assert found.traces == 0
     assert found.compiles >= 2
-    assert "compiled without a new trace, because of `vmap`, `grad`" in str(traces)
+    assert [again.reason for again in found.recompiles] == [
+        "it was called under `vmap`",
+        "it was called under `grad`",
+        *["it is the backward pass of a derivative"] * (found.compiles - 2),
+    ]
     assert str(line_of("# compiles inner")) in str(traces)
+
+
+@pytest.mark.long
+def test_the_size_of_a_vmap_is_named_if_it_is_what_changed():
+    @jax.jit
+    def inner(x):
+        return jnp.sin(x)
+
+    a, b = np.ones((4, 3), np.float32), np.ones((6, 3), np.float32)
+    with watch_traces() as traces:
+        jax.vmap(inner)(a)
+        jax.vmap(inner)(b)
+        jax.vmap(jax.vmap(inner))(np.ones((2, 5, 3), np.float32))
+        jax.vmap(jax.vmap(inner))(np.ones((2, 7, 3), np.float32))
+        jax.vmap(inner, in_axes=1)(b.T)  # of a size that was compiled, along another axis
+    assert [again.reason for again in traces["inner"].recompiles] == [
+        "it was called under `vmap` over 6 entries, and before over 4 entries",
+        "it was called under `vmap`",
+        "it was called under `vmap` over sizes (2, 7), and before over sizes (2, 5)",
+        "it was called under `vmap`",
+    ]
 
 
 def test_only_what_the_user_jits_is_counted():

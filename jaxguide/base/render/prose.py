@@ -1,8 +1,8 @@
-"""Convert sentences with code in backticks to HTML."""
+"""Convert sentences with code in backticks, and reports made of them, to HTML."""
 
 from html import escape
 
-from jaxguide.base.render.theme import CODE
+from jaxguide.base.render.theme import CODE, frame
 
 
 def prose_html(text: str) -> str:
@@ -17,3 +17,16 @@ def prose_html(text: str) -> str:
     return "".join(
         f'<code style="{CODE}">{escape(part)}</code>' if i % 2 else escape(part) for i, part in enumerate(parts)
     )
+
+
+def lines_html(text: str, tone: str) -> str:
+    """Return a report's lines as HTML, indented as in the text, in a frame whose edge has a colour of `theme.EDGES`.
+
+    >>> lines_html("2 lines\\n  of `f`", "quiet").count("<p ")
+    2
+    """
+    rows = ""
+    for line in text.splitlines():
+        indent = len(line) - len(line.lstrip())
+        rows += f'<p style="margin:0.15em 0 0.15em {indent * 0.6:g}em">{prose_html(line.strip())}</p>'
+    return f'<section style="{frame(tone)}">{rows}</section>'

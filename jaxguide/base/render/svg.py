@@ -1,6 +1,5 @@
 """Draw boxes, lines and text as SVG, with a title and a description for screen readers."""
 
-import itertools
 from dataclasses import dataclass, field
 from html import escape
 
@@ -8,7 +7,6 @@ from jaxguide.base.render.theme import BACKGROUND, CODE_FONT, EDGES, FOREGROUND
 
 # The widest of the monospaced fonts in use, so that text fits into its box in all of them.
 CHARACTER_WIDTH = 0.62
-_IDS = itertools.count(1)
 # A standalone file has no page to inherit colours from.
 _ALONE = (
     "<style>:root{color:#111;background:#fff}"
@@ -64,14 +62,16 @@ class Drawing:
         if text:
             self.words(x + 6, y + height / 2 + 4.5, text)
 
-    def path(self, d: str, *, tone: str = "quiet", dashed: bool = False, arrow: bool = False, note: str = "") -> None:
-        """Draw a line along an SVG path; `arrow` adds an arrowhead at its end."""
+    def path(self, d: str, *, tone: str = "quiet", dashed: bool = False, note: str = "") -> None:
+        """Draw a line along an SVG path; `note` is its tooltip."""
         title = f"<title>{escape(note)}</title>" if note else ""
         dash = ' stroke-dasharray="4 3"' if dashed else ""
-        head = ' marker-end="url(#ARROW)"' if arrow else ""
-        self._parts.append(
-            f'<path d="{d}" fill="none" stroke-width="1.5"{dash}{head} style="{_stroke(tone)}">{title}</path>'
-        )
+        self._parts.append(f'<path d="{d}" fill="none" stroke-width="1.5"{dash} style="{_stroke(tone)}">{title}</path>')
+
+    def arrowhead(self, x: float, y: float) -> None:
+        """Draw an arrowhead that points to the right, with its tip at (x, y)."""
+        # A `marker` needs an id, which the same picture shown twice on a page would share.
+        self._parts.append(f'<polygon points="{x - 9:g},{y - 5:g} {x + 1:g},{y:g} {x - 9:g},{y + 5:g}" stroke="none"/>')
 
     def svg(self) -> str:
         """Return the drawing as the text of an SVG file."""
@@ -80,24 +80,17 @@ class Drawing:
     def html(self) -> str:
         """Return the drawing as HTML for a page: it has the page's colours, and scrolls if it is too wide."""
         colours = f"color:{FOREGROUND};background-color:{BACKGROUND};"
-        return f'<div style="overflow-x:auto">{self._svg("", colours)}</div>'
+        return f'<div style="overflow-x:auto;max-width:100%">{self._svg("", colours)}</div>'
 
     def _svg(self, head: str, style: str) -> str:
-        number = next(_IDS)  # ids must be unique on the page, which may have many drawings
-        arrow = f"jaxguide-arrow-{number}"
-        body = "".join(self._parts).replace("url(#ARROW)", f"url(#{arrow})")
-        marker = (
-            f'<defs><marker id="{arrow}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
-            'orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="currentColor"/></marker></defs>'
-            if f"#{arrow}" in body
-            else ""
-        )
+        # JupyterLab scales drawings to the width of the page, and would make their text too small to read.
+        size = f"width:{self.width:g}px;min-width:{self.width:g}px;max-width:none;height:{self.height:g}px"
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="jaxguide-title-{number} '
-            f'jaxguide-desc-{number}" viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" '
-            f'height="{self.height:g}" fill="currentColor" style="{style}font-family:{CODE_FONT}">'
-            f'<title id="jaxguide-title-{number}">{escape(self.title)}</title>'
-            f'<desc id="jaxguide-desc-{number}">{escape(self.description)}</desc>{head}{marker}{body}</svg>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(self.title)}" '
+            f'viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" height="{self.height:g}" '
+            f'fill="currentColor" style="{style}{size};font-family:{CODE_FONT}">'
+            f"<title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>"
+            f"{head}{''.join(self._parts)}</svg>"
         )
 
 

@@ -92,8 +92,8 @@ def content_of(
 
 def _why_withheld() -> str:
     return _(
-        "Details are left out, because hidden checks ran before your code did, and this machine's isolation does not "
-        "keep their inputs from other code."
+        "Details are left out, because hidden checks may have run before your code did, and no isolation keeps "
+        "their inputs from all other code. Your notebook shows the details of all checks that are in it."
     )
 
 

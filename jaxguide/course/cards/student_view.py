@@ -12,10 +12,10 @@ def for_student(result: ExerciseResult) -> ExerciseResult:
 
     Code that received a hidden input can reveal it in a value, in the message, class or line of an exception, or in
     its output. Visible checks are shown in full, since `Judging` runs them before the code gets a hidden input, unless
-    the result is withheld. Of a check in such a result, they see only the verdict, name and fact.
+    the result is withheld: then they are shown as hidden checks are, without the names of exceptions.
     """
     if result.withheld:
-        checks = [_bare(check) for check in result.checks]
+        checks = [dataclasses.replace(_without_details(check), error=None) for check in result.checks]
         return dataclasses.replace(result, checks=checks, printed="", note="", reveal=None)
     if not any(check.hidden for check in result.checks):
         return result
@@ -31,10 +31,6 @@ def _without_details(check: CheckResult) -> CheckResult:
     if error is not None:
         error = ErrorInfo(error.type_name if error.type_name in known_exceptions() else "", "")
     return dataclasses.replace(check, message="", call="", got="", expected="", trouble="", error=error)
-
-
-def _bare(check: CheckResult) -> CheckResult:
-    return dataclasses.replace(_without_details(check), error=None, idea="", misconception="", misconceptions=())
 
 
 @functools.cache

@@ -1,15 +1,38 @@
 """Replace indexing by masks, which keep the shape: `jnp.where(mask, x, 0)` for `x[mask]`."""
 
 import ast
+import copy
+from collections.abc import Iterator
+
+import jax
+import numpy as np
 
 from jaxguide.base.text import _
+from jaxguide.code.edits import changed_lines
 from jaxguide.code.user_frame import is_array
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.transformed import own_nodes
 
 # Reduction -> its neutral value, for where the mask is False (NumPy's `initial` beside `where=`).
 _NEUTRAL = {"sum": "0", "prod": "1", "any": "False", "all": "True", "max": "-{jnp}.inf", "min": "{jnp}.inf"}
 AVERAGES = ("mean", "std", "var")
+# Functions of `jax.numpy` that compute each entry of one array by itself.
+ENTRY_BY_ENTRY = frozenset(
+    ("abs", "absolute", "cos", "exp", "isfinite", "isnan", "log", "negative", "sign", "sin", "sqrt", "square", "tanh")
+)
+_EXPONENTIALS = ("softmax", "log_softmax", "logsumexp")
+# Functions and attributes whose result another number of zeros changes.
+_COUNTING = frozenset(
+    (
+        *(*AVERAGES, *_EXPONENTIALS, "average", "median", "quantile", "percentile", "cov", "corrcoef", "histogram"),
+        *("prod", "cumprod", "all", "max", "min", "amax", "amin", "ptp", "argmax", "argmin", "sort", "argsort"),
+        *("top_k", "unique", "bincount", "nanmean", "nanstd", "nanvar", "nanmax", "nanmin", "nanmedian", "len"),
+        *("shape", "size", "log", "log2", "log10", "exp", "exp2", "cos", "cosh", "reciprocal", "sigmoid"),
+    )
+)
+# Method of `x.at[...]` -> the sign between the old value and the given one.
+_SIGNS = {"set": "", "add": "+", "multiply": "*"}
 
 
 def sliced_axis(scene: Scene, node: ast.Subscript) -> tuple[int, ast.Slice] | None:
@@ -23,6 +46,15 @@ def sliced_axis(scene: Scene, node: ast.Subscript) -> tuple[int, ast.Slice] | No
 
 def kept_places(scene: Scene, node: ast.Subscript, array: ast.expr) -> str | None:
     """Return the mask that is True inside a traced slice of an array, shaped to broadcast with the array, or None."""
+    place, mask = sliced_axis(scene, node), _mask_of(scene, node, array)
+    if place is None or mask is None:
+        return None
+    axis, rank = place[0], rank_of(scene, array)
+    return spread(mask if rank == axis + 1 else f"({mask})", axis, rank)
+
+
+def _mask_of(scene: Scene, node: ast.Subscript, array: ast.expr) -> str | None:
+    """Return the mask along the one axis that a traced slice cuts, or None."""
     place = sliced_axis(scene, node)
     if place is None or place[1].step is not None:
         return None
@@ -32,9 +64,7 @@ def kept_places(scene: Scene, node: ast.Subscript, array: ast.expr) -> str | Non
         return None
     tests = [f"{places} >= {scene.quote(bounds.lower)}"] if bounds.lower else []
     tests += [f"{places} < {scene.quote(bounds.upper)}"] if bounds.upper else []
-    text = tests[0] if len(tests) == 1 else " & ".join(f"({test})" for test in tests)
-    rank = rank_of(scene, array)
-    return spread(text if rank == axis + 1 else f"({text})", axis, rank)
+    return tests[0] if len(tests) == 1 else " & ".join(f"({test})" for test in tests)
 
 
 def spread(text: str, axis: int, rank: int | None) -> str | None:
@@ -49,6 +79,9 @@ def masked(scene: Scene, node: ast.Subscript) -> Fix | None:
     values, keep = scene.quote(node.value), kept_places(scene, node, node.value)
     if keep is None:
         return None
+    update = update_around(scene, node)
+    if update is not None:
+        return chosen_update(scene, update, node, keep)
     reduced = reduction(scene, node)
     if reduced is not None and reduced[1] in _NEUTRAL:
         outer, name = reduced
@@ -58,15 +91,178 @@ def masked(scene: Scene, node: ast.Subscript) -> Fix | None:
     if reduced is not None:
         text = f"{scene.jnp}.{reduced[1]}({values}, where={keep})"
         return scene.fix(_("Keep the length and mask the rest."), scene.source.replace(reduced[0], text))
-    text = f"{scene.jnp}.where({keep}, {values}, 0)"
-    return scene.fix(_("Keep the length, with 0 for the rest."), scene.source.replace(node, text))
+    mask = _mask_of(scene, node, node.value) or keep
+    return filled_with_zeros(scene, node, keep, mask, _("Keep the length, with 0 for the rest."))
+
+
+def filled_with_zeros(scene: Scene, node: ast.Subscript, keep: str, mask: str, sentence: str) -> Fix | None:
+    """Return the fix that puts zeros in place of what an index leaves out, or words if a later step counts them.
+
+    Args:
+        scene: the error.
+        node: the array with its index.
+        keep: the mask, shaped to broadcast with the array.
+        mask: the mask alone.
+        sentence: what the fix does.
+    """
+    values, takers = scene.quote(node.value), list(_takers(scene, node))
+    if any(isinstance(one, ast.Call) and _is_at_index(one, node) for one in takers):
+        return scene.advice(
+            _(
+                "Compute with all of `{values}`, and choose in place of the update: `{jnp}.where(mask, new, old)`."
+            ).format(values=values, jnp=scene.jnp)
+        )
+    picked = next((one for one in takers if isinstance(one, ast.Subscript)), None)
+    counting = next((name for one in takers if (name := _name_of(one)) in _COUNTING), None)
+    counting = scene.quote(picked.value) if picked is not None else counting
+    if counting is not None:
+        alone = isinstance(scene.spot.statement, ast.Assign) and scene.spot.statement.value is node
+        code = changed_lines(scene.source.lines, [scene.source.replace(node, values)]) if alone else []
+        code += [f"mask = {mask}"] if not mask.isidentifier() else []
+        name = mask if mask.isidentifier() else "mask"
+        if counting in _EXPONENTIALS:
+            code.append(f"scores = {scene.jnp}.where({name}, scores, -{scene.jnp}.inf)")
+            words = _(
+                "Keep all of `{values}`, and put -inf into the scores outside the mask, before `{function}`: a 0 would "
+                "count there."
+            )
+        elif picked is not None:
+            words = _("Keep all of `{values}` and use a mask: a 0 as an index would pick an entry of `{function}`.")
+        else:
+            words = _("Keep all of `{values}` and use a mask: zeros in the other places would change `{function}`.")
+        said = words.format(values=values, function=counting)
+        return scene.fix(said, code="\n".join(code)) or scene.advice(said)
+    return scene.fix(
+        _("{sentence} Right only if more zeros change nothing, as in a sum; not before a mean or a softmax.").format(
+            sentence=sentence
+        ),
+        scene.source.replace(node, f"{scene.jnp}.where({keep}, {values}, 0)"),
+    )
+
+
+def _takers(scene: Scene, node: ast.expr) -> Iterator[ast.expr]:
+    """Yield the calls, attributes and items in a function that use a value, also by names that it is assigned to."""
+    source, function = scene.source, scene.spot.function
+    body = list(own_nodes(function)) if function is not None else list(ast.walk(source.tree))
+    waiting, seen = [node], set[str]()
+    while waiting:
+        part: ast.AST | None = waiting.pop(0)
+        while isinstance(part, ast.expr | ast.keyword):
+            if part is not node and isinstance(part, ast.Call | ast.Attribute):
+                yield part
+            outer = source.parents.get(part)
+            if isinstance(outer, ast.Subscript) and outer.slice is part:
+                yield outer
+            part = outer
+        for name in _assigned(part) - seen:
+            seen.add(name)
+            waiting += [n for n in body if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+
+
+def _assigned(statement: ast.AST | None) -> set[str]:
+    """Return the names that an assignment sets."""
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    else:
+        targets = [statement.target] if isinstance(statement, ast.AugAssign | ast.AnnAssign) else []
+    return {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+
+
+def _name_of(node: ast.expr) -> str:
+    """Return the name of a function or attribute: 'mean' for `x.mean`, `jnp.mean(x)` and `mean(x)`."""
+    return node.attr if isinstance(node, ast.Attribute) else called(node)
+
+
+def update_around(scene: Scene, node: ast.Subscript) -> ast.Call | ast.Assign | None:
+    """Return `x.at[mask].set(...)` or `x[mask] = ...` whose value takes `node`, which has the same index."""
+    part: ast.AST | None = scene.source.parents.get(node)
+    while isinstance(part, ast.expr | ast.keyword):
+        if isinstance(part, ast.Call) and _is_at_index(part, node):
+            return part
+        part = scene.source.parents.get(part)
+    target = part.targets[0] if isinstance(part, ast.Assign) and len(part.targets) == 1 else None
+    same = isinstance(target, ast.Subscript) and target is not node and ast.dump(target.slice) == ast.dump(node.slice)
+    return part if isinstance(part, ast.Assign) and same else None
+
+
+def _is_at_index(call: ast.Call, node: ast.Subscript) -> bool:
+    """Return whether a call is an update such as `x.at[mask].set(value)`, with the index of a node."""
+    place = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if not isinstance(place, ast.Subscript) or not isinstance(place.value, ast.Attribute):
+        return False
+    return place.value.attr == "at" and ast.dump(place.slice) == ast.dump(node.slice)
+
+
+def chosen_update(scene: Scene, update: ast.Call | ast.Assign, node: ast.Subscript, keep: str | None) -> Fix | None:
+    """Return the fix for `x.at[mask].set(f(x[mask]))`: `jnp.where(mask, f(x), x)`, or words if `f` mixes entries."""
+    new: ast.expr | None = None
+    sign: str | None = ""
+    if isinstance(update, ast.Assign):
+        array, new = update.targets[0].value, update.value  # type: ignore[attr-defined]
+    else:
+        array, sign = update.func.value.value.value, _SIGNS.get(called(update))  # type: ignore[attr-defined]
+        new = update.args[0] if len(update.args) == 1 and not update.keywords else None
+    name = scene.quote(array)
+    shape = getattr(scene.spot.value(array), "shape", None)
+    if keep is None or sign is None or new is None or shape is None or not _by_entry(scene, new, node, shape):
+        return scene.advice(
+            _(
+                "Compute the new value for every entry, without the mask, and choose: `{jnp}.where(mask, new, {name})`."
+            ).format(jnp=scene.jnp, name=name)
+        )
+    risky = any(
+        isinstance(part, ast.Call) or (isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div | ast.Pow))
+        for part in ast.walk(new)
+    )
+    whole = ast.unparse(_Whole(node).visit(copy.deepcopy(new)))
+    text = f"{name} {sign} ({whole})" if sign else whole
+    return scene.fix(
+        _(
+            "Compute the new value for every entry, and keep the old one where the mask is False. If a value that is "
+            "not taken is infinite or NaN, so is the gradient."
+        )
+        if risky
+        else _("Compute the new value for every entry, and keep the old one where the mask is False."),
+        scene.source.replace(
+            update.value if isinstance(update, ast.Assign) else update,
+            f"{scene.jnp}.where({keep}, {text}, {name})",
+        ),
+        *([scene.source.replace(update.targets[0], name)] if isinstance(update, ast.Assign) else []),
+    )
+
+
+def _by_entry(scene: Scene, value: ast.expr, node: ast.Subscript, shape: tuple[int, ...]) -> bool:
+    """Return whether a value computes each entry of arrays of one shape, indexed like `node`, by itself."""
+    held = scene.spot.value(value)
+    if isinstance(held, int | float | complex) or (is_array(held) and held.ndim == 0):
+        return True
+    if isinstance(value, ast.Subscript) and ast.dump(value.slice) == ast.dump(node.slice):
+        return getattr(scene.spot.value(value.value), "shape", None) == shape
+    if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
+        return all(_by_entry(scene, part, node, shape) for part in (value.left, value.right))
+    if isinstance(value, ast.UnaryOp) and not isinstance(value.op, ast.Not):
+        return _by_entry(scene, value.operand, node, shape)
+    if not isinstance(value, ast.Call) or len(value.args) != 1 or value.keywords or called(value) not in ENTRY_BY_ENTRY:
+        return False
+    home = str(getattr(scene.spot.value(value.func), "__module__", ""))
+    return home.startswith("jax") and _by_entry(scene, value.args[0], node, shape)
+
+
+class _Whole(ast.NodeTransformer):
+    """Put `x` in place of each `x[mask]`."""
+
+    def __init__(self, node: ast.Subscript):
+        self.index = ast.dump(node.slice)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        return node.value if ast.dump(node.slice) == self.index else self.generic_visit(node)
 
 
 def masked_update(scene: Scene, update: ast.Call, node: ast.Subscript) -> Fix | None:
     """Return the fix for `x.at[:n].set(value)`, which chooses between the new value and the old ones."""
     if not isinstance(node.value, ast.Attribute) or len(update.args) != 1 or update.keywords:
         return None
-    array, sign = node.value.value, {"set": "", "add": "+", "multiply": "*"}.get(called(update))
+    array, sign = node.value.value, _SIGNS.get(called(update))
     keep, value = kept_places(scene, node, array), scene.quote(update.args[0])
     given = scene.spot.value(update.args[0])
     if keep is None or sign is None or not (isinstance(given, int | float) or getattr(given, "ndim", 1) == 0):
@@ -95,7 +291,7 @@ def reduction(scene: Scene, node: ast.Subscript) -> tuple[ast.Call, str] | None:
 def neutral_of(scene: Scene, name: str, array: ast.expr) -> str:
     """Return the neutral value of a reduction: 0 for a sum, the smallest number for a maximum."""
     value = scene.spot.value(array)
-    if name in ("max", "min") and is_array(value) and value.dtype.kind in "iu":
+    if name in ("max", "min") and is_array(value) and jax.dtypes.issubdtype(value.dtype, np.integer):
         return f"{scene.jnp}.iinfo({scene.quote(array)}.dtype).{'min' if name == 'max' else 'max'}"
     return _NEUTRAL[name].format(jnp=scene.jnp)
 

@@ -22,7 +22,7 @@ def debug_print(scene: Scene, call: ast.AST | None) -> str | None:
             return None
         else:
             texts.append("{}")
-            values.append(scene.quote(argument))
+            values.append(scene.quote(_unconverted(argument)))
     text = " ".join(texts).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f"{scene.jax}.debug.print({', '.join([chr(34) + text + chr(34), *values])})"
 
@@ -42,5 +42,15 @@ def _filled(node: ast.JoinedStr, values: list[str]) -> str:
             if isinstance(part.format_spec, ast.JoinedStr):
                 spec = "".join(str(p.value) for p in part.format_spec.values if isinstance(p, ast.Constant))
             text += "{" + (f":{spec}" if spec else "") + "}"
-            values.append(ast.unparse(part.value))
+            values.append(ast.unparse(_unconverted(part.value)))
     return text
+
+
+def _unconverted(node: ast.expr) -> ast.expr:
+    """Return what `x.item()`, `float(x)` or `int(x)` makes a Python number of; other expressions as they are."""
+    if isinstance(node, ast.Call) and not node.keywords:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
+            return node.func.value
+        if isinstance(node.func, ast.Name) and node.func.id in ("float", "int") and len(node.args) == 1:
+            return node.args[0]
+    return node

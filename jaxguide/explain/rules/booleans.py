@@ -4,7 +4,12 @@ import ast
 import re
 from typing import Any
 
+import jax
+import numpy as np
+
+from jaxguide import compat
 from jaxguide.base.text import _
+from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -14,6 +19,7 @@ from jaxguide.explain.rewrites.printing import debug_print
 from jaxguide.explain.rewrites.static_arguments import argument_behind, static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.transformed import defaults_of
 
 
 # This error matches CONCRETE too, which `python_numbers` and `sizes` explain; they come later in alphabetical order.
@@ -25,6 +31,9 @@ def truth_of_a_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
         choices = [part for part in ast.walk(node) if isinstance(part, ast.IfExp)]
         node = choices[0].test if len(choices) == 1 and _filter_around(scene, node) is None else node
     traced = scene.tracer(node)
+    given = _given_at_all(scene, node)
+    if given is not None:
+        return given
     filters = _filter_around(scene, node)
     if filters is not None:
         return _filtered(scene, filters)
@@ -80,7 +89,8 @@ class _Test:
     def static_if_plain(self) -> Fix | None:
         """Return the fix that makes an argument static if it may be an option, that is, a Python int or bool."""
         plain = getattr(self.tracer, "weak_type", False) or self.tracer.dtype == bool
-        integer = self.tracer.dtype.kind in "iub" and self.tracer.ndim == 0
+        kinds = (np.integer, np.bool_)
+        integer = any(jax.dtypes.issubdtype(self.tracer.dtype, kind) for kind in kinds) and self.tracer.ndim == 0
         return self.static if plain and integer and argument_behind(self.scene, self.tracer) else None
 
     def if_statement(self, node: ast.If) -> Explanation | None:
@@ -91,7 +101,7 @@ class _Test:
         if _only_prints(node):
             return self._printing(node)
         edits = expression_of_if(scene, node)
-        where = scene.fix(_("Choose with `jnp.where`: both sides are computed, one is taken."), *edits.where)
+        where = scene.fix(_where_sentence(node.test, [*node.body, *node.orelse, *_after(scene, node)]), *edits.where)
         cond = scene.fix(_("With `lax.cond`, for one scalar choice: only one side runs."), *edits.cond)
         if where is None and isinstance(node.body[-1], ast.Break):
             where = scene.advice(
@@ -107,10 +117,16 @@ class _Test:
                 )
             )
         elif where is None and isinstance(node.body[0], ast.Raise):
-            where = scene.fix(
-                _("Check at run time with `checkify`, in place of `raise`."),
-                code=f"checkify.check(~({condition(scene, node.test)}), {_message(node.body[0])})",
+            where = self._check(
+                _(
+                    "Check at run time in place of `raise`; call the outermost function through `checkify`, and let "
+                    "`throw` raise."
+                ),
+                ast.UnaryOp(ast.Not(), node.test),
+                _message(node.body[0]),
             )
+        elif where is None and (once := _called_once(scene, node)) is not None:
+            where = once
         elif where is None:
             body = ast.unparse(node.body[0]).split("\n")[0]
             code = f"{scene.jnp}.where({condition(scene, node.test)}, value_if_true, value_if_false)"
@@ -118,7 +134,7 @@ class _Test:
                 _("Compute both sides and choose with `jnp.where`, in place of `{body}`.").format(body=body), code=code
             )
         why = _("Python's `if` must choose now, while JAX records the program, and the value comes later.")
-        title = _("`if` needs a value that is still traced")
+        title = _("`if` needs a known value, but `{variable}` is traced").format(variable=self.variable)
         if self._is_switch(node.test):
             return self.said("if_on_tracer", title, why, self.static, where, cond)
         return self.said("if_on_tracer", title, why, where, cond, self.static_if_plain())
@@ -130,7 +146,7 @@ class _Test:
             return self._recursion()
         test, yes, no = condition(scene, node.test), scene.quote(node.body), scene.quote(node.orelse)
         where = scene.fix(
-            _("Choose with `jnp.where`: both sides are computed, one is taken."),
+            _where_sentence(node.test, [node.body, node.orelse]),
             scene.source.replace(node, f"{scene.jnp}.where({test}, {yes}, {no})"),
         )
         cond = scene.fix(
@@ -138,7 +154,7 @@ class _Test:
             scene.source.replace(node, f"{scene.lax}.cond({test}, lambda: {yes}, lambda: {no})"),
         )
         why = _("Python's `if` must choose now, while JAX records the program, and the value comes later.")
-        title = _("`if` needs a value that is still traced")
+        title = _("`if` needs a known value, but `{variable}` is traced").format(variable=self.variable)
         if self._is_switch(node.test):
             return self.said("if_on_tracer", title, why, self.static, where, cond)
         return self.said("if_on_tracer", title, why, where, cond, self.static_if_plain())
@@ -154,16 +170,38 @@ class _Test:
         )
         return self.said(
             "while_on_tracer",
-            _("`while` needs a value that is still traced"),
+            _("`while` needs a known value, but `{variable}` is traced").format(variable=self.variable),
             why,
             loop,
             self.static_if_plain(),
             link=f"{error_texts.API}/jax.lax.while_loop.html",
         )
 
+    def _check(self, sentence: str, test: ast.expr, message: str) -> Fix | None:
+        """Return the code that checks a test with `checkify`, and of the call that raises its error."""
+        scene = self.scene
+        while _is_not(test) and _is_not(test.operand):  # type: ignore[attr-defined]
+            test = test.operand.operand  # type: ignore[attr-defined]
+        value = scene.spot.value(test)
+        number = is_array(value) and value.dtype != bool  # `checkify.check` takes only booleans
+        holds = f"{scene.atom(test)} != 0" if number else condition(scene, test)
+        name = self._outermost() or "outermost"
+        call = f"error, result = {scene.jax}.jit(checkify.checkify({name}))(...)"
+        return scene.fix(sentence, code=f"checkify.check({holds}, {message})\n{call}\nerror.throw()")
+
+    def _outermost(self) -> str | None:
+        """Return the name of the jitted function that fails, if no other transformation is around it."""
+        by, spots = compat.traced_by(self.tracer), self.scene.spots
+        name = by.function
+        if name is None or self.scene.under(self.tracer) != "jax.jit":
+            return None
+        outer = [spot for spot in spots if spot.frame.f_code.co_name != name]
+        traced = any(is_tracer(value) for spot in outer for value in spot.frame.f_locals.values())
+        return name if not traced and callable(self.scene.spot.frame.f_globals.get(name)) else None
+
     def assertion(self, node: ast.Assert) -> Explanation | None:
         """Explain `assert`."""
-        scene = self.scene
+        scene, said = self.scene, getattr(node.msg, "value", None)
         test = condition(scene, node.test)
         outside = scene.fix(
             _("Mark what must not happen with NaN, and look at the result outside."),
@@ -171,16 +209,17 @@ class _Test:
             if self.variable.isidentifier()
             else None,
         )
-        check = scene.fix(
+        check = self._check(
             _(
-                "Check at run time: write this in its place, call with `err, y = checkify.checkify(f)(...)`, then "
-                "`err.throw()`."
+                "Check at run time in place of `assert`; call the outermost function through `checkify`, and let "
+                "`throw` raise."
             ),
-            code=f'checkify.check({scene.quote(node.test)}, "{scene.quote(node.test)}")',
+            node.test,
+            _literal(said if isinstance(said, str) else scene.quote(node.test)),
         )
         return self.said(
             "assert_on_tracer",
-            _("`assert` needs a value that is still traced"),
+            _("`assert` needs a known value, but `{variable}` is traced").format(variable=self.variable),
             _("`assert` looks at the value now, while JAX records the program, and the value comes later."),
             outside,
             check,
@@ -209,9 +248,25 @@ class _Test:
             _("With functions, which take numbers for truth values too."),
             scene.source.replace(top, logical(scene, top)),
         )
+        taker = _taker(scene, top)
+        if taker is not None:
+            return self.said(
+                kind,
+                _("`{word}` needs a known value, but `{variable}` is traced").format(word=word, variable=self.variable),
+                _(
+                    "Python's `{word}` decides now what is true, while JAX records the program; it cannot be recorded."
+                ).format(word="and" if kind.startswith("chained") else word),
+                self.static,
+                scene.advice(
+                    _("Write `{new}`, if `{function}` can take a traced value.").format(
+                        new=logical(scene, top), function=taker
+                    )
+                ),
+                link=error_texts.STATIC_LINK,
+            )
         return self.said(
             kind,
-            _("`{word}` needs a value that is still traced").format(word=word),
+            _("`{word}` needs a known value, but `{variable}` is traced").format(word=word, variable=self.variable),
             _(
                 "Python's `{word}` decides now what is true, while JAX records the program; it cannot be recorded."
             ).format(word="and" if kind.startswith("chained") else word),
@@ -232,7 +287,7 @@ class _Test:
         """Explain a test in a function that calls itself, which would not end if both sides were recorded."""
         return self.said(
             "if_on_tracer",
-            _("`if` needs a value that is still traced"),
+            _("`if` needs a known value, but `{variable}` is traced").format(variable=self.variable),
             _("Python's `if` must choose now, while JAX records the program, and the value comes later."),
             self.static_if_plain(),
             self.scene.advice(
@@ -255,7 +310,7 @@ class _Test:
         sentence = _("Print when the program runs, and let `lax.cond` choose: `jax.debug.print`.")
         return self.said(
             "if_on_tracer",
-            _("`if` needs a value that is still traced"),
+            _("`if` needs a known value, but `{variable}` is traced").format(variable=self.variable),
             _("Python's `if` must choose now, while JAX records the program, and the value comes later."),
             scene.fix(sentence, scene.source.replace(node, text)) if known else scene.advice(sentence),
             link=f"{error_texts.API}/jax.debug.print.html",
@@ -265,6 +320,87 @@ class _Test:
         """Return whether a test is a bare argument, which usually is an option such as `train`."""
         plain = test.operand if isinstance(test, ast.UnaryOp) else test
         return isinstance(plain, ast.Name) and self.static is not None
+
+
+def _taker(scene: Scene, node: ast.expr) -> str | None:
+    """Return the text of a function, not of JAX, that is given a truth value and may itself need it to be known."""
+    outer = scene.source.parents.get(node)
+    outer = scene.source.parents.get(outer) if isinstance(outer, ast.keyword) else outer
+    if not isinstance(outer, ast.Call) or outer.func is node:
+        return None
+    value = scene.spot.value(outer.func)
+    module = getattr(value, "__module__", None) or ""
+    of_jax = value is MISSING or module.split(".")[0] in ("jax", "jaxlib", "numpy") or module == "builtins"
+    return None if of_jax else scene.quote(outer.func)
+
+
+def _where_sentence(test: ast.expr, sides: list[ast.stmt] | list[ast.expr]) -> str:
+    """Say how to choose with `jnp.where`, and that a side that is not taken can still spoil the gradient."""
+    names = names_in(test)
+    for node in (inner for side in sides for inner in ast.walk(side)):
+        divides = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and names & names_in(node.right)
+        curved = isinstance(node, ast.Call) and called(node) in (
+            "log",
+            "sqrt",
+            "arccos",
+            "arcsin",
+            "power",
+            "reciprocal",
+        )
+        if divides or (curved and names & names_in(node)):
+            return _(
+                "Choose with `jnp.where`. Both sides are computed: if the one that is not taken is infinite or NaN, so "
+                "is the gradient, unless its input is made safe too."
+            )
+    return _("Choose with `jnp.where`: both sides are computed, one is taken.")
+
+
+def _after(scene: Scene, node: ast.If) -> list[ast.stmt]:
+    """Return the statement after an `if`, which is its other side if the first one returns."""
+    block = scene.source.body_of(node)
+    return block[block.index(node) + 1 :][:1] if node in block and not node.orelse else []
+
+
+def _called_once(scene: Scene, node: ast.If) -> Fix | None:
+    """Return the fix for two branches with the same call: the arguments that differ are chosen."""
+    if len(node.body) != 1 or len(node.orelse) != 1:
+        return None
+    yes, no = node.body[0], node.orelse[0]
+    if not isinstance(yes, ast.Expr) or not isinstance(no, ast.Expr):
+        return None
+    test = condition(scene, node.test)
+
+    def joined(one: ast.expr, other: ast.expr) -> str | None:
+        if ast.dump(one) == ast.dump(other):
+            return scene.quote(one)
+        if isinstance(one, ast.Call) and isinstance(other, ast.Call) and ast.dump(one.func) == ast.dump(other.func):
+            names = [k.arg for k in one.keywords]
+            if len(one.args) != len(other.args) or names != [k.arg for k in other.keywords] or None in names:
+                return None
+            parts = [joined(a, b) for a, b in zip(one.args, other.args, strict=True)]
+            values = [joined(a.value, b.value) for a, b in zip(one.keywords, other.keywords, strict=True)]
+            if None in parts or None in values:
+                return None
+            named = [f"{name}={value}" for name, value in zip(names, values, strict=True)]
+            return f"{scene.quote(one.func)}({', '.join([*map(str, parts), *named])})"
+        if not (_is_number(scene, one) and _is_number(scene, other)):
+            return None
+        return f"{scene.jnp}.where({test}, {scene.quote(one)}, {scene.quote(other)})"
+
+    text = joined(yes.value, no.value)
+    if text is None:
+        return None
+    return scene.fix(_("Call it once, and choose with `jnp.where` what it is given."), scene.source.replace(node, text))
+
+
+def _is_number(scene: Scene, node: ast.expr) -> bool:
+    """Return whether an expression is arithmetic with numbers and arrays."""
+    if isinstance(node, ast.BinOp):
+        return _is_number(scene, node.left) and _is_number(scene, node.right)
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(scene, node.operand)
+    value = scene.spot.value(node)
+    return is_array(value) or type(value) in (int, float, complex)
 
 
 def _only_prints(node: ast.If) -> bool:
@@ -279,6 +415,15 @@ def _message(node: ast.Raise) -> str:
     text = given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
     if text is None:
         text = ast.unparse(node.exc.func if isinstance(node.exc, ast.Call) else node.exc) if node.exc else "error"
+    return _literal(text)
+
+
+def _is_not(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+
+
+def _literal(text: str) -> str:
+    """Return the message of a check as source text; braces stand for values there."""
     return repr(text.replace("{", "{{").replace("}", "}}"))
 
 
@@ -294,7 +439,7 @@ def _extremum(at: _Test, call: ast.Call) -> Explanation | None:
             text = f"{scene.jnp}.{function}({text}, {scene.quote(argument)})"
     return at.said(
         "min_max_on_tracer",
-        _("Python's `{name}` needs values that are still traced").format(name=name),
+        _("Python's `{name}` needs known values, but `{variable}` is traced").format(name=name, variable=at.variable),
         _(
             "Python's `{name}` compares now and keeps one, while JAX records the program, and the values come later."
         ).format(name=name),
@@ -321,7 +466,7 @@ def _any_or_all(at: _Test, call: ast.Call) -> Explanation | None:
         )
     return at.said(
         "any_all_on_tracer",
-        _("Python's `{name}` needs values that are still traced").format(name=name),
+        _("Python's `{name}` needs known values, but `{variable}` is traced").format(name=name, variable=at.variable),
         why.format(name=name),
         fix or scene.fix(_("Use `jnp.{name}`, which goes into the program.").format(name=name), code=text),
         link=f"{error_texts.API}/jax.numpy.{name}.html",
@@ -334,7 +479,7 @@ def _sorting(at: _Test, call: ast.Call) -> Explanation | None:
     text = f"{scene.jnp}.sort({as_array(scene, call.args[0])})"
     return at.said(
         "sorted_on_tracer",
-        _("Python's `sorted` needs values that are still traced"),
+        _("Python's `sorted` needs known values, but `{variable}` is traced").format(variable=at.variable),
         _("Python's `sorted` compares values now to order them, while JAX records the program."),
         scene.fix(
             _("Sort with `jnp.sort`, which goes into the program."),
@@ -352,7 +497,7 @@ def _conversion(at: _Test, call: ast.Call) -> Explanation | None:
     text = f"({condition(scene, value)})" if plain else f"{scene.atom(value)}.astype(bool)"
     return at.said(
         "bool_of_tracer",
-        _("`bool(...)` needs a value that is still traced"),
+        _("`bool(...)` needs a known value, but `{variable}` is traced").format(variable=at.variable),
         _("`bool` makes a Python True or False now, while JAX records the program, and the value comes later."),
         scene.fix(
             _("Keep it an array: of dtype bool, it serves as a condition of `jnp.where` and `lax.cond`."),
@@ -379,7 +524,7 @@ def _membership(at: _Test, node: ast.Compare) -> Explanation | None:
     fix = fix or scene.fix(_("Compare with all of them at once."), scene.source.replace(node, text))
     return at.said(
         "in_on_tracer",
-        _("`in` needs values that are still traced"),
+        _("`in` needs known values, but `{variable}` is traced").format(variable=at.variable),
         _("Python's `in` compares now until one is equal, while JAX records the program, and no value is there yet."),
         fix,
         at.static_if_plain(),
@@ -400,7 +545,9 @@ def _inside_a_call(at: _Test, call: ast.Call) -> Explanation | None:
     function = scene.quote(call.func)
     return at.said(
         "static_needed",
-        _("`{function}` needs a value that is still traced").format(function=function),
+        _("`{function}` needs a known value, but `{variable}` is traced").format(
+            function=function, variable=at.variable
+        ),
         _("`{function}` looks at this argument now, while JAX records the program, and its value comes later.").format(
             function=function
         ),
@@ -425,7 +572,7 @@ def _chosen_element(scene: Scene, node: ast.IfExp) -> Explanation | None:
     names = sorted(n.id for n in ast.walk(node.test) if isinstance(n, ast.Name))
     return scene.explanation(
         "if_on_tracer",
-        title=_("`if` needs a value that is still traced"),
+        title=_("`if` needs a known value, but its test is traced"),
         variable=names[0] if names else None,
         why=_("Python's `if` must choose now, while JAX records the program, and the value comes later."),
         fixes=[
@@ -449,7 +596,7 @@ def _filtered(scene: Scene, place: tuple[ast.comprehension, ast.expr]) -> Explan
     part_of = scene.spot.first(test, is_tracer)
     return scene.explanation(
         "filter_on_tracer",
-        title=_("`if` in a comprehension needs a value that is still traced"),
+        title=_("`if` in a comprehension needs known values, but its test is traced"),
         what=scene.traced_what(scene.quote(part_of[0]), part_of[1]) if part_of is not None else "",
         variable=scene.quote(part_of[0]) if part_of is not None else name,
         why=_("How long the list is depends on the values, and these come later."),
@@ -488,6 +635,9 @@ def several_truths(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if part is None:
         return None
     text = scene.quote(part[0])
+    given = _given_at_all(scene, node)
+    if given is not None:
+        return given
     logic = _logic_around(scene, node)
     inner = logic if logic is not None else node
     if not isinstance(inner, ast.Compare | ast.Name | ast.BoolOp | ast.UnaryOp):
@@ -518,6 +668,60 @@ def several_truths(scene: Scene, found: re.Match[str]) -> Explanation | None:
         ),
         fixes=fixes,
         link=f"{error_texts.API}/jax.numpy.all.html",
+    )
+
+
+def _given_at_all(scene: Scene, node: ast.AST) -> Explanation | None:
+    """Explain `if mask:` and `mask = mask or default` for a parameter whose default is None: was it given at all?"""
+    if isinstance(node, ast.BoolOp) and len(node.values) == 2:  # only the first value's truth is asked for
+        node = node.values[0]
+    negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    plain = node.operand if isinstance(node, ast.UnaryOp) and negated else node
+    function, value = scene.spot.function, scene.spot.value(plain)
+    if not isinstance(plain, ast.Name) or function is None or not is_array(value):
+        return None
+    default = defaults_of(function).get(plain.id)
+    if not isinstance(default, ast.Constant) or default.value is not None or _is_rebound(function, plain.id):
+        return None
+    if value.dtype == bool and value.ndim == 0:  # a flag, which may be False
+        return None
+    outer = scene.source.parents.get(node)
+    if isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not):
+        node, negated, outer = outer, True, scene.source.parents.get(outer)
+    name = plain.id
+    test = f"{name} is None" if negated else f"{name} is not None"
+    edit = None
+    if isinstance(outer, ast.If | ast.IfExp | ast.While | ast.Assert) and outer.test is node:
+        edit = scene.source.replace(node, test)
+    elif isinstance(outer, ast.BoolOp) and outer.values[0] is node and not negated:
+        rest = outer.values[1:]
+        if isinstance(outer.op, ast.Or) and len(rest) == 1:
+            edit = scene.source.replace(outer, f"{name} if {test} else {scene.quote(rest[0])}")
+        elif isinstance(outer.op, ast.And):
+            edit = scene.source.replace(node, test)
+    return scene.explanation(
+        "array_given_or_none",
+        title=_("An array has no truth value that says whether it was given"),
+        what=scene.what(name, scene.spot.value(plain)),
+        variable=name,
+        why=_(
+            "`{name}` is None if it is not given. Python asks an array for its entries, not whether it is there."
+        ).format(name=name),
+        fixes=[
+            scene.fix(_("Compare with None."), edit)
+            or scene.advice(_("Compare with None: `{test}`.").format(test=test))
+        ],
+        link=error_texts.ERRORS_PAGE,
+    )
+
+
+def _is_rebound(function: ast.AST, name: str) -> bool:
+    """Return whether a function assigns to a name in another way than `name = name or default`."""
+    return any(
+        isinstance(node, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+        and not (isinstance(node.value, ast.BoolOp) and names_in(node.value.values[0]) == {name})
+        for node in ast.walk(function)
     )
 
 

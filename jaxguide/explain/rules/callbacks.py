@@ -100,7 +100,8 @@ def no_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
             scene.fix(_("Call it row by row: always right, and slow."), with_method("sequential")),
             scene.fix(
                 _("Once, with the whole batch, if it works elementwise as NumPy's functions do."),
-                with_method("broadcast_all"),
+                with_method("broadcast_all") if isinstance(spot.value(call.args[0]), np.ufunc) else None,
+                code='vmap_method="broadcast_all"',
             ),
         ],
         link=_PAGE,
@@ -110,7 +111,7 @@ def no_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
 @explains(error_texts.HOST_RESULT)
 def host_result(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a host function whose result differs from the declared one, which shows only when the program runs."""
-    calls = [(s, c) for spot in scene.spots if (s := spot.source) for c in s.calls() if called(c) == "pure_callback"]
+    calls = [(s, c) for spot in scene.spots if (s := spot.source) for c in s.calls() if called(c) in _CALLBACKS]
     if len(calls) != 1 or len(calls[0][1].args) < 2:
         return None
     source, call = calls[0]

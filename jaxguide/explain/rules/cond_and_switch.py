@@ -4,13 +4,13 @@ import ast
 import re
 
 from jaxguide.base.text import _
-from jaxguide.code.source import arguments_of
+from jaxguide.code.source import FunctionNode, Source, arguments_of, source_of
 from jaxguide.code.user_frame import is_array
-from jaxguide.compat import error_texts
+from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.transformed import function_behind, returned
+from jaxguide.explain.transformed import function_behind, own_nodes, returned
 
 _COND = f"{error_texts.API}/jax.lax.cond.html"
 
@@ -27,53 +27,81 @@ def _branches(scene: Scene) -> tuple[ast.Call, list[ast.expr]] | None:
     return None
 
 
+def _definitions(scene: Scene) -> tuple[str, list[tuple[Source, FunctionNode] | None]] | None:
+    """Return `cond` or `switch`, and the definitions of the branches that JAX's message compares."""
+    call = scene.call()
+    if call is None or called(call) not in ("cond", "switch"):
+        return None
+    said = error_texts.BRANCH_PLACES.findall(scene.message)
+    place = _branches(scene)
+    written = place[1] if place is not None else []
+    found: list[tuple[Source, FunctionNode] | None] = []
+    for name, function, file, line in said[:2]:
+        number = 1 if name == "false_fun" else int(re.sub(r"\D", "", name) or 0)
+        behind = function_behind(scene.spot, written[number]) if number < len(written) else None
+        source = source_of(file)
+        if behind is None and source is not None and function != "<lambda>":
+            node = source.function_at(function.split(".")[-1], int(line))
+            behind = (source, node) if node is not None else None
+        elif behind is None and source is not None:
+            lambdas = [n for n in ast.walk(source.tree) if isinstance(n, ast.Lambda) and n.lineno == int(line)]
+            behind = (source, lambdas[0]) if len(lambdas) == 1 else None
+        found.append(behind)
+    return (called(call), found) if len(found) == 2 else None
+
+
 @explains(error_texts.BRANCH_TYPE)
 def branch_types(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain branches whose results differ in dtype or shape."""
-    place = _branches(scene)
-    types = error_texts.BRANCH_TYPES.search(scene.message)
-    if place is None or types is None:
+    place = _definitions(scene)
+    all_types = error_texts.BRANCH_TYPES.findall(scene.message)
+    if place is None or not all_types:
         return None
-    call, branches = place
-    one, dtype, shape, other, other_dtype, other_shape = types.groups()
-    wanted = _wider(dtype, other_dtype)
-    wrong = 0 if other_dtype == wanted else len(branches) - 1
+    function, definitions = place
+    one, path, dtype, shape, other, other_dtype, other_shape = all_types[0]
+    if (dtype, shape) == (other_dtype, other_shape):  # they differ in what the text does not show, such as sharding
+        return None
+    keys = "key<" in dtype + other_dtype
+    wanted = _wider(dtype, other_dtype) if not keys else ""
+    wrong = 0 if other_dtype == wanted and dtype != wanted else 1
     if dtype == other_dtype:  # the shapes differ: broadcast the scalar one
-        wrong = 0 if shape == "" else len(branches) - 1
-    if called(call) == "switch":
-        number = re.search(r"(\d+)$", one if wrong == 0 else other)
-        wrong = int(number[1]) if number else wrong
-    definition = function_behind(scene.spot, branches[wrong])
-    result = returned(definition[1]) if definition is not None else None
-    if definition is None or result is None:
-        return None
-    source, text = definition[0], definition[0].quote(result)
+        wrong = 0 if shape == "" else 1
+    result = _leaf(definitions[wrong], path)
     fixes: list[Fix | None] = []
-    if dtype != other_dtype:
+    # The branches between the two that are named agree with the first: change that one only if there are none.
+    alone = wrong == 1 or function == "cond" or _only_two(scene)
+    single = len(all_types) == 1 and not keys and alone
+    if dtype != other_dtype and single and result is not None and shape == other_shape:
+        source, node = result
+        new = f"{scene.jnp}.asarray({source.quote(node)}, {scene.jnp}.{wanted})"
         fixes.append(
-            scene.fix(
-                _("Give both one dtype: say it where the other one comes from."),
-                source.replace(result, f"{scene.jnp}.asarray({text}, {scene.jnp}.{wanted})"),
-            )
+            scene.fix(_("Give both one dtype: say it where the other one comes from."), source.replace(node, new))
         )
-    else:
-        full = shape if wrong else other_shape
-        size = f"({full},)" if full and "," not in full else f"({full})"
-        fixes.append(
-            scene.fix(
-                _("Give both one shape."),
-                source.replace(result, f"{scene.jnp}.broadcast_to({text}, {size})")
-                if (other_shape if wrong else shape) in ("", "1")
-                else None,
-                code=f"{scene.jnp}.zeros({size})",
-            )
+    elif dtype == other_dtype and single and result is not None and "" in (shape, other_shape):
+        source, node = result
+        full = shape or other_shape
+        size = f"({full},)" if "," not in full else f"({full})"
+        new = f"{scene.jnp}.broadcast_to({source.quote(node)}, {size})"
+        fixes.append(scene.fix(_("Give both one shape."), source.replace(node, new)))
+    call = scene.call()
+    written = _branches(scene)
+    if function == "cond" and call is not None and written is not None and not path:
+        fixes.append(_as_where(scene, call, written[1]) if shape == other_shape or "" in (shape, other_shape) else None)
+    if not any(fixes):
+        words = (
+            _("Give both one shape: pad or reduce one of them.") if shape != other_shape else _("Give both one dtype.")
         )
-    fixes.append(_as_where(scene, call, branches) if called(call) == "cond" else None)
+        fixes.append(scene.advice(words))
+    name = f"{one}{path}"
+    text = result[0].quote(result[1]) if result is not None else name
     return scene.explanation(
         "branch_types",
         title=_("Branches with results of different types"),
-        what=_("One branch gives {one}, the other {other}.").format(
-            one=f"`{dtype}[{shape}]`", other=f"`{other_dtype}[{other_shape}]`"
+        what=_("{first} gives {one}, {second} gives {other}.").format(
+            first=f"`{one.replace('branch', 'branch ').replace('  ', ' ')}{path}`",
+            second=f"`{other.replace('branch', 'branch ').replace('  ', ' ')}{path}`",
+            one=f"`{dtype}[{shape}]`",
+            other=f"`{other_dtype}[{other_shape}]`",
         ),
         variable=text,
         why=_("The program goes on with one result, whichever branch ran, so both have the same shape and dtype."),
@@ -82,24 +110,50 @@ def branch_types(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+def _only_two(scene: Scene) -> bool:
+    place = _branches(scene)
+    return place is not None and len(place[1]) == 2
+
+
+def _leaf(definition: tuple[Source, FunctionNode] | None, path: str) -> tuple[Source, ast.expr] | None:
+    """Return the expression of a leaf of what a function returns; None if it is not written there."""
+    node = returned(definition[1]) if definition is not None else None
+    if definition is None or node is None:
+        return None
+    for step in re.findall(r"\[(.*?)\]|\.(\w+)", path):
+        index = ast.literal_eval(step[0]) if re.fullmatch(r"\d+|'[^']*'", step[0]) else None
+        if isinstance(node, ast.Tuple | ast.List) and isinstance(index, int) and index < len(node.elts):
+            node = node.elts[index]
+        elif isinstance(node, ast.Dict) and isinstance(index, str):
+            keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
+            if index not in keys:
+                return None
+            node = node.values[keys.index(index)]
+        else:
+            return None
+    return definition[0], node
+
+
 @explains(error_texts.BRANCH_STRUCTURE)
 def branch_structures(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain branches that return different numbers of values."""
-    place = _branches(scene)
-    if place is None:
+    place = _definitions(scene)
+    if place is None or None in place[1]:
         return None
-    _call, branches = place
-    ends = [(branch, function_behind(scene.spot, branch)) for branch in branches]
-    results = [(d[0], returned(d[1])) for _b, d in ends if d is not None]
-    if len(results) < 2 or any(result is None for _s, result in results):
+    ends = [end for end in place[1] if end is not None]
+    forgotten = next((end for end in ends if _returns_nothing(end[1])), None)
+    if forgotten is not None:
+        return _nothing_returned(scene, *forgotten)
+    results = [(source, returned(function)) for source, function in ends]
+    (one_source, one), (other_source, other) = results
+    if one is None or other is None:
         return None
-    (one_source, one), (other_source, other) = results[0], results[-1]
-    assert one is not None
-    assert other is not None
     many, single, source = (one, other, other_source) if isinstance(one, ast.Tuple) else (other, one, one_source)
     fixes: list[Fix | None] = []
     text = source.quote(single)
-    if isinstance(many, ast.Tuple) and not isinstance(single, ast.Tuple | ast.List | ast.Dict):
+    plain = not isinstance(single, ast.Tuple | ast.List | ast.Dict | ast.Call | ast.Name)
+    both = [one, other]
+    if isinstance(many, ast.Tuple) and (plain or isinstance(single, ast.Name | ast.Call)) and _is_leaf(scene):
         extra = [f"{scene.jnp}.zeros_like({text})"] * (len(many.elts) - 1)
         fixes.append(
             scene.fix(
@@ -107,8 +161,20 @@ def branch_structures(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 source.replace(single, f"({', '.join([text, *extra])})"),
             )
         )
+    elif {type(node) for node in both} == {ast.Tuple, ast.List} and len(one.elts) == len(other.elts):  # type: ignore[attr-defined]
+        wrong, home = (one, one_source) if isinstance(one, ast.List) else (other, other_source)
+        inside = ", ".join(home.quote(element) for element in wrong.elts)  # type: ignore[attr-defined]
+        comma = "," if len(wrong.elts) == 1 else ""  # type: ignore[attr-defined]
+        text = home.quote(wrong)
+        fixes.append(
+            scene.fix(_("Return a tuple from both: a list is not a tuple."), home.replace(wrong, f"({inside}{comma})"))
+        )
     else:
-        fixes.append(scene.fix(_("Return the same parts from both branches."), code=f"return {text}"))
+        keys = error_texts.CARRY_KEYS.search(scene.message)
+        words = _("Return the same parts from both branches, in the same kind of container.")
+        if keys is not None:
+            words = _("Return {keys} from both branches, or from none.").format(keys=keys[1])
+        fixes.append(scene.advice(words))
     return scene.explanation(
         "branch_structure",
         title=_("Branches that return different parts"),
@@ -118,6 +184,36 @@ def branch_structures(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=text,
         why=_("The program goes on with one result, whichever branch ran, so both return the same parts."),
         fixes=fixes,
+        link=_COND,
+    )
+
+
+def _is_leaf(scene: Scene) -> bool:
+    """Return whether JAX says that one of the branches returns a single array."""
+    return "output is a pytree leaf" in scene.message
+
+
+def _returns_nothing(function: FunctionNode) -> bool:
+    if isinstance(function, ast.Lambda):
+        return False
+    return not any(isinstance(node, ast.Return) and node.value is not None for node in own_nodes(function))
+
+
+def _nothing_returned(scene: Scene, source: Source, function: FunctionNode) -> Explanation | None:
+    """Explain a branch without `return`."""
+    assert not isinstance(function, ast.Lambda)
+    last = function.body[-1]
+    fix: Fix | None = None
+    if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
+        line = f"\n{source.indent(last)}return {last.targets[0].id}"
+        fix = scene.fix(_("Return what the last line computes."), source.insert_after(last, line))
+    return scene.explanation(
+        "branch_returns_none",
+        title=_("A branch without `return`"),
+        what=_("`{name}` returns None, and the other branch does not.").format(name=function.name),
+        variable=function.name,
+        why=_("The program goes on with one result, whichever branch ran, so both return the same parts."),
+        fixes=[fix or scene.advice(_("End it with `return`, and what the other branch returns, changed or not."))],
         link=_COND,
     )
 
@@ -133,7 +229,7 @@ def branch_no_function(scene: Scene, found: re.Match[str]) -> Explanation | None
     edits = [scene.source.replace(b, f"lambda: {t}") for b, t in zip(branches, texts, strict=True)]
     return scene.explanation(
         "branch_no_function",
-        title=_("A branch that is no function"),
+        title=_("A branch that is not a function"),
         what=_("`{text}` is a value, computed before `lax.cond` is asked.").format(text=texts[0]),
         variable=texts[0],
         why=_("`lax.cond` runs one of two functions; a value is computed already, whichever is chosen."),
@@ -145,6 +241,26 @@ def branch_no_function(scene: Scene, found: re.Match[str]) -> Explanation | None
             ),
         ],
         link=_COND,
+    )
+
+
+@explains(structure_texts.SWITCH_INDEX)
+def switch_index(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `lax.switch` with a float or a truth value as its index."""
+    call = scene.call()
+    if call is None or called(call) != "switch" or not call.args:
+        return None
+    node = call.args[0]
+    text, value = scene.quote(node), scene.spot.value(node)
+    new = f"int({text})" if isinstance(value, int | float) else f"{scene.atom(node)}.astype(int)"
+    return scene.explanation(
+        "switch_index",
+        title=_("`lax.switch` was given an index that is not an integer"),
+        what=_("`{name}` has dtype {dtype} here.").format(name=text, dtype=found[1]),
+        variable=text,
+        why=_("The branches are numbered from 0, and the index is the number of one."),
+        fixes=[scene.fix(_("Make it an integer."), scene.source.replace(node, new))],
+        link=f"{error_texts.API}/jax.lax.switch.html",
     )
 
 
@@ -185,10 +301,11 @@ def operands_missing(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     call, branches = place
     definition = function_behind(scene.spot, branches[0])
-    if definition is None or (called(call) == "cond" and len(call.args) != 3):
+    if definition is None or called(call) != "cond" or len(call.args) != 3 or call.keywords:
         return None
     names = arguments_of(definition[1])
-    known = [n for n in names if is_array(scene.spot.value(ast.Name(n, ast.Load())))]
+    values = {name: scene.spot.value(ast.Name(name, ast.Load())) for name in names}
+    known = [name for name, value in values.items() if is_array(value) or isinstance(value, int | float | complex)]
     given = f"{scene.quote(call)[:-1]}, {', '.join(names)})"
     return scene.explanation(
         "operands_missing",

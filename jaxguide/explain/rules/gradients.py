@@ -10,13 +10,14 @@ import numpy as np
 from jaxguide.base.text import _, plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.lines import Line
+from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import MISSING, Spot, is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.static_arguments import static_edits
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
-from jaxguide.explain.transformed import argnums, definition_of, function_behind, transformation
+from jaxguide.explain.transformed import argnums, definition_of, function_behind, parameters, transformation
 
 _GRAD = f"{error_texts.API}/jax.grad.html"
 
@@ -26,11 +27,14 @@ def gradient_of_many(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.grad` of a function whose result is not a scalar."""
     outer = scene.call()
     made = transformation(scene, outer) if outer is not None else None
-    if outer is None or made is None or not made.args:
+    if outer is None or made is None or not made.args or _has_own_rule(scene, made.args[0]):
         return None
     function = scene.quote(made.args[0])
     shape = found[1]
     place = definition_of(scene, made.args[0])
+    aux = any(keyword.arg == "has_aux" for keyword in made.keywords)
+    if aux and place is not None and isinstance(place[1], ast.Tuple) and place[1].elts:
+        place = place[0], place[1].elts[0]
     fixes: list[Fix | None] = []
     one = shape.replace(",", "").replace(" ", "").strip("()").replace("1", "") == ""
     if place is not None:
@@ -50,7 +54,7 @@ def gradient_of_many(scene: Scene, found: re.Match[str]) -> Explanation | None:
                     source.replace(result, f"{scene.jnp}.sum({text})"),
                 )
             )
-    if called(made) == "grad":
+    if called(made) == "grad" and not aux:
         jacobian = scene.quote(made.func).removesuffix("grad") + "jacobian"
         fixes.append(
             scene.fix(
@@ -83,7 +87,7 @@ def gradient_of_a_tuple(scene: Scene, found: re.Match[str]) -> Explanation | Non
     """Explain `jax.grad` of a function that returns several values or none."""
     outer = scene.call()
     made = transformation(scene, outer) if outer is not None else None
-    if made is None or not made.args:
+    if made is None or not made.args or _has_own_rule(scene, made.args[0]):
         return None
     function = scene.quote(made.args[0])
     fixes: list[Fix | None] = []
@@ -109,6 +113,9 @@ def gradient_of_a_tuple(scene: Scene, found: re.Match[str]) -> Explanation | Non
             fixes=fixes,
             link=_GRAD,
         )
+    if found[1].startswith("{"):
+        words = _("Return the loss alone; or return it first, then the dict, and say `has_aux=True`.")
+        return _of_several(scene, function, [scene.advice(words)])
     if not found[1].startswith(("(", "[")):
         return None
     fixes.append(
@@ -123,6 +130,16 @@ def gradient_of_a_tuple(scene: Scene, found: re.Match[str]) -> Explanation | Non
         fixes.append(
             scene.fix(_("Return the loss alone."), source.replace(result, source.quote(result.elts[0])))  # type: ignore[attr-defined]
         )
+    return _of_several(scene, function, fixes)
+
+
+def _has_own_rule(scene: Scene, node: ast.expr) -> bool:
+    """Return whether a function has a rule of its own, whose result counts, and not that of the function."""
+    value = scene.spot.value(node)
+    return value is not MISSING and hasattr(value, "defvjp")
+
+
+def _of_several(scene: Scene, function: str, fixes: list[Fix | None]) -> Explanation | None:
     return scene.explanation(
         "gradient_of_tuple",
         title=_("A gradient of several things"),
@@ -260,9 +277,14 @@ def gradient_of_integers(scene: Scene, found: re.Match[str]) -> Explanation | No
     positions = [position for position in argnums(made) if position < len(outer.args)]
     if not positions:
         return None
-    wrong = (p for p in positions if _integer_leaf(scene.spot.value(outer.args[p])) is not None)
-    position = next(wrong, positions[0])
+    position = _integer_position(scene, outer, positions)
+    if position is None:
+        return None
     node = outer.args[position]
+    if "key" in found.groups():
+        return _of_a_key(scene, outer, made, position)
+    if _is_index(scene, made, position):
+        return _of_an_index(scene, outer, made, position)
     text, value = scene.quote(node), scene.spot.value(node)
     if isinstance(node, ast.List | ast.Tuple | ast.Dict) or _is_tree(value):
         return _in_a_tree(scene, node, value)
@@ -288,6 +310,68 @@ def gradient_of_integers(scene: Scene, found: re.Match[str]) -> Explanation | No
             )
         )
     return _explained(scene, text, what, *fixes)
+
+
+def _integer_position(scene: Scene, outer: ast.Call, positions: list[int]) -> int | None:
+    """Return the number of the argument that holds integers; None if that is not certain."""
+    values = {position: scene.spot.value(outer.args[position]) for position in positions}
+    known = [position for position, value in values.items() if _integer_leaf(value) is not None]
+    unknown = [position for position, value in values.items() if value is MISSING]
+    candidates = known or unknown
+    return candidates[0] if known or len(candidates) == 1 else None
+
+
+def _is_index(scene: Scene, made: ast.Call | None, position: int) -> bool:
+    """Return whether the function uses an argument as an index, which must stay an integer."""
+    place = function_behind(scene.spot, made.args[0]) if made is not None and made.args else None
+    own = parameters(place[1]) if place is not None else []
+    if place is None or position >= len(own):
+        return False
+    name = own[position].arg
+    return any(isinstance(node, ast.Subscript) and name in names_in(node.slice) for node in ast.walk(place[1])) or any(
+        isinstance(node, ast.Call)
+        and called(node) in ("range", "one_hot", "arange", "take", "zeros", "ones")
+        and name in {n for a in node.args for n in names_in(a)}
+        for node in ast.walk(place[1])
+    )
+
+
+def _of_an_index(scene: Scene, outer: ast.Call, made: ast.Call | None, position: int) -> Explanation | None:
+    """Explain a derivative with respect to an argument that is an index or a size."""
+    text = scene.quote(outer.args[position])
+    value = scene.spot.value(outer.args[position])
+    what = scene.what(text, value) if is_array(value) else _("`{name}` holds integers.").format(name=text)
+    others = [str(i) for i in range(len(outer.args)) if i != position]
+    words = _(
+        "Arguments are counted from 0, and `{name}` is number {number}: give `argnums` the number of another one."
+    )
+    if not others or made is None:
+        return None
+    return _explained(scene, text, what, scene.advice(words.format(name=text, number=position)))
+
+
+def _of_a_key(scene: Scene, outer: ast.Call, made: ast.Call | None, position: int) -> Explanation | None:
+    """Explain a derivative with respect to a random key."""
+    text = scene.quote(outer.args[position])
+    other = next((i for i in range(len(outer.args)) if i != position), None)
+    if other is None:
+        return None
+    plain = made is not None and bool(made.args) and argument_of(made, 1, "argnums") is None
+    return scene.explanation(
+        "gradient_of_a_key",
+        title=_("A derivative with respect to a key"),
+        what=_("`{name}` is a key here.").format(name=text),
+        variable=text,
+        why=_("A derivative asks what a small change does, and a key cannot change by a little."),
+        fixes=[
+            scene.fix(
+                _("Differentiate with respect to another argument."),
+                scene.source.insert_after(made.args[-1], f", argnums={other}") if made is not None and plain else None,
+                code="" if plain else "argnums=...",
+            )
+        ],
+        link=_GRAD,
+    )
 
 
 def _explained(scene: Scene, variable: str, what: str, *fixes: Fix | None) -> Explanation | None:

@@ -113,7 +113,7 @@ def numpy_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = f"{name} = {scene.jnp}.asarray({name}).at[{scene.quote(target.slice)}].set({scene.quote(statement.value)})"
     return scene.explanation(
         "numpy_item_of_tracer",
-        title=_("A NumPy array cannot hold a value that is still traced"),
+        title=_("A NumPy array holds known values, but `{variable}` is traced").format(variable=variable),
         what=scene.traced_what(variable, traced[1]),
         variable=variable,
         why=_("`{name}` holds numbers now, while JAX records the program, and the value comes later.").format(
@@ -187,10 +187,6 @@ def list_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
         "extend": f"{scene.jnp}.append({name}, {scene.jnp}.array({given}))",
         "insert": f"{scene.jnp}.insert({name}, {given})",
         "fill": f"{scene.jnp}.full_like({name}, {given})",
-        "numpy": f"{scene.np}.asarray({name})",
-        "cpu": name,
-        "detach": f"{scene.lax}.stop_gradient({name})",
-        "size": f"{scene.atom(array)}.size",
     }.get(method)
     if new is None:
         return None
@@ -202,10 +198,10 @@ def list_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
         _("An array has no method `{name}`").format(name=method),
         name,
         array,
-        _why() if method in ("append", "extend", "insert", "fill") else _("It belongs to another library's arrays."),
+        _why(),
         scene.fix(
             _("Make a new array, and keep it. In a loop, collect in a Python list and stack once at the end.")
-            if method in ("append", "extend", "insert")
+            if method != "fill"
             else _("JAX's own way."),
             scene.source.replace(call, f"{name} = {new}" if alone else new),
         ),

@@ -4,11 +4,14 @@ import ast
 import re
 
 from jaxguide.base.text import _, plural
+from jaxguide.code.edits import Edit
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.masks import (
     AVERAGES,
+    chosen_update,
+    filled_with_zeros,
     masked,
     masked_update,
     neutral_of,
@@ -16,10 +19,13 @@ from jaxguide.explain.rewrites.masks import (
     reduction,
     sliced_axis,
     spread,
+    update_around,
 )
 from jaxguide.explain.rewrites.static_arguments import static_fix
+from jaxguide.explain.rewrites.windows import window_of
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
+from jaxguide.explain.transformed import parameters
 
 
 @explains(error_texts.BOOLEAN_MASK)
@@ -38,12 +44,18 @@ def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
     ranks = rank_of(scene, node.value), found[1].count(",") + 1
     keep = spread(scene.atom(node.slice) if ranks[0] != ranks[1] else mask, ranks[1] - 1, ranks[0])
     plain = not isinstance(node.slice, ast.Tuple) and keep is not None
-    reduced = reduction(scene, node)
+    reduced, update = reduction(scene, node), update_around(scene, node)
     fixes: list[Fix | None] = []
-    if not plain:
+    if update is not None:
+        fixes.append(chosen_update(scene, update, node, keep if plain and ranks[0] == ranks[1] else None))
+    elif not plain:
         fixes.append(
             scene.fix(
-                _("Keep the shape, with 0 where the mask is False."), code=f"{scene.jnp}.where(mask, {values}, 0)"
+                _(
+                    "Keep the shape, with 0 where the mask is False. Right only if more zeros change nothing, as in a "
+                    "sum; not before a mean or a softmax."
+                ),
+                code=f"{scene.jnp}.where(mask, {values}, 0)",
             )
         )
     elif reduced is not None:
@@ -56,17 +68,13 @@ def boolean_mask(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes.append(
             scene.fix(_("Keep the shape, and let what is masked out count for nothing."), source.replace(outer, text))
         )
-    else:
-        fixes.append(
-            scene.fix(
-                _("Keep the shape, with 0 where the mask is False."),
-                source.replace(node, f"{scene.jnp}.where({keep}, {values}, 0)"),
-            )
-        )
-        if ranks[0] == 1:
+    elif keep is not None:
+        kept = filled_with_zeros(scene, node, keep, mask, _("Keep the shape, with 0 where the mask is False."))
+        fixes.append(kept)
+        if ranks[0] == 1 and kept is not None and kept.edits:
             fixes.append(
                 scene.fix(
-                    _("Pack them to the front, at full length, filled up with 0."),
+                    _("Pack them to the front, at full length, filled up with 0, which counts as above."),
                     source.replace(
                         node, f"{scene.jnp}.compress({mask}, {values}, size={scene.atom(node.value)}.shape[0])"
                     ),
@@ -103,7 +111,9 @@ def dynamic_slice(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes.append(masked_update(scene, update, node))
     elif place is not None:
         axis, cut = place
-        values, window = scene.quote(node.value), _window(cut)
+        array = scene.spot.value(node.value)
+        entries = array.shape[axis] if is_array(array) and array.ndim > axis else None
+        values, window = scene.quote(node.value), window_of(scene, cut, entries)
         if window is not None and cut.lower is not None:
             along = f", axis={axis}" if axis else ""
             text = f"{scene.lax}.dynamic_slice_in_dim({values}, {scene.quote(cut.lower)}, {window}{along})"
@@ -118,7 +128,7 @@ def dynamic_slice(scene: Scene, found: re.Match[str]) -> Explanation | None:
     bounds = [value for _part, value in scene.spot.parts(node.slice) if is_tracer(value)]
     return scene.explanation(
         "dynamic_slice",
-        title=_("A slice has a bound that is still traced"),
+        title=_("A slice needs known bounds, but `{variable}` is traced").format(variable=variable),
         what=scene.traced_what(variable, tracer),
         variable=variable,
         why=_("How long `{text}` is depends on `{name}`, and JAX must know every shape while it records.").format(
@@ -136,22 +146,79 @@ def dynamic_slice(scene: Scene, found: re.Match[str]) -> Explanation | None:
 def float_index(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x[1.0]`."""
     node = scene.node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # `x.at[1.0].set(2)`
+        node = node.func.value
     if not isinstance(node, ast.Subscript):
         return None
     index = scene.quote(node.slice)
     value = scene.spot.value(node.slice)
     python = isinstance(value, float)
-    text = f"int({index})" if python else f"{scene.atom(node.slice)}.astype(int)"
+    swapped = _swapped_parameters(scene, node.slice, value)
+    if swapped is not None:
+        return swapped
+    arrays = scene.spot.first(node.slice, is_array) is not None
+    edit: Edit | None = None
+    if python or (not arrays and _is_python_number(scene, node.slice)):
+        python = True
+        edit = scene.source.replace(node.slice, _as_integer(scene, node.slice))
+    elif arrays:
+        edit = scene.source.replace(node.slice, f"{scene.atom(node.slice)}.astype(int)")
     return scene.explanation(
         "index_of_floats",
-        title=_("An index must be an integer"),
+        title=_("An index that is a float"),
         what=scene.what(index, value)
         if value is not MISSING and not python
         else _("`{name}` is a float here.").format(name=index),
         variable=index,
         why=_("Positions are counted, so a float names none, even one without a fraction."),
-        fixes=[scene.fix(_("Make it an integer."), scene.source.replace(node.slice, text))],
+        fixes=[scene.fix(_("Make it an integer."), edit) or scene.advice(_("Make it an integer."))],
         link=f"{error_texts.API}/jax.numpy.astype.html",
+    )
+
+
+def _is_python_number(scene: Scene, node: ast.expr) -> bool:
+    """Return whether an expression computes with Python's numbers and lengths alone."""
+    if isinstance(node, ast.BinOp):
+        return _is_python_number(scene, node.left) and _is_python_number(scene, node.right)
+    if isinstance(node, ast.UnaryOp):
+        return _is_python_number(scene, node.operand)
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in ("len", "float", "int", "round")
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        return True
+    return isinstance(scene.spot.value(node), int | float)
+
+
+def _as_integer(scene: Scene, node: ast.expr) -> str:
+    """Return the text of a Python number as an integer: a quotient becomes `//`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and "float" not in scene.quote(node):
+        return f"{scene.atom(node.left)} // {scene.atom(node.right)}"
+    return f"int({scene.quote(node)})"
+
+
+def _swapped_parameters(scene: Scene, index: ast.expr, value: object) -> Explanation | None:
+    """Explain a body of `lax.fori_loop` that indexes by its second parameter, which is the carry."""
+    function = scene.spot.function
+    own = parameters(function) if function is not None else []
+    if len(own) != 2 or not isinstance(index, ast.Name) or own[1].arg != index.id or not is_tracer(value):
+        return None
+    if scene.under(value) != "lax.fori_loop":
+        return None
+    first, second = own[0].arg, own[1].arg
+    return scene.explanation(
+        "swapped_parameters",
+        title=_("A loop body with its two parameters the other way round"),
+        what=scene.what(second, value),
+        variable=second,
+        why=_("`lax.fori_loop` gives its body the number of the turn first, and the carry second."),
+        fixes=[
+            scene.fix(
+                _("Take the number of the turn first."),
+                scene.source.replace(own[0], second),
+                scene.source.replace(own[1], first),
+            )
+        ],
+        link=f"{error_texts.API}/jax.lax.fori_loop.html",
     )
 
 
@@ -164,7 +231,7 @@ def list_index(scene: Scene, found: re.Match[str]) -> Explanation | None:
     index = scene.quote(node.slice)
     return scene.explanation(
         "index_of_list",
-        title=_("A list is no index for JAX"),
+        title=_("A list used as an index"),
         what=_("`{name}` is a list here.").format(name=index),
         variable=index,
         why=_(
@@ -209,14 +276,3 @@ def too_many_indices(scene: Scene, found: re.Match[str]) -> Explanation | None:
         ],
         link="https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html",
     )
-
-
-def _window(node: ast.Slice) -> str | None:
-    """Return the length of a slice `i : i + length`, or None for any other slice."""
-    lower, upper = node.lower, node.upper
-    if lower is None or not isinstance(upper, ast.BinOp) or not isinstance(upper.op, ast.Add) or node.step:
-        return None
-    for start, length in ((upper.left, upper.right), (upper.right, upper.left)):
-        if ast.dump(start) == ast.dump(lower):
-            return ast.unparse(length)
-    return None

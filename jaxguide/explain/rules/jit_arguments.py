@@ -1,19 +1,27 @@
 """Explain what `jax.jit` cannot take or return: unhashable static arguments, strings, functions, objects."""
 
 import ast
+import dataclasses
 import difflib
+import functools
 import re
+import sys
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
+
+import jax
+import numpy as np
 
 from jaxguide.base.text import _, plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.frames import is_library
 from jaxguide.code.lines import Line
-from jaxguide.code.source import Source, arguments_of, dotted, source_of
-from jaxguide.code.user_frame import MISSING, Spot, is_array
+from jaxguide.code.source import FunctionNode, Source, arguments_of, dotted, source_of
+from jaxguide.code.user_frame import MISSING, Spot, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.pytrees import as_pytree
+from jaxguide.explain.rewrites.objects import object_fixes
+from jaxguide.explain.rewrites.pytrees import as_pytree, class_named
 from jaxguide.explain.rewrites.static_arguments import is_jit, jit_call_of, static_edits, static_fix, static_keyword
 from jaxguide.explain.rules import explains
 from jaxguide.explain.rules.wrong_types import no_array
@@ -50,7 +58,10 @@ def unhashable_static(scene: Scene, found: re.Match[str]) -> Explanation | None:
             return _traced_static(
                 scene, name, _function_name(function), node, traced[1] if traced is not None else None
             )
-        array = is_array(value) or (value is MISSING and isinstance(node, ast.Call))
+        found_class = _class_without_hash(scene, value)
+        if found_class is not None:
+            return _object_without_hash(scene, found_class, name, _function_name(function), node, value)
+        array = is_array(value) or (value is MISSING and isinstance(node, ast.Call) and _is_of_array(scene))
         fixes: list[Fix | None] = []
         if isinstance(node, ast.List) or isinstance(value, list):
             new = f"({text[1:-1].rstrip(', ')},)" if isinstance(node, ast.List) and node.elts else f"tuple({text})"
@@ -59,6 +70,16 @@ def unhashable_static(scene: Scene, found: re.Match[str]) -> Explanation | None:
             fixes.append(
                 scene.fix(_("Give a tuple: it cannot change, so it has a hash."), scene.source.replace(node, new))
             )
+        elif is_array(value) and value.ndim == 0 and not is_tracer(value):
+            convert = "int" if jax.dtypes.issubdtype(value.dtype, np.integer) else "float"
+            number = scene.source.replace(node, f"{convert}({text})")
+            fixes.append(scene.fix(_("Give a Python number, which has a hash."), number))
+        elif value is MISSING and isinstance(node, ast.Dict):
+            words = _(
+                "Make each option that decides a shape or a branch a static argument of its own, and leave the arrays "
+                "traced; or give a frozen dataclass."
+            )
+            fixes.append(scene.advice(words))
         elif array or isinstance(value, dict):
             fixes.append(
                 scene.fix(
@@ -68,7 +89,7 @@ def unhashable_static(scene: Scene, found: re.Match[str]) -> Explanation | None:
             )
         if not fixes:
             return None
-        kind = _("an array") if array else describe(value)
+        kind = _("an array") if array else _("a dict") if value is MISSING else describe(value)
         return scene.explanation(
             "unhashable_static",
             title=_("A static argument has no hash"),
@@ -86,6 +107,114 @@ def unhashable_static(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return None
 
 
+def _is_of_array(scene: Scene) -> bool:
+    """Return whether JAX says that the argument without a hash is an array."""
+    said = error_texts.UNHASHABLE_TYPE.search(scene.message)
+    return said is not None and said[1].rpartition(".")[2] in ("ArrayImpl", "ndarray")
+
+
+def _class_without_hash(scene: Scene, value: Any) -> type | None:
+    """Return the student's class that JAX names as that of the argument without a hash; None if it is another."""
+    said = error_texts.UNHASHABLE_TYPE.search(scene.message)
+    if said is None or "." not in said[1]:
+        return None
+    found = type(value) if value is not MISSING else scene.spot.value(ast.Name(said[1].rpartition(".")[2], ast.Load()))
+    same = isinstance(found, type) and f"{found.__module__}.{found.__qualname__}" == said[1]
+    return found if same and class_named(scene, found.__name__)[1] is not None else None
+
+
+def _object_without_hash(
+    scene: Scene, kind: type, name: str, function: str, node: ast.expr, value: Any
+) -> Explanation | None:
+    """Explain an object of a student's class as a static argument."""
+    said = error_texts.UNHASHABLE_TYPE.search(scene.message)
+    part = said[2] if said is not None else ""
+    if getattr(kind, "__hash__", None) is not None:  # it asks its fields for their hashes
+        why = _("Its hash needs the hash of each part, and {part} is not hashable.").format(part=f"`{part}`")
+        fix: Fix | None = scene.advice(
+            _(
+                "Keep in `{kind}` what has a hash, such as tuples in place of lists, and pass arrays by themselves."
+            ).format(kind=kind.__name__)
+        )
+    elif dataclasses.is_dataclass(kind):
+        why = _("Python gives a dataclass no hash, because its fields can change; a frozen one has that of its fields.")
+        fix = _frozen(scene, kind, node, value)
+    else:
+        why = _("A class that defines `__eq__` has no hash unless it defines `__hash__` too.")
+        fix = scene.advice(
+            _(
+                "Define `__hash__` in `{kind}`, such that equal objects have equal hashes, and never change them."
+            ).format(kind=kind.__name__)
+        )
+    return scene.explanation(
+        "unhashable_static",
+        title=_("A static argument has no hash"),
+        what=_("`{text}` is an object of `{kind}`, given for the static argument `{name}` of `{function}`.").format(
+            text=scene.quote(node), kind=kind.__name__, name=name, function=function
+        ),
+        variable=name,
+        why=why,
+        fixes=[fix],
+        link=error_texts.STATIC_LINK,
+    )
+
+
+def _frozen(scene: Scene, kind: type, node: ast.expr, value: Any) -> Fix:
+    """Return the fix that freezes a dataclass; in words if something changes its fields, or they may have no hash."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    sentence = _("Declare `{kind}` with `frozen=True`: its fields cannot be set later, and give it a hash.").format(
+        kind=kind.__name__
+    )
+    stored = [
+        one.lineno
+        for source in dict.fromkeys(spot.source for spot in scene.spots if spot.source is not None)
+        for one in ast.walk(source.tree)
+        if isinstance(one, ast.Attribute) and one.attr in names and not isinstance(one.ctx, ast.Load)
+    ]
+    if stored:
+        words = _(
+            "Declare `{kind}` with `frozen=True`, which gives it a hash, and make a copy with `dataclasses.replace` "
+            "where line {line} sets a field."
+        )
+        return scene.advice(words.format(kind=kind.__name__, line=stored[0]))
+    given = (
+        [getattr(value, name, MISSING) for name in names] if value is not MISSING else _given_fields(scene, node, kind)
+    )
+    if any(one is not MISSING and not _hashable(one) for one in given):
+        words = _(
+            "Declare `{kind}` with `frozen=True`, and keep in it what has a hash: tuples in place of lists, and no "
+            "arrays, which are arguments of their own."
+        )
+        return scene.advice(words.format(kind=kind.__name__))
+    source, found = class_named(scene, kind.__name__)
+    edit = _freezing(source, found) if source is not None and found is not None else None
+    alone = not kind.__subclasses__() and not any(dataclasses.is_dataclass(base) for base in kind.__mro__[1:])
+    made = scene.fix(sentence, edit) if edit is not None and alone and MISSING not in given else None
+    return made or scene.advice(sentence)
+
+
+def _given_fields(scene: Scene, node: ast.expr, kind: type) -> list[Any]:
+    """Return what the fields of a new object are; MISSING for what is not known."""
+    if not isinstance(node, ast.Call) or scene.spot.value(node.func) is not kind or "__post_init__" in vars(kind):
+        return [MISSING]
+    values = [scene.spot.value(one) for one in [*node.args, *(keyword.value for keyword in node.keywords)]]
+    fields = [field for field in dataclasses.fields(kind) if field.init][len(node.args) :]
+    rest = [field for field in fields if field.name not in [keyword.arg for keyword in node.keywords]]
+    unset = dataclasses.MISSING
+    return values + [MISSING if field.default is unset else field.default for field in rest]
+
+
+def _freezing(source: Source, found: ast.ClassDef) -> Edit | None:
+    """Return the edit that writes `frozen=True` into the decorator of a dataclass."""
+    for one in found.decorator_list:
+        decorator = one.func if isinstance(one, ast.Call) else one
+        if dotted(decorator).split(".")[-1] != "dataclass":
+            continue
+        given = [source.quote(a) for a in one.keywords if a.arg != "frozen"] if isinstance(one, ast.Call) else []
+        return source.replace(one, f"{source.quote(decorator)}({', '.join(['frozen=True', *given])})")
+    return None
+
+
 def _traced_static(scene: Scene, name: str, function: str, node: ast.expr, tracer: Any) -> Explanation | None:
     """Explain a traced value passed as a static argument, inside another `jax.jit` or under `jax.vmap`."""
     text = scene.quote(node)
@@ -93,7 +222,7 @@ def _traced_static(scene: Scene, name: str, function: str, node: ast.expr, trace
     words = _("Give a Python value: a number that is known while JAX records, and the same for every row.")
     return scene.explanation(
         "traced_for_static",
-        title=_("A static argument was given a value that is still traced"),
+        title=_("A static argument needs a known value, but `{variable}` is traced").format(variable=text),
         what=_("`{text}` is given for the static argument `{name}` of `{function}`.").format(
             text=text, name=name, function=function
         ),
@@ -126,7 +255,7 @@ def unknown_static_name(scene: Scene, found: re.Match[str]) -> Explanation | Non
     return scene.explanation(
         "static_name_unknown",
         title=_("`static_argnames` names no argument"),
-        what=_("`{name}` is none of the arguments ({names}).").format(name=wrong[0], names=", ".join(names)),
+        what=_("`{name}` is not one of the arguments ({names}).").format(name=wrong[0], names=", ".join(names)),
         variable=wrong[0],
         why=_("`jax.jit` finds a static argument by its name in the `def` line."),
         fixes=[
@@ -216,7 +345,7 @@ def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
         return None
     path = found[2]
     top = re.split(r"[.\[]", path)[0]
-    jitted = _jitted_function(scene, call)
+    jitted = _jitted_function(scene, call) or _jitted_method(scene)
     if jitted is None:  # one of JAX's own functions
         given = next(
             (a for a in call.args if isinstance(scene.spot.value(a), str | bytes) or scene.spot.value(a) is None), None
@@ -239,18 +368,21 @@ def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
         given = call.func
     value = scene.spot.value(given)
     kind = found[1].split(".")[-1]
-    pytree = as_pytree(scene, kind)
-    fixes = [
-        scene.fix(
-            _("Make `{name}` static: JAX then compiles once for each value of it.").format(name=top),
-            *static_edits(scene, source, function, top),
-            code="" if isinstance(function, ast.Lambda) else f'@{scene.jax}.jit(static_argnames="{top}")',
-        )
-    ]
-    if isinstance(value, str) and path == top:
-        kinds = "string_argument"
-    elif callable(value) and path == top and top != "self":
-        kinds = "function_argument"
+    if top == "self" and value is not MISSING and type(value).__name__ != kind:
+        given, value = None, MISSING
+    if path != top:
+        return _inside_an_argument(scene, source, function, path, given, found[1])
+    if kind == "ndarray":  # not of numbers: `arrays_of_text` explains those that it knows
+        return None
+    static = scene.fix(
+        _("Make `{name}` static: JAX then compiles once for each value of it.").format(name=top),
+        *static_edits(scene, source, function, top),
+        code="" if isinstance(function, ast.Lambda) else f'@{scene.jax}.jit(static_argnames="{top}")',
+    )
+    if isinstance(value, str):
+        kinds, fixes = "string_argument", [static]
+    elif _is_function(value) and top != "self":
+        kinds, fixes = "function_argument", [static]
         if isinstance(given, ast.Name | ast.Attribute) and isinstance(function, ast.FunctionDef):
             fixes.append(
                 scene.fix(
@@ -260,18 +392,7 @@ def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
             )
     else:
         kinds = "object_argument"
-        if path != top:
-            fixes = []
-        if pytree is not None:
-            fixes = [pytree]
-        else:
-            fixes.append(
-                scene.advice(
-                    _("Pass its arrays in a tuple or a dict, or register its class `{kind}` as a pytree.").format(
-                        kind=kind
-                    )
-                )
-            )
+        fixes = object_fixes(scene, (source, function), top, kind, value, given)
     said = "self" if top == "self" else scene.quote(given) if given is not None else path
     what = _("`{name}` is {what} here, and `{function}` is compiled by `jax.jit`.").format(
         name=said,
@@ -280,13 +401,70 @@ def not_an_array_argument(scene: Scene, found: re.Match[str]) -> Explanation | N
     )
     return scene.explanation(
         kinds,
-        title=_("`jax.jit` was given something that is no array"),
+        title=_("`jax.jit` was given something that is not an array"),
         what=what,
-        variable=path if path.startswith("self") else said,
+        variable=said,
         why=_("Every argument of a jitted function becomes a traced array, unless it is declared static."),
         fixes=fixes,
         link=error_texts.STATIC_LINK,
     )
+
+
+def _is_function(value: object) -> bool:
+    """Return whether a value is found by what it is and has no attributes to change: a function or a class."""
+    plain = isinstance(value, FunctionType | BuiltinFunctionType | type | functools.partial)
+    of_jax = type(value).__module__.split(".")[0] in ("jax", "jaxlib", "numpy")  # jitted functions, ufuncs
+    return plain or (callable(value) and of_jax)
+
+
+def _inside_an_argument(
+    scene: Scene, source: Source, function: FunctionNode, path: str, given: ast.expr | None, kind: str
+) -> Explanation | None:
+    """Explain a leaf that is not an array, such as a text in a dict or a function in a model."""
+    inside = path[len(re.split(r"[.\[]", path)[0]) :]
+    value = scene.spot.value(given)
+    leaves = jax.tree_util.tree_flatten_with_path(value)[0] if value is not MISSING else []
+    leaf = next((leaf for where, leaf in leaves if jax.tree_util.keystr(where) == inside), MISSING)
+    name = f"{scene.quote(given)}{inside}" if given is not None else path
+    last = kind.split(".")[-1]
+    if any(cls.__module__.split(".")[0] == "equinox" for cls in type(value).__mro__):
+        fixes = [_filter_jit(scene, source, function)]
+    elif class_named(scene, last)[1] is not None:
+        fixes = [as_pytree(scene, last, leaf)]
+        fixes += [
+            scene.advice(
+                _("Pass its arrays in a tuple or a dict, or register its class `{kind}` as a pytree.").format(kind=last)
+            )
+            if not any(fixes)
+            else None
+        ]
+    else:
+        words = _("Take `{name}` out, and pass it as an argument of its own, which is static.")
+        fixes = [scene.advice(words.format(name=name))]
+    return scene.explanation(
+        "object_argument",
+        title=_("`jax.jit` was given something that is not an array"),
+        what=_("`{name}` is {what} here, and `{function}` is compiled by `jax.jit`.").format(
+            name=name,
+            what=describe(leaf) if leaf is not MISSING else object_of_type(last),
+            function=_function_name(function),
+        ),
+        variable=name,
+        why=_("Every leaf of an argument of a jitted function becomes a traced array."),
+        fixes=fixes,
+        link=error_texts.STATIC_LINK,
+    )
+
+
+def _filter_jit(scene: Scene, source: Source, function: FunctionNode) -> Fix | None:
+    """Return the fix that jits a function of an Equinox model, whose activation functions are leaves of the pytree."""
+    sentence = _("Use Equinox's `filter_jit`, which makes everything static that is not an array.")
+    known = source.file == scene.source.file
+    name = scene.name_of("equinox") if known and "equinox" in sys.modules else ""
+    plain = [d for d in getattr(function, "decorator_list", []) if is_jit(d)]
+    if len(plain) != 1 or name.startswith(f"{scene.jax}.") or not name:
+        return scene.advice(sentence)
+    return scene.fix(sentence, source.replace(plain[0], f"{name}.filter_jit"))
 
 
 @explains(error_texts.NOT_JAX_RESULT)
@@ -311,13 +489,14 @@ def not_an_array_result(scene: Scene, found: re.Match[str]) -> Explanation | Non
     text = source.quote(node)
     return scene.explanation(
         "result_no_array",
-        title=_("A jitted function returns something that is no array"),
+        title=_("A jitted function returns something that is not an array"),
         what=_("`{text}` is of type `{type}`, returned by `{function}`.").format(
             text=text, type=found[4], function=_function_name(function)
         ),
         variable=text,
-        why=_("The compiled program hands back arrays; what is no array cannot come out of it."),
+        why=_("The compiled program hands back arrays; what is not an array cannot come out of it."),
         fixes=[
+            *_registered(scene, found[4]),
             scene.fix(_("Return the arrays only, and make the rest outside."), edit),
             scene.fix(
                 _("Jit only the part that computes, and call it from a plain function."),
@@ -327,6 +506,15 @@ def not_an_array_result(scene: Scene, found: re.Match[str]) -> Explanation | Non
         link=f"{error_texts.API}/jax.jit.html",
         line=_line(source, node),
     )
+
+
+def _registered(scene: Scene, kind: str) -> list[Fix | None]:
+    """Return the fixes for a result that is an object of a student's class."""
+    name = kind.split(".")[-1]
+    if "." not in kind or class_named(scene, name)[1] is None:
+        return []
+    words = _("Register its class `{kind}` as a pytree, or return its arrays in a tuple or a dict.")
+    return [as_pytree(scene, name) or scene.advice(words.format(kind=name))]
 
 
 @explains(error_texts.NOT_CALLABLE)
@@ -390,6 +578,15 @@ def _jitted_function(scene: Scene, call: ast.Call) -> tuple[Source, ast.Function
     source = source_of(code.co_filename)
     function = source.function_at(code.co_name, code.co_firstlineno) if source else None
     return (source, function) if source is not None and function is not None else None  # type: ignore[return-value]
+
+
+def _jitted_method(scene: Scene) -> tuple[Source, ast.FunctionDef] | None:
+    """Return the jitted method that JAX's message names, which may be called inside `jax.grad(self.loss)`."""
+    named = error_texts.INTERPRETED_FUNCTION.search(scene.message)
+    if named is None or "." not in named[1]:
+        return None
+    found = [f for f in scene.source.functions(named[1].split(".")[-1]) if any(_jits(d) for d in f.decorator_list)]
+    return (scene.source, found[0]) if len(found) == 1 else None
 
 
 def _jits(decorator: ast.expr) -> bool:

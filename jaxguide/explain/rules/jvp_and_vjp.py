@@ -31,8 +31,8 @@ def jvp_without_tuples(scene: Scene, found: re.Match[str]) -> Explanation | None
     ]
     return scene.explanation(
         "jvp_without_tuples",
-        title=_("`jax.jvp` takes tuples"),
-        what=_("`{text}` is no tuple.").format(text=scene.quote(call.args[1])),
+        title=_("`jax.jvp` was not given tuples"),
+        what=_("`{text}` is not a tuple.").format(text=scene.quote(call.args[1])),
         variable=scene.quote(call.args[1]),
         why=_(
             "A function may have several arguments, so `jax.jvp` takes all primals in one tuple, all tangents in "
@@ -162,8 +162,8 @@ def backward_tuple(scene: Scene, found: re.Match[str]) -> Explanation | None:
                     assert value is not None
                     return scene.explanation(
                         "backward_no_tuple",
-                        title=_("A backward rule returns a tuple"),
-                        what=_("`{name}` returns `{text}`, which is no tuple.").format(
+                        title=_("A backward rule that does not return a tuple"),
+                        what=_("`{name}` returns `{text}`, which is not a tuple.").format(
                             name=name, text=source.quote(value)
                         ),
                         variable=name,

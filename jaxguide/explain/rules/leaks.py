@@ -1,12 +1,18 @@
 """Explain traced values that outlive their function, in a list, an attribute, a global or an outer variable."""
 
 import ast
+import inspect
 import re
+from dataclasses import replace
+from functools import cached_property
 
+from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
+from jaxguide.code.frames import package_name
 from jaxguide.code.lines import Line
-from jaxguide.code.source import Source, names_in, source_of
+from jaxguide.code.source import Source, dotted, names_in, source_of
+from jaxguide.code.user_frame import MISSING, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
@@ -17,22 +23,75 @@ from jaxguide.explain.scene import Scene
 def leaked_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a tracer used after its trace: where it was stored, and how to return it instead."""
     made = error_texts.LEAK_CREATED.search(scene.message)
-    function_name = (made[3] if made else "").removesuffix(".<locals>").split(".")[-1]
     leak = error_texts.LEAK_FUNCTION.search(scene.message)
-    if leak is not None:
-        function_name = leak[1].split(".")[-1]
+    return _leaked(scene, made, (leak[1], leak[2], int(leak[3])) if leak is not None else None)
+
+
+def leaked_before(scene: Scene) -> Explanation | None:
+    """Explain any error that comes from a traced value used after tracing ended; None without such a value."""
     traced = scene.tracer()
-    source = source_of(leak[2]) if leak else scene.source
+    if traced is None or _is_within_jax(scene):
+        return None
+    by = compat.traced_by(traced[1])
+    if by.file is None or by.function is None or by.line is None:
+        return _of_unknown_function(scene, scene.quote(traced[0]))
+    found = _leaked(scene, None, (by.function, by.file, by.line))
+    if found is None:
+        return None
+    # What JAX itself says may be wrong too: no fix of the leak is known to be enough.
+    said = scene.advice(_("Then see whether this remains: {said}").format(said=scene.message.split("\n")[0]))
+    return replace(found, fixes=(*(Fix(fix.sentence, fix.code) for fix in found.fixes[:2]), said))
+
+
+def _of_unknown_function(scene: Scene, text: str) -> Explanation | None:
+    """Explain a tracer that does not say which function it comes from."""
+    return scene.explanation(
+        "leaked_tracer",
+        title=_("A traced value was used after its function had ended"),
+        what=_("`{name}` is what is left of a traced value.").format(name=text),
+        variable=text,
+        why=_(
+            "While JAX records a function, its values stand for values to come; kept elsewhere they stand for nothing."
+        ),
+        fixes=[
+            scene.advice(
+                _("Return the value from the traced function (`has_aux=True` for `jax.grad`), and keep it outside.")
+            )
+        ],
+        link=error_texts.ERRORS_PAGE,
+    )
+
+
+def _is_within_jax(scene: Scene) -> bool:
+    """Return whether a function of JAX called the failing one, directly or not: it may be tracing."""
+    frame = scene.spot.frame.f_back
+    while frame is not None:
+        if package_name(frame.f_code.co_filename) == "jax":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _leaked(scene: Scene, made: re.Match[str] | None, leak: tuple[str, str, int] | None) -> Explanation | None:
+    """Explain a tracer that was made at a place, while a function was traced, whose name, file and line are given."""
+    function_name = (made[3] if made else "").removesuffix(".<locals>").split(".")[-1]
+    if leak is not None:
+        function_name = leak[0].split(".")[-1]
+    traced = scene.tracer()
+    source = source_of(leak[1]) if leak else scene.source
+    lazy = _computed_lazily(scene, traced[0]) if traced is not None else None
+    if lazy is not None:
+        return lazy
     function = None
     if source is not None and leak is not None:
-        function = source.function_at(leak[1].split(".")[-1], int(leak[3]))
+        function = source.function_at(function_name, leak[2])
     keeper = _keeper(function) if isinstance(function, ast.FunctionDef) else None
     if traced is not None:
         variable = scene.quote(traced[0])
     elif keeper is not None and source is not None:
         variable = source.quote(keeper.target)
     else:
-        return None
+        return _cached(scene, made) or _held(scene)
     place = f" ({Line(made[1], int(made[2]))})" if made else ""
     left = _("`{name}` is what is left of a traced value of `{function}`{place}.")
     if keeper is not None and traced is None and keeper.method is not None:
@@ -44,12 +103,13 @@ def leaked_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if keeper.method is not None:
             fixes.append(_by_callback(scene, source, keeper))
     if not any(fixes):
-        fixes.append(
-            scene.fix(
-                _("Return the value from `{function}` and keep it outside.").format(function=function_name),
-                code=f"result, {variable.split('.')[-1].split('[')[0]} = {function_name}(...)",
-            )
-        )
+        sentence = _("Return the value from `{function}` and keep it outside.").format(function=function_name)
+        called_here = any(_name(call.func) == function_name for call in scene.source.calls())
+        kept = re.split(r"[.\[]", variable)
+        plain = called_here and "[" not in variable and kept[-1].isidentifier()
+        fixes.append(scene.fix(sentence, code=f"result, {kept[-1]} = {function_name}(...)" if plain else ""))
+        if not any(fixes):
+            fixes.append(scene.advice(sentence))
     return scene.explanation(
         "leaked_tracer",
         title=_("A traced value was used after its function had ended"),
@@ -61,6 +121,143 @@ def leaked_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
         ).format(function=function_name),
         fixes=fixes,
         link=error_texts.ERRORS_PAGE,
+    )
+
+
+def _cached(scene: Scene, made: re.Match[str] | None) -> Explanation | None:
+    """Explain a function with `functools.cache` that was called for the first time in a traced function."""
+    source = source_of(made[1]) if made is not None else None
+    name = made[3].split(".")[-1] if made is not None else ""
+    for function in source.functions(name) if source is not None else ():
+        nodes = [d.func if isinstance(d, ast.Call) else d for d in function.decorator_list]
+        if not any(dotted(node).split(".")[-1] in ("cache", "lru_cache") for node in nodes):
+            continue
+        return scene.explanation(
+            "leaked_tracer",
+            title=_("A traced value was used after its function had ended"),
+            what=_("`{name}` keeps its results, and made one while JAX was recording another function.").format(
+                name=name
+            ),
+            variable=name,
+            why=_(
+                "While JAX records a function, its values stand for values to come; kept elsewhere they "
+                "stand for nothing."
+            ),
+            fixes=[
+                scene.advice(
+                    _("Compute with NumPy in `{name}`, or inside `with jax.ensure_compile_time_eval():`.").format(
+                        name=name
+                    )
+                ),
+                scene.advice(_("Or do without the cache: a compiled program computes it once, when it is recorded.")),
+            ],
+            link=error_texts.ERRORS_PAGE,
+        )
+    return None
+
+
+def _held(scene: Scene) -> Explanation | None:
+    """Explain a list or dict that still holds traced values."""
+    for node, value in scene.spot.parts(scene.node):
+        values = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+        if not any(is_tracer(one) for one in values):
+            continue
+        text = scene.quote(node)
+        return scene.explanation(
+            "leaked_tracer",
+            title=_("A traced value was used after its function had ended"),
+            what=_("`{name}` holds what is left of traced values.").format(name=text),
+            variable=text,
+            why=_(
+                "While JAX records a function, its values stand for values to come; kept elsewhere they "
+                "stand for nothing."
+            ),
+            fixes=[scene.advice(_("Return the values from the function, and keep them outside."))],
+            link=error_texts.ERRORS_PAGE,
+        )
+    return None
+
+
+def _computed_lazily(scene: Scene, node: ast.expr) -> Explanation | None:
+    """Explain an attribute that `functools.cached_property` computed for the first time in a traced function."""
+    if not isinstance(node, ast.Attribute):
+        return None
+    owner = scene.spot.value(node.value)
+    if owner is MISSING or not isinstance(inspect.getattr_static(type(owner), node.attr, None), cached_property):
+        return None
+    text = scene.quote(node)
+    made = [
+        decorator
+        for function in scene.source.functions(node.attr)
+        for decorator in function.decorator_list
+        if dotted(decorator).split(".")[-1] == "cached_property"
+    ]
+    return scene.explanation(
+        "leaked_tracer",
+        title=_("A traced value was used after its function had ended"),
+        what=_("`{name}` was computed for the first time in a traced function, and is kept as a traced value.").format(
+            name=text
+        ),
+        variable=text,
+        why=_(
+            "While JAX records a function, its values stand for values to come; kept elsewhere they stand for nothing."
+        ),
+        fixes=[
+            scene.fix(
+                _("Compute it each time; a compiled program does so once, when it is recorded."),
+                scene.source.replace(made[0], "property"),
+            )
+            if len(made) == 1
+            else None,
+            scene.advice(_("Or compute it in `__init__`, before any function is traced.")),
+        ],
+        link=error_texts.ERRORS_PAGE,
+    )
+
+
+@explains(error_texts.LEAK_FOUND)
+def found_leak(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a leak that `jax.checking_leaks` found: the statement that stores a traced value outside its function."""
+    for name, file, number in error_texts.LEAK_TRACED.findall(scene.message):
+        source = source_of(file)
+        function = source.function_at(name.split(".")[-1], int(number)) if source is not None else None
+        if (explanation := _stored(scene, source, function)) is not None:
+            return explanation
+    for file, number, name in error_texts.LEAK_MADE.findall(scene.message):
+        source = source_of(file)
+        for function in source.functions(name.split(".")[-1]) if source is not None else ():
+            inside = function.lineno <= int(number) <= (function.end_lineno or 0)
+            if inside and (explanation := _stored(scene, source, function)) is not None:
+                return explanation
+    return None
+
+
+def _stored(scene: Scene, source: Source | None, function: object) -> Explanation | None:
+    if source is None or not isinstance(function, ast.FunctionDef) or (keeper := _keeper(function)) is None:
+        return None
+    fixes = [_return_it(scene, source, function, keeper)]
+    if keeper.method is not None:
+        fixes.append(_by_callback(scene, source, keeper))
+    text = source.quote(keeper.target)
+    return scene.explanation(
+        "leak_found",
+        title=_("A traced value is kept outside of its function"),
+        what=_("`{function}` keeps a traced value in `{name}`.").format(function=function.name, name=text),
+        variable=text,
+        why=_(
+            "While JAX records `{function}`, its values stand for values to come; kept elsewhere they stand for "
+            "nothing. Only what is returned comes out."
+        ).format(function=function.name),
+        fixes=[
+            *fixes,
+            None
+            if any(fixes)
+            else scene.advice(
+                _("Return the value from `{function}` and keep it outside.").format(function=function.name)
+            ),
+        ],
+        link=error_texts.ERRORS_PAGE,
+        line=Line(source.file, source.start(keeper.statement)[0]),
     )
 
 
@@ -79,7 +276,10 @@ def _keeper(function: ast.FunctionDef) -> _Keeper | None:
     for statement in function.body:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             target = statement.targets[0]
-            if (
+            shared = [n for n in getattr(target, "elts", ()) if isinstance(n, ast.Name) and n.id in outer]
+            if isinstance(target, ast.Tuple) and len(shared) == 1:
+                keepers.append(_Keeper(statement, shared[0], statement.value))
+            elif (
                 isinstance(target, ast.Attribute)
                 or (isinstance(target, ast.Name) and target.id in outer)
                 or (isinstance(target, ast.Subscript) and not names_in(target.value) & local)

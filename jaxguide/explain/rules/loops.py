@@ -7,7 +7,7 @@ from typing import Any
 from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import FunctionNode, Source
-from jaxguide.code.user_frame import MISSING
+from jaxguide.code.user_frame import MISSING, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
@@ -33,11 +33,13 @@ def scan_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | None:
     result = returned(function)
     if result is None:
         return _forgotten_return(scene, call, body, source, function)
+    if isinstance(result, ast.Tuple) and len(result.elts) > 2:
+        return _scan_of_many(scene, call, body, source, result)
     text = source.quote(result)
     lambda_body = isinstance(function, ast.Lambda)
     return scene.explanation(
         "scan_pair",
-        title=_("A scan step returns two things"),
+        title=_("A scan body that does not return a pair"),
         what=_("`{name}` returns `{text}` alone.").format(name=scene.quote(body).split(":")[0], text=text),
         variable=scene.quote(body) if not lambda_body else text,
         why=_("`lax.scan` takes from each turn the carry for the next, and an output to stack, which may be None."),
@@ -50,6 +52,36 @@ def scan_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 _("Keep every turn's value too."),
                 source.replace(result, f"({text}, {text})" if lambda_body else f"{text}, {text}"),
             ),
+        ],
+        link=_SCAN,
+    )
+
+
+def _scan_of_many(
+    scene: Scene, call: ast.Call, body: ast.expr, source: Source, result: ast.Tuple
+) -> Explanation | None:
+    """Explain a scan body that returns three values or more."""
+    start = argument_of(call, *_START["scan"])
+    kind, count = (_container(scene, start) if start is not None else None) or (object, 0)
+    texts = [source.quote(element) for element in result.elts]
+    carry = texts[0] if kind is object else _packed(source, result.elts[:count], kind)
+    rest = result.elts[1 if kind is object else count :]
+    text = f"{carry}, {source.quote(rest[0]) if len(rest) == 1 else _packed(source, rest, tuple)}" if rest else ""
+    name = "lambda" if isinstance(body, ast.Lambda) else scene.quote(body)
+    return scene.explanation(
+        "scan_pair",
+        title=_("A scan body that does not return a pair"),
+        what=_("`{name}` returns {count} values, `{text}`.").format(
+            name=name, count=len(texts), text=source.quote(result)
+        ),
+        variable=name,
+        why=_("`lax.scan` takes from each turn the carry for the next, and an output to stack: two values."),
+        fixes=[
+            scene.fix(
+                _("Return the carry, and one tuple of the outputs."),
+                _as_pair(source, result, text) if text and count else None,
+            )
+            or scene.advice(_("Put what belongs to the carry into one tuple, and the outputs into another."))
         ],
         link=_SCAN,
     )
@@ -116,7 +148,7 @@ def while_condition(scene: Scene, found: re.Match[str]) -> Explanation | None:
     new = f"{atom} != 0" if not found[2] else f"{scene.jnp}.any({text})"
     return scene.explanation(
         "while_condition",
-        title=_("A loop condition that is no single truth value"),
+        title=_("A loop condition that is not a single truth value"),
         what=_("`{text}` is {dtype}[{shape}].").format(text=text, dtype=found[1], shape=found[2]),
         variable=text,
         why=_("`lax.while_loop` asks one question before each turn: its answer is one bool, of shape ()."),
@@ -127,34 +159,6 @@ def while_condition(scene: Scene, found: re.Match[str]) -> Explanation | None:
             )
         ],
         link=f"{error_texts.API}/jax.lax.while_loop.html",
-    )
-
-
-@explains(error_texts.BODY_ARGUMENTS)
-def body_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain a loop body that takes a different number of arguments than the loop passes."""
-    call = scene.call()
-    if call is None or called(call) not in _LOOPS:
-        return None
-    node = argument_of(call, *_BODY[called(call)])
-    place = function_behind(scene.spot, node)
-    if place is None or node is None:
-        return None
-    source, function = place
-    own = parameters(function)
-    if called(call) != "fori_loop" or len(own) != 1:
-        return None
-    bound = len(function.args.args) - len(own)  # Python counts the `self` of a method
-    return scene.explanation(
-        "loop_body_arguments",
-        title=_("A loop body takes another number of arguments"),
-        what=_("`{name}` takes {takes} and is given {given}.").format(
-            name=found[1], takes=int(found[2]) - bound, given=int(found[3]) - bound
-        ),
-        variable=found[1],
-        why=_("`lax.fori_loop` gives its body the number of the turn and the carry."),
-        fixes=[scene.fix(_("Take the number of the turn first."), source.insert_before(own[0], "i, "))],
-        link=f"{error_texts.API}/jax.lax.fori_loop.html",
     )
 
 
@@ -169,46 +173,22 @@ def carry_changes_type(scene: Scene, found: re.Match[str]) -> Explanation | None
     if types is None or start is None:
         return None
     name, dtype, shape, new_dtype, new_shape = types.groups()
+    if (dtype, shape) == (new_dtype, new_shape):  # they differ in their axes under `jax.shard_map`: `varying_axes.py`
+        return None
     place = function_behind(scene.spot, argument_of(call, *_BODY[called(call)]))
     own = _carry_name(call, place[1]) if place is not None else None
     name = name if own is None else name.replace("loop_carry[1]", own)
-    text = scene.quote(start)
-    fixes: list[Fix | None] = []
+    several = len(error_texts.CARRY_TYPES.findall(scene.message)) > 1
     single = "[" not in name and "." not in name and not isinstance(start, ast.Tuple | ast.List | ast.Dict)
-    if shape == new_shape and single:
-        title = _("A carry that changes its dtype")
-        fixes.append(
-            scene.fix(
-                _("Start with the dtype that a turn gives."),
-                scene.source.replace(start, f"{scene.jnp}.asarray({text}, {scene.jnp}.{new_dtype})"),
-            )
-        )
-        fixes.append(_cast_result(scene, call, dtype))
+    if "key<" in dtype + new_dtype:
+        fixes: list[Fix | None] = [_one_key(scene, dtype, new_dtype)]
+    elif shape == new_shape:
+        fixes = _same_dtype(scene, call, start, (dtype, new_dtype), single and not several)
     else:
-        title = _("A carry that changes its shape") if shape != new_shape else _("A carry that changes its dtype")
-        fixes.append(_collect(scene, call))
-        if single and shape in ("", "1") and new_shape and not any(fixes):
-            size = f"({new_shape},)" if "," not in new_shape else f"({new_shape})"
-            fixes.append(
-                scene.fix(
-                    _("Start with the shape that a turn gives."),
-                    scene.source.replace(
-                        start, f"{scene.jnp}.broadcast_to({scene.jnp}.asarray({text}, {scene.jnp}.{new_dtype}), {size})"
-                    ),
-                )
-            )
-        if shape == new_shape:
-            fixes = [_start_parts(scene, start)]
-            fixes += [scene.advice(_("Start with the dtype that a turn gives.")) if not any(fixes) else None]
-        elif not any(fixes):
-            fixes.append(
-                scene.advice(
-                    _("Start with an array of the full size, and set one place of it in each turn with `.at[...].set`.")
-                )
-            )
+        fixes = _same_shape(scene, call, start, (shape, new_dtype, new_shape), single and not several)
     return scene.explanation(
         "carry_type",
-        title=title,
+        title=_("A carry that changes its shape") if shape != new_shape else _("A carry that changes its dtype"),
         what=_("`{name}` goes in as {old} and comes out as {new}.").format(
             name=name, old=f"{dtype}[{shape}]", new=f"{new_dtype}[{new_shape}]"
         ),
@@ -217,6 +197,77 @@ def carry_changes_type(scene: Scene, found: re.Match[str]) -> Explanation | None
         fixes=fixes,
         link=_SCAN,
     )
+
+
+def _one_key(scene: Scene, dtype: str, new_dtype: str) -> Fix:
+    """Return advice on a carried key that becomes several keys, or a key of another kind."""
+    if dtype == new_dtype:
+        return scene.advice(_("Carry one key: `key, subkey = {random}.split(key)`.").format(random=scene.random))
+    return scene.advice(_("Use one kind of keys throughout: `{random}.key(seed)`.").format(random=scene.random))
+
+
+def _same_dtype(
+    scene: Scene, call: ast.Call, start: ast.expr, dtypes: tuple[str, str], single: bool
+) -> list[Fix | None]:
+    """Return the fixes for a carry that changes its dtype."""
+    if not single:
+        fixes = [_start_parts(scene, start)]
+        return fixes if any(fixes) else [scene.advice(_("Start with the dtype that a turn gives."))]
+    text = scene.quote(start)
+    cast = _cast_result(scene, call, dtypes[0])
+    if cast is not None and _is_carried(scene, start):
+        return [cast]
+    return [
+        scene.fix(
+            _("Start with the dtype that a turn gives."),
+            scene.source.replace(start, f"{scene.jnp}.asarray({text}, {scene.jnp}.{dtypes[1]})"),
+        ),
+        cast,
+    ]
+
+
+def _same_shape(
+    scene: Scene, call: ast.Call, start: ast.expr, types: tuple[str, str, str], single: bool
+) -> list[Fix | None]:
+    """Return the fixes for a carry that changes its shape."""
+    shape, new_dtype, new_shape = types
+    stacked = _collect(scene, call)
+    if stacked is not None:
+        return [stacked]
+    if _grows(scene, call):
+        words = _(
+            "Keep its length: start with the full length and set one entry in each turn with `.at[...].set`, or drop "
+            "an old entry for each new one."
+        )
+        return [scene.advice(words)]
+    if single and shape in ("", "1") and new_shape and not _is_carried(scene, start):
+        size = f"({new_shape},)" if "," not in new_shape else f"({new_shape})"
+        text = f"{scene.jnp}.asarray({scene.quote(start)}, {scene.jnp}.{new_dtype})"
+        return [
+            scene.fix(
+                _("Start with the shape that a turn gives."),
+                scene.source.replace(start, f"{scene.jnp}.broadcast_to({text}, {size})"),
+            )
+        ]
+    words = _("Return it with shape {shape}, as it went in, or start with shape {new}.")
+    return [scene.advice(words.format(shape=_tuple(shape), new=_tuple(new_shape)))]
+
+
+def _is_carried(scene: Scene, start: ast.expr) -> bool:
+    """Return whether the start is traced by a loop around this one, whose carry it may be."""
+    value = scene.spot.value(start)
+    return is_tracer(value) and scene.under(value).startswith("lax.")
+
+
+def _tuple(shape: str) -> str:
+    return f"({shape},)" if shape and "," not in shape else f"({shape})"
+
+
+def _grows(scene: Scene, call: ast.Call) -> bool:
+    """Return whether a body joins arrays, so that one of them gets longer in each turn."""
+    place = function_behind(scene.spot, argument_of(call, *_BODY[called(call)]))
+    names = ("append", "concatenate", "hstack", "vstack", "stack", "insert", "pad")
+    return place is not None and any(called(node) in names for node in ast.walk(place[1]))
 
 
 def _carry_name(call: ast.Call, function: FunctionNode) -> str | None:
@@ -330,6 +381,14 @@ def carry_changes_structure(scene: Scene, found: re.Match[str]) -> Explanation |
                 )
             )
         ]
+    elif (other := error_texts.CARRY_OTHER_KEYS.search(scene.message)) is not None:
+        what = _("`{name}` goes in with the keys {old}, and comes out with the keys {new}.").format(
+            name=carry, old=other[1], new=other[2]
+        )
+        fixes = [scene.advice(_("Return the keys that the start has: {keys}.").format(keys=other[1]))]
+    elif isinstance(start, ast.Constant) and start.value is None:
+        what = _("`{name}` goes in as None, and comes out as an array.").format(name=carry)
+        fixes = [scene.advice(_("Start with an array of the shape and dtype that a turn gives, such as zeros."))]
     else:
         text = source.quote(out) if out is not None else source.quote(result)
         what = _("`{name}` goes in as {start}, and a turn returns `{text}`.").format(
@@ -453,7 +512,7 @@ def _same_parts(
         return None
     if kind is not object and len(elements) == count and not isinstance(out, ast.Tuple if kind is tuple else ast.List):
         return scene.fix(
-            _("Return the kind of container that went in: a list is no tuple."),
+            _("Return the kind of container that went in: a list is not a tuple."),
             source.replace(out, _packed(source, elements, kind)),
         )
     if not scan or output is None or len(elements) <= count:

@@ -15,11 +15,25 @@ from jaxguide.base.text import _
 from jaxguide.code.source import dotted
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.rewrites.renaming import needed_imports, spelled
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
 
 _DRAWS = ("normal", "uniform", "exponential")
+
+
+def _tables(scene: Scene, node: ast.Subscript) -> list[ast.expr]:
+    """Return the NumPy arrays that a statement indexes by traced values, so that all are converted together."""
+    statement = scene.spot.statement
+    found = [
+        part.value
+        for part in (ast.walk(statement) if isinstance(statement, ast.Assign | ast.Return | ast.Expr) else ())
+        if isinstance(part, ast.Subscript)
+        and isinstance(scene.spot.value(part.value), np.ndarray)
+        and scene.tracer(part.slice) is not None
+    ]
+    return found if node.value in found else [node.value]
 
 
 @explains(error_texts.TO_NUMPY)
@@ -30,17 +44,20 @@ def numpy_on_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
         traced = scene.tracer(node.slice)
         if traced is None:
             return None
-        variable, items = scene.quote(traced[0]), scene.quote(node.value)
+        variable = scene.quote(traced[0])
         return scene.explanation(
             "numpy_index_of_tracer",
-            title=_("A NumPy array needs an index that is still traced"),
+            title=_("A NumPy array needs a known index, but `{variable}` is traced").format(variable=variable),
             what=scene.traced_what(variable, traced[1]),
             variable=variable,
             why=_("NumPy looks up now, while JAX records the program, and the index comes later."),
             fixes=[
                 scene.fix(
                     _("Make it JAX's array first: that can be indexed by a traced number."),
-                    source.replace(node.value, f"{scene.jnp}.asarray({items})"),
+                    *(
+                        source.replace(table, f"{scene.jnp}.asarray({scene.quote(table)})")
+                        for table in _tables(scene, node)
+                    ),
                 ),
                 static_fix(scene, traced[1]),
             ],
@@ -77,7 +94,7 @@ def numpy_on_tracer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
     return scene.explanation(
         "numpy_on_tracer",
-        title=_("NumPy needs a value that is still traced"),
+        title=_("NumPy needs a known value, but `{variable}` is traced").format(variable=variable),
         what=scene.traced_what(variable, tracer),
         variable=variable,
         why=_("NumPy computes with numbers now, while JAX records the program, and the values come later."),
@@ -103,7 +120,9 @@ def numpy_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
     static = static_fix(scene, tracer)
     return scene.explanation(
         "numpy_size_of_tracer",
-        title=_("`{function}` needs a size that is still traced").format(function=function),
+        title=_("`{function}` needs a known size, but `{variable}` is traced").format(
+            function=function, variable=variable
+        ),
         what=scene.traced_what(variable, tracer),
         variable=variable,
         why=_("NumPy draws now, once, while JAX records the program, and the size comes later.")
@@ -146,10 +165,12 @@ def scipy_on_tracer(scene: Scene, call: ast.Call, home: str, variable: str, trac
     except ImportError:
         there = False
     if there:
+        spell = spelled(scene, f"jax.{home}.{function}")
         fixes.append(
             scene.fix(
                 _("Use JAX's function of the same name."),
-                scene.source.replace(call.func, f"{scene.jax}.{home}.{function}"),
+                scene.source.replace(call.func, spell.text),
+                *needed_imports(scene.source, spell),
             )
         )
     elif isinstance(scene.spot.value(call.func), np.ufunc):
@@ -170,7 +191,7 @@ def scipy_on_tracer(scene: Scene, call: ast.Call, home: str, variable: str, trac
         )
     return scene.explanation(
         "scipy_on_tracer",
-        title=_("SciPy needs a value that is still traced"),
+        title=_("SciPy needs a known value, but `{variable}` is traced").format(variable=variable),
         what=scene.traced_what(variable, tracer),
         variable=variable,
         why=_("SciPy computes with numbers now, while JAX records the program, and the values come later."),
@@ -187,7 +208,7 @@ def _random_on_tracer(scene: Scene, call: ast.Call, variable: str, tracer: Any) 
     given = f", {variable}" if function == "permutation" else f", {variable}.shape"
     return scene.explanation(
         "numpy_random_of_tracer",
-        title=_("NumPy's random numbers need a value that is still traced"),
+        title=_("NumPy's random numbers need a known value, but `{variable}` is traced").format(variable=variable),
         what=scene.traced_what(variable, tracer),
         variable=variable,
         why=_("NumPy draws now, once, while JAX records the program, and the values come later."),

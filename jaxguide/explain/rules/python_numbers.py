@@ -19,7 +19,7 @@ from jaxguide.explain.rewrites.control_flow import assigned_names, body_lines, l
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.rules.numpy_and_scipy import scipy_home, scipy_on_tracer
-from jaxguide.explain.rules.texts import formatted
+from jaxguide.explain.rules.texts import formatted, printed_in
 from jaxguide.explain.scene import Scene, called, is_traced_integer
 
 
@@ -35,6 +35,8 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         text = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and scene.spot.value(node.left)
         return formatted(scene, found) if isinstance(text, str) else None
     name = called(call)
+    if (name == "item" or name in ("float", "int")) and printed_in(scene, call):
+        return formatted(scene, found)
     if name in ("item", "tolist") and isinstance(call.func, ast.Attribute) and not call.args:
         traced = scene.tracer(call.func.value)
         if traced is None:
@@ -42,7 +44,7 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable = scene.quote(traced[0])
         return scene.explanation(
             "item_of_tracer",
-            title=_("`.{name}()` needs a value that is still traced").format(name=name),
+            title=_("`.{name}()` needs a known value, but `{variable}` is traced").format(name=name, variable=variable),
             what=scene.traced_what(variable, traced[1]),
             variable=variable,
             why=_(
@@ -50,7 +52,9 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
             ).format(name=name),
             fixes=[
                 scene.fix(
-                    _("Leave it out: an array of shape () is a number for JAX. Call it on the result, outside."),
+                    _("Leave it out: an array of shape () is a number for JAX. Call it on the result, outside.")
+                    if name == "item"
+                    else _("Leave it out, and compute with the array. Call it on the result, outside."),
                     source.replace(call, scene.quote(call.func.value)),
                 )
             ],
@@ -68,10 +72,27 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if counted is not None and (name == "int") and static_fix(scene, tracer) is None:
             return _range_of_tracer(scene, counted)
         static = static_fix(scene, tracer) if name == "int" else None
+        if static is not None and static.edits and f"{scene.jnp}." in scene.quote(call.args[0]):
+            new = re.sub(rf"(?<![\w.]){re.escape(scene.jnp)}\.", f"{scene.np}.", scene.quote(call.args[0]))
+            static = scene.fix(
+                _("Make `{name}` static, and compute with NumPy what is known then.").format(name=variable),
+                *static.edits,
+                source.replace(call.args[0], new),
+            )
+        if name == "int" and _makes_a_size(scene, call):
+            keep = (
+                None
+                if static is not None
+                else scene.advice(
+                    _("Compute it outside, and give it as a static argument: a size must be known while JAX records.")
+                )
+            )
         first = [static] if static is not None and _is_size(scene, call) else [keep, static]
         return scene.explanation(
             "number_of_tracer",
-            title=_("`{name}(...)` needs a value that is still traced").format(name=name),
+            title=_("`{name}(...)` needs a known value, but `{variable}` is traced").format(
+                name=name, variable=variable
+            ),
             what=scene.traced_what(variable, tracer),
             variable=variable,
             why=_(
@@ -85,7 +106,9 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         there = hasattr(jnp, function)
         return scene.explanation(
             "math_on_tracer",
-            title=_("`{name}` needs a value that is still traced").format(name=scene.quote(call.func)),
+            title=_("`{name}` needs a known value, but `{variable}` is traced").format(
+                name=scene.quote(call.func), variable=variable
+            ),
             what=scene.traced_what(variable, tracer),
             variable=variable,
             why=_("The module `math` computes with Python numbers now, while JAX records the program."),
@@ -152,7 +175,7 @@ def python_integer(scene: Scene, found: re.Match[str]) -> Explanation | None:
 def _list_index(scene: Scene, variable: str, what: str, *fixes: Fix | None) -> Explanation | None:
     return scene.explanation(
         "list_index_of_tracer",
-        title=_("A list needs an index that is still traced"),
+        title=_("A list needs a known index, but `{variable}` is traced").format(variable=variable),
         what=what,
         variable=variable,
         why=_("A Python list is looked up now, while JAX records the program, and the index comes later."),
@@ -165,7 +188,9 @@ def _needs_static(scene: Scene, variable: str, tracer: Any, static: Fix | None, 
     """Explain a function's argument that must be known while JAX traces."""
     return scene.explanation(
         "static_needed",
-        title=_("`{function}` needs a number that is still traced").format(function=function),
+        title=_("`{function}` needs a known number, but `{variable}` is traced").format(
+            function=function, variable=variable
+        ),
         what=scene.traced_what(variable, tracer),
         variable=variable,
         why=_("`{function}` uses this argument now, while JAX records the program, and its value comes later.").format(
@@ -183,7 +208,7 @@ def _number_of_element(scene: Scene, call: ast.Call) -> Explanation | None:
     name, text = called(call), scene.quote(call.args[0])
     return scene.explanation(
         "number_of_tracer",
-        title=_("`{name}(...)` needs a value that is still traced").format(name=name),
+        title=_("`{name}(...)` needs a known value, but `{variable}` is traced").format(name=name, variable=text),
         variable=text,
         why=_("`{name}` makes a Python number now, while JAX records the program, and the value comes later.").format(
             name=name
@@ -210,6 +235,25 @@ def _is_size(scene: Scene, call: ast.Call) -> bool:
     return isinstance(outer, ast.Call | ast.Tuple | ast.Slice)
 
 
+def _makes_a_size(scene: Scene, call: ast.Call) -> bool:
+    """Return whether an integer is used as the size of an array, for which a traced one does not serve."""
+    makers = ("zeros", "ones", "full", "empty", "arange", "eye", "linspace", "reshape", "one_hot", "broadcast_to")
+    statement = scene.source.statement(call)
+    outer = scene.source.around(scene.source.parents.get(call), ast.Call)
+    if outer is not None and called(outer) in makers:
+        return True
+    if scene.source.around(call, ast.Slice) is not None:
+        return True
+    function = scene.spot.function
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name) or function is None:
+        return False
+    name = statement.targets[0].id
+    uses = [
+        n for n in ast.walk(function) if isinstance(n, ast.Slice) or (isinstance(n, ast.Call) and called(n) in makers)
+    ]
+    return any(name in names_in(use) for use in uses)
+
+
 def _range_of_tracer(scene: Scene, call: ast.Call) -> Explanation | None:
     """Explain `range(n)`, `range(2 * n)`, `range(x.max())` and `range(int(x[0]))` with traced values."""
     traced = scene.spot.first(call, is_traced_integer) or scene.tracer(call)
@@ -220,7 +264,7 @@ def _range_of_tracer(scene: Scene, call: ast.Call) -> Explanation | None:
     fixes = [_for_loop(scene, call), static]
     return scene.explanation(
         "range_of_tracer",
-        title=_("`range` needs a number that is still traced"),
+        title=_("`range` needs a known integer, but `{variable}` is traced").format(variable=variable),
         what=scene.traced_what(variable, tracer),
         variable=variable,
         why=_("Python's `for` runs now and repeats what JAX records, and how often is not known yet."),
@@ -243,7 +287,7 @@ def range_of_float(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text, value = scene.quote(part[0]), part[1]
     return scene.explanation(
         "range_of_float",
-        title=_("`range` counts in integers"),
+        title=_("`range` was given a float, and counts in integers"),
         what=scene.what(text, value),
         variable=text,
         why=_("A float cannot say how often a loop turns, not even 3.0."),
@@ -283,7 +327,8 @@ def _bound(scene: Scene, node: ast.expr) -> str:
     for call in made:
         text = text.replace(scene.quote(call), f"{scene.atom(call.args[0])}.astype(int)")
     traced = scene.tracer(node)
-    if not made and traced is not None and _is_floating(traced[1]):
+    narrow = traced is not None and str(traced[1].dtype) not in ("int32", "int64") and "key" not in str(traced[1].dtype)
+    if not made and traced is not None and (_is_floating(traced[1]) or narrow):
         return f"{scene.atom(node)}.astype(int)"
     return text
 

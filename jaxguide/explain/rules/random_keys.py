@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from jaxguide.base.text import _
 from jaxguide.code.user_frame import MISSING, is_array
-from jaxguide.compat import error_texts
+from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
@@ -23,7 +23,9 @@ def _key_argument(scene: Scene) -> tuple[ast.Call, ast.expr] | None:
     return (call, node) if call is not None and node is not None else None
 
 
-@explains(error_texts.KEY_NUMBER, error_texts.KEY_DTYPE, error_texts.KEY_SHAPE, error_texts.KEY_TYPE)
+@explains(
+    error_texts.KEY_NUMBER, error_texts.KEY_DTYPE, error_texts.KEY_SHAPE, error_texts.KEY_TYPE, error_texts.KEY_NDIM
+)
 def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a number, an array of floats, None or a shape passed as a key."""
     place = _key_argument(scene)
@@ -31,7 +33,10 @@ def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     call, node = place
     text, value = scene.quote(node), scene.spot.value(node)
-    seed = text if isinstance(value, int) and not isinstance(value, bool) else "0"
+    if _is_key(value) or called(call) == "wrap_key_data":
+        return None
+    whole = getattr(value, "ndim", None) == 0 and bool(jnp.issubdtype(value.dtype, jnp.integer))
+    seed = text if whole or (isinstance(value, int) and not isinstance(value, bool)) else "0"
     fixes: list[Fix | None]
     if isinstance(value, tuple | list):
         fixes = [
@@ -54,13 +59,13 @@ def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
             if isinstance(node, ast.Name)
             else None,
         ]
-        kind = "seed_for_key" if isinstance(value, int) else "no_key"
+        kind = "seed_for_key" if isinstance(value, int) or whole else "no_key"
     return scene.explanation(
         kind,
         title=_("`{function}` needs a key").format(function=scene.quote(call.func)),
         what=_("`{name}` is {what} here.").format(name=text, what=describe(value))
         if value is not MISSING
-        else _("`{name}` is no key.").format(name=text),
+        else _("`{name}` is not a key.").format(name=text),
         variable=text,
         why=_("JAX keeps no hidden state of random numbers: every draw takes a key, made by `jax.random.key(seed)`."),
         fixes=fixes,
@@ -85,9 +90,46 @@ def several_keys(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=text,
         why=_("Several keys at once leave open which draw is meant for which."),
         fixes=[
-            scene.fix(_("Draw once for each key."), scene.source.replace(call, f"{scene.jax}.vmap({mapped})({text})")),
+            None
+            if _unpacked(scene, call)  # into as many names as one key gives, not as there are keys
+            else scene.fix(
+                _("Draw once for each key."), scene.source.replace(call, f"{scene.jax}.vmap({mapped})({text})")
+            ),
             scene.fix(_("Take one of them."), scene.source.replace(node, f"{scene.atom(node)}[0]")),
         ],
+        link=_PAGE,
+    )
+
+
+def _unpacked(scene: Scene, call: ast.Call) -> bool:
+    """Return whether the result of a call is assigned to several names."""
+    statement = scene.source.parents.get(call)
+    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple | ast.List)
+
+
+@explains(error_texts.KEY_PROMOTION)
+def typed_and_raw(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a typed key together with a raw one, as `jax.random.PRNGKey` makes them, or with numbers."""
+    call = scene.call()
+    part = scene.spot.first(scene.node, _is_key)
+    if call is None:
+        return None
+    text = scene.quote(part[0]) if part is not None else None
+    raw = any(called(node) == "PRNGKey" for node in ast.walk(scene.node))
+    for _node, value in scene.spot.parts(scene.node):
+        raw = raw or (is_array(value) and value.dtype == jnp.uint32 and value.shape[-1:] == (2,))
+    advice = _(
+        "Use keys of one kind: `jax.random.key` makes typed ones, `jax.random.wrap_key_data` makes them of raw ones."
+    )
+    return scene.explanation(
+        "typed_and_raw_keys",
+        title=_("Keys of two kinds") if raw else _("A key together with numbers"),
+        what=_("`{name}` is a typed key here.").format(name=text)
+        if text is not None
+        else _("`{call}` is given a typed key.").format(call=scene.quote(call)),
+        variable=text,
+        why=_("A typed key is not an array of numbers, and JAX converts neither into the other."),
+        fixes=[scene.advice(advice if raw else _("Keep keys and numbers in arrays of their own."))],
         link=_PAGE,
     )
 
@@ -114,7 +156,7 @@ def key_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
         title=_("Arithmetic on a key"),
         what=_("`{name}` is a PRNG key here.").format(name=text),
         variable=text,
-        why=_("A key is no number: what makes new keys of it must spread them over all keys."),
+        why=_("A key is not a number: what makes new keys of it must spread them over all keys."),
         fixes=[
             scene.fix(
                 _("Make another key of it and a number."),
@@ -142,6 +184,13 @@ def wrong_seed(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if found.re is error_texts.KEY_OF_KEY.text:
         why = _("It is a key already: a seed is the number from which the first key is made.")
         fix = scene.fix(_("Use it as it is."), scene.source.replace(place, text))
+    elif (
+        found.re is error_texts.KEY_SEEDS.text and is_array(value) and value.dtype == jnp.uint32 and value.shape == (2,)
+    ):
+        why = _("It has the form of a raw key, as `jax.random.PRNGKey` makes them, and a seed is one number.")
+        fix = scene.fix(
+            _("Make a typed key of it."), scene.source.replace(place, f"{scene.random}.wrap_key_data({text})")
+        )
     elif found.re is error_texts.KEY_SEEDS.text:
         why = _("One seed makes one key.")
         fix = scene.fix(
@@ -162,27 +211,100 @@ def wrong_seed(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+@explains(structure_texts.UNPACKED)
+def unpacked_keys(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `a, b, c = jax.random.split(key)`, which makes two keys."""
+    statement = scene.spot.statement
+    call = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(statement, ast.Assign) or not isinstance(call, ast.Call):
+        return None
+    if scene.spot.value(call.func) is not jax.random.split:
+        return None
+    names = statement.targets[0]
+    given = argument_of(call, 1, "num")
+    if not isinstance(names, ast.Tuple | ast.List) or any(isinstance(n, ast.Starred) for n in names.elts):
+        return None
+    count = len(names.elts)
+    edit = None
+    if given is not None:
+        edit = scene.source.replace(given, str(count)) if isinstance(given, ast.Constant) else None
+    elif len(call.args) == 1:
+        edit = scene.source.insert_after(call.args[0], f", {count}")
+    return scene.explanation(
+        "keys_unpacked",
+        title=_("Another number of keys than names"),
+        what=_("`{call}` makes {made} keys, for {count} names.").format(
+            call=scene.quote(call), made=scene.quote(given) if given is not None else 2, count=count
+        ),
+        variable=scene.quote(call),
+        why=_("`jax.random.split` makes two keys unless it is told how many."),
+        fixes=[scene.fix(_("Say how many."), edit) or scene.advice(_("Say how many: {count}.").format(count=count))],
+        link=f"{error_texts.API}/jax.random.split.html",
+    )
+
+
 @explains(error_texts.KEY_TO_NUMPY)
 def key_to_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `np.asarray(key)`."""
     part = scene.spot.first(scene.node, _is_key)
-    if part is None:
-        return None
-    text = scene.quote(part[0])
+    node = part[0] if part is not None else _made_key(scene)
+    if node is None:
+        return _key_inside(scene)
+    text = scene.quote(node)
     return scene.explanation(
         "key_to_numpy",
-        title=_("A key is no NumPy array"),
+        title=_("A key is not a NumPy array"),
         what=_("`{name}` is a PRNG key here.").format(name=text),
         variable=text,
         why=_("A key has a type of its own, so that nobody computes with its bits by mistake."),
         fixes=[
             scene.fix(
                 _("Ask for its bits, to look at or to keep in a file."),
-                scene.source.replace(part[0], f"{scene.random}.key_data({text})"),
+                scene.source.replace(node, f"{scene.random}.key_data({text})"),
             )
         ],
         link=f"{error_texts.API}/jax.random.key_data.html",
     )
+
+
+def _made_key(scene: Scene) -> ast.expr | None:
+    """Return the only call of a function of `jax.random` that makes keys in the failing expression, or None."""
+    makers = (jax.random.key, jax.random.split, jax.random.fold_in, jax.random.clone)
+    calls = [n for n in ast.walk(scene.node) if isinstance(n, ast.Call) and scene.spot.value(n.func) in makers]
+    return calls[0] if len(calls) == 1 else None
+
+
+def _key_inside(scene: Scene) -> Explanation | None:
+    """Explain a key among the parts of what is converted, such as a state that is saved."""
+    for node, value in scene.spot.parts(scene.node):
+        if not isinstance(value, dict | list | tuple):
+            continue
+        for path, leaf in jax.tree_util.tree_leaves_with_path(value):
+            if _is_key(leaf):
+                text = scene.quote(node) + jax.tree_util.keystr(path)
+                return scene.explanation(
+                    "key_to_numpy",
+                    title=_("A key is not a NumPy array"),
+                    what=_("`{name}` is a PRNG key here.").format(name=text),
+                    variable=text,
+                    why=_("A key has a type of its own, so that nobody computes with its bits by mistake."),
+                    fixes=[
+                        scene.advice(
+                            _(
+                                "Put its bits in its place, `jax.random.key_data(...)`, and make a key of "
+                                "them again with "
+                                "`jax.random.wrap_key_data`."
+                            )
+                        )
+                    ],
+                    link=f"{error_texts.API}/jax.random.key_data.html",
+                )
+    return None
+
+
+def _is_raw(value: object) -> bool:
+    """Return whether a value has the form of a raw key of JAX's default implementation."""
+    return isinstance(value, jax.Array) and value.dtype == jnp.uint32 and value.shape == (2,)
 
 
 @explains(error_texts.NO_MODULE_RANDOM)
@@ -244,7 +366,7 @@ def next_of_a_key_stream(scene: Scene, found: re.Match[str]) -> Explanation | No
     text = scene.quote(call.args[0])
     return scene.explanation(
         "next_of_key_stream",
-        title=_("A `KeyStream` is no iterator"),
+        title=_("A `KeyStream` is not an iterator"),
         what=_("`{name}` is a KeyStream here.").format(name=text),
         variable=text,
         why=_("Python's `next` wants an iterator, which has an end; a stream of keys has none."),

@@ -2,12 +2,17 @@
 
 import ast
 import re
+from collections.abc import Sequence
 from types import ModuleType
+from typing import Any
+
+import numpy as np
 
 from jaxguide.base.text import _, plural
 from jaxguide.code.user_frame import MISSING, Spot, is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.rewrites.written_shapes import computed_shape, made_with
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
 
@@ -34,6 +39,8 @@ def _shape(text: str) -> tuple[int, ...]:
 @explains(error_texts.BROADCAST, error_texts.BROADCAST_TRACED, error_texts.LAX_RANK)
 def shapes_do_not_broadcast(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `x + y` with shapes that do not fit, and `lax.add` of different ranks."""
+    if scene.library is not None:
+        return _in_library(scene, scene.library, " ".join(scene.message.split(". ")[0].split()))
     node = scene.node
     operands = _two(scene.spot, node)
     if len(operands) != 2:
@@ -54,10 +61,20 @@ def shapes_do_not_broadcast(scene: Scene, found: re.Match[str]) -> Explanation |
                 ),
             )
         )
-        one, other = (tuple(getattr(v, "shape", ())) for v in values)
         why = _("`{function}` does not broadcast: both shapes must be the same.").format(
             function=scene.quote(call.func)
         )
+        if not all(is_array(v) or isinstance(v, int | float | complex) for v in values):
+            return scene.explanation(
+                "shapes_do_not_broadcast",
+                title=_("Shapes that do not fit"),
+                what=_("`{left}` and `{right}` differ in their numbers of axes.").format(left=texts[0], right=texts[1]),
+                variable=texts[0],
+                why=why,
+                fixes=fixes,
+                link=_BROADCASTING,
+            )
+        one, other = (tuple(np.shape(v)) for v in values)
     else:
         one, other = _shape(found[1]), _shape(found[2])
         why = _("From the last axis backward, sizes must be the same or 1, and these are not.")
@@ -72,6 +89,52 @@ def shapes_do_not_broadcast(scene: Scene, found: re.Match[str]) -> Explanation |
         why=why,
         fixes=fixes,
         link=_BROADCASTING,
+    )
+
+
+def _in_library(scene: Scene, library: str, said: str) -> Explanation | None:
+    """Explain shapes that do not fit in the code of a package that the student called."""
+    call = scene.call()
+    if call is None:
+        return None
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    shapes = [
+        (node, value.shape if is_array(value := scene.spot.value(node)) else made_with(scene, node)) for node in given
+    ]
+    texts = [f"`{scene.quote(node)}` {tuple(shape)}" for node, shape in shapes if shape is not None]
+    return scene.explanation(
+        "shapes_in_library",
+        title=_("Shapes that do not fit, in the code of {library}").format(library=library),
+        what=_("`{function}` is given arrays of these shapes: {shapes}.").format(
+            function=scene.quote(call.func), shapes=", ".join(texts)
+        )
+        if texts
+        else "",
+        variable=scene.quote(call.func),
+        why=_("It combines them, or what it makes of them, and JAX refuses: {said}.").format(said=said.rstrip(".")),
+        fixes=[
+            _over_a_batch(scene, call),
+            scene.advice(
+                _("Compare them with the shapes that `{function}` expects.").format(function=scene.quote(call.func))
+            ),
+        ],
+        link=_BROADCASTING,
+    )
+
+
+def _over_a_batch(scene: Scene, call: ast.Call) -> Fix | None:
+    """Return the fix for a layer of equinox, which takes one example, if it was given a batch of them."""
+    layer = scene.spot.value(call.func)
+    size = getattr(layer, "in_features", getattr(layer, "in_size", None))
+    if not any(kind.__module__.startswith("equinox.") for kind in type(layer).__mro__) or len(call.args) != 1:
+        return None
+    value = scene.spot.value(call.args[0])
+    shape = value.shape if is_array(value) else made_with(scene, call.args[0])
+    if call.keywords or not isinstance(size, int) or shape is None or len(shape) != 2 or shape[-1] != size:
+        return None
+    return scene.fix(
+        _("It takes one example: map it over the batch with `jax.vmap`."),
+        scene.source.replace(call.func, f"{scene.jax}.vmap({scene.quote(call.func)})"),
     )
 
 
@@ -111,13 +174,15 @@ def _broadcast_fixes(
 @explains(error_texts.DOT)
 def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `w @ x` with sizes that do not match."""
+    if scene.library is not None:
+        return _in_library(scene, scene.library, " ".join(scene.message.split(". ")[0].split()))
     operands = _two(scene.spot, scene.node)
     if len(operands) != 2:
         return None
     left, right = operands
     values = [scene.spot.value(o) for o in operands]
     shapes = [tuple(v.shape) if is_array(v) else None for v in values]
-    if None in shapes and (written := [_made_with(scene, o) for o in operands]) and None not in written:
+    if None in shapes and (written := [made_with(scene, o) for o in operands]) and None not in written:
         shapes = written
     texts = [scene.quote(left), scene.quote(right)]
     fixes: list[Fix | None] = []
@@ -139,7 +204,10 @@ def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if isinstance(scene.node, ast.BinOp) and one and other and len(other) == 2 and other[-1] == one[0]:
         swapped = f"{scene.atom(right)} @ {scene.atom(left)}"
         fixes.append(scene.fix(_("Multiply in the other order."), scene.source.replace(scene.node, swapped)))
+    if isinstance(scene.node, ast.BinOp):
+        one, other = (shape or computed_shape(scene, o) for shape, o in zip(shapes, operands, strict=True))
     if not fixes:
+        fixes += _one_row(scene, scene.node)
         fixes.append(scene.advice(_("Look at both shapes, and bring the axes that are to be summed to one length.")))
     return scene.explanation(
         "product_of_shapes",
@@ -158,20 +226,30 @@ def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-def _made_with(scene: Scene, node: ast.expr) -> tuple[int, ...] | None:
-    """Return the shape in a call such as `jnp.ones((3, 4))`, or None."""
-    if not isinstance(node, ast.Call) or called(node) not in ("ones", "zeros", "empty", "full") or not node.args:
-        return None
-    shape = scene.spot.value(node.args[0])
-    shape = (shape,) if isinstance(shape, int) else shape
-    return shape if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape) else None
+def _one_row(scene: Scene, node: ast.AST) -> list[Fix | None]:
+    """Return advice to map over the first axis of the one array of which a single entry would fit in a product."""
+    if not isinstance(node, ast.BinOp):
+        return []
+    fitting = []
+    for name in dict.fromkeys(one.id for one in ast.walk(node) if isinstance(one, ast.Name)):
+        value = scene.spot.value(ast.Name(name, ast.Load()))
+        if is_array(value) and value.ndim > 1 and computed_shape(scene, node, {name: value.shape[1:]}) is not None:
+            fitting.append((name, value.shape))
+    if len(fitting) != 1:
+        return []
+    name, shape = fitting[0]
+    words = _(
+        "With one entry of `{name}`, of shape {entry}, the product fits: if `{name}` is a batch of {size}, write this "
+        "for one entry, and map over the batch with `jax.vmap`."
+    )
+    return [scene.advice(words.format(name=name, entry=shape[1:], size=shape[0]))]
 
 
 @explains(error_texts.RESHAPE)
 def reshaped(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a reshape that changes the number of entries."""
     call = scene.call()
-    if call is None or called(call) != "reshape":
+    if call is None or called(call) != "reshape" or scene.library is not None:
         return None
     size, wanted = int(found[2]), _shape(found[3])
     method = isinstance(call.func, ast.Attribute) and not isinstance(scene.spot.value(call.func.value), ModuleType)
@@ -206,16 +284,47 @@ def reshaped(scene: Scene, found: re.Match[str]) -> Explanation | None:
         ),
         variable=name,
         why=_("Reshaping keeps every entry, and {shape} has room for another number of them.").format(shape=found[3]),
-        fixes=fixes[:2] or [scene.advice(_("Choose sizes whose product is {size}.").format(size=size))],
+        fixes=[*_repeated(scene, call, array, _shape(found[1]), wanted), *fixes[:2]]
+        or [scene.advice(_("Choose sizes whose product is {size}.").format(size=size))],
         link=f"{error_texts.API}/jax.numpy.reshape.html",
     )
+
+
+def _repeated(
+    scene: Scene, call: ast.Call, array: ast.expr, shape: tuple[int, ...], wanted: tuple[int, ...]
+) -> list[Fix | None]:
+    """Return the fixes that repeat an array along new axes, before its own or behind them, to get a wanted shape."""
+    if not shape or len(shape) >= len(wanted) or 0 in wanted or call.keywords:
+        return []
+    given = call.args[-1] if isinstance(call.func, ast.Attribute) and len(call.args) in (1, 2) else None
+    value = scene.spot.value(given) if given is not None else MISSING
+    text = scene.quote(given) if given is not None and given is not array else str(wanted)
+    if value != wanted and not (value is MISSING and ".shape" in text):
+        text = str(wanted)
+    new, fixes = len(wanted) - len(shape), []
+    if wanted[: len(shape)] == shape:
+        places = ", ".join([":"] * len(shape) + ["None"] * new)
+        fixes.append(
+            scene.fix(
+                _("If each entry is to be repeated along the new axes: broadcast, because `reshape` repeats nothing."),
+                scene.source.replace(call, f"{scene.jnp}.broadcast_to({scene.atom(array)}[{places}], {text})"),
+            )
+        )
+    if wanted[new:] == shape:
+        fixes.append(
+            scene.fix(
+                _("If all of it is to be repeated along new first axes: broadcast, because `reshape` repeats nothing."),
+                scene.source.replace(call, f"{scene.jnp}.broadcast_to({scene.quote(array)}, {text})"),
+            )
+        )
+    return [*fixes]
 
 
 @explains(error_texts.AXIS)
 def axis_out_of_bounds(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain an axis that an array does not have."""
     call = scene.call()
-    if call is None:
+    if call is None or scene.library is not None:
         return None
     node = next((k.value for k in call.keywords if k.arg in ("axis", "out_axes")), None)
     if node is None and isinstance(call.func, ast.Call):  # jax.vmap(f, out_axes=2)(x)
@@ -257,7 +366,7 @@ def joined_scalars(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = scene.quote(call.args[0])
     return scene.explanation(
         "concatenate_scalars",
-        title=_("Numbers have no axis to be joined along"),
+        title=_("Numbers, which have no axis to be joined along"),
         what=_("`{text}` holds numbers of shape ().").format(text=text),
         variable=text,
         why=_("`concatenate` joins along an axis that is there; `stack` makes a new one."),
@@ -293,7 +402,7 @@ def joined_without_list(scene: Scene, found: re.Match[str]) -> Explanation | Non
             new = f"{scene.quote(call.func)}([{', '.join(arrays)}], axis=1)"
     return scene.explanation(
         "concatenate_without_list",
-        title=_("`{name}` takes its arrays in one list").format(name=called(call)),
+        title=_("`{name}` was given its arrays one by one, not in a list").format(name=called(call)),
         what=_("`{name}` is given as an argument of its own, beside `{first}`.").format(
             name=arrays[1], first=arrays[0]
         ),
@@ -308,7 +417,7 @@ def joined_without_list(scene: Scene, found: re.Match[str]) -> Explanation | Non
 def joined_shapes(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain arrays whose shapes cannot be joined."""
     call = scene.call()
-    if call is None or not call.args:
+    if call is None or not call.args or scene.library is not None:
         return None
     if not isinstance(call.args[0], ast.List | ast.Tuple):
         return _joined_name(scene, call)
@@ -398,6 +507,8 @@ def _joined_name(scene: Scene, call: ast.Call) -> Explanation | None:
     if not isinstance(value, list | tuple) or not all(is_array(v) for v in value) or len(value) < 2:
         return None
     ranks = [v.ndim for v in value]
+    if called(call) == "stack" and len({tuple(v.shape) for v in value}) > 1:
+        return _stacked_name(scene, name, value)
     if len(set(ranks)) < 2 or called(call) != "concatenate":
         return None
     wrong = ranks.index(min(ranks))
@@ -422,6 +533,30 @@ def _joined_name(scene: Scene, call: ast.Call) -> Explanation | None:
             else scene.advice(_("Give every part the same number of axes: `part[None]` adds one in front."))
         ],
         link=f"{error_texts.API}/jax.numpy.concatenate.html",
+    )
+
+
+def _stacked_name(scene: Scene, name: str, values: Sequence[Any]) -> Explanation | None:
+    """Explain arrays of different shapes in a named list that is stacked."""
+    shapes = [tuple(value.shape) for value in values]
+    wrong = next(i for i, shape in enumerate(shapes) if shape != shapes[0])
+    return scene.explanation(
+        "joined_shapes",
+        title=_("Arrays that cannot be joined"),
+        what=_("`{name}[0]` has shape {one}, and `{name}[{i}]` has shape {other}.").format(
+            name=name, one=shapes[0], i=wrong, other=shapes[wrong]
+        ),
+        variable=f"{name}[{wrong}]",
+        why=_("`stack` puts arrays side by side along a new axis, so all have the same shape."),
+        fixes=[
+            scene.advice(
+                _(
+                    "Bring all to one shape first: fill up the short ones with `{jnp}.pad`, and keep the lengths."
+                ).format(jnp=scene.jnp)
+            ),
+            scene.advice(_("Or join them along an axis that is there: `concatenate`.")),
+        ],
+        link=f"{error_texts.API}/jax.numpy.stack.html",
     )
 
 

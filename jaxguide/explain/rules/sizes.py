@@ -22,6 +22,12 @@ from jaxguide.explain.transformed import makers
 _SIZED = ("nonzero", "flatnonzero", "argwhere", "where", "unique")
 
 
+# Functions whose last argument, given by position, is an axis.
+_WITH_AXIS = frozenset(
+    ("sum", "mean", "max", "min", "prod", "std", "var", "argmax", "argmin", "cumsum", "concatenate", "stack", "sort")
+)
+
+
 # Must come before `traced_size`, which matches this phrase too and takes any traced integer in the call for the size.
 @explains(error_texts.SHAPE)
 def shape_of_floats(scene: Scene, found: re.Match[str]) -> Explanation | None:
@@ -43,7 +49,7 @@ def shape_of_floats(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = scene.quote(wrong[0])
     return scene.explanation(
         "shape_of_floats",
-        title=_("`{function}` needs a shape of integers").format(function=scene.quote(call.func)),
+        title=_("`{function}` was given a shape that is not of integers").format(function=scene.quote(call.func)),
         what=_("The shape is ({shape}) here.").format(shape=said[1]),
         variable=text,
         why=_("A size is counted, so it is an integer; `/` gives a float, even of two integers."),
@@ -73,25 +79,34 @@ def traced_size(scene: Scene, found: re.Match[str]) -> Explanation | None:
     node, tracer = traced
     variable, function = scene.quote(node), scene.quote(call.func)
     axis = called(call) not in ("zeros", "ones") and any(k.arg == "axis" and k.value is node for k in call.keywords)
+    axis = axis or (called(call) in _WITH_AXIS and any(a is node for a in call.args[-1:]))
     if axis:
-        title = _("`{function}` needs an axis that is still traced").format(function=function)
+        title = _("`{function}` needs a known axis, but `{variable}` is traced").format(
+            function=function, variable=variable
+        )
         why = _("Which axis goes decides the result's shape, and JAX must know every shape while it records.")
     else:
-        title = _("`{function}` needs a size that is still traced").format(function=function)
+        title = _("`{function}` needs a known size, but `{variable}` is traced").format(
+            function=function, variable=variable
+        )
         why = _(
             "JAX must know every shape while it records the program, and the value of `{name}` comes later."
         ).format(name=variable)
+    fixes = [
+        _shape_fix(scene, node, tracer),
+        static_fix(scene, *_traced_numbers(scene, call)),
+        _repeat_fix(scene, call) or (None if axis else _bound_fix(scene, call, variable)),
+    ]
+    if not any(fixes):
+        words = _("Give it as a Python number that does not depend on values, such as a static argument.")
+        fixes = [scene.advice(words)]
     return scene.explanation(
         "axis_of_tracer" if axis else "shape_of_tracer",
         title=title,
         what=scene.traced_what(variable, tracer),
         variable=variable,
         why=why,
-        fixes=[
-            _shape_fix(scene, node, tracer),
-            static_fix(scene, *_traced_numbers(scene, call)),
-            _repeat_fix(scene, call) or (None if axis else _bound_fix(scene, call, variable)),
-        ],
+        fixes=fixes,
         link=error_texts.STATIC_LINK,
     )
 
@@ -126,19 +141,12 @@ def _shape_fix(scene: Scene, node: ast.expr, tracer: Any) -> Fix | None:
             continue
         text = scene.quote(statement.value)
         if statement.targets[0].id == node.id and re.search(r"\.(shape|size|ndim)\b|\blen\(", text):
-            name = scene.name_of("numpy") if "numpy" in _modules(scene) else None
-            if name is None:
-                return scene.fix(_("A shape is known: compute with NumPy, which stays outside the program."), code=text)
-            new = re.sub(rf"\b{re.escape(scene.jnp)}\.", f"{name}.", text)
+            new = re.sub(rf"\b{re.escape(scene.jnp)}\.", f"{scene.np}.", text)
             return scene.fix(
                 _("A shape is known: compute with NumPy, which stays outside the program."),
                 scene.source.replace(statement.value, f"int({new})"),
             )
     return None
-
-
-def _modules(scene: Scene) -> set[str]:
-    return {getattr(value, "__name__", "") for value in scene.spot.frame.f_globals.values()}
 
 
 def _repeat_fix(scene: Scene, call: ast.Call) -> Fix | None:
@@ -152,7 +160,7 @@ def _repeat_fix(scene: Scene, call: ast.Call) -> Fix | None:
 
 def _bound_fix(scene: Scene, call: ast.Call, variable: str) -> Fix | None:
     """Return the fix that uses a fixed size and a mask."""
-    if called(call) == "reshape" or scene.quote(call.func).split(".")[-2:-1] == ["random"]:
+    if called(call) not in ("arange", "zeros", "ones", "full", "empty", "linspace"):
         return None
     return scene.fix(
         _("Choose a largest size, compute at that, and mask what is too much."),
@@ -167,8 +175,8 @@ def _as_long_as_its_values(scene: Scene, call: ast.Call) -> Explanation | None:
         return None
     variable, first = scene.quote(traced[0]), call.args[0]
     function = scene.quote(call.func)
-    shape_of = first if scene.tracer(first) is not None and isinstance(first, ast.Name) else traced[0]
-    size = f"{scene.atom(shape_of)}.size"
+    known_shape = first if scene.tracer(first) is not None and isinstance(first, ast.Name) else traced[0]
+    size = f"{scene.atom(known_shape)}.size"
     fill = ", fill_value=0" if called(call) == "unique" else ""
     fixes = [
         scene.fix(

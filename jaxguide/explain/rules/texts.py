@@ -5,7 +5,7 @@ import re
 
 from jaxguide.base.text import _
 from jaxguide.code.user_frame import is_array, is_tracer
-from jaxguide.compat import error_texts
+from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.printing import debug_print
 from jaxguide.explain.rules import explains
@@ -35,6 +35,44 @@ def text_and_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes=[fix],
         link=f"{error_texts.API}/jax.debug.print.html",
     )
+
+
+@explains(structure_texts.NOT_JSON)
+def not_json(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `json.dumps({"loss": loss})` with an array."""
+    call = scene.call()
+    if call is None or called(call) not in ("dump", "dumps") or not call.args:
+        return None
+    part = scene.spot.first(call.args[0], is_array)
+    text, value = (scene.quote(part[0]), part[1]) if part is not None else (None, None)
+    fix: Fix | None = scene.advice(
+        _("Convert every array first: `jax.tree.map(lambda x: {np}.asarray(x).tolist(), tree)`.").format(np=scene.np)
+    )
+    if found[1] != "ArrayImpl":
+        fix = scene.advice(_("Return the value, and write it outside, when the program has run."))
+    elif part is not None:
+        fix = scene.fix(
+            _("Convert it to Python's numbers."), scene.source.replace(part[0], f"{scene.atom(part[0])}.tolist()")
+        )
+    return scene.explanation(
+        "json_of_array",
+        title=_("JSON has no arrays of JAX"),
+        what=scene.what(text, value) if text is not None else "",
+        variable=text,
+        why=_("The value of a traced array comes later, when the program runs.")
+        if found[1] != "ArrayImpl"
+        else _("`json` writes Python's numbers, texts, lists and dicts."),
+        fixes=[fix],
+        link="https://docs.python.org/3/library/json.html",
+    )
+
+
+def printed_in(scene: Scene, node: ast.AST) -> bool:
+    """Return whether a number is made for a text that is printed: in an f-string, or as an argument of `print`."""
+    statement = scene.spot.statement
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    inside = scene.source.around(node, ast.FormattedValue) is not None
+    return inside or (isinstance(call, ast.Call) and called(call) == "print" and node in call.args)
 
 
 @explains(error_texts.FORMAT)
@@ -72,7 +110,9 @@ def formatted(scene: Scene, found: re.Match[str]) -> Explanation | None:
         kind = "format_of_array"
     return scene.explanation(
         kind,
-        title=_("A text is made of a value that is still traced") if is_tracer(value) else _("A format for one number"),
+        title=_("A text needs a known value, but `{variable}` is traced").format(variable=text)
+        if is_tracer(value)
+        else _("A format for one number"),
         what=scene.what(text, value),
         variable=text,
         why=why,

@@ -5,19 +5,22 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 
 from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
-from jaxguide.compat import error_texts
+from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.pytrees import as_pytree
+from jaxguide.explain.rewrites.pytrees import are_meant_as_trees, as_pytree, class_named, is_tree_of_arrays
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.transformed import makers
 from jaxguide.jaxpr.value_words import array_type, describe
 
+_TRANSFORMATIONS = ("vmap", "grad", "value_and_grad", "jacfwd", "jacrev", "hessian")
 _ARRAY = f"{error_texts.API}/jax.numpy.asarray.html"
 
 
@@ -58,7 +61,9 @@ def not_an_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.sum([1.0, 2.0])` and `jnp.sin(None)`."""
     call = scene.call()
     position = int(found[3])
-    if call is None or position >= len(call.args):
+    if call is None or position >= len(call.args) or _is_tree(scene.spot.value(call.args[position])):
+        return None
+    if found[2] == "dict":  # a pytree, even if its values are not known here
         return None
     return no_array(scene, call, call.args[position])
 
@@ -69,7 +74,7 @@ def no_array(scene: Scene, call: ast.Call, node: ast.expr) -> Explanation | None
     fixes: list[Fix | None] = []
     if value is None:
         kind = "none_for_array"
-        why = _("None is no number. It often comes from a function that lacks its `return`.")
+        why = _("None is not a number. It often comes from a function that lacks its `return`.")
         fixes = _from_a_function(scene, node)
     elif isinstance(value, str):
         kind = "string_for_array"
@@ -105,8 +110,8 @@ def operand(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text, value = scene.quote(wrong), scene.spot.value(wrong)
     if value is None:
         kind, fixes = "none_for_array", _from_a_function(scene, wrong)
-        why = _("None is no number. It often comes from a function that lacks its `return`.")
-    elif isinstance(value, list | tuple):
+        why = _("None is not a number. It often comes from a function that lacks its `return`.")
+    elif isinstance(value, list | tuple) and not _is_tree(value):
         kind = "list_for_array"
         why = _("JAX does not turn lists into arrays by itself: element by element, that is slow and easy to miss.")
         fixes = [scene.fix(_("Say that it is an array."), scene.source.replace(wrong, f"{scene.jnp}.array({text})"))]
@@ -123,6 +128,11 @@ def operand(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+def _is_tree(value: Any) -> bool:
+    """Return whether a value is a pytree rather than a list of numbers: `pytrees` explains those."""
+    return is_tree_of_arrays(value) and are_meant_as_trees([value])
+
+
 @explains(error_texts.LIST_TIMES)
 def repeated_list(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `[1.0] * n` with a traced count."""
@@ -133,7 +143,7 @@ def repeated_list(scene: Scene, found: re.Match[str]) -> Explanation | None:
     variable, tracer = scene.quote(traced[0]), traced[1]
     return scene.explanation(
         "list_times_tracer",
-        title=_("A list needs a count that is still traced"),
+        title=_("A list needs a known count, but `{variable}` is traced").format(variable=variable),
         what=scene.traced_what(variable, tracer),
         variable=variable,
         why=_("A Python list is made now, while JAX records the program, and the count comes later."),
@@ -161,7 +171,7 @@ def shape_without_tuple(scene: Scene, found: re.Match[str]) -> Explanation | Non
     source = scene.source
     return scene.explanation(
         "shape_without_tuple",
-        title=_("A shape is one tuple"),
+        title=_("A shape that is not in one tuple"),
         what=_("`{second}` stands where the dtype belongs.").format(second=texts[1]),
         variable=texts[1],
         why=_("`{function}` takes the whole shape as one argument.").format(function=scene.quote(call.func)),
@@ -194,7 +204,7 @@ def array_as_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     new = f"{scene.atom(key)}.item()" if value.ndim == 0 else f"tuple({scene.atom(key)}.tolist())"
     return scene.explanation(
         "array_as_key",
-        title=_("An array has no hash"),
+        title=_("An array used where a hash is needed"),
         what=scene.what(text, value),
         variable=text,
         why=_("A dict finds a key by its hash, and arrays are compared entry by entry, so they have none."),
@@ -229,7 +239,7 @@ def looked_up(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes = [scene.advice(words.format(jnp=scene.jnp, name=variable))]
     return scene.explanation(
         "dict_key_of_tracer",
-        title=_("A dict needs a key that is still traced"),
+        title=_("A dict needs a known key, but `{variable}` is traced").format(variable=variable),
         what=scene.traced_what(variable, tracer),
         variable=variable,
         why=_("A dict is looked up now by the key's value, while JAX records the program, and the value comes later."),
@@ -238,14 +248,42 @@ def looked_up(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+@explains(structure_texts.NO_LENGTH)
+def length_of_scalar(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `len(x)` of an array of shape ()."""
+    call = scene.node
+    if not isinstance(call, ast.Call) or called(call) != "len" or len(call.args) != 1:
+        return None
+    text, value = scene.quote(call.args[0]), scene.spot.value(call.args[0])
+    inner = call.args[0]
+    made = isinstance(inner, ast.Call) and scene.spot.value(inner.func) in (jax.numpy.array, jax.numpy.asarray)
+    if not made and not (is_array(value) and value.ndim == 0):
+        return None
+    return scene.explanation(
+        "length_of_scalar",
+        title=_("A number has no length"),
+        what=scene.what(text, value) if is_array(value) else "",
+        variable=text,
+        why=_("`len` counts the entries of the first axis, and an array of shape () has no axis."),
+        fixes=[
+            scene.fix(_("Count all entries: 1 here."), scene.source.replace(call, f"{scene.atom(inner)}.size")),
+            scene.advice(_("Or find out why it has no axis: `jax.vmap` and indices take one away.")),
+        ],
+        link=f"{error_texts.API}/jax.numpy.size.html",
+    )
+
+
 @explains(error_texts.SCALAR_ITERATION)
 def scalar_iteration(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a loop over an array of shape ()."""
-    part = scene.spot.first(scene.node, is_array)
+    node = scene.node.iter if isinstance(scene.node, ast.For | ast.comprehension) else scene.node
+    part = scene.spot.first(node, is_array)
+    if part is not None and part[1].ndim and isinstance(node, ast.Call):
+        return _iteration_of_result(scene, node)
     if part is None or part[1].ndim:
         return None
     text = scene.quote(part[0])
-    integer = np.issubdtype(part[1].dtype, np.integer) and not is_tracer(part[1])
+    integer = jax.dtypes.issubdtype(part[1].dtype, np.integer) and not is_tracer(part[1])
     fixes = [
         scene.fix(
             _("Give it an axis of length 1."),
@@ -268,6 +306,26 @@ def scalar_iteration(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+def _iteration_of_result(scene: Scene, node: ast.Call) -> Explanation | None:
+    """Explain a loop over the result of a call, such as `x.sum()`, which is a number."""
+    outer = scene.source.parents.get(node)
+    if not isinstance(outer, ast.For | ast.comprehension) or outer.iter is not node:
+        return None
+    text = scene.quote(node)
+    return scene.explanation(
+        "scalar_iteration",
+        title=_("A number has no entries to go through"),
+        what=_("`{text}` has shape () here.").format(text=text),
+        variable=text,
+        why=_("An array of shape () has no axis: `for` goes along the first one."),
+        fixes=[
+            scene.fix(_("Give it an axis of length 1."), scene.source.replace(node, f"{scene.jnp}.atleast_1d({text})")),
+            scene.advice(_("Or keep an axis where it is computed: `axis=` says which one goes.")),
+        ],
+        link=f"{error_texts.API}/jax.numpy.atleast_1d.html",
+    )
+
+
 def _first(scene: Scene, outer: ast.Call, holds: Callable[[Any], bool]) -> int | None:
     values = [scene.spot.value(argument) for argument in outer.args]
     return next((i for i, value in enumerate(values) if value is not MISSING and holds(value)), None)
@@ -277,31 +335,25 @@ def _first(scene: Scene, outer: ast.Call, holds: Callable[[Any], bool]) -> int |
 def not_a_jax_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a string or another value that is not an array, passed to a mapped or differentiated function."""
     outer = scene.call()
-    if (
-        outer is None
-        or not isinstance(outer.func, ast.Call)
-        or called(outer.func)
-        not in (
-            "vmap",
-            "grad",
-            "value_and_grad",
-            "jacfwd",
-            "jacrev",
-            "hessian",
-        )
-    ):
+    if outer is None:
         return None
-    made = outer.func
     name = found[2].split(".")[-1]
-    if "." in found[2] and any(isinstance(n, ast.ClassDef) and n.name == name for n in ast.walk(scene.source.tree)):
+    made = outer.func if isinstance(outer.func, ast.Call) else next(iter(makers(scene, outer)), outer)
+    if "." in found[2] and class_named(scene, name)[1] is not None:
         return _object_given(scene, outer, made, name)
+    if called(made) not in _TRANSFORMATIONS or not made.args:
+        return None
+    if any(_is_of_equinox(scene.spot.value(argument)) for argument in outer.args):
+        return _model_given(scene, outer, made)
+    if made is not outer.func:
+        return None
     position = _first(
         scene, outer, lambda value: not isinstance(value, bool | int | float | complex) and not is_array(value)
     )
     if position is None or outer.keywords or len(made.args) != 1 or made.keywords:
         return None
     node = outer.args[position]
-    text, function, name = scene.quote(node), scene.quote(made.args[0]), scene.quote(made.func)
+    text, function, name = scene.quote(node), scene.atom(made.args[0]), scene.quote(made.func)
     names = [f"x{i}" if i else "x" for i in range(len(outer.args) - 1)]
     handed = [*names]
     handed.insert(position, text)
@@ -310,7 +362,7 @@ def not_a_jax_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
     number = next((i for i in range(len(outer.args)) if i != position), None)
     return scene.explanation(
         "mapped_no_array" if called(made) == "vmap" else "differentiated_no_array",
-        title=_("`{name}` was given something that is no array").format(name=name),
+        title=_("`{name}` was given something that is not an array").format(name=name),
         what=_("`{name}` is {what} here.").format(name=text, what=describe(scene.spot.value(node))),
         variable=text,
         why=_("`jax.vmap` takes every argument apart along an axis, and only arrays have axes.")
@@ -329,19 +381,51 @@ def not_a_jax_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+def _is_of_equinox(value: Any) -> bool:
+    return any(cls.__module__.split(".")[0] == "equinox" for cls in type(value).__mro__)
+
+
+def _model_given(scene: Scene, outer: ast.Call, made: ast.Call) -> Explanation | None:
+    """Explain `jax.grad(loss)(model)` of an Equinox model, which holds activation functions too."""
+    node = next(argument for argument in outer.args if _is_of_equinox(scene.spot.value(argument)))
+    name = {"grad": "filter_grad", "value_and_grad": "filter_value_and_grad", "vmap": "filter_vmap"}.get(called(made))
+    module = scene.name_of("equinox")
+    if name is None:
+        return None
+    known = not module.startswith(f"{scene.jax}.") and not made.keywords
+    return scene.explanation(
+        "model_with_functions",
+        title=_("`{name}` was given a model that holds more than arrays").format(name=scene.quote(made.func)),
+        what=scene.what(scene.quote(node), scene.spot.value(node)),
+        variable=scene.quote(node),
+        why=_("An Equinox model is a pytree, and its functions, such as the activation, are leaves of it."),
+        fixes=[
+            scene.fix(
+                _("Use Equinox's `{name}`, which leaves alone what is not an array.").format(name=name),
+                scene.source.replace(made.func, f"{module}.{name}") if known else None,
+                code="" if known else f"equinox.{name}",
+            )
+        ],
+        link="https://docs.kidger.site/equinox/api/transformations/",
+    )
+
+
 def _object_given(scene: Scene, outer: ast.Call, made: ast.Call, name: str) -> Explanation | None:
     """Explain an object of a student's class that is not a pytree."""
     given = next((a for a in outer.args if type(scene.spot.value(a)).__name__ == name), None)
     given = given or next((a for a in outer.args if isinstance(a, ast.Call) and called(a) == name), None)
     text = scene.quote(given) if given is not None else name
+    value = scene.spot.value(given)
     return scene.explanation(
         "object_no_pytree",
-        title=_("`{name}` was given something that is no array").format(name=scene.quote(made.func)),
-        what=_("`{text}` is an object of type `{name}` here.").format(text=text, name=name),
+        title=_("`{name}` was given something that is not an array").format(name=scene.quote(made.func)),
+        what=_("`{text}` is an object of type `{name}` here.").format(text=text, name=name)
+        if given is not None
+        else _("An argument holds an object of type `{name}`.").format(name=name),
         variable=text,
         why=_("JAX looks for arrays in an argument, and into a class only where it is registered as a pytree."),
         fixes=[
-            as_pytree(scene, name)
+            as_pytree(scene, name, value if type(value).__name__ == name else MISSING, given)
             or scene.advice(_("Pass its arrays in a tuple or a dict, or register its class as a pytree."))
         ],
         link=f"{error_texts.API}/jax.tree_util.register_dataclass.html",

@@ -247,4 +247,119 @@ result = f(jnp.array([1, 3, 9]))
         result="result",
         after_fix=[3],
     ),
+    Case(
+        name="update_by_a_mask",
+        kind="boolean_mask",
+        variable="far",
+        source="""
+@jax.jit
+def f(x):
+    far = x > 2.0
+    return x.at[far].set(-jnp.abs(x[far]) * 0.5)  # <--
+result = f(jnp.array([1.0, 4.0, 3.0]))
+""",
+        result="result",
+        after_fix=[[1.0, -2.0, -1.5]],
+    ),
+    Case(
+        name="update_by_a_mask_that_adds",
+        kind="boolean_mask",
+        variable="far",
+        source="""
+@jax.jit
+def f(x, y):
+    far = x > 2.0
+    return x.at[far].add(y[far] - x[far])  # <--
+result = f(jnp.array([1.0, 4.0, 3.0]), jnp.array([5.0, 6.0, 7.0]))
+""",
+        result="result",
+        after_fix=[[1.0, 6.0, 7.0]],
+    ),
+    Case(
+        name="assignment_by_a_mask",
+        kind="boolean_mask",
+        variable="far",
+        source="""
+@jax.jit
+def f(x):
+    far = x > 2.0
+    x[far] = x[far] * 0.5  # <--
+    return x
+result = f(jnp.array([1.0, 4.0, 3.0]))
+""",
+        result="result",
+        after_fix=[[1.0, 2.0, 1.5]],
+    ),
+    Case(
+        name="update_of_the_first",
+        kind="dynamic_slice",
+        variable="n",
+        source="""
+@jax.jit
+def f(x, n):
+    return x.at[:n].set(x[:n] * 2)  # <--
+result = f(jnp.array([1.0, 4.0, 3.0]), 2)
+""",
+        result="result",
+        after_fix=[[2.0, 8.0, 3.0], [2.0, 8.0, 3.0]],
+    ),
+    Case(
+        name="slice_of_one_batch",
+        kind="dynamic_slice",
+        variable="i",
+        source="""
+def f(x, batch):
+    def body(i, total):
+        part = x[i * batch:(i + 1) * batch]  # <--
+        return total + part.mean()
+    return lax.fori_loop(0, 3, body, 0.0)
+result = f(jnp.arange(6.0), 2)
+""",
+        result="result",
+        after_fix=[7.5],
+    ),
+    Case(
+        name="slice_between_names",
+        kind="dynamic_slice",
+        variable="start",
+        source="""
+def f(x, width):
+    def body(i):
+        start = i - 1
+        stop = start + 2 * width + 1
+        return x[start:stop]  # <--
+    return lax.map(body, jnp.arange(1, 3))
+result = f(jnp.arange(6.0), 1)
+""",
+        result="result",
+        after_fix=[[[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]],
+    ),
+    Case(
+        name="slice_around_a_place",
+        kind="dynamic_slice",
+        variable="i",
+        source="""
+@jax.jit
+def f(x, i):
+    return x[i - 2:i + 2]  # <--
+result = f(jnp.arange(6.0), 3)
+""",
+        result="result",
+        after_fix=[[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]],
+    ),
+    Case(
+        name="slice_between_names_that_change",
+        kind="dynamic_slice",
+        variable="start",
+        source="""
+@jax.jit
+def f(x, i):
+    start = i
+    i = i + 1
+    return x[start:i + 2].sum()  # <--
+result = f(jnp.arange(6.0), 1)
+""",
+        result="result",
+        after_fix=[6.0],
+    ),
 ]

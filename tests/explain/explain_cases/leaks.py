@@ -1,6 +1,6 @@
 """Cases of traced values that outlive their function."""
 
-from explain_cases.case import Case
+from explain_cases.case import Case, no_code
 
 CASES = [
     Case(
@@ -88,5 +88,89 @@ result = cache['h'] * 2  # <--
 """,
         result="result",
         after_fix=[4.0],
+    ),
+    Case(
+        name="leak_that_is_checked",
+        kind="leak_found",
+        variable="stats",
+        source="""
+stats = []
+def normalise(x):
+    mean = jnp.mean(x)
+    stats.append(mean)  # <--
+    return x - mean
+with jax.checking_leaks():
+    result = jax.vmap(normalise)(jnp.arange(6.0).reshape(2, 3))
+""",
+        result="sorted(float(s) for s in stats)",
+        after_fix=[[1.0, 4.0]],
+    ),
+    Case(
+        name="leak_of_an_attribute_that_is_checked",
+        kind="leak_found",
+        variable="self.last",
+        source="""
+class Model:
+    @partial(jax.jit, static_argnums=0)
+    def double(self, x):
+        self.last = x * 2  # <--
+        return x
+model = Model()
+with jax.checking_leaks():
+    model.double(3.0)
+""",
+        result="float(model.last)",
+        after_fix=[6.0],
+    ),
+    Case(
+        name="leak_of_a_cached_property",
+        kind="leaked_tracer",
+        variable="self.scale",
+        source="""
+from functools import cached_property
+class Prior:
+    @cached_property
+    def scale(self):
+        return jnp.exp(jnp.asarray(0.0))
+    def density(self, x):
+        return x - self.scale  # <--
+prior = Prior()
+jax.jit(prior.density)(0.5)
+result = prior.density(0.1)
+""",
+        result="result",
+        after_fix=[-0.9, no_code],
+    ),
+    Case(
+        name="leaks_in_a_list",
+        kind="leaked_tracer",
+        variable="stats",
+        source="""
+stats = []
+def f(x):
+    stats.append(x.mean())
+    return x - x.mean()
+jax.vmap(f)(jnp.ones((3, 2)))
+result = sum(stats)  # <--
+""",
+        result="1",
+        after_fix=[no_code],
+    ),
+    Case(
+        name="leak_in_a_cache",
+        kind="leaked_tracer",
+        variable="table",
+        source="""
+import functools
+@functools.cache
+def table(n):
+    return jnp.arange(n) * 2.0
+first = jax.jit(lambda x: x + table(3))
+last = jax.jit(lambda x: x * table(3))
+result = first(jnp.ones(3))
+result = last(jnp.ones(3))  # <--
+""",
+        result="1",
+        after_fix=[no_code, no_code],
     ),
 ]

@@ -284,7 +284,7 @@ result = lax.while_loop(lambda c: c, lambda c: c - 1, 3)  # <--
     ),
     Case(
         name="fori_body",
-        kind="loop_body_arguments",
+        kind="function_arguments",
         variable="body",
         source="""
 def body(c):
@@ -353,8 +353,8 @@ result = Search().run()
     ),
     Case(
         name="fori_of_a_method_without_the_turn",
-        kind="loop_body_arguments",
-        variable="turn",
+        kind="function_arguments",
+        variable="model.turn",
         source="""
 class Model:
     w = 2.0

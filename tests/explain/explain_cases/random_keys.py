@@ -1,6 +1,6 @@
 """Cases of values that are not PRNG keys."""
 
-from explain_cases.case import Case, no_edits
+from explain_cases.case import Case, no_code, no_edits
 
 CASES = [
     Case(
@@ -183,5 +183,61 @@ result = jax.random.normal(next(stream), (2,)).shape  # <--
 """,
         result="result",
         after_fix=[(2,)],
+    ),
+    Case(
+        name="key_numpy_seed",
+        kind="seed_for_key",
+        variable="seed",
+        source="""
+seed = np.int64(3)
+result = jax.random.normal(seed, (2,))  # <--
+""",
+        result="result.shape",
+        after_fix=[(2,), no_edits],
+    ),
+    Case(
+        name="key_of_a_raw_key",
+        kind="wrong_seed",
+        variable="key",
+        source="""
+key = jax.random.PRNGKey(0)
+result = jax.random.normal(jax.random.key(key))  # <--
+""",
+        result="result.shape",
+        after_fix=[()],
+    ),
+    Case(
+        name="keys_split_into_names",
+        kind="several_keys",
+        variable="keys",
+        source="""
+keys = jax.random.split(jax.random.key(0), 4)
+a, b = jax.random.split(keys)  # <--
+""",
+        result="a.shape",
+        after_fix=[()],
+    ),
+    Case(
+        name="key_among_what_is_saved",
+        kind="key_to_numpy",
+        variable="state['key']",
+        source="""
+import io
+state = {"w": jnp.ones(3), "key": jax.random.key(0)}
+np.savez(io.BytesIO(), **state)  # <--
+""",
+        result="1",
+        after_fix=[no_code],
+    ),
+    Case(
+        name="key_typed_and_raw",
+        kind="typed_and_raw_keys",
+        variable="typed",
+        source="""
+typed, raw = jax.random.key(0), jax.random.PRNGKey(1)
+jnp.stack([typed, raw])  # <--
+""",
+        result="1",
+        after_fix=[no_code],
     ),
 ]

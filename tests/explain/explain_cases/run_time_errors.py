@@ -1,6 +1,6 @@
 """Cases of deleted arrays, NaNs, and `checkify` checks that are not functionalized."""
 
-from explain_cases.case import Case, no_edits
+from explain_cases.case import Case, no_code, no_edits
 
 CASES = [
     Case(
@@ -13,10 +13,10 @@ def f(x):
     return x + 1
 x = jnp.ones(3)
 y = f(x)
-print(x)  # <--
+z = -x  # <--
 """,
-        result="x",
-        after_fix=[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]],
+        result="z",
+        after_fix=[[-2.0, -2.0, -2.0], [-1.0, -1.0, -1.0], [-1.0, -1.0, -1.0]],
     ),
     Case(
         name="donated2",
@@ -74,5 +74,74 @@ result = f(1.0)  # <--
 """,
         result="result",
         after_fix=[0.0],
+    ),
+    Case(
+        name="state_donated_and_read",
+        kind="deleted_array",
+        variable="state['w']",
+        source="""
+step = jax.jit(lambda s: jax.tree.map(lambda a: a + 1.0, s), donate_argnums=0)
+state = {"w": jnp.ones(2)}
+new = step(state)
+result = jax.tree.map(lambda a: a[0], state)["w"]  # <--
+""",
+        result="result",
+        after_fix=[2.0, 1.0],
+    ),
+    Case(
+        name="state_donated_in_every_turn",
+        kind="deleted_array",
+        variable="state['w']",
+        source="""
+step = jax.jit(lambda s: jax.tree.map(lambda a: a + 1.0, s), donate_argnums=0)
+state = {"w": jnp.ones(2)}
+for _ in range(2):
+    result = step(state)  # <--
+""",
+        result="result['w']",
+        after_fix=[no_code, [2.0, 2.0]],
+    ),
+    Case(
+        name="attribute_donated",
+        kind="deleted_array",
+        variable="self.state",
+        source="""
+class Trainer:
+    def __init__(self):
+        self.state = jnp.ones(2)
+        self.step = jax.jit(lambda s: s * 2.0, donate_argnums=0)
+    def run(self):
+        new = self.step(self.state)
+        return new - self.state  # <--
+result = Trainer().run()
+""",
+        result="result",
+        after_fix=[[1.0, 1.0]],
+    ),
+    Case(
+        name="one_array_donated_twice",
+        kind="donated_twice",
+        variable="target",
+        source="""
+update = jax.jit(lambda online, target: (online - 1.0, 0.5 * target), donate_argnums=(0, 1))
+online = jnp.ones(2)
+target = online
+result = update(online, target)  # <--
+""",
+        result="result",
+        after_fix=[[[0.0, 0.0], [0.5, 0.5]]],
+    ),
+    Case(
+        name="parts_donated_twice",
+        kind="donated_twice",
+        variable="state['v']",
+        source="""
+update = jax.jit(lambda s: jax.tree.map(lambda a: a + 1.0, s), donate_argnums=0)
+zeros = jnp.zeros(2)
+state = {"m": zeros, "v": zeros}
+result = update(state)  # <--
+""",
+        result="result",
+        after_fix=[no_code],
     ),
 ]

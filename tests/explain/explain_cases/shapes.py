@@ -88,7 +88,53 @@ x = jnp.ones(4)
 result = (x * 2).reshape(4, 2)  # <--
 """,
         result="result",
-        after_fix=[[[2.0, 2.0], [2.0, 2.0]], [[2.0], [2.0], [2.0], [2.0]]],
+        after_fix=[[[2.0, 2.0]] * 4, [[2.0, 2.0], [2.0, 2.0]], [[2.0], [2.0], [2.0], [2.0]]],
+    ),
+    Case(
+        name="reshape_to_repeat_the_whole",
+        kind="reshape_size",
+        variable="x",
+        source="""
+x, like = jnp.arange(2.0), jnp.ones((3, 2, 5))
+result = jnp.reshape(x, like.shape[:2])  # <--
+""",
+        result="result",
+        after_fix=[[[0.0, 1.0]] * 3],
+    ),
+    Case(
+        name="reshape_to_repeat_one_or_all",
+        kind="reshape_size",
+        variable="x",
+        source="""
+x, shape = jnp.arange(2.0), (2, 2)
+result = x.reshape(shape)  # <--
+""",
+        result="result",
+        after_fix=[[[0.0, 0.0], [1.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]],
+    ),
+    Case(
+        name="product_with_a_batch",
+        kind="product_of_shapes",
+        variable="w",
+        source="""
+def residual(w, x, mean):
+    return w @ (x - 2 * mean)  # <--
+result = residual(jnp.ones((3, 2)), jnp.ones((7, 2)), jnp.ones(2))
+""",
+        result="result",
+        after_fix=[no_code, no_code],
+    ),
+    Case(
+        name="product_that_no_entry_fits",
+        kind="product_of_shapes",
+        variable="w",
+        source="""
+def residual(w, x, mean):
+    return w @ (x - mean)  # <--
+result = residual(jnp.ones((3, 2)), jnp.ones((7, 5)), jnp.ones(5))
+""",
+        result="result",
+        after_fix=[no_code],
     ),
     Case(
         name="reshape_unnamed",

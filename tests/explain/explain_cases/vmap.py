@@ -1,6 +1,6 @@
 """Cases of what `jax.vmap` cannot map."""
 
-from explain_cases.case import Case
+from explain_cases.case import Case, no_code
 
 CASES = [
     Case(
@@ -13,7 +13,53 @@ def f(a, b):
 result = jax.vmap(f)(jnp.ones(2), jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]],
+        after_fix=[no_code, [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]],
+    ),
+    Case(
+        name="vmap_size_of_keys",
+        kind="vmap_sizes",
+        variable="xs",
+        source="""
+def noisy(key, x):
+    return x.shape[0] * jnp.ones(2)
+keys = jax.random.split(jax.random.PRNGKey(0), 3)
+xs = jnp.ones((4, 5))
+result = jax.vmap(noisy)(keys, xs)  # <--
+""",
+        result="result.shape",
+        after_fix=[no_code, [3, 2], [3, 4, 2]],
+    ),
+    Case(
+        name="vmap_size_of_the_odd_one_in_front",
+        kind="vmap_sizes",
+        variable="scale",
+        source="""
+scale, x, y = jnp.ones(4), jnp.ones(3), jnp.ones(3)
+result = jax.vmap(lambda s, x, y: (s * x * y).sum())(scale, x, y)  # <--
+""",
+        result="result",
+        after_fix=[no_code, [4.0, 4.0, 4.0]],
+    ),
+    Case(
+        name="vmap_size_of_a_keyword",
+        kind="vmap_keyword",
+        variable="w",
+        source="""
+x = jnp.ones((5, 3))
+result = jax.vmap(lambda x, y, w: (w * x * y).sum())(x, x, w=jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[no_code, no_code],
+    ),
+    Case(
+        name="vmap_sizes_of_two_keywords",
+        kind="vmap_keyword",
+        variable="w",
+        source="""
+result = jax.vmap(lambda x, *, w: w * x)(x=jnp.ones(5), w=jnp.ones(3))  # <--
+""",
+        result="result",
+        after_fix=[no_code, no_code],
     ),
     Case(
         name="vmap_axis",

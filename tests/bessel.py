@@ -1,9 +1,9 @@
-"""Wrap SciPy's Bessel function of the first kind as an example of a host function, differentiable to any order."""
+"""Wrap SciPy's Bessel function of the first kind: a host function with an argument that has no derivative."""
 
 import functools
 from typing import Any
 
-from jaxguide.callbacks.host import host_function
+from jaxguide.callbacks import host_function
 
 
 def _slope(v: Any, z: Any) -> Any:
@@ -21,17 +21,6 @@ def bessel_jv(v: Any, z: Any) -> Any:
     >>> j1 = lambda z: bessel_jv(1, z)
     >>> print(jax.grad(j1)(2.0), jax.jit(jax.hessian(j1))(2.0))
     -0.06447162 -0.4003078
-
-    Args:
-        v: the order, int32 or float32, with a shape that broadcasts with that of `z`. It has no derivative: take the
-            gradient with respect to `z`, with `argnums=1`.
-        z: float32 or complex64.
-
-    Returns:
-        float32 or complex64, like `z`.
-
-    Based on `host_function` and the example at the end of
-    https://docs.jax.dev/en/latest/external-callbacks.html.
     """
     import scipy.special
 

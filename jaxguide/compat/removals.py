@@ -1,0 +1,293 @@
+"""List the names that JAX once had: since when each is gone, and what JAX's change log names in its place."""
+
+from typing import NamedTuple
+
+
+class Removal(NamedTuple):
+    """One name that JAX removed.
+
+    Args:
+        since: the first version without it, as JAX's change log says; '' if the change log does not say.
+        new: the name that does the same, called in the same way; '' if there is none.
+        code: what to write instead, if another name alone does not do.
+        extra: an argument that calls of `new` need besides the old ones.
+        needless: whether JAX says that uses can be deleted.
+    """
+
+    since: str = ""
+    new: str = ""
+    code: str = ""
+    extra: str = ""
+    needless: bool = False
+
+
+def _moved(since: str, old: str, new: str, names: str) -> dict[str, Removal]:
+    """Return the entries of names that are the same in another module."""
+    return {f"{old}.{name}": Removal(since, f"{new}.{name}") for name in names.split()}
+
+
+def _gone(since: str, module: str, names: str, code: str = "") -> dict[str, Removal]:
+    """Return the entries of names that no other name replaces."""
+    return {f"{module}.{name}": Removal(since, code=code) for name in names.split()}
+
+
+# Old name -> what became of it. An entry is used only where the installed JAX really lacks the name, so it cannot be
+# wrong on an older one. JAX's CHANGELOG.md up to 0.12; names that it does not mention were compared with releases.
+REMOVALS: dict[str, Removal] = {
+    # jax
+    "jax.tree_map": Removal("0.6.0", "jax.tree.map"),
+    "jax.tree_flatten": Removal("0.6.0", "jax.tree.flatten"),
+    "jax.tree_leaves": Removal("0.6.0", "jax.tree.leaves"),
+    "jax.tree_structure": Removal("0.6.0", "jax.tree.structure"),
+    "jax.tree_transpose": Removal("0.6.0", "jax.tree.transpose"),
+    "jax.tree_unflatten": Removal("0.6.0", "jax.tree.unflatten"),
+    "jax.treedef_is_leaf": Removal("0.6.0", "jax.tree_util.treedef_is_leaf"),
+    "jax.tree_all": Removal("", "jax.tree.all"),
+    "jax.tree_reduce": Removal("", "jax.tree.reduce"),
+    "jax.tree_multimap": Removal("", "jax.tree.map"),
+    "jax.tree_util.tree_multimap": Removal("0.3.16", "jax.tree.map"),
+    "jax.tree_util.build_tree": Removal("", code="jax.tree.unflatten(treedef, leaves)"),
+    "jax.tree_util.register_keypaths": Removal("0.4.24", code="jax.tree_util.register_pytree_with_keys"),
+    "jax.tree_util.AttributeKeyPathEntry": Removal("0.4.24", "jax.tree_util.GetAttrKey"),
+    "jax.tree_util.GetitemKeyPathEntry": Removal("", code="jax.tree_util.SequenceKey"),
+    "jax.xla_computation": Removal("0.4.34", code="jax.jit(f).lower(*args).compiler_ir('hlo')"),
+    "jax.clear_backends": Removal("0.4.36", "jax.extend.backend.clear_backends"),
+    "jax.linear_util": Removal("0.4.24", code="jax.extend.linear_util"),
+    "jax.prng": Removal("0.4.24", code="jax.extend.random"),
+    "jax.jaxpr_util": Removal("0.4.16"),
+    "jax.abstract_arrays": Removal("0.4.17", code="jax.core.ShapedArray"),
+    "jax.abstract_arrays.ShapedArray": Removal("0.4.16", "jax.core.ShapedArray"),
+    "jax.api": Removal("0.2.21", "jax"),
+    "jax.partial": Removal("0.2.21", "functools.partial"),
+    "jax.curry": Removal("0.4.14", code="functools.partial(functools.partial, f)"),
+    "jax.partial_eval": Removal("0.4.14", "jax.interpreters.partial_eval"),
+    "jax.pxla": Removal("0.4.14", "jax.interpreters.pxla"),
+    "jax.xla": Removal("0.4.14", "jax.interpreters.xla"),
+    "jax.ShapedArray": Removal("0.4.14", "jax.core.ShapedArray"),
+    "jax.config": Removal("0.4.29", "jax.config"),  # the module: `jax.config` is an object of `jax` now
+    "jax.config.config": Removal("0.4.25", "jax.config"),
+    "jax.soft_pmap": Removal("0.3.18", code="jax.shard_map"),
+    "jax.mask": Removal("0.3.16"),
+    "jax.shapecheck": Removal("0.3.16"),
+    "jax.custom_transforms": Removal("", code="jax.custom_jvp"),
+    "jax.device_put_sharded": Removal("0.10.0", code="jax.device_put(x, sharding)"),
+    "jax.device_put_replicated": Removal("0.10.0", code="jax.device_put(x, sharding)"),
+    "jax.cloud_tpu_init": Removal("0.11.0", needless=True),
+    "jax.ad_checkpoint.checkpoint": Removal("0.10.0", "jax.checkpoint"),
+    "jax.ad_checkpoint.remat": Removal("0.10.0", "jax.remat"),
+    "jax.stages.OutInfo": Removal("0.7.0", "jax.ShapeDtypeStruct"),
+    "jax.profiler.TraceContext": Removal("", "jax.profiler.TraceAnnotation"),
+    "jax.profiler.StepTraceContext": Removal("", "jax.profiler.StepTraceAnnotation"),
+    "jax.profiler.trace_function": Removal("", "jax.profiler.annotate_function"),
+    "jax.dlpack.to_dlpack": Removal("0.8.0", code="other_library.from_dlpack(x)"),
+    # jax.numpy and jax.scipy
+    "jax.numpy.DeviceArray": Removal("0.4.14", "jax.Array"),
+    "jax.numpy.trapz": Removal("0.4.24", "jax.numpy.trapezoid"),
+    "jax.numpy.row_stack": Removal("0.4.24", "jax.numpy.vstack"),
+    "jax.numpy.in1d": Removal("0.4.24", code="jax.numpy.isin(x, y).ravel()"),
+    "jax.numpy.issubsctype": Removal("0.4.24", code="jax.numpy.issubdtype(x.dtype, t)"),
+    "jax.numpy.NINF": Removal("0.4.24", code="-jax.numpy.inf"),
+    "jax.numpy.PZERO": Removal("0.4.24", code="0.0"),
+    "jax.numpy.NZERO": Removal("0.4.24", code="-0.0"),
+    "jax.numpy.alltrue": Removal("0.4.16", "jax.numpy.all"),
+    "jax.numpy.sometrue": Removal("0.4.16", "jax.numpy.any"),
+    "jax.numpy.product": Removal("0.4.16", "jax.numpy.prod"),
+    "jax.numpy.cumproduct": Removal("0.4.16", "jax.numpy.cumprod"),
+    "jax.numpy.msort": Removal("0.4.9", "jax.numpy.sort", extra="axis=0"),
+    "jax.numpy.round_": Removal("0.4.38", "jax.numpy.round"),
+    "jax.numpy.fix": Removal("0.10.0", "jax.numpy.trunc"),
+    "jax.scipy.linalg.tril": Removal("0.4.24", "jax.numpy.tril"),
+    "jax.scipy.linalg.triu": Removal("0.4.24", "jax.numpy.triu"),
+    "jax.scipy.linalg.polar_unitary": Removal("0.4.3", code="jax.scipy.linalg.polar"),
+    "jax.scipy.special.sph_harm": Removal("0.10.0", code="jax.scipy.special.sph_harm_y"),
+    # jax.lax and jax.nn
+    "jax.lax.partial": Removal("0.2.21", "functools.partial"),
+    "jax.lax.prod": Removal("0.4.16", "math.prod"),
+    "jax.lax.tie_in": Removal("0.4.29", needless=True),
+    "jax.lax.pvary": Removal("0.10.0", code="jax.lax.pcast(x, axis_name, to='varying')"),
+    "jax.lax.zeros_like_array": Removal("", "jax.numpy.zeros_like"),
+    "jax.lax_linalg": Removal("", "jax.lax.linalg"),
+    **_gone("0.7.0", "jax.lax", "infeed outfeed infeed_p outfeed_p"),
+    "jax.nn.normalize": Removal("0.4.29", "jax.nn.standardize"),
+    # jax.ops
+    **_gone("", "jax.ops", "index", "x.at[...]"),
+    **_gone("0.3.2", "jax.ops", "index_update", "x.at[index].set(y)"),
+    **_gone("0.3.2", "jax.ops", "index_add", "x.at[index].add(y)"),
+    **_gone("0.3.2", "jax.ops", "index_mul", "x.at[index].multiply(y)"),
+    **_gone("0.3.2", "jax.ops", "index_min", "x.at[index].min(y)"),
+    **_gone("0.3.2", "jax.ops", "index_max", "x.at[index].max(y)"),
+    # jax.random
+    "jax.random.shuffle": Removal("0.4.31", "jax.random.permutation", extra="independent=True"),
+    "jax.random.KeyArray": Removal("0.4.24", "jax.Array"),
+    "jax.random.PRNGKeyArray": Removal("0.4.24", "jax.Array"),
+    "jax.random.threefry2x32_key": Removal("0.4.24", "jax.random.PRNGKey", extra="impl='threefry2x32'"),
+    "jax.random.rbg_key": Removal("0.4.24", "jax.random.PRNGKey", extra="impl='rbg'"),
+    "jax.random.unsafe_rbg_key": Removal("0.4.24", "jax.random.PRNGKey", extra="impl='unsafe_rbg'"),
+    **_moved("0.4.24", "jax.random", "jax.extend.random", "threefry_2x32 threefry2x32_p"),
+    "jax.random.default_prng_impl": Removal("0.4.24", code="jax.config.jax_default_prng_impl"),
+    # jax.core
+    **_moved(
+        "0.6.0", "jax.core", "jax.extend.core", "ClosedJaxpr Jaxpr JaxprEqn Literal Primitive Token Var jaxpr_as_fun"
+    ),
+    **_moved("0.7.0", "jax.core", "jax.extend.core.primitives", "call_p closed_call_p"),
+    **_moved(
+        "0.10.0",
+        "jax.core",
+        "jax.extend.core",
+        "mapped_aval unmapped_aval set_current_trace take_current_trace TraceTag subjaxprs AbstractToken",
+    ),
+    **_moved(
+        "0.11.0",
+        "jax.core",
+        "jax.extend.core",
+        "DebugInfo DropVar Effect Effects check_jaxpr concrete_or_error find_top_trace gensym "
+        "get_opaque_trace_state jaxprs_in_params new_jaxpr_eqn no_effects primal_dtype_to_tangent_dtype valid_jaxtype",
+    ),
+    **_moved("0.11.0", "jax.core", "jax.errors", "InconclusiveDimensionOperation JaxprTypeError"),
+    **_moved("0.7.0", "jax.core", "jax.errors", "ConcretizationTypeError"),
+    **_moved(
+        "0.4.24",
+        "jax.core",
+        "jax.errors",
+        "TracerArrayConversionError TracerIntegerConversionError UnexpectedTracerError",
+    ),
+    "jax.core.get_aval": Removal("0.10.0", "jax.typeof"),
+    "jax.core.partial": Removal("0.4.24", "functools.partial"),
+    "jax.core.ConcreteArray": Removal("", code="not isinstance(x, jax.core.Tracer)"),
+    **_gone("0.6.0", "jax.core", "raise_to_shaped concrete_aval full_lower get_referent join_effects lattice_join"),
+    **_gone("0.7.0", "jax.core", "AxisName axis_frame get_type typematch typecheck"),
+    **_gone("0.4.24", "jax.core", "safe_map safe_zip as_hashable_function tuple_insert tuple_delete"),
+    **_gone("0.4.31", "jax.core", "canonicalize_shape dimension_as_value definitely_equal symbolic_equal_dim"),
+    **_gone("0.4.29", "jax.core", "DimSize Shape"),
+    **_gone("0.4.38", "jax.core", "check_eqn check_type check_valid_jaxtype"),
+    # jax.interpreters
+    **_moved("0.4.11", "jax.interpreters.pxla", "jax.sharding", "PartitionSpec Mesh"),
+    "jax.interpreters.pxla.device_put": Removal("0.4.14", "jax.device_put"),
+    "jax.interpreters.pxla.ShardedDeviceArray": Removal("0.4.14", "jax.Array"),
+    "jax.interpreters.pxla.make_sharded_device_array": Removal(
+        "0.4.14", code="jax.make_array_from_single_device_arrays(shape, sharding, arrays)"
+    ),
+    **_gone("0.10.0", "jax.interpreters.pxla", "ShardingSpec Chunked NoSharding Replicated", "jax.shard_map"),
+    **_gone("0.10.0", "jax.interpreters.pxla", "ShardedAxis Unstacked spec_to_indices", "jax.shard_map"),
+    "jax.interpreters.xla.DeviceArray": Removal("0.4.11", "jax.Array"),
+    "jax.interpreters.xla.Buffer": Removal("0.4.11", "jax.Array"),
+    "jax.interpreters.xla.Device": Removal("0.4.11", "jax.Device"),
+    "jax.interpreters.xla.device_put": Removal("0.4.11", "jax.device_put"),
+    "jax.interpreters.xla.ShapedArray": Removal("0.4.24", "jax.core.ShapedArray"),
+    "jax.interpreters.xla.canonicalize_dtype": Removal("0.8.0", "jax.dtypes.canonicalize_dtype"),
+    **_gone(
+        "0.4.29",
+        "jax.interpreters.xla",
+        "backend_specific_translations translations register_translation xla_destructure TranslationRule",
+        "jax.interpreters.mlir.register_lowering(primitive, rule)",
+    ),
+    **_gone("0.7.0", "jax.interpreters.xla", "abstractify pytype_aval_mappings"),
+    "jax.interpreters.xla.register_collective_primitive": Removal("0.4.16", needless=True),
+    "jax.interpreters.ad.config": Removal("0.4.26", "jax.config"),
+    "jax.interpreters.ad.source_info_util": Removal("0.4.26", "jax.extend.source_info_util"),
+    "jax.interpreters.mlir.custom_call": Removal("0.8.0", code="jax.ffi.ffi_call"),
+    # jax.lib
+    "jax.lib.xla_bridge.get_backend": Removal("0.8.0", "jax.extend.backend.get_backend"),
+    "jax.lib.xla_bridge.default_backend": Removal("0.4.38", "jax.default_backend"),
+    "jax.lib.xla_bridge.get_compile_options": Removal("0.8.0", "jax.extend.backend.get_compile_options"),
+    "jax.lib.xla_bridge.device_count": Removal("", "jax.device_count"),
+    "jax.lib.xla_bridge.devices": Removal("", "jax.devices"),
+    "jax.lib.xla_bridge": Removal("", code="jax.extend.backend"),
+    "jax.lib.xla_client.XlaRuntimeError": Removal("0.5.0", "jax.errors.JaxRuntimeError"),
+    "jax.lib.xla_client.ArrayImpl": Removal("0.6.0", "jax.Array"),
+    "jax.lib.xla_client.Device": Removal("0.5.0", "jax.Device"),
+    "jax.lib.xla_client.register_custom_call_target": Removal("0.6.0", code="jax.ffi.register_ffi_target"),
+    "jax.lib.xla_extension.XlaRuntimeError": Removal("0.6.0", "jax.errors.JaxRuntimeError"),
+    "jax.lib.xla_extension.ArrayImpl": Removal("0.6.0", "jax.Array"),
+    # jax.sharding
+    "jax.sharding.XLACompatibleSharding": Removal("0.4.34", "jax.sharding.Sharding"),
+    "jax.sharding.MeshPspecSharding": Removal("", "jax.sharding.NamedSharding"),
+    "jax.sharding.OpShardingSharding": Removal("0.4.12", code="jax.sharding.NamedSharding"),
+    "jax.sharding.use_mesh": Removal("0.7.1", "jax.set_mesh"),
+    "jax.sharding.PmapSharding": Removal("0.10.0", code="jax.sharding.NamedSharding"),
+    # jax.experimental and jax.extend
+    "jax.experimental.stax": Removal("0.3.16", "jax.example_libraries.stax"),
+    "jax.experimental.optimizers": Removal("0.3.16", "jax.example_libraries.optimizers"),
+    "jax.experimental.optix": Removal("0.2.7", code="optax"),
+    "jax.experimental.loops": Removal("0.3.16", code="jax.lax.fori_loop"),
+    "jax.experimental.maps": Removal("0.4.31", code="jax.vmap"),
+    "jax.experimental.maps.xmap": Removal("0.4.31", code="jax.vmap"),
+    "jax.experimental.maps.Mesh": Removal("0.4.11", "jax.sharding.Mesh"),
+    "jax.experimental.maps.mesh": Removal("0.3.8", code="jax.sharding.Mesh"),
+    "jax.experimental.PartitionSpec": Removal("0.4.11", "jax.sharding.PartitionSpec"),
+    "jax.experimental.pjit.PartitionSpec": Removal("0.4.11", "jax.sharding.PartitionSpec"),
+    "jax.experimental.pjit.NamedSharding": Removal("0.4.11", "jax.sharding.NamedSharding"),
+    "jax.experimental.pjit.FROM_GDA": Removal("0.4.11", needless=True),
+    "jax.experimental.pjit.with_sharding_constraint": Removal("", "jax.lax.with_sharding_constraint"),
+    "jax.experimental.sharded_jit": Removal("", code="jax.jit"),
+    "jax.experimental.host_callback": Removal("0.8.0", code="jax.debug.callback"),
+    "jax.experimental.host_callback.call": Removal("0.8.0", code="jax.pure_callback(f, result_shape, x)"),
+    "jax.experimental.host_callback.id_tap": Removal("0.8.0", code="jax.debug.callback(f, x)"),
+    "jax.experimental.host_callback.id_print": Removal("0.8.0", code='jax.debug.print("{}", x)'),
+    "jax.experimental.host_callback.barrier_wait": Removal("0.8.0", code="jax.effects_barrier()"),
+    "jax.experimental.callback": Removal("0.4.2"),
+    "jax.experimental.export": Removal("0.4.36", "jax.export"),
+    "jax.experimental.array_api": Removal("0.5.0", "jax.numpy"),
+    "jax.experimental.shard": Removal("0.7.0", "jax.sharding"),
+    "jax.experimental.gda_serialization": Removal("", "jax.experimental.array_serialization"),
+    "jax.experimental.global_device_array": Removal("", code="jax.Array"),
+    "jax.experimental.si_vjp": Removal("0.8.2", code="jax.vjp"),
+    "jax.experimental.vectorize": Removal("", code="jax.numpy.vectorize"),
+    "jax.extend.ffi": Removal("0.7.0", "jax.ffi"),
+    # jax.util
+    "jax.util": Removal("0.8.0"),
+    "jax.util.partial": Removal("0.2.22", "functools.partial"),
+    "jax.util.prod": Removal("", "math.prod"),
+    "jax.util.wraps": Removal("0.8.0", code="functools.wraps"),
+}
+
+# Attributes that arrays once had -> (the first version without it, what to write; `{x}` is the array, `{args}` what
+# was passed).
+ARRAY_REMOVALS: dict[str, tuple[str, str]] = {
+    "device_buffer": ("0.4.27", "{x}.addressable_data(0)"),
+    "device_buffers": ("0.4.27", "[shard.data for shard in {x}.addressable_shards]"),
+    "to_py": ("", "{np}.asarray({x})"),
+    "split": ("0.4.14", "{jnp}.split({x}, {args})"),
+    "broadcast": ("0.4.14", "{lax}.broadcast({x}, {args})"),
+    "broadcast_in_dim": ("0.4.14", "{lax}.broadcast_in_dim({x}, {args})"),
+    "tile": ("0.3.17", "{jnp}.tile({x}, {args})"),
+}
+
+# Options of `jax.config` that no longer exist -> the first version without it. What they switched is on, or gone.
+OPTION_REMOVALS: dict[str, str] = {
+    "jax_array": "0.4.14",
+    "jax_jit_pjit_api_merge": "0.4.14",
+    "jax_coordination_service": "0.4.16",
+    "jax_parallel_functions_output_gda": "0.4.26",
+    "jax_experimental_name_stack": "0.3.25",
+    "experimental_cpp_jit": "0.4.9",
+    "experimental_cpp_pjit": "0.4.9",
+    "experimental_cpp_pmap": "0.4.9",
+    "jax_enable_memories": "0.5.0",
+    "jax_eager_pmap": "0.6.0",
+    "jax_data_dependent_tracing_fallback": "0.6.0",
+    "jax_pmap_no_rank_reduction": "0.9.0",
+    "jax_collectives_common_channel_id": "0.9.0",
+    "jax_pmap_shmap_merge": "0.10.0",
+}
+
+# Keyword arguments that were renamed or removed: (function, old name) -> the new name, '' if it can be left out.
+KEYWORD_REMOVALS: dict[tuple[str, str], str] = {
+    ("jax.numpy.reshape", "newshape"): "shape",
+    ("jax.numpy.clip", "a_min"): "min",
+    ("jax.numpy.clip", "a_max"): "max",
+    ("jax.numpy.clip", "a"): "arr",
+    ("jax.numpy.percentile", "interpolation"): "method",
+    ("jax.numpy.quantile", "interpolation"): "method",
+    ("jax.nn.softmax", "initial"): "",
+    ("jax.nn.log_softmax", "initial"): "",
+    ("jax.lax.with_sharding_constraint", "axis_resources"): "shardings",
+    ("jax.jit", "in_axis_resources"): "in_shardings",
+    ("jax.jit", "out_axis_resources"): "out_shardings",
+    ("jax.experimental.pjit.pjit", "in_axis_resources"): "in_shardings",
+    ("jax.experimental.pjit.pjit", "out_axis_resources"): "out_shardings",
+    ("jax.shard_map", "check_rep"): "check_vma",
+    ("jax.export.export", "lowering_platforms"): "platforms",
+    ("jax.scipy.special.beta", "x"): "a",
+    ("jax.scipy.special.beta", "y"): "b",
+}

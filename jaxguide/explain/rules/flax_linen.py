@@ -1,0 +1,531 @@
+"""Explain errors of flax's linen modules: variables, collections, random streams, and where submodules are made."""
+
+import ast
+import re
+from typing import Any
+
+import jax
+
+from jaxguide.base.text import _
+from jaxguide.code.edits import Edit
+from jaxguide.code.source import Source, dotted
+from jaxguide.code.user_frame import MISSING, Spot, is_array
+from jaxguide.compat.error_texts import Phrase
+from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.library_errors import call_of, is_instance, is_mapping, of_library
+from jaxguide.explain.rewrites.static_arguments import static_edits
+from jaxguide.explain.rewrites.written_shapes import made_with
+from jaxguide.explain.rules import explains
+from jaxguide.explain.scene import Scene, argument_of, called
+from jaxguide.explain.transformed import function_behind
+
+_GUIDE = "https://flax-linen.readthedocs.io/en/latest/guides/flax_fundamentals/flax_basics.html"
+_STATE = "https://flax-linen.readthedocs.io/en/latest/guides/flax_fundamentals/state_params.html"
+_RNGS = "https://flax-linen.readthedocs.io/en/latest/guides/flax_fundamentals/rng_guide.html"
+_SETUP = "https://flax-linen.readthedocs.io/en/latest/guides/flax_fundamentals/setup_or_nncompact.html"
+
+_NESTED = of_library("flax", name="ApplyScopeInvalidVariablesStructureError")
+_NO_COLLECTIONS = of_library("flax", name="ApplyScopeInvalidVariablesTypeError")
+_NO_COLLECTION = of_library(
+    "flax", r'Tried to access "(.+?)" from collection "(\w+)" in "(\S*)" but', name="ScopeCollectionNotFound"
+)
+_IMMUTABLE = of_library("flax", r'in "(\S*)" because collection "(\w+)" is immutable', name="ModifyScopeVariableError")
+_SUBMODULE = of_library("flax", r"Submodule (\w+) must be defined in", name="AssignSubModuleError")
+# Flax hides its own frames, so the error is known by the module in the student's frame.
+_PARAMETER = Phrase.of(ValueError, r"^(Parameters|Variables) must be initialized in `setup\(\)`")
+_NAME_IN_USE = of_library("flax", r'Could not create (\w+) "(\w+)" in Module (\w+): Name in use', name="NameInUseError")
+_UNBOUND = of_library("flax", name="CallCompactUnboundModuleError")
+_IN_SETUP = of_library("flax", r"has no attribute \"(\w+)\"\. If \"\w+\" is defined in '\.setup\(\)'")
+_NO_STREAM = of_library("flax", r'needs PRNG for "(\w+)"', name="InvalidRngError")
+_PARAM_SHAPE = of_library(
+    "flax",
+    r'For parameter "(.+?)" in "(\S*)", the given initializer is expected to generate shape (\([\d, ]*\)), but the '
+    r"existing parameter it received has shape (\([\d, ]*\))",
+    name="ScopeParamShapeError",
+)
+_PARAM_MISSING = of_library(
+    "flax", r'Could not find parameter named "(.+?)" in scope "(\S*)"', name="ScopeParamNotFoundError"
+)
+_FROZEN = of_library("flax", r"Can't set (\w+)=.* for Module of type (\w+)", name="SetAttributeFrozenModuleError")
+_NO_KEY = of_library("flax", r"RNGs should be of shape \(2,\) or PRNGKey", name="InvalidRngError")
+_ARRAY_AS_DICT = Phrase.of(TypeError, r"^Array\.__contains__: unsupported operand type <class 'str'>")
+# `jax.jit` passes a tracer in place of each argument, and a tracer has none of a module's methods.
+_NO_ATTRIBUTE = of_library("builtins", r"Tracer(?:' object)? has no attribute '?(apply|init)\b")
+
+
+def _variables(scene: Scene) -> tuple[Spot, ast.Call, ast.expr, Any] | None:
+    """Return the call of `apply` that failed, its frame, and its variables with their value."""
+    place = call_of(scene, "apply", "apply_fn")
+    node = argument_of(place[1], 0, "variables") if place is not None else None
+    if place is None or node is None:
+        return None
+    return (*place, node, place[0].value(node))
+
+
+@explains(_NESTED)
+def nested_params(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `net.apply({"params": variables}, x)`, where `variables` has the key `params` itself."""
+    place = _variables(scene)
+    if place is None or place[0].source is None:
+        return None
+    spot, _call, node, value = place
+    source = place[0].source
+    text = source.quote(node)
+    fix: Fix | None = None
+    sentence = _("Give the dict that `init` returned as it is.")
+    if isinstance(node, ast.Dict) and len(node.keys) == 1:
+        text = source.quote(node.values[0])
+        fix = scene.fix(sentence, source.replace(node, text))
+    elif is_mapping(value):
+        fix = scene.fix(_("Take off one level."), source.replace(node, f'{source.atom(node)}["params"]'))
+    return scene.explanation(
+        "flax_params_nested",
+        title=_("The parameters are one level too deep"),
+        what=_("`{name}` already has the key `params`.").format(name=text)
+        if isinstance(node, ast.Dict)
+        else _('`{name}` is `{{"params": {{"params": ...}}}}`.').format(name=text),
+        variable=text,
+        why=_("`init` returns all collections by name, `params` among them, and `apply` takes the same dict."),
+        fixes=[fix or scene.advice(sentence)],
+        link=_GUIDE,
+        line=spot.line,
+    )
+
+
+@explains(_NO_COLLECTIONS)
+def no_collections(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `net.apply(params, x)` with the parameters alone."""
+    return _bare(scene)
+
+
+@explains(_NO_COLLECTION)
+def no_collection(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain variables without a collection that a module reads, such as `batch_stats`."""
+    collection, where = found[2], found[3]
+    if collection == "params":
+        return _bare(scene)
+    place = _variables(scene)
+    if place is None or place[0].source is None:
+        return None
+    spot, _call, node, value = place
+    source = place[0].source
+    text = source.quote(node)
+    keys = _keys(node, value)
+    if keys is None or collection in keys:
+        return None
+    whole = _whole(spot, node, collection)
+    sentence = _("Give it the collection `{collection}`, which `init` returned, too.").format(collection=collection)
+    fix = scene.fix(_("Give it all that `init` returned."), source.replace(node, whole)) if whole is not None else None
+    return scene.explanation(
+        "flax_collection_missing",
+        title=_("A collection was left out of `apply`"),
+        what=_("`{name}` has {keys}, and `{where}` also reads `{collection}`.").format(
+            name=text, keys=", ".join(f"`{key}`" for key in keys), where=where, collection=collection
+        ),
+        variable=text,
+        why=_("A module keeps nothing itself: `apply` is given every collection that it reads."),
+        fixes=[fix or scene.advice(sentence)],
+        link=_STATE,
+        line=spot.line,
+    )
+
+
+def _bare(scene: Scene) -> Explanation | None:
+    place = _variables(scene)
+    if place is None or place[0].source is None:
+        return None
+    spot, _call, node, value = place
+    if not is_mapping(value) or "params" in value or not value:
+        return None
+    source, text = place[0].source, place[0].source.quote(node)
+    return scene.explanation(
+        "flax_params_bare",
+        title=_("`apply` was given the parameters without their collection"),
+        what=_("`{name}` has the keys {keys}, and none is `params`.").format(
+            name=text, keys=", ".join(f"`{key}`" for key in list(value)[:4])
+        ),
+        variable=text,
+        why=_("`apply` takes collections by name, and the parameters are one of them."),
+        fixes=[
+            scene.fix(_("Say that they are the parameters."), source.replace(node, f'{{"params": {text}}}')),
+        ],
+        link=_GUIDE,
+        line=spot.line,
+    )
+
+
+def _keys(node: ast.expr, value: Any) -> list[str] | None:
+    """Return the keys of variables; None if they are not known."""
+    if is_mapping(value):
+        return [str(key) for key in value]
+    if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant) for key in node.keys):
+        return [str(key.value) for key in node.keys if isinstance(key, ast.Constant)]
+    return None
+
+
+def _whole(spot: Spot, node: ast.expr, collection: str) -> str | None:
+    """Return `variables` for `{"params": variables["params"]}`, if it has the collection."""
+    if not isinstance(node, ast.Dict) or len(node.values) != 1:
+        return None
+    part = node.values[0]
+    if not isinstance(part, ast.Subscript) or spot.value(part.slice) != "params":
+        return None
+    value = spot.value(part.value)
+    return spot.quote(part.value) if is_mapping(value) and collection in value else None
+
+
+@explains(_IMMUTABLE)
+def not_mutable(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a module that updates a collection which `apply` was not told to let change."""
+    where, collection = found[1], found[2]
+    place = call_of(scene, "apply", "apply_fn")
+    if place is None or place[0].source is None:
+        return None
+    spot, call = place
+    source = place[0].source
+    statement = source.statement(call)
+    fix: Fix | None = None
+    sentence = _("Let it change, and take the new values: `apply` then returns two things.")
+    plain = isinstance(statement, ast.Assign) and statement.value is call and isinstance(statement.targets[0], ast.Name)
+    if isinstance(statement, ast.Assign) and plain and not any(k.arg == "mutable" for k in call.keywords):
+        last = (call.keywords[-1].value if call.keywords else call.args[-1]) if call.keywords or call.args else None
+        if last is not None:
+            fix = scene.fix(
+                sentence,
+                source.insert_after(last, f', mutable=["{collection}"]'),
+                source.insert_after(statement.targets[0], ", updates"),
+            )
+    advice = _('Call it with `mutable=["{collection}"]`: it then returns the result and the new values.').format(
+        collection=collection
+    )
+    return scene.explanation(
+        "flax_collection_immutable",
+        title=_("A module changes a collection that may not change"),
+        what=_("`{where}` updates the collection `{collection}`.").format(where=where, collection=collection),
+        variable=collection,
+        why=_("`apply` is a pure function: what changes is named in `mutable`, and comes out as a second result."),
+        fixes=[fix or scene.advice(advice)],
+        link=_STATE,
+        line=spot.line,
+    )
+
+
+@explains(_SUBMODULE, _PARAMETER)
+def outside_compact(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a submodule or a parameter made in a method that is not compact."""
+    function = scene.spot.function
+    owner = scene.source.parents.get(function) if function is not None else None
+    if not is_instance(scene.spot.frame.f_locals.get("self"), "flax", "Module"):
+        return None
+    if not isinstance(function, ast.FunctionDef) or not isinstance(owner, ast.ClassDef):
+        return None
+    methods = [one for one in owner.body if isinstance(one, ast.FunctionDef)]
+    free = not any(dotted(d).endswith("compact") for one in methods for d in one.decorator_list)
+    free = free and not any(one.name == "setup" for one in methods)
+    # Helpers that a compact method calls may make parts, too.
+    outer = next((one for one in methods if one.name == "__call__" and not one.decorator_list), None)
+    runs = any(spot.function is outer for spot in scene.spots)
+    fix: Fix | None = None
+    if free and outer is not None and runs:
+        sentence = _("Let `{method}` make its submodules as it runs: `nn.compact`.").format(method=outer.name)
+        decorator = f"@{_linen(scene)}.compact\n{scene.source.indent(outer)}"
+        fix = scene.fix(sentence, scene.source.insert_before(outer, decorator))
+    text = scene.quote(scene.node)
+    return scene.explanation(
+        "flax_outside_compact",
+        title=_("A part of a module is made where flax does not look for it"),
+        what=_("`{text}` is made in `{method}`.").format(text=text, method=f"{owner.name}.{function.name}"),
+        variable=text,
+        why=_("Flax must know every part before it runs: they are made in `setup`, or in one method that is compact."),
+        fixes=[fix or scene.advice(_("Make it in `setup`, and keep it in an attribute of `self`."))],
+        link=_SETUP,
+    )
+
+
+def _linen(scene: Scene) -> str:
+    return scene.name_of("flax.linen") if "nn" not in scene.spot.frame.f_globals else "nn"
+
+
+@explains(_NAME_IN_USE)
+def name_in_use(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain two parts of a module with one name."""
+    name, module = found[2], found[3]
+    return scene.explanation(
+        "flax_name_in_use",
+        title=_("Two parts of a module have one name"),
+        what=_("`{module}` already has a part named `{name}`.").format(module=module, name=name),
+        variable=name,
+        why=_("The parameters of a part are kept under its name, so each name is used once in a module."),
+        fixes=[scene.advice(_("Give this one another name; to use a part twice, make it once and call it twice."))],
+        link=_SETUP,
+    )
+
+
+@explains(_UNBOUND)
+def unbound(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `layer(x)`, for a module that holds no parameters."""
+    call = scene.call()
+    if call is None:
+        return None
+    node = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    text = scene.quote(node)
+    given = ", ".join(scene.quote(a) for a in [*call.args, *(k.value for k in call.keywords)])
+    return scene.explanation(
+        "flax_unbound_module",
+        title=_("A module is called without its parameters"),
+        what=_("`{name}` describes a network, and holds no parameters.").format(name=text),
+        variable=text,
+        why=_("Flax keeps the parameters outside: `init` makes them, and `apply` computes with them."),
+        fixes=[
+            scene.fix(
+                _("Make the parameters once, and compute with them."),
+                code=f"variables = {text}.init({scene.random}.key(0), {given})\n{text}.apply(variables, {given})",
+            )
+        ],
+        link=_GUIDE,
+    )
+
+
+@explains(_IN_SETUP)
+def defined_in_setup(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `net.dense` from outside, for a part that is made in `setup`."""
+    node = scene.node if isinstance(scene.node, ast.Attribute) else None
+    owner = scene.spot.value(node.value) if node is not None else MISSING
+    if node is None or node.attr != found[1] or not is_instance(owner, "flax", "Module"):
+        return None
+    text = scene.quote(node)
+    return scene.explanation(
+        "flax_defined_in_setup",
+        title=_("A part of a module that exists only while it runs"),
+        what=_("`{name}` is made in `setup`, which runs inside `init` and `apply`.").format(name=text),
+        variable=text,
+        why=_("Outside of them, a module describes a network, and its parts have no parameters."),
+        fixes=[
+            scene.advice(
+                _("Use it in a method, and call that: `{name}.apply(variables, ..., method=...)`.").format(
+                    name=scene.quote(node.value)
+                )
+            ),
+            scene.advice(
+                _("Or bind the parameters first: `{name}.bind(variables).{part}`.").format(
+                    name=scene.quote(node.value), part=node.attr
+                )
+            ),
+        ],
+        link=_SETUP,
+    )
+
+
+@explains(_NO_STREAM)
+def no_stream(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a missing key, such as that of dropout."""
+    stream = found[1]
+    place = call_of(scene, "apply", "apply_fn", "init", "init_with_output")
+    if place is None or place[0].source is None:
+        return None
+    spot, call = place
+    source = place[0].source
+    applies = called(call) in ("apply", "apply_fn")
+    given = argument_of(call, -1, "rngs") if applies else argument_of(call, 0, "rngs")
+    if applies:
+        given = next((k.value for k in call.keywords if k.arg == "rngs"), None)
+    seed = len(given.values) if isinstance(given, ast.Dict) else 0
+    entry = f'"{stream}": {scene.random}.key({seed})'
+    fix: Fix | None = None
+    edit: Edit | None = None
+    sentence = _("Give a key for `{stream}`, another one for every step.").format(stream=stream)
+    if isinstance(given, ast.Dict) and given.values:
+        edit = source.insert_after(given.values[-1], f", {entry}")
+    elif applies and given is None and (call.keywords or call.args) and not any(k.arg is None for k in call.keywords):
+        last = call.keywords[-1].value if call.keywords else call.args[-1]
+        edit = source.insert_after(last, f", rngs={{{entry}}}")
+    fix = scene.fix(sentence, edit) if edit is not None else None
+    return scene.explanation(
+        "flax_key_missing",
+        title=_("A module needs a key that it was not given"),
+        what=_("`{call}` gives no key for `{stream}`.").format(call=source.quote(call.func), stream=stream),
+        variable=stream,
+        why=_("A module draws no numbers without a key, and keys are given by the name of what they are for."),
+        fixes=[fix or scene.advice(_("Give `rngs` a key by the name `{stream}`, too.").format(stream=stream))],
+        link=_RNGS,
+        line=spot.line,
+    )
+
+
+@explains(_PARAM_SHAPE)
+def parameter_of_another_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain parameters that were made for inputs of another size."""
+    place = call_of(scene, "apply", "apply_fn")
+    if place is None:
+        return None
+    return scene.explanation(
+        "flax_parameter_shape",
+        title=_("The parameters were made for inputs of another size"),
+        what=_("`{name}` of `{where}` has shape {own}, and this input needs {wanted}.").format(
+            name=found[1], where=found[2], own=found[4], wanted=found[3]
+        ),
+        variable=found[1],
+        why=_("`init` chose the shapes by the input that it was given, and `apply` keeps them."),
+        fixes=[
+            scene.advice(
+                _("Give `init` and `apply` inputs whose axes, except those of the batch, have the same sizes.")
+            )
+        ],
+        link=_GUIDE,
+        line=place[0].line,
+    )
+
+
+@explains(_PARAM_MISSING)
+def other_parameters(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain the parameters of another network."""
+    place = _variables(scene)
+    if place is None:
+        return None
+    spot, call, node, _value = place
+    return scene.explanation(
+        "flax_other_parameters",
+        title=_("The parameters are those of another network"),
+        what=_("`{variables}` has no `{name}` for `{where}`.").format(
+            variables=spot.quote(node), name=found[1], where=found[2]
+        ),
+        variable=spot.quote(node),
+        why=_(
+            "`init` makes the parameters under the names of the network's parts, and `apply` looks for the same names."
+        ),
+        fixes=[
+            scene.advice(_("Give `{call}` what `init` of the same network made.").format(call=spot.quote(call.func)))
+        ],
+        link=_GUIDE,
+        line=spot.line,
+    )
+
+
+@explains(_FROZEN)
+def frozen(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `self.last = x` in a method of a module."""
+    statement = scene.spot.statement
+    if not isinstance(statement, ast.Assign | ast.AugAssign):
+        return None
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+    if not isinstance(target, ast.Attribute):
+        return None
+    text, own = scene.quote(target), scene.quote(target.value) == "self"
+    advice = _("Return the value, or let flax keep it: `self.sow` for a record, `self.variable` for state.")
+    if not own:
+        advice = _("Give it where the module is made, or make a copy that differs: `{name}.copy(...)`.").format(
+            name=scene.quote(target.value)
+        )
+    if not own and target.attr == "name":
+        advice = _("In `setup`, a part is named after its attribute, `self.NAME = ...`; elsewhere, give it `name=`.")
+    return scene.explanation(
+        "flax_frozen_module",
+        title=_("A module cannot be changed after it was made"),
+        what=_("`{name}` is set on a module of type `{kind}`.").format(name=text, kind=found[2]),
+        variable=text,
+        why=_("A module only describes a network: the same one may run with other parameters, or under `jax.jit`."),
+        fixes=[scene.advice(advice)],
+        link=_STATE,
+    )
+
+
+@explains(_NO_ATTRIBUTE)
+def module_as_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain a linen module given to a jitted function."""
+    node = scene.node.value if isinstance(scene.node, ast.Attribute) else None
+    if node is None and isinstance(scene.node, ast.Call) and isinstance(scene.node.func, ast.Attribute):
+        node = scene.node.func.value
+    function = scene.spot.function
+    if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
+        return None
+    for spot in reversed(scene.spots[:-1]):
+        call = spot.source.around(spot.node, ast.Call) if spot.source is not None else None
+        if call is None or spot.source is None or (behind := function_behind(spot, call.func)) is None:
+            continue
+        if behind[1] is not function:
+            continue
+        names = [a.arg for a in function.args.args]
+        if node.id not in names:
+            return None
+        given = argument_of(call, names.index(node.id), node.id)
+        if given is None or not is_instance(spot.value(given), "flax", "Module"):
+            return None
+        return _static_module(scene, behind[0], function, node.id, spot.quote(given))
+    return None
+
+
+def _static_module(
+    scene: Scene, source: Source, function: ast.FunctionDef, name: str, given: str
+) -> Explanation | None:
+    return scene.explanation(
+        "flax_module_as_argument",
+        title=_("`jax.jit` was given a module"),
+        what=_("`{name}` is the module `{given}`, which `jax.jit` takes for an array.").format(name=name, given=given),
+        variable=name,
+        why=_("A module holds no arrays; it only says how to compute with parameters."),
+        fixes=[
+            scene.fix(
+                _("Make `{name}` static: JAX compiles once for each module.").format(name=name),
+                *static_edits(scene, source, function, name),
+            ),
+            scene.advice(_("Or leave it out of the arguments, and use it from outside the function.")),
+        ],
+        link=_GUIDE,
+    )
+
+
+@explains(_NO_KEY)
+def init_without_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `model.init(x)`, whose first argument is a key."""
+    place = call_of(scene, "init", "init_with_output")
+    if place is None or not place[1].args or place[0].source is None:
+        return None
+    spot, call = place
+    first = call.args[0]
+    value, text = spot.value(first), spot.quote(first)
+    shape = value.shape if is_array(value) else made_with(scene, first) if spot is scene.spot else None
+    if shape is None or (is_array(value) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key)):
+        return None
+    return scene.explanation(
+        "flax_init_without_key",
+        title=_("`init` was given no key"),
+        what=_("`{name}` has shape {shape}, and stands where the key belongs.").format(name=text, shape=tuple(shape)),
+        variable=text,
+        why=_("`init` draws the parameters, so it takes a key first, and then what `__call__` takes."),
+        fixes=[
+            scene.fix(_("Give a key first."), scene.source.insert_before(first, f"{scene.random}.key(0), "))
+            if spot is scene.spot
+            else scene.advice(_("Give a key first."))
+        ],
+        link=_GUIDE,
+    )
+
+
+@explains(_ARRAY_AS_DICT)
+def apply_in_another_order(scene: Scene, found: re.Match[str]) -> Explanation | None:
+    """Explain `model.apply(x, params)`, which takes the variables first."""
+    place = call_of(scene, "apply", "apply_fn")
+    if place is None or len(place[1].args) < 2 or place[0] is not scene.spot:
+        return None
+    spot, call = place
+    first, second = call.args[:2]
+    module = spot.value(call.func.value) if isinstance(call.func, ast.Attribute) else MISSING
+    if not is_instance(module, "flax", "Module"):
+        return None
+    if not is_mapping(spot.value(second)) or is_mapping(spot.value(first)):
+        return None
+    return scene.explanation(
+        "flax_apply_order",
+        title=_("`apply` was given the input for the variables"),
+        what=_("`{variables}` holds the variables, and comes second.").format(variables=spot.quote(second)),
+        variable=spot.quote(first),
+        why=_("`apply` takes the variables first, and then what `__call__` takes."),
+        fixes=[
+            scene.fix(
+                _("Change their order."),
+                scene.source.replace(first, spot.quote(second)),
+                scene.source.replace(second, spot.quote(first)),
+            )
+        ],
+        link=_GUIDE,
+    )

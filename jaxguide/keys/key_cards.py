@@ -1,0 +1,105 @@
+"""Show problems with keys, and uses of keys, as text and as cards in a notebook; `key_record` has their classes."""
+
+import itertools
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from jaxguide.base.render.prose import prose_html
+from jaxguide.base.render.theme import CODE, frame
+from jaxguide.base.text import _, plural
+
+_MOST_USES = 40
+
+
+def problems_text(problems: Sequence[Any], ignored: int) -> str:
+    """Return the problems as numbered sentences, below a line that counts them."""
+    return "\n".join([_count(problems, ignored), *(f"✗ {problem}" for problem in problems)])
+
+
+def problems_card(problems: Sequence[Any], ignored: int) -> str:
+    """Return the problems as HTML."""
+    return _card(problems, _count(problems, ignored))
+
+
+def use_text(use: Any) -> str:
+    """Return a use in one line.
+
+    >>> from jaxguide.keys import Use
+    >>> use_text(Use("draw", (0, 7), "fry", 3, "x = jax.random.normal(key)", "normal"))
+    'normal from key 0:7, line 3: x = jax.random.normal(key)'
+    """
+    where = "" if use.line is None else _(", line {number}").format(number=use.line)
+    return f"{_done(use)}{where}{f': {use.source}' if use.source else ''}"
+
+
+def _done(use: Any) -> str:
+    key = ":".join(f"{word:x}" for word in use.bits)
+    if use.kind == "draw":
+        return _("{sampler} from key {key}").format(sampler=use.sampler or _("draw"), key=key)
+    if use.kind == "split":
+        return _("split of key {key} into {count}").format(key=key, count=use.count)
+    if use.kind == "fold_in":
+        return _("fold_in of {number} into key {key}").format(number=use.data, key=key)
+    if use.kind == "seed":
+        return _("key {key} from the seed {number}").format(number=use.data, key=key)
+    return _("{kind} of key {key}").format(kind=use.kind, key=key)
+
+
+def key_use_text(used: Any) -> str:
+    """Return all uses in order, and the problems."""
+    if used.untraceable is not None:
+        return _not_run(used)
+    lines = [f"  {line}" for line in _lines(used.uses)]
+    return "\n".join([f"{_uses(used)}", *lines, problems_text(used.problems, used.ignored)])
+
+
+def key_use_card(used: Any) -> str:
+    """Return all uses in order, and the problems, as HTML."""
+    if used.untraceable is not None:
+        return f'<section style="{frame("bad")}">{escape(_not_run(used))}</section>'
+    rows = "".join(f'<li><code style="{CODE}">{escape(line)}</code></li>' for line in _lines(used.uses))
+    listed = f'<ol style="margin:0.3em 0">{rows}</ol>' if rows else ""
+    return _card(used.problems, f"{_uses(used)} {_count(used.problems, used.ignored)}", listed)
+
+
+def _card(problems: Sequence[Any], title: str, before: str = "") -> str:
+    marks = "".join(f'<li style="margin:0.2em 0">✗ {prose_html(problem.message)}</li>' for problem in problems)
+    listed = f'<ul style="list-style:none;padding:0;margin:0.3em 0">{marks}</ul>' if marks else ""
+    tone = "good" if not problems else "partly" if all(problem.package for problem in problems) else "bad"
+    head = f'<p style="margin:0.3em 0"><strong>{escape(title)}</strong></p>'
+    return f'<section style="{frame(tone)}">{head}{before}{listed}</section>'
+
+
+def _count(problems: Sequence[Any], ignored: int) -> str:
+    text = (
+        plural("{count} problem with keys", "{count} problems with keys", len(problems))
+        if problems
+        else _("✓ No problem with keys")
+    )
+    if ignored:
+        text += plural(", {count} ignored", ", {count} ignored", ignored)
+    return f"{text}."
+
+
+def _uses(used: Any) -> str:
+    return f"{plural('{count} use of keys', '{count} uses of keys', len(used.uses))}."
+
+
+def _not_run(used: Any) -> str:
+    return _("The program could not be run: {error}").format(error=used.untraceable)
+
+
+def _lines(uses: Sequence[Any]) -> list[str]:
+    """Return a line for each use; rows of one draw, and what goes beyond the first uses, are counted."""
+    lines = []
+    for _same, group in itertools.groupby(uses, lambda use: (use.kind, use.sampler, use.line, use.source)):
+        first, *more = group
+        text = use_text(first)
+        if more:
+            text += plural(" (and {count} more)", " (and {count} more)", len(more))
+        lines.append(text)
+    if len(lines) > _MOST_USES:
+        rest = len(lines) - _MOST_USES
+        lines[_MOST_USES:] = [plural("… and {count} more", "… and {count} more", rest)]
+    return lines

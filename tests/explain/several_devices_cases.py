@@ -1,0 +1,617 @@
+"""Failing programs for several devices, which `test_explain_on_several_devices.py` runs, explains and fixes."""
+
+from explain_cases.case import Case, no_code
+
+_HEAD = """
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P
+mesh = Mesh(np.array(jax.devices()), ("x",))
+"""
+_EXPLICIT = """
+jax.set_mesh(jax.make_mesh((4,), ("x",), axis_types=(AxisType.Explicit,)))
+"""
+
+
+def _case(name: str, kind: str, variable: str | None, source: str, result: str, after_fix: list[object]) -> Case:
+    return Case(name, kind, variable, _HEAD + source, result, after_fix)  # type: ignore[arg-type]
+
+
+CASES = [
+    _case(
+        "scan_carry_varies",
+        "carry_varies",
+        "c",
+        """
+def f(xs):
+    c, _ = lax.scan(lambda c, x: (c + x, None), 0.0, xs)  # <--
+    return c[None]
+result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
+""",
+        "result",
+        [[1.0, 5.0, 9.0, 13.0]],
+    ),
+    _case(
+        "part_of_a_carry_varies",
+        "carry_varies",
+        "c['total']",
+        """
+def f(xs):
+    def body(c, x):
+        return {"total": c["total"] + x, "n": c["n"] + 1}, None
+    c, _ = lax.scan(body, {"total": jnp.zeros(()), "n": 0}, xs)  # <--
+    return c["total"][None]
+result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
+""",
+        "result",
+        [[1.0, 5.0, 9.0, 13.0]],
+    ),
+    _case(
+        "part_of_a_named_carry_varies",
+        "carry_varies",
+        "a[0]",
+        """
+def f(x):
+    start = (jnp.zeros(2), 0)
+    return lax.fori_loop(0, 3, lambda i, a: (a[0] + x, a[1] + 1), start)[0]  # <--
+result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
+""",
+        "result",
+        [no_code],
+    ),
+    _case(
+        "while_carry_varies_along_two_axes",
+        "carry_varies",
+        "c",
+        """
+grid = Mesh(np.array(jax.devices()).reshape(2, 2), ("x", "y"))
+def f(a):
+    c = lax.while_loop(lambda c: c < 3.0, lambda c: c + a.sum(), jnp.zeros(()))  # <--
+    return c[None, None]
+result = jax.shard_map(f, mesh=grid, in_specs=P("x", "y"), out_specs=P("x", "y"))(jnp.ones((4, 4)))
+""",
+        "result",
+        [[[4.0, 4.0], [4.0, 4.0]]],
+    ),
+    _case(
+        "carry_is_summed_over_devices",
+        "carry_varies",
+        "c",
+        """
+def f(xs):
+    def body(c, x):
+        return lax.psum(c, "x"), None
+    c, _ = lax.scan(body, xs[0], xs)  # <--
+    return c[None]
+result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
+""",
+        "result",
+        [[48.0, 48.0, 48.0, 48.0], no_code],
+    ),
+    _case(
+        "one_branch_varies",
+        "branch_varies",
+        "jnp.zeros(2)",
+        """
+def f(x):
+    return lax.cond(x.sum() > 3.0, lambda: x, lambda: jnp.zeros(2))  # <--
+result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
+""",
+        "result",
+        [[0.0, 0.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]],
+    ),
+    _case(
+        "one_branch_of_a_switch_varies",
+        "branch_varies",
+        "jnp.zeros(2)",
+        """
+def f(x):
+    return lax.switch(0, [lambda: jnp.zeros(2), lambda: x])  # <--
+result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(jnp.arange(8.0))
+""",
+        "result",
+        [[0.0] * 8],
+    ),
+    _case(
+        "bwd_rule_leaves_out_the_sum",
+        "backward_rule_varies",
+        None,
+        """
+@jax.custom_vjp
+def scaled(w, x):
+    return w * x.sum()
+scaled.defvjp(lambda w, x: (w * x.sum(), (w, x)), lambda kept, t: (t * kept[1].sum(), t * kept[0] * jnp.ones(2)))
+def f(w, x):
+    return jax.grad(lambda w: scaled(w, x))(w)  # <--
+result = jax.shard_map(f, mesh=mesh, in_specs=(P(), P("x")), out_specs=P())(1.0, jnp.arange(8.0))
+""",
+        "result",
+        [no_code],
+    ),
+    _case(
+        "psum_over_a_name_that_the_mesh_lacks",
+        "axis_name",
+        "batch",
+        """
+def f(a):
+    return lax.psum(a.sum(), "batch")  # <--
+result = jax.jit(jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P()))(jnp.arange(8.0))
+""",
+        "result",
+        [28.0],
+    ),
+    _case(
+        "axis_index_of_a_name_that_the_mesh_lacks",
+        "axis_name",
+        "i",
+        """
+@jax.shard_map(mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+def f(a):
+    return a + lax.axis_index("i")  # <--
+result = f(jnp.zeros(4))
+""",
+        "result",
+        [[0.0, 1.0, 2.0, 3.0]],
+    ),
+    _case(
+        "pmap_with_another_name",
+        "axis_name",
+        "batch",
+        """
+f = jax.pmap(lambda a: lax.pmean(a, "batch"), axis_name="devices")  # <--
+result = f(jnp.arange(4.0))
+""",
+        "result",
+        [[1.5] * 4, [1.5] * 4],
+    ),
+    _case(
+        "one_argument_too_few",
+        "shard_map_specs",
+        "in_specs",
+        """
+add = jax.shard_map(lambda field, forcing: field + forcing, mesh=mesh, in_specs=(P("x"), P("x")), out_specs=P("x"))
+result = add(jnp.arange(8.0))  # <--
+""",
+        "result",
+        [no_code],
+    ),
+    _case(
+        "specs_in_a_list",
+        "shard_map_specs",
+        "in_specs",
+        """
+result = jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=[P("x")], out_specs=P("x"))(jnp.ones(4))  # <--
+""",
+        "result",
+        [[2.0] * 4],
+    ),
+    _case(
+        "a_name_for_a_spec",
+        "shard_map_specs",
+        "in_specs",
+        """
+result = jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=("x",), out_specs=P("x"))(jnp.ones(4))  # <--
+""",
+        "result",
+        [[2.0] * 4],
+    ),
+    _case(
+        "specs_with_other_keys",
+        "shard_map_specs",
+        "in_specs",
+        """
+f = jax.shard_map(lambda p: p["w"], mesh=mesh, in_specs=({"w": P("x"), "c": P()},), out_specs=P("x"))
+params = {"w": jnp.ones(4), "b": jnp.ones(())}
+result = f(params)  # <--
+""",
+        "result",
+        [no_code],
+    ),
+    _case(
+        "a_spec_names_another_axis",
+        "spec_names_no_axis",
+        "batch",
+        """
+double = jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=P("batch"), out_specs=P("x"))
+result = double(jnp.ones(4))  # <--
+""",
+        "result",
+        [[2.0] * 4],
+    ),
+    _case(
+        "a_sharding_names_another_axis",
+        "spec_names_no_axis",
+        "data",
+        """
+result = jax.device_put(jnp.ones(4), NamedSharding(mesh, P("data")))  # <--
+""",
+        "result",
+        [[1.0] * 4],
+    ),
+    _case(
+        "a_spec_with_a_name_for_a_scalar",
+        "spec_too_long",
+        "0.1",
+        """
+def advance(*args):
+    u, dt = args
+    return u - dt * u
+step = jax.shard_map(advance, mesh=mesh, in_specs=(P("x"), P("x")), out_specs=P("x"))
+result = step(jnp.ones(4), 0.1)  # <--
+""",
+        "result",
+        [[0.9] * 4],
+    ),
+    _case(
+        "one_spec_for_all_with_a_scalar",
+        "spec_too_long",
+        "dt",
+        """
+dt = jnp.float32(0.1)
+step = jax.shard_map(lambda u, dt: u - dt * u, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+result = step(jnp.ones(4), dt)  # <--
+""",
+        "result",
+        [[0.9] * 4],
+    ),
+    _case(
+        "a_scalar_result_that_is_split",
+        "spec_too_long",
+        "a.sum()",
+        """
+f = jax.shard_map(lambda a: a.sum(), mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+result = f(jnp.arange(8.0))  # <--
+""",
+        "result",
+        [[1.0, 5.0, 9.0, 13.0], 28.0],
+    ),
+    _case(
+        "an_argument_that_cannot_be_split",
+        "not_divisible",
+        "data",
+        """
+data = jnp.arange(10.0)
+f = jax.shard_map(lambda a: a, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+result = f(data)  # <--
+""",
+        "result",
+        [no_code, no_code],
+    ),
+    _case(
+        "a_sum_that_is_said_to_be_the_same",
+        "not_replicated",
+        "a.sum()",
+        """
+def f(a):
+    return a.sum()
+result = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P())(jnp.arange(8.0))  # <--
+""",
+        "result",
+        [28.0, no_code],
+    ),
+    _case(
+        "a_mean_that_is_said_to_be_the_same_along_two_axes",
+        "not_replicated",
+        "jnp.mean(a)",
+        """
+grid = Mesh(np.array(jax.devices()).reshape(2, 2), ("x", "y"))
+f = jax.shard_map(lambda a: jnp.mean(a), mesh=grid, in_specs=P("x", "y"), out_specs=P())
+result = f(jnp.arange(16.0).reshape(4, 4))  # <--
+""",
+        "result",
+        [7.5, no_code],
+    ),
+    _case(
+        "what_is_gathered_is_said_to_be_the_same",
+        "not_replicated",
+        'lax.all_gather(a, "x", tiled=True)',
+        """
+f = jax.shard_map(lambda a: lax.all_gather(a, "x", tiled=True), mesh=mesh, in_specs=P("x"), out_specs=P())
+result = f(jnp.arange(4.0))  # <--
+""",
+        "result",
+        [[0.0, 1.0, 2.0, 3.0], no_code],
+    ),
+    _case(
+        "device_put_of_what_cannot_be_split",
+        "not_divisible",
+        "data",
+        """
+data = jnp.arange(10.0)
+result = jax.device_put(data, NamedSharding(mesh, P("x")))  # <--
+""",
+        "result",
+        [no_code, no_code],
+    ),
+    _case(
+        "device_put_of_a_number",
+        "spec_too_long",
+        "1.0",
+        """
+result = jax.device_put(1.0, NamedSharding(mesh, P("x")))  # <--
+""",
+        "result",
+        [no_code],
+    ),
+    _case(
+        "an_argument_that_lies_otherwise",
+        "sharding_differs",
+        "a",
+        """
+a = jax.device_put(jnp.ones(4), NamedSharding(mesh, P()))
+result = jax.jit(lambda a: a, in_shardings=NamedSharding(mesh, P("x")))(a)  # <--
+""",
+        "result",
+        [no_code, no_code],
+    ),
+    _case(
+        "too_few_in_shardings",
+        "in_shardings",
+        "in_shardings",
+        """
+result = jax.jit(lambda a, b: a, in_shardings=(NamedSharding(mesh, P("x")),))(jnp.ones(4), 1.0)  # <--
+""",
+        "result",
+        [no_code],
+    ),
+    _case(
+        "two_devices",
+        "devices_differ",
+        "b",
+        """
+a = jax.device_put(jnp.ones(4), jax.devices()[0])
+b = jax.device_put(jnp.ones(4), jax.devices()[1])
+result = a + b  # <--
+""",
+        "result",
+        [[2.0] * 4],
+    ),
+    _case(
+        "two_meshes_in_a_jitted_function",
+        "devices_differ",
+        "w",
+        """
+first = NamedSharding(Mesh(np.array(jax.devices()[:2]), ("x",)), P("x"))
+last = NamedSharding(Mesh(np.array(jax.devices()[2:]), ("x",)), P("x"))
+w, batch = jax.device_put(jnp.ones((4, 2)), first), jax.device_put(jnp.ones((6, 4)), last)
+result = jax.jit(jnp.dot)(batch, w)  # <--
+""",
+        "result.shape",
+        [(6, 2)],
+    ),
+    _case(
+        "a_part_on_another_device",
+        "devices_differ",
+        "batch",
+        """
+params = {"w": jax.device_put(jnp.ones(4), jax.devices()[0])}
+batch = jax.device_put(jnp.ones(4), jax.devices()[1])
+@jax.jit
+def loss(p, data):
+    return (p["w"] * data).sum()
+result = loss(params, batch)  # <--
+""",
+        "result",
+        [no_code],
+    ),
+    _case(
+        "two_explicit_meshes",
+        "meshes_differ",
+        None,
+        """
+one = jax.make_mesh((4,), ("x",), axis_types=(AxisType.Explicit,))
+other = jax.make_mesh((2, 2), ("a", "b"), axis_types=(AxisType.Explicit,) * 2)
+a = jax.device_put(jnp.ones(8), NamedSharding(one, P("x")))
+b = jax.device_put(jnp.ones(8), NamedSharding(other, P("a")))
+result = a + b  # <--
+""",
+        "result",
+        [no_code, no_code],
+    ),
+    _case(
+        "a_mesh_of_one_device",
+        "mesh_names",
+        None,
+        """
+result = Mesh(jax.devices()[0], ("x",)).shape["x"]  # <--
+""",
+        "result",
+        [1],
+    ),
+    _case(
+        "a_mesh_with_too_many_names",
+        "mesh_names",
+        None,
+        """
+result = Mesh(jax.devices(), ("x", "y"))  # <--
+""",
+        "result",
+        [no_code],
+    ),
+    _case(
+        "a_mesh_that_is_too_large",
+        "mesh_too_large",
+        None,
+        """
+result = jax.make_mesh((8,), ("x",))  # <--
+""",
+        "result",
+        [no_code, no_code],
+    ),
+    _case(
+        "parameters_without_an_axis_of_devices",
+        "pmap_axis",
+        "params['b']",
+        """
+params = {"w": jnp.ones((3, 2)), "b": jnp.zeros(2)}
+batch = jnp.ones((4, 5, 3))
+result = jax.pmap(lambda p, x: (x @ p["w"] + p["b"]).sum())(params, batch)  # <--
+""",
+        "result",
+        [[30.0] * 4, no_code],
+    ),
+    _case(
+        "more_entries_than_devices",
+        "pmap_axis",
+        "x",
+        """
+x = jnp.arange(6.0)
+result = jax.pmap(lambda x: x * 2)(x)  # <--
+""",
+        "result",
+        [no_code, no_code],
+    ),
+    _case(
+        "a_multiple_of_the_devices",
+        "pmap_axis",
+        "x",
+        """
+x = jnp.arange(16.0).reshape(8, 2)
+result = jax.pmap(lambda row: row[::-1].sum())(x)  # <--
+""",
+        "result.shape",
+        [[4, 2], [8], no_code],
+    ),
+    _case(
+        "a_multiple_of_the_devices_with_an_axis_name",
+        "pmap_axis",
+        "x",
+        """
+x = jnp.arange(8.0)
+result = jax.pmap(lambda v: jax.lax.psum(v, "i"), axis_name="i")(x)  # <--
+""",
+        "result.shape",
+        [no_code, no_code],
+    ),
+    _case(
+        "explicit_reshape",
+        "explicit_reshape",
+        "a.reshape(2, 8)",
+        _EXPLICIT
+        + """
+a = jax.device_put(jnp.arange(16.0), P("x"))
+result = a.reshape(2, 8)  # <--
+""",
+        "result",
+        [no_code, no_code],
+    ),
+    _case(
+        "explicit_product",
+        "explicit_product",
+        "a @ b",
+        _EXPLICIT
+        + """
+a = jax.device_put(jnp.ones((4, 8)), P(None, "x"))
+b = jax.device_put(jnp.ones((8, 4)), P("x", None))
+result = a @ b  # <--
+""",
+        "result",
+        [no_code, no_code],
+    ),
+    _case(
+        "explicit_operands",
+        "explicit_operands",
+        "b",
+        """
+jax.set_mesh(jax.make_mesh((2, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2))
+a = jax.device_put(jnp.ones((4, 4)), P("x", None))
+b = jax.device_put(jnp.ones((4, 4)), P("y", None))
+result = (a + b).sum()  # <--
+""",
+        "float(result)",
+        [32.0, no_code],
+    ),
+    _case(
+        "explicit_index",
+        "explicit_index",
+        "a",
+        _EXPLICIT
+        + """
+a = jax.device_put(jnp.arange(8.0), P("x"))
+result = a[jnp.array([1, 5])]  # <--
+""",
+        "result",
+        [[1.0, 5.0], no_code],
+    ),
+    _case(
+        "explicit_update",
+        "explicit_index",
+        "a.at[jnp.array([1, 2])].set(3.0)",
+        _EXPLICIT
+        + """
+a = jax.device_put(jnp.arange(8.0), P("x"))
+result = a.at[jnp.array([1, 2])].set(3.0)  # <--
+""",
+        "result",
+        [no_code, no_code],
+    ),
+    _case(
+        "explicit_parts",
+        "explicit_operands",
+        "[a, jnp.ones(8)]",
+        _EXPLICIT
+        + """
+a = jax.device_put(jnp.arange(8.0), P("x"))
+result = jnp.concatenate([a, jnp.ones(8)])  # <--
+""",
+        "result",
+        [no_code, no_code],
+    ),
+    _case(
+        "explicit_carry",
+        "explicit_carry",
+        "c",
+        _EXPLICIT
+        + """
+w = jax.device_put(jnp.ones(8), P("x"))
+result = lax.scan(lambda c, _: (c + w, None), jnp.zeros(8), None, length=3)  # <--
+""",
+        "result",
+        [no_code, no_code],
+    ),
+    _case(
+        "constraint_with_explicit_axes",
+        "constraint_with_explicit_axes",
+        "a",
+        _EXPLICIT
+        + """
+@jax.jit
+def f(a):
+    return lax.with_sharding_constraint(a, P("x"))  # <--
+result = f(jnp.ones(4))
+""",
+        "result",
+        [[1.0] * 4, no_code],
+    ),
+    _case(
+        "constraint_without_a_mesh",
+        "spec_without_mesh",
+        'P("x")',
+        """
+result = jax.jit(lambda a: lax.with_sharding_constraint(a, P("x")))(jnp.ones(4))  # <--
+""",
+        "result",
+        [no_code, no_code],
+    ),
+    _case(
+        "out_sharding_of_automatic_axes",
+        "out_sharding_of_automatic_axes",
+        "x",
+        """
+jax.set_mesh(jax.make_mesh((4,), ("x",), axis_types=(AxisType.Auto,)))
+result = jax.random.normal(jax.random.key(0), (8,), out_sharding=P("x"))  # <--
+""",
+        "result.shape",
+        [(8,), no_code],
+    ),
+]
+
+# Programs whose error is like one above, but which must stay unexplained, since nobody knows what is meant.
+SILENT = {
+    "an_own_assertion": (
+        "def f(a):\n    assert a is None\njax.shard_map(f, mesh=mesh, in_specs=P('x'), out_specs=P())(jnp.ones(4))"
+    ),
+    "an_assertion_about_an_axis": "assert lax.psum(0, ())",
+    "two_arrays_of_which_one_cannot_be_split": (
+        "jax.device_put({'a': jnp.ones(6), 'b': make(6)}, NamedSharding(mesh, P('x')))"
+    ),
+}
+HEAD = _HEAD + "make = jnp.ones\n"

@@ -1,0 +1,270 @@
+"""Test that keys which an installed package uses twice are told apart from the user's, and what `ignore` leaves out."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax, random
+
+from jaxguide.keys import KeyReuseError, check_keys, key_tree, key_use, no_key_reuse
+
+SOURCE = """\
+import jax
+from jax import lax, random
+
+def init(key):
+    return random.normal(key)
+
+def careless(key):
+    return random.normal(key) + random.uniform(key)
+
+def by_halves(key):
+    def body(carry, _):
+        return carry + random.split(key, 3).size, None
+    return lax.scan(body, 0, None, 3)[0]
+
+def by_thirds(key):
+    return [random.split(key) for _ in range(3)]
+
+def with_stream(model, key):
+    box[:] = [key]
+    model()
+    return random.split(key)
+
+box = []
+
+def sample():
+    return random.split(box[0])
+
+def called_with(function, key):
+    return function(key), function(key)
+
+def stepped(function, count):
+    return lax.fori_loop(0, count, lambda _, x: x + function(), 0.0)
+
+def seeded():
+    return random.normal(random.key(3)) + random.normal(random.key(3))
+"""
+
+
+@pytest.fixture(scope="module")
+def boxes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A package that uses keys twice, installed as pip would."""
+    folder = tmp_path_factory.mktemp("environment") / "site-packages"
+    (folder / "boxes").mkdir(parents=True)
+    (folder / "boxes" / "__init__.py").write_text(SOURCE)
+    sys.path.insert(0, str(folder))
+    yield importlib.import_module("boxes")
+    sys.path.remove(str(folder))
+    del sys.modules["boxes"]
+
+
+def _only(program: Any, **options: Any) -> Any:
+    (problem,) = check_keys(program, random.key(0), **options)
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "said"),
+    [
+        ("careless", "drawn_twice", "a key was drawn from twice (each time in boxes/__init__.py, line 8)"),
+        ("by_halves", "split_twice", "a key was split twice (each time in boxes/__init__.py, line 12)"),
+        ("by_thirds", "split_twice", "a key was split twice (each time in boxes/__init__.py, line 16)"),
+    ],
+)
+@pytest.mark.parametrize("jitted", [False, True])
+def test_what_a_package_does_is_told_as_its_own(
+    boxes: ModuleType, name: str, kind: str, said: str, jitted: bool
+) -> None:
+    def program(key: Any) -> Any:
+        use = getattr(boxes, name)
+        return use(key)
+
+    problem = _only(jax.jit(program) if jitted else program)
+    assert (problem.kind, problem.package, problem.name) == (kind, "boxes", None)
+    assert problem.message.startswith(f"Inside boxes, not in your code, {said}; test_key_packages.py, line ")
+    assert "`return use(key)` led there" in problem.message
+    assert problem.first_source == problem.second_source == "return use(key)"
+
+
+def test_a_package_that_calls_the_users_model_in_between(boxes: ModuleType) -> None:
+    def model() -> Any:
+        return boxes.sample()
+
+    problem = _only(lambda key: boxes.with_stream(model, key))
+    assert problem.package == "boxes"
+    assert "line 26; then boxes/__init__.py, line 21" in problem.message
+    assert "boxes.with_stream(model, key)" in problem.first_source
+
+
+def test_a_seed_that_a_package_uses_twice(boxes: ModuleType) -> None:
+    problem = _only(lambda key: boxes.seeded())
+    assert (problem.kind, problem.package) == ("seed_built_twice", "boxes")
+
+
+def test_a_key_that_the_user_gives_twice_is_the_users_mistake(boxes: ModuleType) -> None:
+    def side_by_side(key: Any) -> Any:
+        return boxes.init(key), boxes.init(key)
+
+    def again(key: Any) -> Any:
+        return [boxes.init(key) for _ in range(3)]
+
+    def through_a_callback(key: Any) -> Any:
+        return jax.tree.map(lambda _: boxes.init(key), [1, 2, 3])
+
+    def through_a_scan(key: Any) -> Any:
+        return lax.scan(lambda x, _: (x + boxes.init(key), None), 0.0, None, 3)
+
+    def through_a_loop_of_the_package(key: Any) -> Any:
+        return boxes.stepped(lambda: boxes.init(key), 3)
+
+    def mixed(key: Any) -> Any:
+        return boxes.init(key) + random.normal(key)
+
+    for program in (side_by_side, again, through_a_callback, through_a_scan, through_a_loop_of_the_package, mixed):
+        problem = _only(program)
+        assert (problem.kind, problem.package) == ("drawn_twice", None), program.__name__
+    assert str(_only(side_by_side)).startswith("The key `key` was given to boxes twice (both in test_key_packages.py,")
+    assert str(_only(again)).startswith("The key `key` was given to boxes more than once (each time in ")
+    assert "was drawn from twice" in str(_only(mixed))
+
+
+def test_what_the_users_function_does_is_not_the_packages_that_calls_it(boxes: ModuleType) -> None:
+    def draw(key: Any) -> Any:
+        return random.normal(key)
+
+    problem = _only(lambda key: boxes.called_with(draw, key))
+    assert problem.package is None
+
+    def closed_over(key: Any) -> Any:
+        return boxes.stepped(lambda: random.normal(key), 3)
+
+    assert _only(closed_over).package is None
+
+
+def _both(boxes: ModuleType) -> Any:
+    def program(key: Any) -> Any:
+        first, second = random.split(key)
+        mine = random.normal(first) + random.normal(first)
+        return boxes.careless(second) + mine
+
+    return program
+
+
+def test_every_helper_leaves_out_and_counts_what_it_is_told_to(boxes: ModuleType) -> None:
+    program, key = _both(boxes), random.key(0)
+    assert [problem.package for problem in check_keys(program, key)] == [None, "boxes"]
+    left = check_keys(program, key, ignore="boxes")
+    assert [problem.package for problem in left] == [None]
+    assert left.ignored == 1
+    assert "1 problem with keys, 1 ignored." in str(left)
+    used = key_use(program, key, ignore=["boxes"])
+    assert (len(used.problems), used.ignored, type(used).from_plain(used.to_plain()).ignored) == (1, 1, 1)
+    assert "2 keys reused" in str(key_tree(program, key))
+    assert "1 key reused" in str(key_tree(program, key, ignore=["boxes"]))
+    with pytest.raises(KeyReuseError) as raised:
+        no_key_reuse(program, ignore="boxes")(key)
+    assert [problem.package for problem in raised.value.problems] == [None]
+
+    @no_key_reuse(ignore="boxes")
+    def told(key: Any) -> Any:
+        return boxes.careless(key)
+
+    assert told(key).shape == ()
+
+
+def test_places_are_left_out_by_line_or_by_function(boxes: ModuleType) -> None:
+    program, key = _both(boxes), random.key(0)
+    mine, theirs = check_keys(program, key)
+    file = Path(__file__).name
+    assert check_keys(program, key, ignore=f"{file}:{mine.first_line}") == [theirs]
+    assert check_keys(program, key, ignore=f"keys/{file}:{theirs.first_line}") == [mine]
+    assert check_keys(program, key, ignore=[f"{file}:program"]) == []
+    assert check_keys(program, key, ignore=[f"{file}:other", "elsewhere.py:program", f"{file}:1"]) == [mine, theirs]
+
+
+@pytest.mark.parametrize("helper", [check_keys, key_use, key_tree])
+def test_a_wrong_ignore_is_refused_in_one_sentence(helper: Any) -> None:
+    name = helper.__name__
+    for wrong, said in ((3, "the int 3"), ([3], "the int 3"), (None, "None"), ([["jax"]], "a list of 1")):
+        with pytest.raises(TypeError, match=rf"`{name}` got {said} in `ignore`: pass the names of packages, as in"):
+            helper(random.normal, random.key(0), ignore=wrong)
+    for wrong in ("", "train.py", "train.py:", "jax.nn", ":3"):
+        with pytest.raises(ValueError, match=rf"`{name}` got `ignore='{wrong}'`, which is neither the name of a packa"):
+            helper(random.normal, random.key(0), ignore=wrong)
+
+
+@pytest.mark.parametrize("helper", [check_keys, key_use, key_tree])
+def test_a_package_that_is_not_installed_is_warned_of(boxes: ModuleType, helper: Any) -> None:
+    program, key = _both(boxes), random.key(0)
+    for missing, near in (
+        ("no_such_package", r"so it leaves nothing out\.$"),
+        ("boxen", r"similar name is `boxes`\.$"),
+    ):
+        with pytest.warns(UserWarning, match=near) as warned:
+            found = helper(program, key, ignore=[missing])
+        assert [Path(warning.filename).name for warning in warned] == [Path(__file__).name]
+        assert str(found) == str(helper(program, key))
+
+
+def test_no_key_reuse_checks_its_arguments() -> None:
+    with pytest.raises(ValueError, match=r"`no_key_reuse` got `ignore='train.py'`"):
+        no_key_reuse(ignore="train.py")
+    with pytest.warns(UserWarning, match="`no_key_reuse` got `ignore='no_such_package'`") as warned:
+        no_key_reuse(ignore="no_such_package")(random.normal)
+    assert len(warned) == 1
+    with pytest.raises(TypeError, match="`no_key_reuse` needs a function, but got None"):
+        no_key_reuse(None)  # type: ignore[call-overload]
+
+
+def test_an_argument_named_ignore_cannot_be_meant_for_the_function() -> None:
+    def draw(key: Any, ignore: Any = None) -> Any:
+        return random.normal(key)
+
+    with pytest.raises(TypeError, match=r"`draw` has an argument `ignore` too: .*`functools.partial`"):
+        check_keys(draw, random.key(0), ignore="jax")
+    assert check_keys(draw, random.key(0)) == []
+
+
+@pytest.mark.long
+def test_flax_recurrent_networks() -> None:
+    linen = pytest.importorskip("flax.linen")
+    x = jnp.ones((2, 3, 4))
+    problem = _only(lambda key: linen.RNN(linen.LSTMCell(4)).init(key, x))
+    assert problem.package == "flax"
+    assert check_keys(lambda key: linen.RNN(linen.LSTMCell(4)).init(key, x), random.key(0), ignore="flax") == []
+    layer = linen.Dense(2)
+    assert _only(lambda key: (layer.init(key, x), layer.init(key, x))).package is None
+
+
+@pytest.mark.long
+def test_numpyro_samplers() -> None:
+    numpyro = pytest.importorskip("numpyro")
+    infer = importlib.import_module("numpyro.infer")
+
+    def model() -> None:
+        x = numpyro.sample("x", numpyro.distributions.Normal(0, 1))
+        numpyro.sample("y", numpyro.distributions.Normal(x, 1), obs=0.5)
+
+    def chain(key: Any) -> Any:
+        sampler = infer.MCMC(infer.NUTS(model), num_warmup=2, num_samples=2, progress_bar=False)
+        sampler.run(key)
+        return sampler.get_samples()
+
+    assert {problem.package for problem in check_keys(chain, random.key(0))} == {"numpyro"}
+
+
+@pytest.mark.long
+def test_diffrax_brownian_trees() -> None:
+    diffrax = pytest.importorskip("diffrax")
+
+    def increment(key: Any) -> Any:
+        return diffrax.VirtualBrownianTree(0, 1, tol=1e-2, shape=(2,), key=key).evaluate(0.1, 0.4)
+
+    assert {problem.package for problem in check_keys(increment, random.key(0))} == {"diffrax"}

@@ -1,0 +1,304 @@
+"""Test the tracing helpers on training steps of about 1,000 equations: counts of work, folding, and what they find."""
+
+import collections
+import dataclasses
+import functools
+import importlib
+import itertools
+import re
+import sys
+import textwrap
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxguide.tracing import draw_program, program, show_lines, side_effects
+from jaxguide.tracing.effect_watch import EffectWatch
+from jaxguide.tracing.fresh_trace import trace_anew
+from jaxguide.tracing.program_folding import prefix_groups
+from jaxguide.tracing.state_search import reachable_state
+
+pytestmark = pytest.mark.long
+
+LAYERS = 9
+log: list = []
+ticks = itertools.count()
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["x", "extra"], meta_fields=["names"])
+@dataclasses.dataclass
+class Hidden:
+    x: jax.Array
+    extra: jax.Array = dataclasses.field(default_factory=functools.partial(jnp.ones, 3))
+    names: tuple = ()
+
+
+Moments = collections.namedtuple("Moments", ["m", "v"])  # generated in another way than a dataclass
+
+
+def block(layer, hidden):
+    x = hidden.x - hidden.x.mean(-1, keepdims=True)
+    y = layer["scale"] * x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6)
+    return Hidden(hidden.x + jnp.tanh(y @ layer["w"] + layer["b"]))
+
+
+def loss(params, batch):
+    hidden = Hidden(batch)
+    for layer in params["layers"]:
+        hidden = block(layer, hidden)
+    return jnp.mean(hidden.x**2)
+
+
+def move(p, m, v):
+    return p - 1e-3 * (m / (1 - 0.9)) / (jnp.sqrt(v / (1 - 0.999)) + 1e-8)
+
+
+def adam(params, grads, state):
+    m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, state.m, grads)
+    v = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, state.v, grads)
+    return jax.tree.map(move, params, m, v), Moments(m, v)
+
+
+def train_step(params, state, batch):
+    next(ticks)
+    value, grads = jax.value_and_grad(loss)(params, batch)
+    params, state = adam(params, grads, state)
+    return params, state, value
+
+
+def arguments(layers=LAYERS):
+    params = {"layers": [{"w": jnp.ones((8, 8)), "b": jnp.ones(8), "scale": jnp.ones(8)} for _ in range(layers)]}
+    return params, Moments(params, params), jnp.ones((4, 8))
+
+
+def times(helper):
+    """Return how often the helper runs the training step, and what it returns."""
+    before = next(ticks)
+    result = helper(train_step, *arguments())
+    return next(ticks) - before - 1, result
+
+
+def test_each_helper_traces_once_and_side_effects_twice():
+    assert [times(helper)[0] for helper in (program, draw_program, show_lines, side_effects)] == [1, 1, 1, 2]
+    assert 700 < program(train_step, *arguments()).equations < 1300
+
+
+def users_events(run):
+    """Return how many lines of this file ran, and how often a function of it returned."""
+    count = 0
+
+    def called(frame, event, _):
+        return moved if frame.f_code.co_filename == __file__ and frame.f_code is not run.__code__ else None
+
+    def moved(_frame, event, _):
+        nonlocal count
+        count += event in ("line", "return")
+        return moved
+
+    before = sys.gettrace()
+    sys.settrace(called)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_side_effects_compare_state_after_lines_of_the_users_that_may_change_it():
+    args = arguments()
+
+    def run():
+        trace_anew(train_step, args, {})
+
+    watch = EffectWatch(reachable_state(train_step, {}), train_step.__code__)
+    with watch:
+        trace_anew(train_step, args, {})
+    events = users_events(run)
+    # Of `move`, which runs for each leaf, and of the functions beside it, most lines only compute.
+    assert LAYERS * 3 < watch.comparisons < events - LAYERS * 3 * 4
+    assert events < 1000
+    # No line of a dataclass's `__init__` or `__eq__`, which Python generates and compiles from "<string>".
+    assert watch.changes == {}
+
+
+def count_and_keep(params, state, batch):
+    hidden = Hidden(batch)
+    log.append(hidden)
+    np.random.seed(len(log))
+    print("tracing")
+    return train_step(params, state, batch)
+
+
+def test_side_effects_of_a_large_program_are_found_at_their_lines():
+    found = side_effects(count_and_keep, *arguments())
+    first = count_and_keep.__code__.co_firstlineno
+    assert [(effect.kind, effect.line) for effect in found] == [
+        ("leak", f"test_large_programs.py, line {first + 2}"),
+        ("random", f"test_large_programs.py, line {first + 3}"),
+        ("print", f"test_large_programs.py, line {first + 4}"),
+    ]
+    assert log == []
+
+
+def test_a_line_behind_generated_code_is_the_users():
+    def f(x):
+        return Hidden(x).extra * 2
+
+    assert [use.line.file for use in program(f, 1.0).lines] == [__file__]
+
+
+def test_a_large_program_is_drawn_on_60_rows_with_the_users_functions():
+    text = str(draw_program(train_step, *arguments()))
+    lines = text.splitlines()
+    assert len(lines) <= 61
+    assert max(map(len, lines)) <= 180
+    assert lines[1].split("  ")[1] == f"params['layers']: {3 * LAYERS} arrays"
+    assert f"return [1].m['layers']: {3 * LAYERS} arrays" in text
+    assert {"block", "move"} <= set(re.findall(r"\.\.\. \d+ equations in `(\w+)`", text))
+    # Each equation is in a row.
+    shown = sum(bool(re.match(r" +[a-z]+ = ", line)) for line in lines)
+    hidden = sum(map(int, re.findall(r"\.\.\. (\d+) equation", text)))
+    assert shown + hidden == program(train_step, *arguments()).equations
+
+
+def chained(*xs):
+    return [x + 1 for x in xs]
+
+
+@pytest.mark.parametrize(
+    ("fn", "args"),
+    [
+        (chained, tuple(map(float, range(300)))),
+        (lambda tree: tree, ({f"a{i}": {"b": [1.0, 2.0]} for i in range(100)},)),
+        (lambda x: [x * np.full(4, i, np.float32) for i in range(100)], (jnp.ones(4),)),
+        (lambda x: [jax.jit(lambda y: jnp.sin(y) * 2)(x + i) for i in range(100)], (1.0,)),
+        (lambda i, x: jax.lax.switch(i, [lambda x, n=n: jnp.sin(x) + n for n in range(80)], x), (jnp.int32(0), 1.0)),
+    ],
+    ids=["arguments", "leaves", "constants", "calls", "branches"],
+)
+def test_no_picture_has_more_than_60_rows(fn, args):
+    picture = draw_program(fn, *args)
+    assert len(str(picture).splitlines()) <= 61
+    assert max(map(len, str(picture).splitlines())) <= 200
+    assert f": {program(fn, *args).equations} equation" in str(picture).splitlines()[0]
+
+
+def test_leaves_that_are_alike_are_folded_alike():
+    paths = [("p", f"[{i}]", f"['{name}']") for i in range(4) for name in "bw"] + [("x",)]
+    assert [path for _start, _stop, path in prefix_groups(paths, 6)] == [("p", f"[{i}]") for i in range(4)] + [("x",)]
+    assert [path for _start, _stop, path in prefix_groups(paths, 4)] == [("p",), ("x",)]
+    assert [path for _start, _stop, path in prefix_groups(paths, 9)] == paths
+    assert prefix_groups([], 4) == []
+
+
+def test_a_large_program_is_printed_in_short_lines():
+    seen = program(train_step, *arguments())
+    lines = str(seen).splitlines()
+    assert max(map(len, lines)) <= 112
+    assert "outputs: 54 x float32[8], 27 x float32[8,8], float32[]" in str(seen).replace(" (weak)", "") or any(
+        line.startswith("outputs: ") and " x float32[8]" in line for line in lines
+    )
+    assert len(seen.outputs) == 3 * 3 * LAYERS + 1
+    assert seen.primitives == seen.from_plain(seen.to_plain()).primitives
+
+
+def test_a_program_of_many_lines_is_printed_by_function(tmp_path, monkeypatch):
+    body = "\n".join(f"    x = jnp.sin(x) + {i}" for i in range(40))
+    source = (
+        f"import jax.numpy as jnp\ndef inner(x):\n{body}\n    return x\ndef outer(x):\n    return jnp.cos(inner(x))\n"
+    )
+    (tmp_path / "many_lines.py").write_text(source)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    seen = program(importlib.import_module("many_lines").outer, 1.0)
+    assert str(seen).splitlines()[1:3] == [
+        "  `inner` (many_lines.py): 40 sin, 40 add",
+        "  `outer` (many_lines.py): cos",
+    ]
+    assert len(seen.lines) == 41
+
+
+LIBRARY = """
+import functools
+
+class Module:
+    def __init__(self, **fields):
+        vars(self).update(fields)
+
+    def apply(self, params, x):
+        self.params = params
+        try:
+            self.setup()
+            return self(x) * 2.0
+        finally:
+            del self.params
+
+    def setup(self):
+        pass
+
+def dense(params, x):
+    return x @ params["w"] + params["b"]
+
+def transform(fn):
+    def apply(params, x):
+        return fn(params, x)
+    return apply
+"""
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "netlib.py").write_text(textwrap.dedent(LIBRARY))
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "netlib", raising=False)
+    return importlib.import_module("netlib")
+
+
+@pytest.mark.parametrize(
+    "transform", [lambda f: f, jax.jit, lambda f: jax.vmap(f, (None, 0))], ids=["no", "jit", "vmap"]
+)
+def test_a_librarys_function_shows_the_users_that_it_calls(library, transform):
+    class Block(library.Module):
+        def __call__(self, x):
+            return jnp.tanh(library.dense(self.params, x))
+
+    class Net(library.Module):
+        def setup(self):
+            self.scale = jnp.float32(3) * 2
+
+        def __call__(self, x):
+            x = Block(params=self.params)(x)
+            return x * self.scale  # the last line
+
+    params = {"w": jnp.ones((3, 3)), "b": jnp.ones(3)}
+    shown = show_lines(transform(Net().apply), params, jnp.ones((2, 3)))
+    first = Net.__call__.__code__.co_firstlineno
+    line = first + 9
+    assert str(shown).splitlines()[0] == f"Net.__call__(self, x) · test_large_programs.py, line {first}"
+    head = "`Module.apply` of netlib calls this function; you called it in test_large_programs.py, line"
+    assert str(shown).splitlines()[1].startswith(head)
+    assert abs(int(str(shown).splitlines()[1].rstrip(".").rpartition(" ")[2]) - line) < 15
+    assert [row.primitives.get("mul", 0) for row in shown.rows] == [0, 0, 1]
+    assert {"dot_general", "tanh"} <= shown.rows[1].primitives.keys()
+    assert [row.primitives for row in shown.libraries if row.package == "netlib"] == [{"mul": 1}]
+    assert "In netlib: mul." in str(shown)
+    assert "In netlib: mul." in re.sub("<[^>]*>", "", shown.html)
+
+
+def test_the_function_that_raises_is_shown(library):
+    def positive(params, x):
+        return x if x.sum() > 0 else -x
+
+    shown = show_lines(library.transform(positive), {}, jnp.ones(3))
+    assert str(shown).startswith("positive(params, x)")
+    assert shown.rows[1].state == "raised"
+    assert "`apply` of netlib calls this function" in str(shown)
+
+
+def test_a_librarys_function_that_calls_none_of_the_users_shows_its_own_lines(library):
+    shown = show_lines(library.dense, {"w": jnp.ones((3, 3)), "b": jnp.ones(3)}, jnp.ones(3))
+    assert str(shown).startswith("dense(params, x) · netlib.py")
+    assert shown.rows[1].primitives.keys() >= {"dot_general", "add"}
