@@ -27,6 +27,8 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 # Shells make background jobs ignore Ctrl-C, and the processes that the tests start and interrupt would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# The 9,000 tests and what their modules define stay to the end: no collection of garbage has to look at them.
+gc.disable()
 # IPython warns if the activated environment is not the one of the running Python.
 os.environ.pop("VIRTUAL_ENV", None)
 
@@ -37,6 +39,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in item.iter_markers("hours"):
             if not mark.kwargs.get("reason"):
                 raise pytest.UsageError(f'{item.nodeid}: the mark `hours` needs a reason: `hours(reason="...")`')
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -171,6 +171,7 @@ def _imports(path: Path) -> list[str]:
 
 
 @functools.cache
+@functools.cache
 def _import_statements(path: Path) -> list[ast.Import | ast.ImportFrom]:
     return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
 

@@ -273,7 +273,7 @@ def _words_of(content: Content) -> list[str]:
 COMMANDS = ["start", "watch", "list", "next", "progress", "check", "hint", "solution", "reset", "completion", "doctor"]
 
 
-@pytest.mark.parametrize("command", first_of([[], *[[name] for name in COMMANDS]], 4))
+@pytest.mark.parametrize("command", first_of([[], *[[name] for name in COMMANDS]], 1))
 def test_the_help_of_a_command_can_be_translated(made_up: None, command: list[str]) -> None:
     # In a separate process, since click caches the help of `--help` in the language in which it was first shown.
     shown = subprocess.run(
