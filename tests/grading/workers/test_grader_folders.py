@@ -146,6 +146,7 @@ def test_links_files_and_the_folders_of_others_stay(place: Path) -> None:
     assert (place / "precious" / "file").exists()
 
 
+@pytest.mark.long
 def test_what_a_killed_probe_left_is_deleted_and_that_of_a_living_one_stays(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ def _is_workers(process: psutil.Process) -> bool:
         return False
 
 
+@pytest.mark.long
 def test_four_that_end_everything_leave_the_fifth_its_mark(course: Course, notebook: Notebook) -> None:
     path = notebook(
         "import os, sys\nimport numpy as np",
@@ -116,6 +117,7 @@ def test_threads_left_running_take_none_from_the_next_exercise(course: Course, n
     assert [r.verdict.value for r in result.results[1:]] == ["passed"] * 5
 
 
+@pytest.mark.long
 def test_cells_that_end_the_process_are_left_out(course: Course, notebook: Notebook, quick: Limits) -> None:
     path = notebook(
         ANSWERS["double"],
