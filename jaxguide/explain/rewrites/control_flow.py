@@ -10,6 +10,8 @@ from jaxguide.explain.rewrites.conditions import condition
 from jaxguide.explain.scene import Scene
 
 _RETURN = "return"
+# Methods that change a list, a dict or a set.
+CHANGING = frozenset({"append", "extend", "insert", "update", "setdefault", "add", "pop", "remove", "sort", "reverse"})
 Branch = dict[str, str]
 
 
@@ -65,7 +67,7 @@ def expression_of_if(scene: Scene, node: ast.If) -> Choice:
 def loop_of_while(scene: Scene, node: ast.While) -> list[Edit]:
     """Return the edits that turn a `while` into `lax.while_loop`, or none if it is not simple enough."""
     names = assigned_names(node.body)
-    if not names or node.orelse or leaves_early(node.body):
+    if not names or node.orelse or leaves_early(node.body) or changes_objects(node.body):
         return []
     names = [name for name in names if _is_known(scene, name)]
     if not names:
@@ -206,6 +208,17 @@ def leaves_early(body: list[ast.stmt]) -> bool:
     """Return whether a block has a `break`, `continue`, `return`, `yield` or `raise`."""
     kinds = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.Raise)
     return any(isinstance(node, kinds) for statement in body for node in ast.walk(statement))
+
+
+def changes_objects(body: list[ast.stmt]) -> bool:
+    """Return whether a block puts something into a list, a dict or an object, where a traced value must not stay."""
+    for node in (inner for statement in body for inner in ast.walk(statement)):
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            return True
+        call = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in CHANGING:
+            return True
+    return False
 
 
 def _is_known(scene: Scene, name: str) -> bool:
