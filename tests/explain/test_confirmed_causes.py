@@ -177,6 +177,61 @@ print(old + 1)
         ["`data` already holds NaN", "from what was read"],
         ["where("],
     ),
+    "an_infinity_that_is_written": (
+        "jax.config.update('jax_debug_infs', True)\njnp.where(jnp.array([True, False]), 0.0, -jnp.inf)",
+        ["`jax_debug_infs` stops at every infinity"],
+        ["already"],
+    ),
+    "a_set_of_a_traced_value": (
+        "seen = set()\n@jax.jit\ndef f(x):\n    seen.add(x)\n    return x\nf(1.0)",
+        ["A set needs known entries"],
+        ["dict"],
+    ),
+    "a_loop_whose_index_is_read_later": (
+        "@jax.jit\ndef f(x, n):\n    for i in range(n):\n        x = x + i\n    return x * i\nf(1, 3)",
+        ["static"],
+        ["fori_loop("],
+    ),
+    "a_loop_whose_part_is_read_later": (
+        """
+@jax.jit
+def f(x):
+    while x < 10:
+        half = x
+        x = x + half
+    return half
+f(1)
+""",
+        [],
+        ["def turn"],
+    ),
+    "a_loop_that_grows": (
+        """
+@jax.jit
+def f(x, n):
+    for i in range(n):
+        x = jnp.concatenate([x, x])
+    return x
+f(jnp.ones(1), 3)
+""",
+        ["static"],
+        ["Let the program loop"],
+    ),
+    "a_key_that_a_call_leaves_out": (
+        "def f(x, key=None):\n    return jax.random.normal(key, x.shape)\nf(jnp.ones(2))",
+        ["Give `f` a key: `key` was left out of the call."],
+        ["jax.random.key(0)"],
+    ),
+    "the_numbers_of_a_raw_key": (
+        "key = jax.random.PRNGKey(0)\nfor part in key:\n    jax.random.normal(part)",
+        ["`key` is one raw key, of two numbers."],
+        ["jax.random.key(part)"],
+    ),
+    "keys_counted_by_a_name": (
+        "n = 3\na, b = jax.random.split(jax.random.key(0), n)",
+        ["makes 3 keys, for 2 names"],
+        [],
+    ),
     "no_tpu": ("jax.devices('tpu')", ["`jax[tpu]`"], ["NVIDIA"]),
     "a_leak_beside_a_list_of_its_own": (
         """

@@ -15,12 +15,14 @@ from jaxguide.code.source import dotted, names_in
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.rewrites.confirm import holds
 from jaxguide.explain.rewrites.control_flow import (
     assigned_names,
     body_lines,
     changes_objects,
     leaves_early,
     operator_sign,
+    read_after,
 )
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
@@ -292,7 +294,8 @@ def _range_of_tracer(scene: Scene, call: ast.Call) -> Explanation | None:
         return None
     variable, tracer = scene.quote(traced[0]), traced[1]
     static = static_fix(scene, tracer) if is_traced_integer(tracer) else None
-    fixes = [_for_loop(scene, call), static]
+    loop = _for_loop(scene, call)
+    fixes = [loop if loop is not None and holds(scene, loop) else None, static]
     return scene.explanation(
         "range_of_tracer",
         title=_("`range` needs a known integer, but `{variable}` is traced").format(variable=variable),
@@ -385,8 +388,9 @@ def _for_loop(scene: Scene, call: ast.Call) -> Fix | None:
         return None
     index = loop.target.id
     names = [n for n in assigned_names(loop.body) if n != index]
+    made = {index, *names}
     names = [n for n in names if scene.spot.value(ast.Name(n, ast.Load())) is not MISSING]
-    if not names:
+    if not names or read_after(scene, loop, made - set(names)):
         return None
     start, stop = ["0", *(_bound(scene, argument) for argument in call.args)][-2:]
     carry, indent = ", ".join(names), source.indent(loop)

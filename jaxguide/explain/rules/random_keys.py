@@ -16,6 +16,7 @@ from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.confirm import holds
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
+from jaxguide.explain.transformed import defaults_of
 from jaxguide.jaxpr.value_words import describe
 
 _PAGE = "https://docs.jax.dev/en/latest/random-numbers.html"
@@ -81,6 +82,14 @@ def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
             sentence = _("The key comes first.")
         fixes = [scene.fix(sentence, scene.source.insert_before(node, f"{scene.random}.key(0), "))]
         kind = "key_forgotten"
+    elif value is None and isinstance(node, ast.Name) and _is_left_out(scene, node.id):
+        function = scene.spot.function
+        words = _("Give `{function}` a key: `{name}` was left out of the call.")
+        label = function.name if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) else "<lambda>"
+        fixes, kind = [scene.advice(words.format(function=label, name=text))], "no_key"
+    elif isinstance(node, ast.Name) and (parts := _raw_key_gone_through(scene, node)) is not None:
+        words = _("`{name}` is one raw key, of two numbers. Make several of it first: `{random}.split({name}, n)`.")
+        fixes, kind = [scene.advice(words.format(name=parts, random=scene.random))], "no_key"
     else:
         fixes = [
             scene.fix(
@@ -106,6 +115,23 @@ def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes=fixes,
         link=_PAGE,
     )
+
+
+def _is_left_out(scene: Scene, name: str) -> bool:
+    """Return whether a name is an argument of the running function whose default is None."""
+    function = scene.spot.function
+    default = defaults_of(function).get(name) if function is not None else None
+    return isinstance(default, ast.Constant) and default.value is None
+
+
+def _raw_key_gone_through(scene: Scene, node: ast.Name) -> str | None:
+    """Return what a loop around an expression goes through, if it is one raw key and a name is its entry."""
+    loop = scene.source.around(node, ast.For)
+    while loop is not None:
+        if isinstance(loop.target, ast.Name) and loop.target.id == node.id:
+            return scene.quote(loop.iter) if _is_raw(scene.spot.value(loop.iter)) else None
+        loop = scene.source.around(scene.source.parents.get(loop), ast.For)
+    return None
 
 
 def _is_some_key(value: object) -> bool:
@@ -307,13 +333,19 @@ def unpacked_keys(scene: Scene, found: re.Match[str]) -> Explanation | None:
         "keys_unpacked",
         title=_("The keys and the names differ in number"),
         what=_("`{call}` makes {made} keys, for {count} names.").format(
-            call=scene.quote(call), made=scene.quote(given) if given is not None else 2, count=count
+            call=scene.quote(call), made=_count(scene, given), count=count
         ),
         variable=scene.quote(call),
         why=_("`jax.random.split` makes two keys unless it is told how many."),
         fixes=[scene.fix(_("Say how many."), edit) or scene.advice(_("Say how many: {count}.").format(count=count))],
         link=f"{error_texts.API}/jax.random.split.html",
     )
+
+
+def _count(scene: Scene, given: ast.expr | None) -> str:
+    """Return how many keys `jax.random.split` was asked for, or what was written if that is not known."""
+    value = scene.spot.value(given) if given is not None else 2
+    return str(value) if isinstance(value, int) or given is None else scene.quote(given)
 
 
 @explains(error_texts.KEY_TO_NUMPY)

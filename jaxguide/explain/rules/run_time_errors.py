@@ -325,6 +325,22 @@ def _already_there(scene: Scene, kind: str) -> Explanation | None:
     if part is None:
         return None
     text = scene.quote(part[0])
+    if isinstance(part[1], float) and text.endswith((".inf", ".nan")):
+        option = "jax_debug_nans" if kind == "nan" else "jax_debug_infs"
+        return scene.explanation(
+            "not_a_number",
+            title=_("`{name}` is written here").format(name=text),
+            variable=text,
+            why=_("`{option}` stops at every {word}, also at one that is meant.").format(option=option, word=word),
+            fixes=[
+                scene.advice(
+                    _("If it is meant, switch `{option}` off for this line, or take a large finite number.").format(
+                        option=option
+                    )
+                )
+            ],
+            link="https://docs.jax.dev/en/latest/debugging/flags.html",
+        )
     return scene.explanation(
         "not_a_number",
         title=_("`{name}` already holds {word}").format(name=text, word=word),

@@ -257,6 +257,10 @@ def looked_up(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None  # a method with a cache, for one
     if traced is None or (isinstance(node, ast.Call) and method is None):
         return None
+    held = scene.spot.value(method.value) if method is not None else None
+    if isinstance(node, ast.Compare):
+        held = scene.spot.value(node.comparators[-1])
+    kind = type(held).__name__ if isinstance(held, set | frozenset) else "set" if isinstance(node, ast.Set) else "dict"
     variable, tracer = scene.quote(traced[0]), traced[1]
     table = scene.spot.value(node.value) if isinstance(node, ast.Subscript) else MISSING
     by_number: Fix | None = None
@@ -285,10 +289,14 @@ def looked_up(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes = [scene.advice(words.format(jnp=scene.jnp, name=variable))]
     return scene.explanation(
         "dict_key_of_tracer",
-        title=_("A dict needs a known key, but `{variable}` is traced").format(variable=variable),
+        title=_("A dict needs a known key, but `{variable}` is traced").format(variable=variable)
+        if kind == "dict"
+        else _("A {kind} needs known entries, but `{variable}` is traced").format(kind=kind, variable=variable),
         what=scene.traced_what(variable, tracer),
         variable=variable,
-        why=_("A dict is looked up now by the key's value, while JAX records the program, and the value comes later."),
+        why=_("A {kind} looks up a value now, while JAX records the program, and the value comes later.").format(
+            kind=kind
+        ),
         fixes=fixes,
         link=error_texts.STATIC_LINK,
     )
