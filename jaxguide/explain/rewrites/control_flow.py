@@ -10,6 +10,8 @@ from jaxguide.explain.rewrites.conditions import condition
 from jaxguide.explain.scene import Scene
 
 _RETURN = "return"
+# Methods that change a list, a dict or a set.
+CHANGING = frozenset({"append", "extend", "insert", "update", "setdefault", "add", "pop", "remove", "sort", "reverse"})
 Branch = dict[str, str]
 
 
@@ -65,10 +67,11 @@ def expression_of_if(scene: Scene, node: ast.If) -> Choice:
 def loop_of_while(scene: Scene, node: ast.While) -> list[Edit]:
     """Return the edits that turn a `while` into `lax.while_loop`, or none if it is not simple enough."""
     names = assigned_names(node.body)
-    if not names or node.orelse or leaves_early(node.body):
+    if not names or node.orelse or leaves_early(node.body) or changes_objects(node.body):
         return []
+    made = names
     names = [name for name in names if _is_known(scene, name)]
-    if not names:
+    if not names or read_after(scene, node, set(made) - set(names)):
         return []
     test, carry = condition(scene, node.test), ", ".join(names)
     body = node.body
@@ -206,6 +209,31 @@ def leaves_early(body: list[ast.stmt]) -> bool:
     """Return whether a block has a `break`, `continue`, `return`, `yield` or `raise`."""
     kinds = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.Raise)
     return any(isinstance(node, kinds) for statement in body for node in ast.walk(statement))
+
+
+def read_after(scene: Scene, loop: ast.For | ast.While, names: set[str]) -> bool:
+    """Return whether the code after a loop reads one of these names before it sets them anew."""
+    function = scene.spot.function
+    inside = set(ast.walk(loop))
+    uses = [n for n in ast.walk(function or scene.source.tree) if isinstance(n, ast.Name) and n.id in names]
+    later = sorted((n for n in uses if n not in inside and scene.source.start(n) > scene.source.end(loop)), key=_start)
+    first = {name: next((n for n in later if n.id == name), None) for name in names}
+    return any(isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) for node in first.values())
+
+
+def _start(node: ast.Name) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def changes_objects(body: list[ast.stmt]) -> bool:
+    """Return whether a block puts something into a list, a dict or an object, where a traced value must not stay."""
+    for node in (inner for statement in body for inner in ast.walk(statement)):
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            return True
+        call = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in CHANGING:
+            return True
+    return False
 
 
 def _is_known(scene: Scene, name: str) -> bool:
