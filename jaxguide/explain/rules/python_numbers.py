@@ -16,7 +16,7 @@ from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.control_flow import assigned_names, body_lines, leaves_early, operator_sign
-from jaxguide.explain.rewrites.static_arguments import static_fix
+from jaxguide.explain.rewrites.static_arguments import size_arguments, static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.rules.numpy_and_scipy import scipy_home, scipy_on_tracer
 from jaxguide.explain.rules.texts import formatted, printed_in
@@ -133,6 +133,9 @@ def python_integer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     traced = scene.spot.first(node, is_traced_integer)
     if isinstance(node, ast.Subscript):
         traced = scene.spot.first(node.slice, is_tracer)
+    elif isinstance(node, ast.Call):
+        sizes = (scene.spot.first(argument, is_traced_integer) for argument in size_arguments(node))
+        traced = next((size for size in sizes if size is not None), None)
     if traced is None:
         return None
     variable, tracer = scene.quote(traced[0]), traced[1]
