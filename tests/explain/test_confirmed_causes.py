@@ -638,6 +638,66 @@ result = f(jnp.array([0.5, 2.0]))
         ["jnp.where(jnp.abs(x) > 1, 0.0, x)"],
         [],
     ),
+    "none_among_gradients": (
+        """
+p = {"w": jnp.ones(2), "b": jnp.ones(1)}
+g = {"w": jnp.ones(2), "b": None}
+result = jax.tree.map(lambda a, b: a - b, p, g)
+""",
+        ["`g['b']` is None"],
+        ["lacks its `return`"],
+    ),
+    "a_frozen_dict_and_a_dict": (
+        """
+import flax
+p = flax.core.freeze({"w": jnp.ones(2)})
+g = {"w": jnp.ones(2)}
+result = jax.tree.map(lambda a, b: a - b, p, g)
+""",
+        ["a `FrozenDict` is not a `dict`"],
+        ["same keys and lengths"],
+    ),
+    "a_list_and_a_tuple": (
+        """
+result = jax.tree.map(jnp.add, [jnp.ones(2), jnp.ones(2)], (jnp.ones(2), jnp.ones(2)))
+""",
+        ["a `list` is not a `tuple`"],
+        ["same keys and lengths"],
+    ),
+    "a_body_whose_carry_is_called_i": (
+        """
+class M:
+    def body(self, i): return i + 1
+    def run(self): return lax.fori_loop(0, 3, self.body, 1.0)
+result = M().run()
+""",
+        ["def body(self, _, i)"],
+        [],
+    ),
+    "an_index_for_a_mapped_axis": (
+        """
+x = jnp.ones((4, 3))
+result = jax.vmap(lambda r: r[0, 1])(x)
+""",
+        ["`jax.vmap` maps over"],
+        ["lambda r: r[0])"],
+    ),
+    "too_many_indices_behind_an_ellipsis": (
+        """
+x = jnp.ones(3)
+result = x[..., 0, 1]
+""",
+        ["x.shape"],
+        ["x[...]"],
+    ),
+    "fractions_written_into_integers": (
+        """
+buf = jnp.zeros(4, int)
+result = lax.dynamic_update_slice(buf, jnp.array([0.5]), (0,))
+""",
+        ["buf.astype(jnp.array([0.5]).dtype)"],
+        [],
+    ),
 }
 # No explanation: the failure has another cause, or the cause is not certain.
 UNCERTAIN = {
@@ -683,6 +743,15 @@ result = functools.reduce(jnp.add, xs)
     "an_inner_product": """
 a, b = jnp.ones((2, 3)), jnp.ones((3, 2))
 result = jnp.inner(a, b)
+""",
+    "an_own_call_in_a_body": """
+def helper(a, b): return a + b
+def body(i, x): return helper(x)
+result = lax.fori_loop(0, 3, body, 1.0)
+""",
+    "an_own_call_in_a_branch": """
+def g(x, y): return x + y
+result = lax.cond(True, lambda: g(1.0), lambda: 2.0)
 """,
 }
 LIBRARIES = ("flax", "optax", "equinox")

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.code.user_frame import MISSING, is_array
+from jaxguide.code.user_frame import is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.conditions import as_array, condition
@@ -117,9 +117,9 @@ def _sorted_by_jax(scene: Scene, call: ast.Call) -> Fix | None:
 
 def _holds_numbers(value: Any) -> bool:
     """Return whether a value is an array of one axis, or a list or tuple of single numbers."""
-    if value is MISSING or not isinstance(value, list | tuple):
-        return is_array(value) and bool(value.ndim == 1)
-    return all(isinstance(one, int | float) or (is_array(one) and one.ndim == 0) for one in value)
+    if isinstance(value, list | tuple):
+        return all(isinstance(one, int | float) or (is_array(one) and one.ndim == 0) for one in value)
+    return is_array(value) and len(value.shape) == 1
 
 
 def _conversion(at: TracedTruth, call: ast.Call) -> Explanation | None:
