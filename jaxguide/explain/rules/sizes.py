@@ -210,7 +210,8 @@ def _is_entry_by_entry(scene: Scene, node: ast.expr) -> bool:
     """Return whether an expression has as many entries as the one array in it, such as `jnp.abs(x) > 0.5`."""
     kinds = (ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Attribute, ast.Constant)
     calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
-    mixing = [one for one in calls if called(one) not in ENTRY_BY_ENTRY or len(one.args) != 1 or one.keywords]
+    known = (*ENTRY_BY_ENTRY, "max", "min", "mean", "median", "sum")  # the last give one number
+    mixing = [one for one in calls if called(one) not in known or len(one.args) != 1 or one.keywords]
     plain = all(isinstance(one, kinds) for one in ast.walk(node) if isinstance(one, ast.expr))
     products = any(isinstance(one, ast.MatMult) for one in ast.walk(node))
     arrays = {scene.quote(part) for part, value in scene.spot.parts(node) if is_array(value) and value.ndim}
