@@ -3,6 +3,7 @@
 import ast
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -24,7 +25,7 @@ from jaxguide.explain.rewrites.control_flow import (
     operator_sign,
     read_after,
 )
-from jaxguide.explain.rewrites.static_arguments import static_fix
+from jaxguide.explain.rewrites.static_arguments import size_arguments, static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.rules.numpy_and_scipy import scipy_home, scipy_on_tracer
 from jaxguide.explain.rules.texts import formatted, printed_in
@@ -143,7 +144,7 @@ def python_integer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     node = scene.node
     if isinstance(node, ast.Call) and called(node) == "range":
         return _range_of_tracer(scene, node)
-    traced = _guilty_integer(scene, node)
+    traced = _guilty_integer(scene, size_arguments(node) if isinstance(node, ast.Call) else [node])
     if isinstance(node, ast.Subscript):
         traced = scene.spot.first(node.slice, is_tracer)
     if traced is None:
@@ -195,9 +196,10 @@ def _index_of_list(
     return _list_index(scene, variable, what, choose, static)
 
 
-def _guilty_integer(scene: Scene, node: ast.AST) -> tuple[ast.expr, Any] | None:
+def _guilty_integer(scene: Scene, nodes: Sequence[ast.AST]) -> tuple[ast.expr, Any] | None:
     """Return the traced integer that Python needed; if there are several, the one that JAX says it depends on."""
-    traced = {id(value): (part, value) for part, value in scene.spot.parts(node) if is_traced_integer(value)}
+    parts = (one for node in nodes for one in scene.spot.parts(node))
+    traced = {id(value): (part, value) for part, value in parts if is_traced_integer(value)}
     found = list(traced.values())
     if len(found) > 1:
         behind = error_texts.DEPENDS_ON.search(scene.message)

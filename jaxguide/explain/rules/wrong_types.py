@@ -14,7 +14,13 @@ from jaxguide.code.edits import Edit
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.pytrees import are_meant_as_trees, as_pytree, class_named, is_tree_of_arrays
+from jaxguide.explain.rewrites.pytrees import (
+    are_meant_as_trees,
+    as_pytree,
+    class_named,
+    is_tree_of_arrays,
+    tree_map_around,
+)
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called, is_traced_integer
@@ -123,6 +129,8 @@ def operand(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     wrong = node.right
     text, value = scene.quote(wrong), scene.spot.value(wrong)
+    if value is None and tree_map_around(scene) is not None:  # a leaf: `pytrees` explains it
+        return None
     if value is None:
         kind, fixes = "none_for_array", _from_a_function(scene, wrong)
         why = _("None is not a number. It often comes from a function that lacks its `return`.")
