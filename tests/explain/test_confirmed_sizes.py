@@ -1,4 +1,4 @@
-"""Test that explanations of sizes, shapes, loops, gradients and `vmap` name the cause at hand, and that their code runs."""
+"""Test that explanations of sizes, shapes, loops, gradients and `vmap` name the cause at hand, and their code runs."""
 
 import linecache
 from pathlib import Path
