@@ -86,6 +86,7 @@ def test_a_roster_lists_who_sent_nothing_and_the_status_stays_0(command: Command
     assert "not on the roster" not in done.stdout
 
 
+@pytest.mark.long
 def test_students_whom_no_roster_names_are_told_of(command: Command, tmp_path: Path) -> None:
     write(tmp_path, **{f"student{number}": RIGHT for number in range(6)}, ada=RIGHT)
     (tmp_path / "roster.csv").write_text("student\nada\n")
@@ -93,6 +94,7 @@ def test_students_whom_no_roster_names_are_told_of(command: Command, tmp_path: P
     assert "6 students are not on the roster: student0, student1, student2, student3, student4, …" in said
 
 
+@pytest.mark.long
 def test_one_file_of_an_archive_is_graded_as_results_name_it(command: Command, tmp_path: Path) -> None:
     write(tmp_path)
     packed = tmp_path / "export.zip"

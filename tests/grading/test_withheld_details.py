@@ -108,6 +108,7 @@ def test_in_a_class_with_hidden_checks_nobody_is_shown_details(course: Course, t
     assert WHY not in feedback(tmp_path, "bob")
 
 
+@pytest.mark.long
 def test_a_file_alone_is_shown_in_detail_until_others_come_to_the_same_store(course: Course, tmp_path: Path) -> None:
     rows = run(course, tmp_path, in_tier(MEDIUM), ada=TELLS)
     assert {one.withheld for one in rows["ada"].results} == {False}

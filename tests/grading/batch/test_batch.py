@@ -98,6 +98,7 @@ def test_a_second_run_grades_nothing_and_comes_to_the_same(course: Course, class
     assert (second.graded, len(second.results)) == ([], 3)
 
 
+@pytest.mark.long
 def test_a_stored_result_that_cannot_be_read_is_graded_again(course: Course, classroom: Callable[..., Path]) -> None:
     first = order(course, classroom(2))
     batch = graded(first)
@@ -348,6 +349,7 @@ def test_a_submission_that_the_grader_fails_on_is_not_graded_and_stops_no_other(
     assert seen.graded == ["s1"]
 
 
+@pytest.mark.long
 def test_what_the_disk_does_not_take_ends_the_batch(
     course: Course, classroom: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

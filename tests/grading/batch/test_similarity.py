@@ -129,6 +129,7 @@ def test_a_class_of_a_thousand_is_compared_soon(course: Course, tmp_path: Path) 
     assert time.process_time() - started < 60
 
 
+@pytest.mark.long
 def test_the_batch_lists_similar_answers(course: Course, notebook: Notebook) -> None:
     files = [notebook(source, name=f"{name}.ipynb") for name, source in (("ada", LONG), ("bob", RENAMED))]
     results = list(grade_files(files, course, only={"double"}))

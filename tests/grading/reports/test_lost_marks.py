@@ -125,6 +125,7 @@ def test_marks_of_another_key_are_not_taken(results: Path) -> None:
     assert "They were given with another course, key or version of JAX." in said(grade())
 
 
+@pytest.mark.long
 def test_marks_that_are_left_are_kept_under_another_name(results: Path) -> None:
     before = (results / "results.json").read_bytes()
     (results / "results.old.json").write_text("{}")
@@ -229,6 +230,7 @@ def test_points_given_by_hand_are_not_taken_for_the_graders(results: Path) -> No
     assert [one["score"] for one in document(results)["students"]] == [3, 2, 0]
 
 
+@pytest.mark.long
 def test_nobody_is_asked_if_the_store_has_the_marks(results: Path) -> None:
     grade("--take-marks")
     assert grade("--seed", "7").exit_code == 0

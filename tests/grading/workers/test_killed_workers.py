@@ -130,6 +130,7 @@ def test_an_honest_worker_killed_in_a_call_gets_its_full_mark(course: Course, wh
     assert len(watch.handled) == 2
 
 
+@pytest.mark.long
 def test_while_a_killed_submission_runs_again_no_other_does(course: Course) -> None:
     seen: list[int] = []
 
@@ -206,6 +207,7 @@ def test_a_submission_killed_twice_is_to_blame_if_the_control_passes(
     assert graded(course, class_of_one)[1] == 0
 
 
+@pytest.mark.long
 def test_if_the_control_is_killed_too_there_is_no_mark_until_it_is_not(
     course: Course, class_of_one: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +230,7 @@ def test_a_killed_cell_is_run_again_and_left_out_only_the_second_time(
     assert (result.score, result.repairs, len(killed)) == (1.0, [], 1)
 
 
+@pytest.mark.long
 def test_what_was_told_before_a_worker_was_killed_is_not_told_again(course: Course) -> None:
     told: list[str] = []
 

@@ -92,6 +92,7 @@ def test_nothing_that_a_submission_compiles_is_kept(course: Course, cache: Path)
     assert sorted((path.name, path.read_bytes()) for path in (cache / "small_numbers").iterdir()) == before
 
 
+@pytest.mark.long
 def test_results_are_the_same_with_and_without(course: Course, cache: Path) -> None:
     with_programs, without = (
         Grader(course, GradeSettings(compile_cache=folder)).grade(submission(*ANSWERS)) for folder in (cache, None)
