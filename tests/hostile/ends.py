@@ -28,9 +28,16 @@ ENDS = [
 ]
 
 NEVER_ENDS = [
-    Case("python-loop", "never ends", in_call("while True: pass"), LATE, quick=True, says="4 seconds of computing"),
+    Case("python-loop", "never ends", in_call("while True: pass"), LATE, says="4 seconds of computing"),
     Case("xla-while", "never ends", in_call("jax.lax.while_loop(lambda c: c > -1, lambda c: c * 0, 0)"), LATE),
-    Case("native-sleep-with-gil", "never ends", in_call("ctypes.PyDLL(None).sleep(1000)"), LATE, says="of waiting"),
+    Case(
+        "native-sleep-with-gil",
+        "never ends",
+        in_call("ctypes.PyDLL(None).sleep(1000)"),
+        LATE,
+        quick=True,
+        says="of waiting",
+    ),
     Case(
         "deadlock-in-a-callback",
         "never ends",

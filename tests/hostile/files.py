@@ -113,7 +113,7 @@ NOTEBOOKS = [
         "long-chain", lambda: notebook(f"def double(x):\n    return x{' + x' * 40_000}\n", TOTAL), "rejected", "error"
     ),
     _notebook("long-number", lambda: notebook(f"def double(x):\n    return {'9' * 5000}\n", TOTAL), "error"),
-    _notebook("brackets", lambda: notebook(more=[[[[]]]] * 5_000_000), says="memory", quick=True),
+    _notebook("brackets", lambda: notebook(more=[[[[]]]] * 5_000_000), says="memory"),
     _notebook(
         # Python's parser needs memory that grows with the square of such a name's length.
         "long-name",

@@ -72,8 +72,15 @@ def test_a_lesson_starts_with_one_line_of_versions_device_setting_and_progress(t
     ("before", "env", "said"),
     [
         ("", {"JAX_THREEFRY_PARTITIONABLE": "0", "JAX_PLATFORMS": "cpu"}, ["random numbers differ", "Unset JAX_THREE"]),
-        ("", {"JAX_PLATFORMS": "none_such"}, ["JAX cannot start", "Unset JAX_PLATFORMS"]),
-        (f"open({PROGRESS_FILE_NAME!r}, 'w').write('[')\n", {}, ["Your progress could not be read"]),
+        pytest.param(
+            "", {"JAX_PLATFORMS": "none_such"}, ["JAX cannot start", "Unset JAX_PLATFORMS"], marks=pytest.mark.long
+        ),
+        pytest.param(
+            f"open({PROGRESS_FILE_NAME!r}, 'w').write('[')\n",
+            {},
+            ["Your progress could not be read"],
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_what_is_wrong_is_said_under_the_line_with_what_to_do(

@@ -330,8 +330,8 @@ def test_a_reply_of_another_form_is_broken(reply: dict[str, Any]) -> None:
     [
         {"files": [], "more": True},
         {"files": [file()["files"][0]] * 1_000, "more": True},
-        {"part": ArrayData(np.zeros(0, np.uint8)), "more": True},
-        {"part": ArrayData(np.zeros(2**24, np.uint8)), "more": True},
+        pytest.param({"part": ArrayData(np.zeros(0, np.uint8)), "more": True}, marks=pytest.mark.long),
+        pytest.param({"part": ArrayData(np.zeros(2**24, np.uint8)), "more": True}, marks=pytest.mark.long),
     ],
 )
 def test_a_process_that_never_ends_its_reply_is_a_row(

@@ -67,9 +67,13 @@ def test_workers_are_forked_from_one_zygote_by_default(worker: WorkerProcess) ->
 @pytest.mark.parametrize(
     ("before", "why"),
     [
-        ("", ""),
+        pytest.param("", "", marks=pytest.mark.long),
         ("jax.devices()", "backend has started"),
-        ("threading.Thread(target=threading.Event().wait, daemon=True).start()", "it has 2 threads"),
+        pytest.param(
+            "threading.Thread(target=threading.Event().wait, daemon=True).start()",
+            "it has 2 threads",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_a_process_with_a_backend_or_threads_is_not_fit_to_be_forked(before: str, why: str) -> None:
