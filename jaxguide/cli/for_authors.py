@@ -127,7 +127,7 @@ def print_(folder: Path | None, only_check: bool, lang: str | None) -> None:
              jaxguide print --lang de
     """
     from jaxguide.base.catalogues import COURSE, files, named
-    from jaxguide.course.books.printer import SOURCE, print_book, stale_files
+    from jaxguide.course.books.printer import SOURCE, print_book, print_data, stale_data, stale_files
 
     course = read_course(folder, keys=False)
     target = course.folders.notebooks
@@ -138,12 +138,14 @@ def print_(folder: Path | None, only_check: bool, lang: str | None) -> None:
         target /= named(lang)[0]
     language = lang or SOURCE
     stale = [path for book in course.books.values() for path in stale_files(book, target, language)]
+    stale += stale_data(course.files, target)
     if only_check:
         for path in stale:
             click.echo(_("{path} is stale; run `jaxguide print`").format(path=path))
         sys.exit(1 if stale else 0)
     for book in course.books.values():
         print_book(book, target, language)
+    print_data(course.files, target)
     for path in stale:
         click.echo(_("printed {path}").format(path=path))
     if not stale:

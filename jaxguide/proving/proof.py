@@ -17,7 +17,7 @@ from jaxguide.code.slices import returns_value
 from jaxguide.course import ledger
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.books.library import Course
-from jaxguide.course.books.printer import stale_files
+from jaxguide.course.books.printer import stale_data, stale_files
 from jaxguide.course.exercise import Exercise, Planted
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
@@ -106,10 +106,11 @@ def reproduced(book: Book, exercise: Exercise) -> set[str]:
 
 
 def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
-    """Return a problem for each file of these lessons that is not printed, or differs from what its book prints now."""
+    """Return a problem for each file of these lessons that is not printed, or differs from what is printed now."""
     differs = _("differs from what the book prints now; run `jaxguide print`")
     missing = _("is not printed yet; run `jaxguide print`")
     stale = [path for name in lessons for path in stale_files(course.books[name], course.folders.notebooks)]
+    stale += stale_data(course.files, course.folders.notebooks)
     return [Problem(path, 1, differs if path.exists() else missing) for path in stale]
 
 
