@@ -1,4 +1,4 @@
-"""A course whose one exercise is right only if the course's settings hold wherever it runs."""
+"""A course whose one exercise is right only if the course's settings and its whole set-up hold wherever it runs."""
 
 from pathlib import Path
 
@@ -32,6 +32,16 @@ import numpy as np
 assert os.environ["SURVEY"] == "spring"
 OFFSET = jnp.asarray(np.pi) - 3
 TABLE = np.loadtxt("data/table.txt")
+FACTORS = {}
+FACTORS["last"] = TABLE[-1]
+
+
+class Pair:
+    def __init__(self, left, right):
+        self.left, self.right = left, right
+
+
+jax.tree_util.register_pytree_node(Pair, lambda p: ((p.left, p.right), None), lambda _, parts: Pair(*parts))
 
 # %% exercise
 @exercise(title="Weighted", hints=["What is weighted?", "Products: https://docs.jax.dev/", "return ____ * x"])
@@ -60,7 +70,8 @@ from jaxguide.course.author import answer, expect_close, hidden, wrong
 # %% weighted
 @answer
 def weighted(x):
-    return OFFSET * TABLE[-1] * x / jax.device_count()
+    pair = jax.jit(lambda p: jax.tree.map(lambda part: part * x, p))(Pair(OFFSET, 1.0))
+    return FACTORS["last"] * pair.left / jax.device_count()
 
 
 @wrong(rejected_by="each_has_a_share", says="There is one device.")
@@ -90,7 +101,8 @@ import numpy as np
 def weighted(x):
     assert (os.environ["SURVEY"], jax.config.jax_default_matmul_precision) == ("spring", "highest")
     assert not os.stat("data/table.txt").st_mode & 0o222
-    return OFFSET * np.loadtxt("data/table.txt")[-1] * x / jax.device_count()
+    assert FACTORS["last"] == np.loadtxt("data/table.txt")[-1]
+    return jax.jit(lambda p: p.left * p.right)(Pair(OFFSET, FACTORS["last"])) * x / jax.device_count()
 """
 
 

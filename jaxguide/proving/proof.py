@@ -25,6 +25,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 
 MIN_WRONG = 2
 MANY_EXAMPLES = 4
+_MOST_SHOWN = 80
 
 _COUNTS = ("exercises", "predictions", "checks", "hidden_checks", "wrong", "alternatives", "judged")
 
@@ -112,6 +113,29 @@ def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
     stale = [path for name in lessons for path in stale_files(course.books[name], course.folders.notebooks)]
     stale += stale_data(course.files, course.folders.notebooks)
     return [Problem(path, 1, differs if path.exists() else missing) for path in stale]
+
+
+def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]:
+    """Return a note for each statement of these lessons that changes what exercises need but does not run with answers.
+
+    Submissions run with what they need of a lesson, not with the whole lesson.
+    """
+    notes = []
+    for book in (course.books[name] for name in lessons):
+        for statement, unknown in book.left_out:
+            message = _(
+                "`{source}` does not run with answers, because it would change all code in the process; if exercises "
+                "need it, use a setting in course.toml"
+            )
+            if unknown:
+                message = _(
+                    "`{source}` does not run with answers, because it reads {names}, which no given statement defines"
+                )
+            names = ", ".join(f"`{name}`" for name in sorted(unknown))
+            source = " ".join(statement.source.split())
+            shown = source if len(source) <= _MOST_SHOWN else f"{source[: _MOST_SHOWN - 1]}…"
+            notes.append(Problem(book.path, statement.line, message.format(source=shown, names=names)))
+    return notes
 
 
 class _Prover:

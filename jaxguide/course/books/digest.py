@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 
 from jaxguide.code.sameness import canonical
+from jaxguide.code.slices import bound_names, changed_names
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.percent import split_cells
 from jaxguide.course.set_up import process_settings
@@ -46,15 +47,17 @@ def what_decides(text: str, is_key: bool) -> Iterator[str]:
 
     Args:
         text: the file's text, in cells.
-        is_key: whether it is a key, in which every statement runs; a book's examples only define names.
+        is_key: whether it is a key, in which every statement runs; a book's examples only define and change names.
 
     >>> list(what_decides("# %%\\nx   = 1  # one\\nprint(x)", is_key=False))
     ["(Assign targets=[(Name id='x')] value=(Constant value=1))"]
     """
     cells = [(kind, ast.parse(source).body) for kind, source, _line in split_cells(text) if kind != _PROSE]
+    imports = [node for _kind, body in cells for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    imported = frozenset().union(*map(bound_names, imports))
     for kind, body in cells:
         for node in body:
-            if is_key or kind in _RUN_WHOLE or not isinstance(node, ast.Expr):
+            if is_key or kind in _RUN_WHOLE or not isinstance(node, ast.Expr) or changed_names(node)[0] - imported:
                 yield canonical(_without_words(node))
 
 
