@@ -40,6 +40,7 @@ INSIDE = {
         {"transformed", "without_source", "library_errors"},
         {"mapped"},
         {"rewrites"},
+        {"traced_truths"},
         {"rules"},
         {"knowledge"},
         {"explaining"},

@@ -202,8 +202,9 @@ def traceback_frames(source_info: Any) -> list[tuple[CodeType, int]]:
 def operands_of_nan(error: BaseException) -> tuple[Any, ...]:
     """Return the operands of the operation that `jax_debug_nans` stopped; empty if they cannot be found.
 
-    JAX runs the operation in `_run_python_pjit(..., args)`, whose frame is in the traceback of the error that it turns
-    into a `FloatingPointError` (0.10.2 to 0.12.0.1).
+    JAX turns an error into a `FloatingPointError` in one of two functions, both with the operands as `args`: in
+    `_run_python_pjit` when the operation runs for the first time with these types, and in `_nan_check_posthook` later,
+    when its program is there (0.10.2 to 0.12.0.1).
     """
     import jax
 
@@ -213,7 +214,7 @@ def operands_of_nan(error: BaseException) -> tuple[Any, ...]:
             break
         traceback = seen.__traceback__ if type(seen).__name__ == "InternalFloatingPointError" else None
         while traceback is not None:
-            if traceback.tb_frame.f_code.co_name == "_run_python_pjit":
+            if traceback.tb_frame.f_code.co_name in ("_run_python_pjit", "_nan_check_posthook"):
                 args = traceback.tb_frame.f_locals.get("args", ())
                 return args if isinstance(args, tuple) and all(isinstance(one, jax.Array) for one in args) else ()
             traceback = traceback.tb_next

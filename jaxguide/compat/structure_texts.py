@@ -155,8 +155,9 @@ LAX_DTYPES_OF_PARTS = Phrase(
 NO_BACKEND = Phrase(
     RuntimeError,
     re.compile(
-        r"^Unknown backend:? '?(\w+)'?(?: requested.*?Platforms present are: ([\w, ]+)|\. Available backends are "
-        r"\[(.*?)\])"
+        r"^(?:Unknown backend:?|Backend) '?(\w+)'?(?: requested.*?Platforms present are: ([\w, ]+)|"
+        # Without `JAX_PLATFORMS`, JAX looks for the library of a TPU that is not installed (0.10.2 to 0.12.0.1).
+        r"(?: failed to initialize: INTERNAL: Failed to open libtpu\.so.*?)?\. Available backends are \[(.*?)\])"
     ),
 )
 COMPILED_TYPES = Phrase(

@@ -9,10 +9,9 @@ from jaxguide.base.text import _
 from jaxguide.debug.nan_case import NanCase, all_masked, minus_infinity_row, operand_text
 from jaxguide.debug.nan_divisions import division_advice
 from jaxguide.debug.nan_exponentials import log_of_zero_advice, overflow_advice, zero_times_infinity
-from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ValuePlace, ancestors, made_by, source
+from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ValuePlace, ancestors, made_by, source, uses
 from jaxguide.debug.nan_matrices import matrix_advice
-from jaxguide.debug.nan_report import safe_input
-from jaxguide.debug.nan_slopes import slope_advice
+from jaxguide.debug.nan_slopes import safe_input, slope_advice
 
 
 def forward_advice(case: NanCase) -> str:
@@ -29,7 +28,7 @@ def _as_written(case: NanCase) -> str:
 
 def advice(case: NanCase) -> str:
     """Return what to do about what an operation made; empty if nothing is certain."""
-    if case.bad.backward or _is_slope_of_root(case):
+    if case.bad.backward or _is_slope_of_root(case) or _is_slope_of_inverse(case):
         # A rule of the user's own may compute what is wrong; in the other operations of a backward pass, it is a slope.
         return _lost_number(case) or slope_advice(case) or (_as_written(case) if case.is_written else _infinite(case))
     return forward_advice(case)
@@ -43,13 +42,37 @@ def _is_slope_of_root(case: NanCase) -> bool:
     return bool(np.all(source(top).literal == 0.5)) and made_by(bottom, "sqrt") is not None
 
 
+def _is_slope_of_inverse(case: NanCase) -> bool:
+    """Return whether this is a part of the derivative of `arccos` or the like, such as 1 / sqrt(1 - x**2)."""
+    name = (case.called or "").rpartition(".")[2].replace("arc", "a")
+    return name in ("acos", "asin", "atanh", "acosh") and case.bad.primitive in ("rsqrt", "sqrt", "div")
+
+
 def _dropped(case: NanCase) -> str:
     """Advise on a value that `jnp.where` drops, but whose factor spoils the gradient."""
-    if case.bad.masked:
-        return safe_input(case.bad.primitive) if case.select_that_drops_it() is not None else ""
-    if case.flow is None or not case.flow.differentiates:
+    if not (case.bad.masked or case.differentiates):
         return ""
-    return safe_input(case.bad.primitive) if case.select_that_drops_it() is not None else ""
+    if case.select_that_drops_it() is None and not _divides_like_a_dropped_one(case):
+        return ""
+    return _("`jnp.where` selects the right branch, but the other one still sends 0 * inf backward. {safe}").format(
+        safe=safe_input(case, case.bad.primitive, case.divisor())
+    )
+
+
+def _divides_like_a_dropped_one(case: NanCase) -> bool:
+    """Return whether this is a factor of the derivative of x / y, such as 1 / y, and `jnp.where` drops x / y."""
+    divisor = case.divisor()
+    if divisor is None or case.operation is None:
+        return False
+    return any(
+        user.name == "div"
+        and arrives is user.inputs[1]
+        and not user.transposed
+        and user.spot == case.operation.spot
+        and case.select_that_drops_it(user) is not None
+        for user, arrives in uses(source(divisor))
+        if user is not case.operation
+    )
 
 
 def _lost_number(case: NanCase) -> str:
@@ -127,7 +150,9 @@ def _outside_domain(case: NanCase) -> str:
         name = {"acos": "arccos", "asin": "arcsin", "atanh": "arctanh"}.get(bad.primitive, bad.primitive)
         text = case.called_with(name, bad.primitive) or "x"
         if abs(x) < 1 + 1e-3:
-            ends = "-1, 1" if bad.primitive in ("acos", "asin") else f"-1 + {case.gap}, 1 - {case.gap}"
+            # The slopes of `arccos` and `arcsin` are infinite at -1 and 1.
+            to_the_ends = bad.primitive in ("acos", "asin") and not case.differentiates
+            ends = "-1, 1" if to_the_ends else f"-1 + {case.gap}, 1 - {case.gap}"
             return _("The input of `{name}` is {x:.9g}: clip it, as in `jnp.clip({text}, {ends})`.").format(
                 name=name, x=x, text=text, ends=ends
             )
@@ -164,6 +189,8 @@ def _rounded_below_zero(case: NanCase) -> str:
     place = case.place(0)
     if place is None:
         return ""
+    # The slope of the root is infinite at 0, and so is the logarithm.
+    least = "0.0" if case.bad.primitive == "sqrt" and not case.differentiates else case.small("1e-12")
     for maker in _sums(place):
         if maker.name == "one_minus_square":
             x = case.at_index(maker.inputs[0])
@@ -175,14 +202,14 @@ def _rounded_below_zero(case: NanCase) -> str:
         if maker.name == "sub" and _is_square_of_mean(maker):
             return _(
                 "Rounding makes the variance negative, because the mean of the squares and the square of the mean are "
-                "almost equal: subtract the mean before squaring, as `jnp.var(x)` does, or use `jnp.maximum` to keep "
-                "the variance at 0 or above."
-            )
+                "almost equal: subtract the mean before squaring, as `jnp.var(x)` does, and keep the variance at "
+                "{least} or above with `jnp.maximum`."
+            ).format(least=least)
         if right - left < 1e-4 * abs(right):
             return _(
-                "Rounding makes the difference of two almost equal numbers negative: keep it at 0 or above with "
-                "`jnp.maximum(x, 0.0)`."
-            )
+                "Rounding makes the difference of two almost equal numbers negative: keep it at {least} or above with "
+                "`jnp.maximum(x, {least})`."
+            ).format(least=least)
     return ""
 
 

@@ -27,6 +27,8 @@ _CALLERS = frozenset(
     {"map", "tree_map", "scan", "while_loop", "fori_loop", "cond", "switch", "reduce", "apply", "associative_scan"}
 )
 _STEPS_AT_MOST = 20
+_DIVIDES = ("divide", "true_divide", "div")
+_SELECTS = ("where", "select", "select_n", "cond", "switch", "piecewise")
 _OPERATORS: dict[type[ast.operator], str] = {ast.Div: "div", ast.Mult: "mul", ast.Sub: "sub", ast.Add: "add"}
 
 
@@ -64,6 +66,11 @@ class NanCase:
         """Return operand `i` in the flow; None if there is no flow."""
         return None if self.operation is None else self.operation.inputs[i]
 
+    def divisor(self) -> ValuePlace | None:
+        """Return what the operation divides by; None if it does not divide."""
+        which = {"div": 1, "integer_pow": 0}.get(self.bad.primitive)
+        return None if which is None else self.place(which)
+
     def at_index(self, place: ValuePlace) -> float | None:
         """Return the element of another value at the place of the bad one; None if it is not known."""
         value = None if self.flow is None else self.flow.value(place)
@@ -86,10 +93,13 @@ class NanCase:
         if self.flow is None or start is None:
             return None
         for user, arrives in uses(start.outputs[0], _IN_PLACE):
-            if user.name != SELECT or arrives not in user.inputs[1:]:
+            # The derivative of `jnp.where` selects derivatives.
+            if user.name != SELECT or user.transposed or arrives not in user.inputs[1:]:
                 continue
             which = self.flow.value(user.inputs[0])
             taken = element(which, self.bad.index, self.shape)
+            if taken is None and which is not None and which.size and (which == which.flat[0]).all():
+                taken = float(which.flat[0])  # for every element
             if taken is not None and user.inputs[1 + int(taken)] is not arrives and _is_written(user):
                 return user
         return None
@@ -139,6 +149,16 @@ class NanCase:
         return _("A function in this line") if self.called is None else f"`{self.called}`"
 
     @property
+    def is_in_library(self) -> bool:
+        """Return whether a function that the user calls divides, and not the user."""
+        return self.caller_words is not None and (self.called or "").rpartition(".")[2] not in _DIVIDES
+
+    @property
+    def differentiates(self) -> bool:
+        """Return whether the program takes a gradient."""
+        return self.flow is not None and self.flow.differentiates
+
+    @property
     def is_written(self) -> bool:
         """Return whether the user wrote this very operation, and not one whose derivative or inside it is."""
         if isinstance(self.expression, ast.BinOp | ast.AugAssign):
@@ -156,8 +176,8 @@ class NanCase:
         return {"float16": "1e-3", "bfloat16": "1e-2"}.get(self.dtype.name, "1e-6")
 
     def called_with(self, *functions: str) -> str | None:
-        """Return the text of the argument in the only call of such a function in the line; None if it is not clear."""
-        return argument_text(self.bad.source, functions)
+        """Return the text of the argument in the call of such a function; None if it is not clear."""
+        return first_argument(self.expression, functions) or argument_text(self.bad.source, functions)
 
 
 def expression_at(spot: tuple[CodeType, int]) -> ast.AST | None:
@@ -175,6 +195,26 @@ def called_name(node: ast.AST | None) -> str | None:
     """
     name = dotted(node.func) if isinstance(node, ast.Call) else ""
     return None if name.rpartition(".")[2] in _CALLERS else name or None
+
+
+def first_argument(node: ast.AST | None, functions: Collection[str]) -> str | None:
+    """Return the text of the first argument if an expression calls one of these functions, and the text is short.
+
+    >>> first_argument(ast.parse("jnp.log(-x)", mode="eval").body, ("log", "log2"))
+    '-x'
+    """
+    if not isinstance(node, ast.Call) or not node.args or dotted(node.func).rpartition(".")[2] not in functions:
+        return None
+    return short_text(node.args[0])
+
+
+def exponential_in(place: ValuePlace) -> Operation | None:
+    """Return the exponential that a value is, perhaps times weights; None if it is none."""
+    maker = made_by(place)
+    if maker is None or maker.name == "exp":
+        return maker
+    factors = [exponential_in(one) for one in maker.inputs] if maker.name == "mul" else []
+    return next(filter(None, factors), None)
 
 
 def is_square(operation: Operation) -> bool:
@@ -248,7 +288,12 @@ def mask_number(case: NanCase) -> str:
 
 def _is_written(select: Operation) -> bool:
     """Return whether the user selects, and not a library function in the line."""
-    return re.search(r"where|select|cond|switch", (select.line.text() if select.line else None) or "") is not None
+    call = None if select.spot is None else expression_at(select.spot)
+    name = dotted(call.func).rpartition(".")[2] if isinstance(call, ast.Call) else ""
+    if name:
+        return name in _SELECTS
+    # Not `jax.nn.softmax(x, where=mask)`.
+    return re.search(rf"\b({'|'.join(_SELECTS)})\(", (select.line.text() if select.line else None) or "") is not None
 
 
 def element(value: np.ndarray | None, index: tuple[int, ...], shape: tuple[int, ...]) -> float | None:

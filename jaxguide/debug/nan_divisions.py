@@ -9,11 +9,18 @@ from jaxguide import compat
 from jaxguide.base.text import _
 from jaxguide.code.frames import is_library
 from jaxguide.compat import collectives
-from jaxguide.debug.nan_case import NanCase, all_masked, argument_text, is_spread, is_square, operand_text, plain_name
+from jaxguide.debug.nan_case import (
+    NanCase,
+    all_masked,
+    argument_text,
+    exponential_in,
+    is_spread,
+    is_square,
+    operand_text,
+    plain_name,
+)
 from jaxguide.debug.nan_exponentials import relative_entropy
 from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ValuePlace, ancestors, made_by, source
-
-_DIVIDES = ("divide", "true_divide", "div")
 
 
 def division_advice(case: NanCase) -> str:
@@ -35,7 +42,7 @@ def division_advice(case: NanCase) -> str:
     if divisor is None:
         return _plain_division(case, text)
     maker = made_by(divisor, through=TRANSPARENT | {"add", "max"})
-    for rule in (_divergence, _empty_mask, _underflow, _one_value, _no_spread, _no_length, _sinc, _no_root):
+    for rule in (_divergence, _empty_mask, _underflow, _one_value, _no_spread, _sinc, _no_length, _no_root):
         found = rule(case, maker, text)
         if found:
             return found
@@ -64,11 +71,11 @@ def _is_number(place: ValuePlace) -> bool:
 
 
 def _parameter(case: NanCase, *names: str) -> str | None:
-    """Return the first of these names that a function of a library between the user and JAX has as a parameter."""
+    """Return the first of these names that a library function between the user and JAX takes or closes over."""
     for code, _instruction in compat.traceback_frames(case.step.eqn.source_info):
         if not is_library(code.co_filename):
             return None
-        parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        parameters = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *code.co_freevars)
         found = [name for name in names if name in parameters]
         if found:
             return found[0]
@@ -81,17 +88,26 @@ def _plain_division(case: NanCase, text: str) -> str:
         return _("`{name}` is infinite at 0 and 1: clip its input, as in `jnp.clip(p, {gap}, 1 - {gap})`.").format(
             name=name, gap=case.gap
         )
-    if _in_library(case):
-        return _(
+    if case.is_in_library:
+        return _no_epsilon(case) or _(
             "{function} divides by 0 for these values: keep the input away from them, or replace them with `jnp.where` "
             "before the call."
         ).format(function=case.caller_words)
     return _("It divides by 0: use another divisor there, as in `x / jnp.where({y} == 0, 1.0, {y})`.").format(y=text)
 
 
-def _in_library(case: NanCase) -> bool:
-    """Return whether a function that the user calls divides, and not the user."""
-    return case.caller_words is not None and (case.called or "").rpartition(".")[2] not in _DIVIDES
+def _no_epsilon(case: NanCase) -> str:
+    """Advise on the number that a function adds to its divisor, if that is 0."""
+    divisor = case.place(1)
+    added = None if divisor is None else made_by(divisor, "add")
+    zero = added is not None and any(case.at_index(one) == 0.0 and _is_number(one) for one in added.inputs)
+    name = _parameter(case, "epsilon", "eps") if zero else None
+    if name is None:
+        return ""
+    return _(
+        "{function} divides by 0: `{name}`, which is added to the divisor, is 0 here. Give `{name}` a number above 0, "
+        "such as {tiny}."
+    ).format(function=case.caller_words, name=name, tiny=case.small("1e-8"))
 
 
 def _empty_mask(case: NanCase, maker: Operation | None, text: str) -> str:
@@ -118,7 +134,7 @@ def _empty_mask(case: NanCase, maker: Operation | None, text: str) -> str:
     binary = weighs and summed is not None and bool(np.isin(summed, (0, 1)).all())
     if "bool" not in dtypes and not binary:
         return ""
-    if _in_library(case):
+    if case.is_in_library:
         return _("The mask selects nothing here, so the count is 0: let it select at least one element.")
     assert case.operation is not None
     over = case.reaches(case.operation.outputs[0], ("mul", "add", "neg"), *collectives.SUMS)
@@ -143,11 +159,15 @@ def _underflow(case: NanCase, maker: Operation | None, text: str) -> str:
         if exponent is not None and np.isfinite(exponent) and exponent < low:
             return _(
                 "exp({x:.4g}) is too small for {dtype} and becomes 0: clip the exponent from below, as in "
-                "`jnp.exp(jnp.clip({name}, min=-20.0))`."
-            ).format(x=exponent, dtype=case.dtype.name, name=_exponent_name(maker) or "x")
-    if maker.name == "reduce_sum" and made_by(maker.inputs[0], "exp", through=TRANSPARENT | {"mul"}) is not None:
-        exponentials = made_by(maker.inputs[0], "exp", through=TRANSPARENT | {"mul"})
-        assert exponentials is not None
+                "`jnp.exp(jnp.clip({name}, min={least}))`."
+            ).format(
+                x=exponent,
+                dtype=case.dtype.name,
+                name=_exponent_name(maker) or "x",
+                least="-5.0" if case.dtype == np.float16 else "-20.0",
+            )
+    exponentials = exponential_in(maker.inputs[0]) if maker.name == "reduce_sum" else None
+    if exponentials is not None:
         row = case.row_of(exponentials.inputs[0], _axes(maker))
         if row is not None:
             return all_masked(case, row)
@@ -255,7 +275,7 @@ def _is_length(root: Operation) -> bool:
 
 def _no_root(case: NanCase, maker: Operation | None, text: str) -> str:
     """Advise on 0 divided by the root of 0, as the update of an optimizer without a small number in its divisor."""
-    if maker is None or maker.name != "sqrt" or case.number(0) != 0.0 or _in_library(case):
+    if maker is None or maker.name != "sqrt" or case.number(0) != 0.0 or case.is_in_library:
         return ""
     return _("The root of 0 is 0: add a small number to the divisor, as in `{y} + {tiny}`.").format(
         y=text, tiny=case.small("1e-8")

@@ -5,7 +5,16 @@ import numpy as np
 
 from jaxguide.base.text import _
 from jaxguide.compat import collectives
-from jaxguide.debug.nan_case import NanCase, all_masked, mask_number, minus_infinity_row
+from jaxguide.debug.nan_case import (
+    NanCase,
+    all_masked,
+    called_name,
+    exponential_in,
+    expression_at,
+    first_argument,
+    mask_number,
+    minus_infinity_row,
+)
 from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ValuePlace, ancestors, made_by, source
 from jaxguide.debug.nan_growth import growth_sentence, shrinking_sentence
 
@@ -209,20 +218,77 @@ def _stable_log(case: NanCase) -> str:
     if maker.name == "logistic":
         return _("The logarithm of a sigmoid does not underflow as `jax.nn.log_sigmoid(x)`.")
     if maker.name == "exp":
+        if not _is_finite(case, maker.inputs[0]):
+            return ""
         return _("This exponential underflows to 0: its logarithm is the exponent itself.")
     if maker.name in ("div", "integer_pow") and _is_one_plus_exponential(maker.inputs[-1]):
         return _("The logarithm of a sigmoid does not underflow as `jax.nn.log_sigmoid(x)`.")
-    if maker.name == "div" and made_by(maker.inputs[0], "exp") and _sum_of_exponentials(maker.inputs[1]):
+    power = made_by(maker.inputs[0], "exp") if maker.name == "div" else None
+    if power is not None and _sum_of_exponentials(maker.inputs[1]):
+        if not _is_finite(case, power.inputs[0]):
+            return _(
+                "The probability is exp(-inf) = 0, and its logarithm minus infinity: use `jax.nn.log_softmax(x)`, and "
+                "mask `x` with a large finite number, such as {number}, in place of -inf."
+            ).format(number=mask_number(case))
         return _("The logarithm of a softmax does not underflow as `jax.nn.log_softmax(x)`.")
-    if maker.name == "reduce_sum" and _sum_of_exponentials(place):
-        return _("The logarithm of a sum of exponentials does not underflow as `jax.nn.logsumexp(x)`.")
+    if maker.name == "reduce_sum" and _sum_of_exponentials(maker.outputs[0]):
+        return _of_sum(case, maker)
     if maker.name == "reduce_prod":
+        factors = None if case.flow is None else case.flow.value(maker.inputs[0])
+        if factors is None or not (factors != 0).all():
+            return ""
         return _("The product underflows to 0: sum the logarithms in place of multiplying.")
-    if maker.name in ("erfc", "erf") or (maker.name == "mul" and any(one.name == "erfc" for one in near)):
-        return _("The tail of the normal distribution underflows to 0: use `jax.scipy.stats.norm.logcdf(x)`.")
+    tail = next((one for one in near if one.name == "erfc"), None)
+    if tail is not None and maker.name in ("erfc", "mul"):
+        return _tail(tail)
     if maker.name in ("sub", "one_minus_square"):
-        return _one_minus(maker)
+        return _one_minus(case, maker)
     return shrinking_sentence(case)
+
+
+def _is_finite(case: NanCase, exponent: ValuePlace) -> bool:
+    """Return whether an exponential is 0 because its exponent is too small, and not because it is minus infinity."""
+    value = None if case.flow is None else case.flow.value(exponent)
+    if value is None or value.shape != case.shape:
+        return value is not None and bool(np.isfinite(value).all())
+    return bool(np.isfinite(value[case.bad.index]))
+
+
+def _of_sum(case: NanCase, total: Operation) -> str:
+    """Advise on the logarithm of a sum of exponentials that is 0."""
+    power = exponential_in(total.inputs[0])
+    row = None if power is None else case.row_of(power.inputs[0], tuple(total.eqn.params["axes"]))
+    if row is not None:
+        return all_masked(case, row)
+    exponents = None if power is None or case.flow is None else case.flow.value(power.inputs[0])
+    if exponents is None or not np.isfinite(exponents).all():
+        return ""
+    weighs = made_by(total.inputs[0], "exp") is None
+    call = "jax.nn.logsumexp(x, b=weights)" if weighs else "jax.nn.logsumexp(x)"
+    return _("The logarithm of a sum of exponentials does not underflow as `{call}`.").format(call=call)
+
+
+_TAILS = {"cdf": "stats.norm.logcdf(x)", "sf": "stats.norm.logsf(x)", "ndtr": "special.log_ndtr(x)"}
+
+
+def _normal(operation: Operation) -> str:
+    """Return which function of the normal distribution the user calls in an operation: cdf, sf or ndtr, or none."""
+    name = None if operation.spot is None else called_name(expression_at(operation.spot))
+    head, _dot, last = (name or "").rpartition(".")
+    return last if last == "ndtr" or (last in _TAILS and head.rpartition(".")[2] == "norm") else ""
+
+
+def _tail(erfc: Operation) -> str:
+    """Advise on the logarithm of a tail of the normal distribution."""
+    name = _normal(erfc)
+    if name:
+        return _("The tail of the normal distribution underflows to 0: use `jax.scipy.{function}`.").format(
+            function=_TAILS[name]
+        )
+    return _(
+        "erfc(x) underflows to 0: its logarithm does not as `jnp.log(2.0) + jax.scipy.stats.norm.logcdf(-jnp.sqrt(2.0) "
+        "* x)`."
+    )
 
 
 def _is_one_plus_exponential(place: ValuePlace) -> bool:
@@ -233,7 +299,7 @@ def _is_one_plus_exponential(place: ValuePlace) -> bool:
     return bool(ones) and any(made_by(one, "exp") is not None for one in added.inputs)
 
 
-def _one_minus(maker: Operation) -> str:
+def _one_minus(case: NanCase, maker: Operation) -> str:
     """Advise on log(1 - tanh(x)**2), log(1 - sigmoid(x)) and log(1 - exp(x))."""
     if maker.name == "one_minus_square":
         inner = made_by(maker.inputs[0], "tanh")
@@ -245,10 +311,12 @@ def _one_minus(maker: Operation) -> str:
         return ""
     if inner.name == "logistic":
         return _("log(1 - sigmoid(x)) does not underflow as `jax.nn.log_sigmoid(-x)`.")
-    if inner.name == "exp":
+    if inner.name == "exp" and case.at_index(inner.inputs[0]) != 0.0:
         return _("log(1 - exp(x)) keeps its digits as `jnp.log(-jnp.expm1(x))`.")
     if inner.name in ("square", "integer_pow", "mul") and made_by(inner.inputs[0], "tanh") is not None:
         return _log_of_tanh()
+    if inner.name == "mul" and _normal(inner) == "cdf":
+        return _("log(1 - cdf(x)) does not underflow as `jax.scipy.stats.norm.logsf(x)`.")
     return ""
 
 
@@ -261,7 +329,7 @@ def _log_of_tanh() -> str:
 
 def _sum_of_exponentials(place: ValuePlace) -> bool:
     total = made_by(place, "reduce_sum", through=TRANSPARENT | collectives.SUMS | {"add", "max"})
-    return total is not None and made_by(total.inputs[0], "exp", through=TRANSPARENT | {"mul"}) is not None
+    return total is not None and exponential_in(total.inputs[0]) is not None
 
 
 def relative_entropy() -> str:
@@ -273,14 +341,19 @@ def _xlogy(case: NanCase, log: Operation, weight: ValuePlace) -> str:
     ratio = made_by(log.inputs[0], "div")
     if ratio is not None and source(ratio.inputs[0]) is source(weight):
         return relative_entropy()
-    same = source(log.inputs[0]) is source(weight)
-    text = case.called_with("log") if same else None
-    call = f"jax.scipy.special.xlogy({text}, {text})" if text else "jax.scipy.special.xlogy(x, y)"
-    return (
-        _("0 * log(0) is NaN: `{call}` is 0 there.").format(call=call)
-        if same
-        else _("0 * log(0) is NaN: write `jax.scipy.special.xlogy(x, y)` for x * log(y); it is 0 where x is 0.")
-    )
+    is_same = source(log.inputs[0]) is source(weight)
+    text = None if log.spot is None else first_argument(expression_at(log.spot), ("log",))
+    text = text or ("x" if is_same else "y")
+    safe = f"jnp.log(jnp.maximum({text}, {case.small('1e-30')}))"
+    if case.differentiates:
+        # The slopes of `xlogy(x, y)` are log(y) and x / y.
+        return _("0 * log(0) is NaN: keep the input of the logarithm above 0, as in `{safe}`.").format(safe=safe)
+    if is_same:
+        said = _("0 * log(0) is NaN: `{call}` is 0 there.").format(call=f"jax.scipy.special.xlogy({text}, {text})")
+    else:
+        said = _("0 * log(0) is NaN: write `jax.scipy.special.xlogy(x, y)` for x * log(y); it is 0 where x is 0.")
+    finite = _("Its gradient is not finite there: if you need that, take `{safe}` instead.").format(safe=safe)
+    return f"{said} {finite}"
 
 
 def zero_times_infinity(case: NanCase) -> str:

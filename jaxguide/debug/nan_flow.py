@@ -3,12 +3,13 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from jaxguide import compat
 from jaxguide.code.lines import Line, lines_of_equation, user_frames
 from jaxguide.compat import collectives
-from jaxguide.compat.primitives import COND, MOVES, SCAN, STOP_GRADIENT, WHILE
+from jaxguide.compat.primitives import BROADCAST_IN_DIM, COND, MOVES, SCAN, STOP_GRADIENT, WHILE
 from jaxguide.jaxpr import interpret
 
 # Operations that pass each value on, perhaps to another place. Those of loops and `shard_map` are not in the jaxpr: a
@@ -111,6 +112,13 @@ class ValueFlow:
                     return np.asarray(found)
                 except TypeError:  # a key
                     return None
+        maker = place.maker
+        if maker is not None and maker.name == BROADCAST_IN_DIM and len(maker.inputs) == 1:
+            inner, params = self.value(maker.inputs[0]), maker.eqn.params
+            if inner is not None:
+                sizes = dict(zip(params["broadcast_dimensions"], inner.shape, strict=True))
+                spread = inner.reshape([sizes.get(axis, 1) for axis in range(len(params["shape"]))])
+                return np.broadcast_to(spread, params["shape"])
         return None
 
     def _add(self, jaxpr: Any, env: dict[Any, ValuePlace], path: Path, around: tuple[Any, ...]) -> list[ValuePlace]:
@@ -227,3 +235,13 @@ def uses(
             yield user, here
             if user.name in through:
                 waiting += user.outputs
+
+
+def carried_floats(eqn: Any) -> list[Any]:
+    """Return the variables of the body of a scan or while in which it carries floating-point values."""
+    if eqn.primitive.name == SCAN:
+        first, carried = interpret.scan_split(eqn)
+        variables = compat.jaxpr_parts(eqn.params["jaxpr"])[0].invars[first : first + carried]
+    else:
+        variables = compat.jaxpr_parts(eqn.params["body_jaxpr"])[0].invars[eqn.params["body_nconsts"] :]
+    return [one for one in variables if jnp.issubdtype(one.aval.dtype, jnp.floating)]

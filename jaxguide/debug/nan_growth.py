@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,9 +11,11 @@ import numpy as np
 from jaxguide.base.text import _
 from jaxguide.compat.primitives import SCAN, WHILE
 from jaxguide.debug.nan_case import NanCase
-from jaxguide.debug.nan_flow import CARRIED, Operation, ancestors, made_by, source
+from jaxguide.debug.nan_flow import CARRIED, Operation, ancestors, carried_floats, made_by, source
 
 _STEP_SIZES = re.compile(r"\b(lr|learning_rate|step_size|stepsize|eta|rate)\b")
+# Those that are no rate of something else, such as of growth.
+_CERTAIN_STEP_SIZES = re.compile(r"\b(lr|learning_rate|step_size|stepsize)\b")
 _FEWEST_STEPS = 3
 # An optimizer's weights are taken to diverge if they grow by this factor; other recurrences by the larger one.
 _OPTIMIZER_GROWTH, _GROWTH = 20.0, 1e4
@@ -65,9 +68,8 @@ def shrinking_sentence(case: NanCase) -> str:
     """Return which loop made a value smaller and smaller until it was 0, and what to do; empty if none did."""
     if case.operation is None:
         return ""
-    loops = {id(one.eqn) for place in case.operation.inputs for one in ancestors(place, 100) if one.name == CARRIED}
     for loop, sizes in case.carried.values():
-        for column in zip(*sizes, strict=True) if id(loop.eqn) in loops else ():
+        for column in _columns(case, loop, sizes):
             if _shrinks(column, float(jnp.finfo(case.dtype).tiny)):
                 return _(
                     "The values shrank from {first:.3g} to {last:.3g} in the loop, which is too small for {dtype}: "
@@ -87,8 +89,22 @@ def _grows(sizes: list[float], factor: float) -> bool:
     growth = sizes[-1] / max(sizes[0], 1e-3)
     if growth < (factor if len(sizes) > _FEWEST_STEPS else _GROWTH):
         return False
-    rises = [later > earlier for earlier, later in itertools.pairwise(sizes)]
+    steps = [later - earlier for earlier, later in itertools.pairwise(sizes)]
+    # What diverges grows faster and faster; a counter or a time grows by the same amount at each step.
+    if steps[-1] < 1.9 * float(np.mean(steps)):
+        return False
+    rises = [step > 0 for step in steps]
     return all(rises[-_FEWEST_STEPS:]) and sum(rises) >= 0.8 * len(rises)
+
+
+def _columns(case: NanCase, loop: Any, sizes: Sequence[tuple[float, ...]]) -> Iterator[list[float]]:
+    """Yield the magnitudes of what a loop carries, at each iteration, if the bad value depends on it."""
+    assert case.operation is not None
+    carries = (one for place in case.operation.inputs for one in ancestors(place, 2000) if one.name == CARRIED)
+    used = {variable for one in carries for _path, variable in one.outputs[0].homes}
+    for variable, column in zip(carried_floats(loop.eqn), zip(*sizes, strict=True), strict=False):
+        if variable in used:
+            yield list(column)
 
 
 def _in_loops(case: NanCase) -> Iterator[tuple[list[float], bool]]:
@@ -101,7 +117,7 @@ def _in_loops(case: NanCase) -> Iterator[tuple[list[float], bool]]:
         if outer.eqn.primitive.name in (SCAN, WHILE):
             backward = any("transpose(" in str(one.eqn.source_info.name_stack) for one in around[i:])
             sizes = case.carried.get(id(outer), (outer, []))[1][: inner.scope.iteration + 1]
-            yield from ((list(column), backward) for column in zip(*sizes, strict=True))
+            yield from ((column, backward) for column in _columns(case, outer, sizes))
         inner = outer
 
 
@@ -132,4 +148,4 @@ def _optimizes(case: NanCase) -> tuple[bool, str]:
             source = (line.text() or "") if line is not None else ""
             if _STEP_SIZES.search(source):
                 text = source
-    return gradient or bool(text), text
+    return gradient or _CERTAIN_STEP_SIZES.search(text) is not None, text

@@ -283,20 +283,19 @@ class NanReport:
         return _("{where}: harmless forward; the gradient was not checked.").format(where=where)
 
 
-def safe_input(primitive: str) -> str:
-    """Return advice on how to keep the branch that is not selected from spoiling the gradient."""
-    return _("`jnp.where` selects the right branch, but the other one still sends 0 * inf backward. {safe}").format(
-        safe=safe_before(primitive)
-    )
+# Numbers at which operations and their slopes are finite, where 1.0 is none.
+_SAFE = {"acos": "0.0", "asin": "0.0", "atanh": "0.0", "erf_inv": "0.0", "acosh": "2.0"}
 
 
 def safe_before(primitive: str) -> str:
-    """Return advice to make the input of an operation safe."""
-    remedy = (
-        "`jnp.where(ok, x / jnp.where(ok, y, 1.0), other)`"
-        if primitive == "div"
-        else "`jnp.where(ok, risky(jnp.where(ok, x, 1.0)), other)`"
-    )
+    """Return advice to make the input of an operation safe.
+
+    >>> safe_before("acos")
+    'Make the input safe before the risky operation: `jnp.where(ok, risky(jnp.where(ok, x, 0.0)), other)`.'
+    """
+    remedy = "`jnp.where(ok, risky(jnp.where(ok, x, {safe})), other)`".format(safe=_SAFE.get(primitive, "1.0"))
+    if primitive == "div":
+        remedy = "`jnp.where(ok, x / jnp.where(ok, y, 1.0), other)`"
     return _("Make the input safe before the risky operation: {remedy}.").format(remedy=remedy)
 
 

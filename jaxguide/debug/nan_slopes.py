@@ -1,17 +1,28 @@
 """Find what to do about an infinite or undefined derivative, from the operation that is differentiated."""
 
+import ast
 import re
 
 import numpy as np
 
 from jaxguide.base.text import _
 from jaxguide.compat.primitives import call_kind
-from jaxguide.debug.nan_case import NanCase, all_masked, argument_text, is_spread, is_square
+from jaxguide.debug.nan_case import (
+    NanCase,
+    all_masked,
+    argument_text,
+    called_name,
+    exponential_in,
+    expression_at,
+    is_spread,
+    is_square,
+)
 from jaxguide.debug.nan_flow import TRANSPARENT, Operation, ValuePlace, ancestors, made_by, uses
 from jaxguide.debug.nan_report import safe_before
 
 _NEAR = frozenset({"add", "sub", "mul", "neg", "div", "square", "integer_pow", "one_minus_square", "rsqrt", "add_any"})
 _RISKY = frozenset({"sqrt", "cbrt", "log", "log1p", "pow", "atan2", "acos", "asin", "atanh", "div", "rsqrt"})
+_NORMS = TRANSPARENT | {"real"}  # what comes between a square and its sum
 # Those that derivatives of other operations have, too.
 _OF_DERIVATIVES = frozenset({"div", "rsqrt"})
 
@@ -31,8 +42,35 @@ def slope_advice(case: NanCase) -> str:
         dropped = _(
             "`jnp.where` does not take this element, but its slope is not finite and is multiplied by 0. {safe}"
         )
-        return dropped.format(safe=safe_before(forward.name))
+        divisor = forward.inputs[1] if forward.name == "div" else None
+        return dropped.format(safe=safe_input(case, forward.name, divisor))
     return _SLOPES.get(forward.name, _no_advice)(case, forward)
+
+
+def safe_input(case: NanCase, primitive: str, divisor: ValuePlace | None) -> str:
+    """Return advice to make the input of an operation safe, whose result `jnp.where` drops.
+
+    Args:
+        case: what was made.
+        primitive: the operation.
+        divisor: what it divides by; None if it does not divide.
+    """
+    if divisor is None or case.flow is None:
+        return safe_before(primitive)
+    for maker in ancestors(divisor, 8):
+        root = case.flow.value(maker.outputs[0]) if maker.name == "sqrt" else None
+        if root is not None and (root == 0).any():
+            called = called_name(expression_at(maker.spot)) if maker.spot is not None else None
+            return _(
+                "The divisor comes from the root of 0, whose slope is infinite, too: make the input of the root safe, "
+                "as in `{root}(jnp.where(ok, x, 1.0))`, and divide by that."
+            ).format(root=called if called is not None and called.rpartition(".")[2] == "norm" else "jnp.sqrt")
+    if case.is_in_library:
+        return _(
+            "Make the input of {function} safe before the call: `jnp.where(ok, f(jnp.where(ok, x, safe)), other)`, "
+            "with a `safe` number for which it does not divide by 0."
+        ).format(function=case.caller_words)
+    return safe_before("div")
 
 
 def _no_advice(case: NanCase, forward: Operation) -> str:
@@ -57,7 +95,7 @@ def _differentiated(case: NanCase) -> Operation | None:
         # What `jax.checkpoint` computes again belongs to the backward pass, derivatives divide there too.
         and not (candidate.transposed and candidate.name in _OF_DERIVATIVES)
     ]
-    candidates.sort(key=lambda candidate: candidate.name in _OF_DERIVATIVES)
+    candidates.sort(key=lambda candidate: (candidate.spot != bad.spot, candidate.name in _OF_DERIVATIVES))
     return next((candidate for candidate in candidates if _fits(case, candidate)), None)
 
 
@@ -95,6 +133,8 @@ def _around(operation: Operation) -> list[ValuePlace]:
 def _fits(case: NanCase, forward: Operation) -> bool:
     """Return whether the operation really has no finite slope at its operands."""
     values = [case.at_index(place) for place in forward.inputs]
+    if forward.name == "div":
+        return values[1] == 0.0
     first = values[0] if values else None
     if first is None:
         return False
@@ -106,8 +146,6 @@ def _fits(case: NanCase, forward: Operation) -> bool:
         return first == -1.0
     if forward.name == "pow":
         return first == 0.0
-    if forward.name == "div":
-        return len(values) == 2 and values[1] == 0.0
     return first == 0.0
 
 
@@ -116,7 +154,7 @@ def _root(case: NanCase, forward: Operation) -> str:
     output, inner = forward.outputs[0], forward.inputs[0]
     squared = [user for user, _place in uses(output) if not user.transposed]
     total = made_by(inner, "reduce_sum")
-    if total is not None and any(is_square(user) for user in squared):
+    if total is not None and any(map(_is_written_square, squared)):
         return _(
             "The slope of the square root is infinite at 0, and squaring afterwards does not help: sum the squares, as "
             "in `jnp.sum(x**2)`, in place of squaring the root."
@@ -126,7 +164,7 @@ def _root(case: NanCase, forward: Operation) -> str:
             "The spread of constant values is 0, where the slope of the square root is infinite: add a small number to "
             "the variance, as in `jnp.sqrt(jnp.var(x) + {tiny})`; adding it after the root is too late."
         ).format(tiny=case.small("1e-6"))
-    if total is not None:
+    if total is not None and made_by(total.inputs[0], "square", "integer_pow", "mul", through=_NORMS) is not None:
         return _(
             "The slope of the square root is infinite at 0, and `{name}` takes the square root of 0, for a vector of "
             "length 0: add a small number before the root, as in `jnp.sqrt(jnp.sum(x**2) + {tiny})`, or select a safe "
@@ -137,6 +175,13 @@ def _root(case: NanCase, forward: Operation) -> str:
         "The slope of the square root is infinite at 0, and `{name}` takes the square root of 0: keep its input above "
         "0, as in `jnp.sqrt({x} + {tiny})`, or select a safe input with `jnp.where` first."
     ).format(name=name, x=text, tiny=case.small("1e-12"))
+
+
+def _is_written_square(operation: Operation) -> bool:
+    """Return whether an operation is a square that the user wrote, and not a factor of the derivative of a cube."""
+    node = None if operation.spot is None else expression_at(operation.spot)
+    power = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) else None
+    return is_square(operation) and (power is None or (isinstance(power, ast.Constant) and power.value == 2))
 
 
 def _called(line: str | None) -> str:
@@ -172,7 +217,7 @@ def _inverse(case: NanCase, forward: Operation) -> str:
 
 def _logarithm(case: NanCase, forward: Operation) -> str:
     total = made_by(forward.inputs[0], "reduce_sum", through=TRANSPARENT | {"abs"})
-    power = None if total is None else made_by(total.inputs[0], "exp", through=TRANSPARENT | {"mul"})
+    power = None if total is None else exponential_in(total.inputs[0])
     if total is not None and power is not None:
         row = case.row_of(power.inputs[0], tuple(total.eqn.params["axes"]))
         return all_masked(case, row) if row is not None else ""

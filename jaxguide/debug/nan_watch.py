@@ -15,7 +15,7 @@ from jaxguide.compat import collectives
 from jaxguide.compat.primitives import ELEMENTWISE, SCAN, WHILE
 from jaxguide.debug.nan_advice import advice
 from jaxguide.debug.nan_case import NanCase, makers_of_zero
-from jaxguide.debug.nan_flow import ValueFlow
+from jaxguide.debug.nan_flow import ValueFlow, carried_floats
 from jaxguide.debug.nan_report import BadValue, Loop
 from jaxguide.jaxpr import interpret
 from jaxguide.jaxpr.batched_rows import active_rows
@@ -110,14 +110,9 @@ class NanWatch(interpret.Observer):
         loop, scope = step.scope.caller, step.scope
         if loop is None or loop.eqn.primitive.name not in (SCAN, WHILE) or step.eqn is not scope.jaxpr.eqns[0]:
             return
-        if loop.eqn.primitive.name == SCAN:
-            first, carried = interpret.scan_split(loop.eqn)
-            variables = scope.jaxpr.invars[first : first + carried]
-        elif scope.jaxpr is compat.jaxpr_parts(loop.eqn.params["body_jaxpr"])[0]:
-            variables = scope.jaxpr.invars[loop.eqn.params["body_nconsts"] :]
-        else:
+        if loop.eqn.primitive.name == WHILE and scope.jaxpr is not compat.jaxpr_parts(loop.eqn.params["body_jaxpr"])[0]:
             return
-        values = [np.asarray(scope.read(one)) for one in variables if jnp.issubdtype(one.aval.dtype, jnp.floating)]
+        values = [np.asarray(scope.read(one)) for one in carried_floats(loop.eqn)]
         sizes = self._carried.setdefault(id(loop), (loop, []))[1]
         sizes.append(tuple(float(np.abs(value).max()) if value.size else 0.0 for value in values))
 

@@ -2,9 +2,10 @@
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 
-from jaxguide.code.source import FunctionNode, Source, source_of
+from jaxguide.code.source import FunctionNode, Source, arguments_of, source_of
 from jaxguide.code.user_frame import MISSING, Spot
 from jaxguide.explain.scene import Scene, argument_of, called
 
@@ -53,8 +54,8 @@ def returned(function: FunctionNode) -> ast.expr | None:
     return found[0].value if len(found) == 1 else None
 
 
-def own_nodes(function: FunctionNode) -> Iterator[ast.AST]:
-    """Yield the nodes of a function's body, without those of nested functions."""
+def own_nodes(function: FunctionNode | ast.Module) -> Iterator[ast.AST]:
+    """Yield the nodes in the body of a function or file, without those of nested functions."""
     waiting: list[ast.AST] = list(function.body) if isinstance(function.body, list) else [function.body]
     while waiting:
         node = waiting.pop(0)
@@ -68,16 +69,37 @@ def makers(scene: Scene, outer: ast.Call) -> Iterator[ast.Call]:
 
     They are written in the call, or assigned to a name: `g = jax.jit(jax.grad(f))`.
     """
-    found: list[ast.expr] = [outer.func]
-    if isinstance(outer.func, ast.Name):
-        for node in ast.walk(scene.source.tree):
-            target = node.targets[0] if isinstance(node, ast.Assign) else None
-            if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and target.id == outer.func.id:
-                found.append(node.value)
-    for made in found:
-        while isinstance(made, ast.Call):
-            yield made
-            made = made.args[0] if made.args else ast.Constant(None)
+    made: ast.expr | None = outer.func
+    if isinstance(made, ast.Name):
+        made = set_to(scene.spot, made.id)
+    while isinstance(made, ast.Call):
+        yield made
+        made = made.args[0] if made.args else None
+
+
+def set_to(spot: Spot, name: str) -> ast.expr | None:
+    """Return the expression that a name was set to, in the innermost scope around a frame's place that sets it.
+
+    None if the name is a parameter, or if it is not certain which of several assignments counts.
+    """
+    source, here = spot.source, spot.node
+    while source is not None and here is not source.tree:
+        scope = source.function(here) or source.tree
+        if not isinstance(scope, ast.Module) and name in arguments_of(scope):
+            return None
+        found = [node for node in own_nodes(scope) if isinstance(node, ast.Assign) and _sets(node, name)]
+        if len(found) == 1:
+            return found[0].value
+        if found:  # one after the other, in the scope that is running: the last one counts
+            straight = scope is (spot.function or source.tree) and all(source.parents[one] is scope for one in found)
+            before = [node for node in found if node.lineno < spot.line.number]
+            return before[-1].value if straight and before else None
+        here = scope
+    return None
+
+
+def _sets(node: ast.Assign, name: str) -> bool:
+    return any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
 
 
 def transformation(scene: Scene, outer: ast.Call) -> ast.Call | None:
@@ -102,3 +124,20 @@ def definition_of(scene: Scene, node: ast.expr) -> tuple[Source, ast.expr] | Non
         return source, function.body
     returns = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
     return (source, returns[0].value) if len(returns) == 1 and returns[0].value is not None else None
+
+
+def part_of(node: ast.expr, path: str) -> ast.expr | None:
+    """Return the expression at a path such as `[0]['w']` in the containers that an expression writes out, or None."""
+    part: ast.expr = node
+    for step in re.findall(r"\[(.*?)\]|\.(\w+)", path):
+        index = ast.literal_eval(step[0]) if re.fullmatch(r"\d+|'[^']*'", step[0]) else None
+        if isinstance(part, ast.Tuple | ast.List) and isinstance(index, int) and index < len(part.elts):
+            part = part.elts[index]
+        elif isinstance(part, ast.Dict) and isinstance(index, str):
+            keys = [key.value if isinstance(key, ast.Constant) else None for key in part.keys]
+            if index not in keys:
+                return None
+            part = part.values[keys.index(index)]
+        else:
+            return None
+    return part

@@ -5,9 +5,10 @@ running until the last one is done.
 """
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -34,8 +35,8 @@ class BranchFinder:
     """Find the batched branches around steps, with a cache for each jaxpr."""
 
     def __init__(self) -> None:
-        self._makers: dict[Any, dict[Any, Any]] = {}
-        self._marked: dict[Any, bool] = {}
+        self._makers: MutableMapping[Any, dict[Any, Any]] = WeakKeyDictionary()
+        self._marked: MutableMapping[Any, bool] = WeakKeyDictionary()
 
     def has_branches(self, jaxpr: Any) -> bool:
         """Return whether there are branches of batched conds in a jaxpr."""

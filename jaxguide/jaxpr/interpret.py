@@ -7,9 +7,9 @@ before the next one starts, and a collective sees the values of all. Outside of 
 import contextlib
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -77,13 +77,19 @@ class BoundEquation:
             step = step.scope.caller
 
 
+# For each choice of wanted outputs: the equations to run, with flags for their outputs, and which inputs they need.
+KeptPlans = dict[tuple[bool, ...], tuple[tuple[Any, ...], tuple[bool, ...]]]
+
+
 class Observer:
     """Base class of observers, which hear of each equation; override the methods you need.
 
-    If `lazy` is set, only what the watched equations depend on is computed.
+    If `lazy` is set, only what the watched equations depend on is computed. If `watches` and `reads` depend on nothing
+    but their arguments, `plans` may be a dictionary with weak keys that keeps what they decide for the next run.
     """
 
     lazy = False
+    plans: ClassVar[MutableMapping[Any, KeptPlans] | None] = None
 
     def watches(self, eqn: Any) -> bool:
         """Return whether to report this equation or, for a call or a loop, whether to look inside it."""
@@ -230,7 +236,7 @@ def _where_rows(active: np.ndarray, new: Any, old: Any) -> Any:
 class _Runner:
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
-        self._live: dict[tuple[Any, tuple[bool, ...]], tuple[tuple[Any, ...], tuple[bool, ...]]] = {}
+        self._plans: MutableMapping[Any, KeptPlans] = {} if observer.plans is None else observer.plans
 
     def run(
         self, closed: Any, args: Sequence[Any], needed: Sequence[bool] | None, caller: BoundEquation | None
@@ -290,13 +296,14 @@ class _Runner:
         return self._planned(jaxpr, wanted)[0]
 
     def _planned(self, jaxpr: Any, wanted: tuple[bool, ...]) -> tuple[tuple[Any, ...], tuple[bool, ...]]:
-        if (jaxpr, wanted) not in self._live:
+        plans = self._plans.setdefault(jaxpr, {})
+        if wanted not in plans:
             if self.observer.lazy:
-                self._live[jaxpr, wanted] = self._sliced(jaxpr, wanted)
+                plans[wanted] = self._sliced(jaxpr, wanted)
             else:
                 plan = tuple((eqn, (True,) * len(eqn.outvars)) for eqn in jaxpr.eqns)
-                self._live[jaxpr, wanted] = plan, (True,) * len(jaxpr.invars)
-        return self._live[jaxpr, wanted]
+                plans[wanted] = plan, (True,) * len(jaxpr.invars)
+        return plans[wanted]
 
     def _inputs(self, closed: Any, wanted: Sequence[bool]) -> tuple[bool, ...]:
         """Return which inputs of a jaxpr are needed."""

@@ -44,9 +44,19 @@ def blame(first: Event, second: Event) -> Blame | None:
 
 def package_given_the_key(first: Event, second: Event) -> str | None:
     """Return the package that the user's code gave a key for both uses; None if it is not the same for both."""
-    made = [_caller(event) for event in (first, second)]
-    packages = {package_of(frame[0].co_filename) if frame else None for frame in made}
+    packages = _packages(first, second)
     return packages.pop() if len(packages) == 1 else None
+
+
+def package_given_the_key_once(first: Event, second: Event) -> str | None:
+    """Return the package that the user's code gave a key for one of two uses; None if the other is one's, too."""
+    packages = _packages(first, second)
+    return next(filter(None, packages), None) if None in packages else None
+
+
+def _packages(first: Event, second: Event) -> set[str | None]:
+    made = [_caller(event) for event in (first, second)]
+    return {package_of(frame[0].co_filename) if frame else None for frame in made}
 
 
 def _caller(event: Event) -> Frame | None:

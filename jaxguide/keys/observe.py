@@ -1,9 +1,10 @@
 """Run a program and log every key that it consumes."""
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import jax
 import numpy as np
@@ -107,13 +108,15 @@ class KeyObserver(interpret.Observer):
     """Log the keys that each equation consumes."""
 
     lazy = True
+    # What is known of each jaxpr, for all observers: JAX keeps those of jitted functions from call to call.
+    plans: ClassVar[MutableMapping[Any, interpret.KeptPlans]] = WeakKeyDictionary()
+    _finder: ClassVar = BranchFinder()
+    _consuming: ClassVar[MutableMapping[Any, bool]] = WeakKeyDictionary()
+    _origins: ClassVar[MutableMapping[Any, dict[int, tuple[Any, Origin]]]] = WeakKeyDictionary()
 
     def __init__(self, log: KeyLog) -> None:
         self.log = log
         self._devices = DeviceRows()
-        self._finder = BranchFinder()
-        self._consuming: dict[Any, bool] = {}
-        self._origins: dict[int, tuple[Any, Origin]] = {}
         self._only: Set[Bits] | None = None
         self._nearest: tuple[interpret.Scope, _Surroundings] | None = None
 
@@ -367,10 +370,11 @@ class KeyObserver(interpret.Observer):
         return self._origin_of(step.eqn, step.scope.jaxpr)
 
     def _origin_of(self, eqn: Any, jaxpr: Any) -> Origin:
-        if id(eqn) not in self._origins:
+        origins = self._origins.setdefault(jaxpr, {})
+        if id(eqn) not in origins:
             # The equation is kept alive so that its id stays unique.
-            self._origins[id(eqn)] = (eqn, origin(eqn.source_info, jaxpr))
-        return self._origins[id(eqn)][1]
+            origins[id(eqn)] = (eqn, origin(eqn.source_info, jaxpr))
+        return origins[id(eqn)][1]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from jaxguide.code.lines import Line, place_name
 from jaxguide.keys.events import Bits, Event
 from jaxguide.keys.ignoring import NOTHING, Ignored
 from jaxguide.keys.key_record import KeyProblem, KeyProblems
-from jaxguide.keys.libraries import Blame, blame, package_given_the_key
+from jaxguide.keys.libraries import Blame, blame, package_given_the_key, package_given_the_key_once
 from jaxguide.keys.names import calls_a_loop, key_name, statement_text
 from jaxguide.keys.origins import CallSite
 
@@ -34,6 +34,7 @@ def key_problem(kind: str, first: Event, second: Event) -> KeyProblem:
             again=one is not None and one == two,
             axis=second.axis,
             package=package_given_the_key(first, second),
+            other=package_given_the_key_once(first, second),
         ),
         one.line.number if one else None,
         two.line.number if two else None,
@@ -124,12 +125,20 @@ def _name(event: Event, depth: int) -> str | None:
 
 
 def _sentence(
-    kind: str, first: Event, names: list[str | None], where: str, *, again: bool, axis: str | None, package: str | None
+    kind: str,
+    first: Event,
+    names: list[str | None],
+    where: str,
+    *,
+    again: bool,
+    axis: str | None,
+    package: str | None,
+    other: str | None,
 ) -> str:
-    name, other = names[0] or names[1], names[1]
+    name, alias = names[0] or names[1], names[1]
     key = _("the key `{name}`").format(name=name) if name else _("a key")
-    if name and other and name != other:
-        key = _("the key `{name}`, which is also `{other}`,").format(name=name, other=other)
+    if name and alias and name != alias:
+        key = _("the key `{name}`, which is also `{other}`,").format(name=name, other=alias)
     if kind == "seed_built_twice":
         number = first.use.data
         key = _("the seed {number}").format(number=number) if number is not None else _("one seed")
@@ -139,6 +148,8 @@ def _sentence(
         template = _AGAIN.get(kind, _SENTENCES[kind]) if again else _SENTENCES[kind]
     if package is not None and name is not None and kind not in ("seed_built_twice", "same_key_for_all_rows"):
         template = _given_again if again else _given_twice
+    elif other is not None and name is not None and kind in _PARENTS:
+        template, package = _given_once, other
     text = template().format(key=key, name=name or "key", where=where, axis=axis, package=package)
     return text[0].upper() + text[1:]
 
@@ -202,6 +213,17 @@ def _given_twice() -> str:
         "{key} was given to {package} twice ({where}), and both times it makes the same random numbers: split it and "
         "give each call its own key."
     )
+
+
+def _given_once() -> str:
+    return _(
+        "{key} was given to {package}, and used otherwise as well ({where}), so the random numbers of the two may be "
+        "related: split it, and give each its own key."
+    )
+
+
+# The problems of a key that a package may split, although the user never does.
+_PARENTS = ("parent_used_after_split", "parent_used_after_fold", "split_and_fold_mixed", "split_twice")
 
 
 def _given_again() -> str:

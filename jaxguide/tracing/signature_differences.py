@@ -252,6 +252,8 @@ def _of_static(name: str, old: Static, new: Static) -> _Found:
         text = _("static argument `{place}` is again {new}, but a new function object")
     elif found.kind == "object":
         text = _("static argument `{place}` is again {new}, but not equal to the previous one")
+    elif found.kind == "class":
+        text = _("static argument `{place}` is again {new}, but its class is another: its definition ran again")
     else:
         text = _("static argument `{place}` was {old} and is now {new}")
     remedy = _("each value of a static argument needs a separate trace: pass one `{name}`, or expect a trace for each")
@@ -307,10 +309,17 @@ def _of_static_leaf(place: str, old: Static, new: Static) -> _Found:
     found = static_difference(place, old, new)
     if found.kind == "value":
         text = _("`{place}`, which is static because it is not an array, was {old} and is now {new}")
+    elif found.kind == "class":
+        text = _(
+            "`{place}`, which is static because it is not an array, is again {new}, but its class is another: its "
+            "definition ran again"
+        )
     else:
         text = _("`{place}`, which is static because it is not an array, is again {new}, but another object")
     remedy = remedy_for(found, place)
-    if not remedy and isinstance(new.value, bool | int | float | complex):
+    if not remedy and isinstance(new.value, bool):
+        remedy = _("expect one trace for each of its two values")
+    if not remedy and isinstance(new.value, int | float | complex):
         remedy = _(
             "each value needs a separate trace: pass `{place}` as an array, such as `jnp.asarray({place})`, if the "
             "function can work with a traced one"
@@ -362,6 +371,8 @@ def _of_metadata(place: str, old: TreeNode, new: TreeNode) -> _Found:
         text = _("{what} is again {new}, but a new function object")
     elif found.kind == "object":
         text = _("{what} is again {new}, but not equal to the previous one")
+    elif found.kind == "class":
+        text = _("{what} is again {new}, but its class is another: its definition ran again")
     else:
         text = _("{what} was {old} and is now {new}")
     remedy = remedy_for(found, place, f"{place}{field}") or _(
@@ -426,7 +437,9 @@ def _of_types(place: str, old: Leaf, new: Leaf) -> _Found:
     elif dtype is None:
         remedy = _("pass the same kind of value as `{place}` in every call")
     else:
-        remedy = _("convert `{place}` before each call: `jnp.asarray({place}, dtype=jnp.{dtype})`")
+        remedy = _converted()
+    if old_shape != new_shape and dtype is not None and not old.weak and not new.weak and _dtype(old) != _dtype(new):
+        remedy = f"{remedy}; {_converted()}"
     text = _("argument `{place}` was {old} and is now {new}").format(place=place, old=old, new=new)
     return _Found(
         text,
@@ -436,8 +449,16 @@ def _of_types(place: str, old: Leaf, new: Leaf) -> _Found:
     )
 
 
+def _converted() -> str:
+    return _("convert `{place}` before each call: `jnp.asarray({place}, dtype=jnp.{dtype})`")
+
+
+def _dtype(leaf: Leaf) -> str:
+    return leaf.type.partition("[")[0]
+
+
 def _without_width(leaf: Leaf) -> str:
-    return re.sub(r"\d", "", leaf.type.partition("[")[0])
+    return re.sub(r"\d", "", _dtype(leaf))
 
 
 def _common_dtype(old: Leaf, new: Leaf) -> str | None:

@@ -22,7 +22,8 @@ class StaticDifference(NamedTuple):
     Args:
         place: where, such as `config.log`.
         old, new: the values there, in words.
-        kind: "value"; "function", for two function objects of the same code; "object", for objects that look the same.
+        kind: "value"; "function", for two function objects of the same code; "object", for objects that look the same;
+            "class", for such objects of two classes of one name.
         held: the new value there.
         owner: the object whose attribute differs, if that is the place.
     """
@@ -77,7 +78,7 @@ def _difference(place: str, old: Any, new: Any, names: Names, depth: int) -> Sta
     if is_function(old) and is_function(new):
         kind = "function" if _is_same_code(old, new) or words[0] == words[1] else "value"
     elif words[0] == words[1]:
-        kind = "object"
+        kind = "object" if type(old) is type(new) else "class"
     return StaticDifference(place, *words, kind, new)
 
 
@@ -173,6 +174,8 @@ def remedy_for(found: StaticDifference, place: str, part: str = "") -> str:
         )
     if found.kind == "object":
         return _eq_remedy(found.held)
+    if found.kind == "class":
+        return _("define the class once")
     if found.owner is not None and found.place not in (place, part):
         return _(
             "`{type}` compares its `{field}`, and each value needs a separate trace: leave it out of `__eq__` and "

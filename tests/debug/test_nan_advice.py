@@ -157,6 +157,11 @@ def mean_over_devices(mask):
     return jax.shard_map(mean, mesh=mesh, in_specs=spec, out_specs=jax.sharding.PartitionSpec())(jnp.ones(2), mask)
 
 
+def grows_at_a_rate(n):
+    rate = 40.0
+    return jax.lax.scan(lambda n, _: (n + rate * n * n, None), n, None, length=20)[0]
+
+
 def unrelated_overflow(x):
     return (1 / (x * x)).sum() + jnp.log(x - x).sum()
 
@@ -311,6 +316,55 @@ KINDS = {
     "exploding gradient": (jax.grad(unstable), (1.0,), "of the backward pass: the gradient explodes"),
     "0 times an infinity": (lambda x: x * jnp.zeros(2), (jnp.array([1.0, -jnp.inf]),), "replace the infinity before"),
     "inf minus inf": (lambda x: x - x, (jnp.inf,), "inf minus inf is NaN"),
+    "entropy of a masked softmax": (
+        lambda m, x: entropy(jax.nn.softmax(jnp.where(m, x, -jnp.inf))),
+        (jnp.array([True, False]), jnp.ones(2)),
+        "`jax.nn.log_softmax(x)`, and mask `x` with a large finite number, such as -1e9",
+    ),
+    "logsumexp of a masked row": (
+        lambda x: jax.nn.logsumexp(x, axis=1),
+        (jnp.array([[0.0, 1.0], [-jnp.inf, -jnp.inf]]),),
+        "Row [1, :] is -inf throughout",
+    ),
+    "log of another tail": (lambda x: jnp.log(jax.scipy.stats.norm.sf(x)), (50.0,), "`jax.scipy.stats.norm.logsf(x)`"),
+    "log of a weighted sum": (lambda x: jnp.log((0.5 * jnp.exp(-x)).sum()), (jnp.full(2, 200.0),), "(x, b=weights)`"),
+    "unit of an angle": (
+        lambda v: (lambda a: jnp.sin(a) / a)(jnp.linalg.norm(v)),
+        (jnp.zeros(2),),
+        "`jnp.sinc(x / jnp.pi)`",
+    ),
+    "slope of arccos by rounding": (
+        jax.grad(lambda a: jnp.arccos(a @ jnp.array([0.8, 0.6000001]))),
+        (jnp.array([0.8, 0.6000001]),),
+        "jnp.clip(a @ jnp.array([0.8, 0.6000001]), -1 + 1e-6, 1 - 1e-6)",
+    ),
+    "log of 1 - a tail": (
+        lambda x: jnp.log(1 - jax.scipy.stats.norm.cdf(x)),
+        (50.0,),
+        "`jax.scipy.stats.norm.logsf(x)`",
+    ),
+    "log of erfc": (
+        lambda x: jnp.log(jax.scipy.special.erfc(x)),
+        (50.0,),
+        "`jnp.log(2.0) + jax.scipy.stats.norm.logcdf(-jnp.sqrt(2.0) * x)`",
+    ),
+    "arccos by rounding, gradient": (
+        jax.grad(lambda c: jnp.arccos(c)),
+        (1.0000001,),
+        "jnp.clip(c, -1 + 1e-6, 1 - 1e-6)",
+    ),
+    "1 - c² by rounding, gradient": (jax.grad(lambda c: jnp.sqrt(1 - c * c)), (1.0000001,), "`jnp.maximum(x, 1e-12)`"),
+    "log of 1 - c² by rounding": (lambda c: jnp.log(1 - c * c), (1.0000001,), "`jnp.maximum(x, 1e-12)`"),
+    "cross entropy, gradient": (
+        jax.value_and_grad(lambda p, y: -(y * jnp.log(p)).sum()),
+        (jnp.eye(2)[0], jnp.eye(2)[0]),
+        "keep the input of the logarithm above 0, as in `jnp.log(jnp.maximum(p, 1e-30))`",
+    ),
+    "exp underflows in float16": (
+        standardized,
+        (jnp.ones(1, "float16"), jnp.full(1, -30, "float16")),
+        "clip(log_std, min=-5.0)",
+    ),
 }
 SLOPES = {
     "norm": (lambda x: jnp.linalg.norm(x), jnp.zeros(3), "for a vector of length 0"),
@@ -328,6 +382,21 @@ SLOPES = {
         lambda x: jnp.where(x < 50, jnp.exp(x), 0.0).sum(),
         jnp.array([1.0, 99.0]),
         "jnp.where(ok, risky(",
+    ),
+    "where of arccos": (
+        lambda x: jnp.where(jnp.abs(x) < 1, jnp.arccos(x), 0.0).sum(),
+        jnp.array([0.5, 1.0]),
+        "jnp.where(ok, risky(jnp.where(ok, x, 0.0)), other)",
+    ),
+    "where of a unit vector": (
+        lambda v: jnp.where(jnp.linalg.norm(v) > 0, v / jnp.linalg.norm(v), 0.0).sum(),
+        jnp.zeros(3),
+        "make the input of the root safe, as in `jnp.linalg.norm(jnp.where(ok, x, 1.0))`, and divide by that",
+    ),
+    "where of a function that divides": (
+        lambda p: jnp.where(p < 1, jax.scipy.special.logit(p), 0.0).sum(),
+        jnp.array([0.5, 1.0]),
+        "Make the input of `jax.scipy.special.logit` safe before the call",
     ),
     "where of a power": (lambda x: jnp.where(x > 0, x**0.5, 0.0).sum(), jnp.array([1.0, 0.0]), "jnp.where(ok, risky("),
 }
@@ -390,6 +459,12 @@ LIKE = {
     "log of 0 without a factor": (lambda p: jnp.log(p).sum(), (jnp.array([0.0, 1.0]),), "xlogy"),
     "an element that where takes": (lambda x: jnp.where(x >= 0, jnp.sqrt(x), 0.0).sum(), (jnp.zeros(2),), "risky("),
     "a power that the library selects": (jax.grad(lambda x: (x**0.3).sum()), (jnp.zeros(2),), "does not take"),
+    "a cube of the length": (jax.grad(lambda x: jnp.linalg.norm(x) ** 3), (jnp.zeros(2),), "sum the squares"),
+    "a where whose derivative selects": (
+        jax.grad(lambda x: entropy(jax.nn.softmax(jnp.where(TWO_ROWS[0], x, -jnp.inf)))),
+        (jnp.ones(2),),
+        "selects the right branch",
+    ),
     "different eigenvalues": (
         lambda a: jnp.linalg.eigh(a)[1].sum() + jnp.sqrt(a[0, 1]),
         (jnp.diag(jnp.array([1.0, 2.0])),),
@@ -422,6 +497,26 @@ LIKE = {
         unrelated_overflow,
         (jnp.full(3, 300.0, "float16"),),
         "it became",
+    ),
+    "a counter beside an overflow": (
+        lambda xs: jax.lax.scan(lambda t, x: (t + 1.0, jnp.exp(x + 0 * t)), 0.0, xs)[1],
+        (jnp.linspace(0.0, 99.0, 60),),
+        "grew",
+    ),
+    "a recurrence beside an overflow": (
+        lambda xs: jax.lax.scan(lambda c, x: (c * 3.0, jnp.exp(x)), 1.0, xs)[1],
+        (jnp.linspace(0.0, 99.0, 60),),
+        "grew",
+    ),
+    "a rate of growth": (grows_at_a_rate, (1.0,), "learning rate"),
+    "an erf that is 0": (lambda x: jnp.log(jax.scipy.special.erf(x)), (0.0,), "tail"),
+    "a product with a factor 0": (lambda x: jnp.log(jnp.prod(x)), (jnp.array([0.0, 2.0]),), "sum the logarithms"),
+    "1 - exp(0), which is 0": (lambda x: jnp.log(1 - jnp.exp(x)), (0.0,), "expm1"),
+    "the root of a sum without squares": (jax.grad(lambda w: jnp.sqrt(jnp.sum(w))), (jnp.zeros(2),), "length 0"),
+    "a mask that only a library selects by": (
+        lambda x: jax.nn.softmax(x, where=jnp.zeros(2, bool)).sum(),
+        (jnp.ones(2),),
+        "selects the right branch",
     ),
     "an index in bounds": (lambda x, i: jnp.take(x, i) / 0.0, (jnp.ones(3), jnp.array([0, 2])), "out of bounds"),
 }
@@ -464,6 +559,41 @@ def test_the_advice_works():
     assert np.isfinite(jnp.linalg.cholesky(jnp.array([[1.0, 1.0], [1.0, 0.999999]]) + 1e-6 * jnp.eye(2))).all()
     logs = 2 * (jnp.log(2.0) - 30.0 - jax.nn.softplus(-60.0))
     np.testing.assert_allclose(logs, np.log(1 - np.tanh(30.0 / 4) ** 2) * 4, rtol=0.1)
+
+
+# What the advice above makes of a program: the value and the gradient must be finite.
+CURED = {
+    "entropy of a masked softmax": (
+        lambda x: (lambda logp: -(jnp.exp(logp) * logp).sum())(jax.nn.log_softmax(jnp.where(TWO_ROWS[0], x, -1e9))),
+        jnp.ones(2),
+    ),
+    "log of another tail": (jax.scipy.stats.norm.logsf, 50.0),
+    "log of erfc": (lambda x: jnp.log(2.0) + jax.scipy.stats.norm.logcdf(-jnp.sqrt(2.0) * x), 50.0),
+    "arccos by rounding": (lambda c: jnp.arccos(jnp.clip(c, -1 + 1e-6, 1 - 1e-6)), 1.0000001),
+    "root of a rounded difference": (lambda c: jnp.sqrt(jnp.maximum(1 - c * c, 1e-12)), 1.0000001),
+    "cross entropy": (lambda p: -(jnp.array([0.0, 1.0]) * jnp.log(jnp.maximum(p, 1e-30))).sum(), jnp.array([0.0, 1.0])),
+    "exp underflows in float16": (lambda s: (1 / jnp.exp(jnp.clip(s, min=-5.0))).sum(), jnp.full(1, -30, "float16")),
+    "where of arccos": (
+        lambda x: jnp.where(abs(x) < 1, jnp.arccos(jnp.where(abs(x) < 1, x, 0.0)), 0.0).sum(),
+        jnp.array([0.5, 1.0]),
+    ),
+    "where of arccosh": (
+        lambda x: jnp.where(x > 1, jnp.arccosh(jnp.where(x > 1, x, 2.0)), 0.0).sum(),
+        jnp.array([0.5, 3.0]),
+    ),
+    "where of a unit vector": (
+        lambda v: jnp.where((v != 0).any(), v / jnp.linalg.norm(jnp.where((v != 0).any(), v, 1.0)), 0.0).sum(),
+        jnp.zeros(3),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", first_of(CURED, 2))
+def test_the_advice_cures_the_value_and_the_gradient(kind):
+    fn, x = CURED[kind]
+    value, gradient = jax.value_and_grad(fn)(x)
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()
 
 
 def test_an_infinity_is_followed_to_the_nan_that_it_becomes():

@@ -135,6 +135,25 @@ def test_a_key_that_the_user_gives_twice_is_the_users_mistake(boxes: ModuleType)
     assert "was drawn from twice" in str(_only(mixed))
 
 
+def test_a_key_that_a_package_splits_and_the_user_draws_from(boxes: ModuleType) -> None:
+    def split_by_the_package(key: Any) -> Any:
+        boxes.by_thirds(key)
+        return random.normal(key)
+
+    def drawn_first(key: Any) -> Any:
+        return random.normal(key), boxes.with_stream(lambda: None, key)
+
+    def split_by_the_user(key: Any) -> Any:
+        return random.split(key), boxes.init(key)
+
+    for program in (drawn_first, split_by_the_user):
+        said = str(_only(program))
+        assert said.startswith("The key `key` was given to boxes, and used otherwise as well (")
+        assert said.endswith("split it, and give each its own key.")
+    kinds = [problem.kind for problem in check_keys(split_by_the_package, random.key(0), ignore="boxes")]
+    assert kinds == ["parent_used_after_split"]
+
+
 def test_what_the_users_function_does_is_not_the_packages_that_calls_it(boxes: ModuleType) -> None:
     def draw(key: Any) -> Any:
         return random.normal(key)

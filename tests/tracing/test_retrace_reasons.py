@@ -195,6 +195,13 @@ def test_several_shapes_in_one_argument_are_not_told_to_be_padded():
     assert remedy == "pass `state` with arrays of the same shapes in every call"
 
 
+def test_another_shape_and_another_dtype_both_get_a_remedy():
+    step = fresh()
+    ((_, remedy),) = reasons(lambda: (step(X3), step(np.ones(4, np.float16))))
+    assert "`jnp.pad`" in remedy
+    assert "`jnp.asarray(state, dtype=jnp.float32)`" in remedy
+
+
 def test_many_differences_are_counted():
     step = fresh()
     ((found, _),) = reasons(lambda: (step([X3] * 20), step([X4] * 20)))
@@ -301,6 +308,25 @@ def test_a_difference_of_static_arguments_is_told_with_its_field(case):
     ((found, advice),) = reasons(lambda: (step(X3, first), step(X3, second)))
     assert reason in found
     assert remedy in advice
+
+
+def test_a_class_that_is_defined_again_is_told():
+    def config():
+        @dataclasses.dataclass(frozen=True)
+        class Config:
+            depth: int
+
+        return Config(2)
+
+    step = fresh(static_argnums=1)
+    ((found, advice),) = reasons(lambda: (step(X3, config()), step(X3, config())))
+    assert found.startswith("static argument `x` is again ")
+    assert found.endswith(", but its class is another: its definition ran again")
+    assert advice == "define the class once"
+    step = fresh()
+    ((found, advice),) = reasons(lambda: (step(State(X3, config())), step(State(X3, config()))))
+    assert found.endswith(", but its class is another: its definition ran again")
+    assert advice == "define the class once"
 
 
 def test_a_static_argument_that_was_changed_in_place_is_told():

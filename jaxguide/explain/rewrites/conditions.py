@@ -2,6 +2,8 @@
 
 import ast
 
+from jaxguide.base.text import _
+from jaxguide.explain.explanation import Fix
 from jaxguide.explain.scene import Scene, called
 
 REDUCERS = ("any", "all", "sum")
@@ -85,3 +87,26 @@ def as_array(scene: Scene, node: ast.expr) -> str:
         return f"{scene.jnp}.array({scene.quote(node)})"
     value = scene.spot.value(node)
     return f"{scene.jnp}.array({scene.quote(node)})" if isinstance(value, list | tuple) else scene.quote(node)
+
+
+def decided_by_python(scene: Scene, test: ast.expr) -> ast.expr | None:
+    """Return the first part of a test that only Python can decide, such as `mask is None` or `"bias" in params`."""
+    for part in leaves(test):
+        if isinstance(part, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in part.ops):
+            return part
+        if isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.In | ast.NotIn):
+            within, key = scene.spot.value(part.comparators[0]), scene.spot.value(part.left)
+            if isinstance(within, dict | set | frozenset | str) or isinstance(key, str):
+                return part
+        if isinstance(part, ast.Call) and called(part) in ("isinstance", "hasattr", "callable", "issubclass"):
+            return part
+    return None
+
+
+def split_test(scene: Scene, part: ast.expr) -> Fix:
+    """Return advice to leave to Python the part of a test that it can decide."""
+    return scene.advice(
+        _("Let Python decide `{part}` first, in an `if` of its own, and record only the rest.").format(
+            part=scene.quote(part)
+        )
+    )

@@ -28,8 +28,13 @@ _FILE = "<fix>"
 
 
 def confirmed(scene: Scene, explanation: Explanation) -> Explanation:
-    """Return an explanation whose fixes can be trusted: those that cannot be confirmed are given as advice only."""
-    fixes = tuple(fix if not fix.edits or holds(scene, fix) else Fix(fix.sentence, "") for fix in explanation.fixes)
+    """Return an explanation whose fixes can be trusted.
+
+    A fix whose code fails is left out if that of another one holds; without any, its sentence is kept as advice.
+    """
+    judged = [(fix, not fix.edits or holds(scene, fix)) for fix in explanation.fixes]
+    known = any(fix.edits and right for fix, right in judged)
+    fixes = tuple(fix if right else Fix(fix.sentence, "") for fix, right in judged if right or not known)
     return explanation if fixes == explanation.fixes else replace(explanation, fixes=fixes)
 
 

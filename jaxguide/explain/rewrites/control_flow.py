@@ -4,12 +4,14 @@ import ast
 from dataclasses import dataclass, field
 
 from jaxguide.code.edits import Edit
-from jaxguide.code.source import names_in
+from jaxguide.code.source import dotted, names_in
 from jaxguide.code.user_frame import MISSING
-from jaxguide.explain.rewrites.conditions import condition
+from jaxguide.explain.rewrites.conditions import condition, decided_by_python
 from jaxguide.explain.scene import Scene
 
 _RETURN = "return"
+# Methods that change a list, a dict or a set.
+CHANGING = frozenset({"append", "extend", "insert", "update", "setdefault", "add", "pop", "remove", "sort", "reverse"})
 Branch = dict[str, str]
 
 
@@ -38,7 +40,7 @@ def expression_of_if(scene: Scene, node: ast.If) -> Choice:
         following = _return_after(scene, top)
         if following is None or following.value is None:
             return Choice()
-        tail, last = {_RETURN: scene.quote(following.value)}, following  # type: ignore[assignment]
+        tail, last = {_RETURN: _as_argument(scene, following.value)}, following  # type: ignore[assignment]
     for name in names:
         if name not in tail and name != _RETURN and not _is_known(scene, name):
             return Choice()
@@ -65,10 +67,11 @@ def expression_of_if(scene: Scene, node: ast.If) -> Choice:
 def loop_of_while(scene: Scene, node: ast.While) -> list[Edit]:
     """Return the edits that turn a `while` into `lax.while_loop`, or none if it is not simple enough."""
     names = assigned_names(node.body)
-    if not names or node.orelse or leaves_early(node.body):
+    if not names or node.orelse or leaves_early(node.body) or changes_objects(node.body):
         return []
+    made = names
     names = [name for name in names if _is_known(scene, name)]
-    if not names:
+    if not names or read_after(scene, node, set(made) - set(names)):
         return []
     test, carry = condition(scene, node.test), ", ".join(names)
     body = node.body
@@ -113,7 +116,7 @@ def _chain(scene: Scene, node: ast.If) -> tuple[list[tuple[str, Branch]], Branch
     tail: Branch = {}
     while here is not None:
         branch = _branch(scene, here.body)
-        if branch is None:
+        if branch is None or decided_by_python(scene, here.test) is not None:
             return [], {}
         chain.append((condition(scene, here.test), branch))
         if len(here.orelse) == 1 and isinstance(here.orelse[0], ast.If):
@@ -131,7 +134,7 @@ def _chain(scene: Scene, node: ast.If) -> tuple[list[tuple[str, Branch]], Branch
 def _branch(scene: Scene, body: list[ast.stmt]) -> Branch | None:
     """Return name -> expression for a block of plain assignments, or for one `return`; None for anything else."""
     if len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None:
-        return {_RETURN: scene.quote(body[0].value)}
+        return {_RETURN: _as_argument(scene, body[0].value)}
     branch: Branch = {}
     for statement in body:
         if isinstance(statement, ast.Pass):
@@ -176,7 +179,7 @@ def _target_of(scene: Scene, statement: ast.stmt) -> str | None:
 def _value_of(scene: Scene, statement: ast.stmt) -> str | None:
     """Return the expression that a statement assigns, with `x += 1` as `x + 1`."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        return scene.quote(statement.value)
+        return _as_argument(scene, statement.value)
     if isinstance(statement, ast.AugAssign):
         return f"{scene.quote(statement.target)} {operator_sign(statement.op)} {scene.atom(statement.value)}"
     return None
@@ -208,8 +211,42 @@ def leaves_early(body: list[ast.stmt]) -> bool:
     return any(isinstance(node, kinds) for statement in body for node in ast.walk(statement))
 
 
+def read_after(scene: Scene, loop: ast.For | ast.While, names: set[str]) -> bool:
+    """Return whether the code after a loop reads one of these names before it sets them anew."""
+    function = scene.spot.function
+    inside = set(ast.walk(loop))
+    uses = [n for n in ast.walk(function or scene.source.tree) if isinstance(n, ast.Name) and n.id in names]
+    later = sorted((n for n in uses if n not in inside and scene.source.start(n) > scene.source.end(loop)), key=_start)
+    first = {name: next((n for n in later if n.id == name), None) for name in names}
+    return any(isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) for node in first.values())
+
+
+def _start(node: ast.Name) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def changes_objects(body: list[ast.stmt]) -> bool:
+    """Return whether a block changes more than its names: a list, an attribute, an item, or what a call changes."""
+    for node in (node for statement in body for node in ast.walk(statement)):
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            return True
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            return True
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ".debug." not in dotted(node.value.func):
+            return True
+    return False
+
+
 def _is_known(scene: Scene, name: str) -> bool:
     return scene.spot.value(ast.parse(name, mode="eval").body) is not MISSING
+
+
+def _as_argument(scene: Scene, node: ast.expr) -> str:
+    """Return the text of a value as an argument of a call: a tuple in parentheses."""
+    if not isinstance(node, ast.Tuple):
+        return scene.quote(node)
+    comma = "," if len(node.elts) == 1 else ""
+    return f"({', '.join(scene.quote(element) for element in node.elts)}{comma})"
 
 
 def _return_after(scene: Scene, node: ast.If) -> ast.Return | None:

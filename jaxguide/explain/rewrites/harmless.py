@@ -15,6 +15,7 @@ import numpy as np
 from jaxguide import compat
 from jaxguide.code.source import source_of
 from jaxguide.code.user_frame import MISSING, is_array
+from jaxguide.explain.rewrites.control_flow import CHANGING
 
 
 def _words(text: str) -> frozenset[str]:
@@ -52,7 +53,7 @@ _PURE_MODULES = frozenset({"math", "_operator", "operator", "itertools", "functo
 _METHODS = frozenset(name for name in dir(jax.Array) if not name.startswith("_")) - {"delete"} | _words(
     "items keys values get index count join format split strip startswith endswith lower upper _replace"
 )
-_CHANGING = frozenset({"append", "extend", "insert", "update", "setdefault", "add", "pop", "remove", "sort", "reverse"})
+
 _DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp)
 _DEEPEST = 4
 
@@ -145,7 +146,7 @@ def _is_harmless_call(call: ast.Call, lookup: _Lookup, fresh: set[str]) -> bool:
     base = function.value
     if isinstance(base, ast.Subscript) and isinstance(base.value, ast.Attribute) and base.value.attr == "at":
         return True
-    if function.attr in _CHANGING:
+    if function.attr in CHANGING:
         return isinstance(base, ast.Name) and base.id in fresh
     return function.attr in _METHODS
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import Source, dotted
-from jaxguide.code.user_frame import MISSING, is_array
+from jaxguide.code.user_frame import MISSING, Spot, is_array
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.scene import Scene
 
@@ -189,3 +189,17 @@ def are_meant_as_trees(trees: list[Any]) -> bool:
     if len(trees) > 1 or any(not isinstance(tree, list | tuple) or hasattr(tree, "_fields") for tree in trees):
         return True
     return any(len({np.shape(leaf) for leaf in jax.tree.leaves(tree)}) > 1 for tree in trees)
+
+
+def tree_map_around(scene: Scene) -> tuple[Spot, ast.Call] | None:
+    """Return the call of `jax.tree.map` whose function was running, and its frame."""
+    if len(scene.spots) < 2:
+        return None
+    spot = scene.spots[-2]
+    call = spot.node if isinstance(spot.node, ast.Call) else None
+    return (spot, call) if call is not None and is_tree_map(call) else None
+
+
+def is_tree_map(call: ast.Call) -> bool:
+    """Return whether a call is one of `jax.tree.map`."""
+    return dotted(call.func).endswith(("tree.map", "tree_map", "tree_util.tree_map"))

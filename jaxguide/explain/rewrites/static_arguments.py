@@ -15,7 +15,22 @@ from jaxguide.code.source import FunctionNode, Source, arguments_of, dotted, sou
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Fix
 from jaxguide.explain.rewrites.control_flow import assigned_names
-from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.scene import Scene, argument_of, called
+
+# Functions that take a size beside other numbers: its position and name.
+_SIZE_OF: dict[str, tuple[int, str]] = {
+    "full": (0, "shape"),
+    "broadcast_to": (1, "shape"),
+    "normal": (1, "shape"),
+    "uniform": (1, "shape"),
+    "randint": (1, "shape"),
+    "bernoulli": (2, "shape"),
+    "choice": (2, "shape"),
+    "dynamic_slice": (2, "slice_sizes"),
+    "dynamic_slice_in_dim": (2, "slice_size"),
+    "linspace": (2, "num"),
+    "one_hot": (1, "num_classes"),
+}
 
 
 def static_fix(scene: Scene, *tracers: Any) -> Fix | None:
@@ -41,7 +56,10 @@ def static_fix(scene: Scene, *tracers: Any) -> Fix | None:
     edits = static_edits(scene, source, function, *names)
     if not edits:
         return scene.fix(sentence, code=f"{scene.jax}.jit({by.function}, {static_keyword(names)})")
-    return scene.fix(sentence, *edits, *(edit for name in names for edit in _call_edits(scene, function, name)))
+    kinds = dict(zip(behind, (_python_type(tracer.dtype) for tracer in tracers), strict=True))
+    return scene.fix(
+        sentence, *edits, *(edit for name in names for edit in _call_edits(scene, function, name, kinds[name]))
+    )
 
 
 def argument_behind(scene: Scene, tracer: Any) -> str | None:
@@ -77,13 +95,13 @@ def static_edits(scene: Scene, source: Source, function: FunctionNode, *names: s
                 # In `self.step = jax.jit(self.step)` the last name counts. A function that is already jitted may be
                 # jitted again, by `jax.jit(jax.grad(step))`.
                 if dotted(inner).split(".")[-1] == function.name and not (jitted and inner is call.args[0]):
-                    return jitted + _with_keyword(home, call, names)
+                    return jitted + _with_keyword(home, call, function, names)
         return jitted
     around = source.parents.get(function)
     while isinstance(around, ast.Call) and _differentiated(around) is function:
         around = source.parents.get(around)
     if isinstance(around, ast.Call) and is_jit(around.func):
-        return _with_keyword(source, around, names)
+        return _with_keyword(source, around, function, names)
     return []
 
 
@@ -92,7 +110,7 @@ def _decorator_edits(source: Source, function: ast.FunctionDef, names: Sequence[
         if is_jit(decorator):
             return [source.insert_after(decorator, f"({static_keyword(names)})")]
         if isinstance(decorator, ast.Call) and _is_jit_call(decorator):
-            return _with_keyword(source, decorator, names)
+            return _with_keyword(source, decorator, function, names)
     return []
 
 
@@ -132,17 +150,26 @@ def static_keyword(names: Sequence[str]) -> str:
     return f"static_argnames={quoted[0] if len(quoted) == 1 else '(' + ', '.join(quoted) + ')'}"
 
 
-def _with_keyword(source: Source, call: ast.Call, names: Sequence[str]) -> list[Edit]:
-    for keyword in call.keywords:
-        if keyword.arg == "static_argnames":
-            value = keyword.value
-            if isinstance(value, ast.Constant):
-                there = [str(value.value)]
-            elif isinstance(value, ast.Tuple | ast.List):
-                there = [str(element.value) for element in value.elts if isinstance(element, ast.Constant)]
-            else:
-                return []
-            return [source.replace(value, static_keyword([*there, *names]).partition("=")[2])]
+def _with_keyword(source: Source, call: ast.Call, function: FunctionNode, names: Sequence[str]) -> list[Edit]:
+    edits: list[Edit] = []
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    if "static_argnums" in given:
+        # Beside numbers, a name in `static_argnames` is static only where it is given by keyword.
+        numbers = _with_numbers(source, call, given["static_argnums"], function, names)
+        if numbers is None:
+            return []
+        edits.append(numbers)
+        if "static_argnames" not in given:
+            return edits
+    if "static_argnames" in given:
+        value = given["static_argnames"]
+        if isinstance(value, ast.Constant):
+            there = [str(value.value)]
+        elif isinstance(value, ast.Tuple | ast.List):
+            there = [str(element.value) for element in value.elts if isinstance(element, ast.Constant)]
+        else:
+            return []
+        return [*edits, source.replace(value, static_keyword([*there, *names]).partition("=")[2])]
     last = (call.keywords[-1].value if call.keywords else None) or (call.args[-1] if call.args else None)
     if last is None:
         line, column = source.end(call)
@@ -151,21 +178,46 @@ def _with_keyword(source: Source, call: ast.Call, names: Sequence[str]) -> list[
     return [source.insert_after(last, f", {static_keyword(names)}")]
 
 
-def _call_edits(scene: Scene, function: FunctionNode, name: str) -> list[Edit]:
+def _with_numbers(
+    source: Source, call: ast.Call, value: ast.expr, function: FunctionNode, names: Sequence[str]
+) -> Edit | None:
+    """Return the edit that adds arguments to `static_argnums`; None if it is not written out, or one has no number."""
+    written = value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+    there = [node.value for node in written if isinstance(node, ast.Constant) and isinstance(node.value, int)]
+    places = [one.arg for one in [*function.args.posonlyargs, *function.args.args]]
+    if is_jit(call.func) and call.args and isinstance(call.args[0], ast.Attribute) and places[:1] == ["self"]:
+        places = places[1:]  # `jax.jit(self.step)` does not get `self`
+    if len(there) != len(written) or not set(names) <= set(places):
+        return None
+    numbers = dict.fromkeys([*there, *(places.index(name) for name in names)])
+    inside = ", ".join(str(number) for number in numbers)
+    return source.replace(value, f"({inside},)" if len(numbers) == 1 else f"({inside})")
+
+
+def _python_type(dtype: Any) -> str:
+    """Return the name of the Python type for a number of this dtype."""
+    if jax.dtypes.issubdtype(dtype, np.bool_):
+        return "bool"
+    return "int" if jax.dtypes.issubdtype(dtype, np.integer) else "float"
+
+
+def _call_edits(scene: Scene, function: FunctionNode, name: str, kind: str) -> list[Edit]:
     """Return the edits that pass a plain number instead of an array, which cannot be static."""
-    position = arguments_of(function).index(name)
+    names = arguments_of(function)
     for spot in reversed(scene.spots[:-1]):
         call = spot.node
         if spot.source is None or not isinstance(call, ast.Call):
             continue
         given = next((k.value for k in call.keywords if k.arg == name), None)
+        bound = names[:1] == ["self"] and isinstance(call.func, ast.Attribute)
+        position = names.index(name) - bound
         given = given or (call.args[position] if position < len(call.args) else None)
         if given is None:
             continue
         value = spot.value(given)
         array = isinstance(value, jax.Array | np.ndarray) or (isinstance(given, ast.Call) and "." in dotted(given.func))
         if array and not isinstance(value, jax.core.Tracer):
-            return [spot.source.replace(given, f"int({spot.source.quote(given)})")]
+            return [spot.source.replace(given, f"{kind}({spot.source.quote(given)})")]
         return []
     return []
 
@@ -176,3 +228,10 @@ def _sources(scene: Scene, source: Source) -> list[Source]:
         if spot.source is not None and spot.source not in sources:
             sources.append(spot.source)
     return sources
+
+
+def size_arguments(call: ast.Call) -> list[ast.expr]:
+    """Return the argument of a call that is its size, if that is known, or else all arguments."""
+    place = _SIZE_OF.get(called(call))
+    size = argument_of(call, *place) if place is not None else None
+    return [size] if size is not None else [*call.args, *(keyword.value for keyword in call.keywords)]

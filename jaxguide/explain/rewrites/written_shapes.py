@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from jaxguide.code.user_frame import is_array
+from jaxguide.explain.rewrites.masks import ENTRY_BY_ENTRY
 from jaxguide.explain.scene import Scene, called
 
 
@@ -51,15 +52,25 @@ def computed_shape(
         return instead[node.id]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return computed_shape(scene, node.operand, instead)
+    if isinstance(node, ast.Call) and called(node) in ENTRY_BY_ENTRY and len(node.args) == 1:
+        return computed_shape(scene, node.args[0], instead)
+    if isinstance(node, ast.Compare) and len(node.comparators) == 1:
+        return _together(*(computed_shape(scene, side, instead) for side in (node.left, *node.comparators)))
     if not isinstance(node, ast.BinOp):
         return () if isinstance(scene.spot.value(node), int | float | complex) else known_shape(scene, node)
     left, right = computed_shape(scene, node.left, instead), computed_shape(scene, node.right, instead)
-    if left is None or right is None:
-        return None
+    if not isinstance(node.op, ast.MatMult) or left is None or right is None:
+        return _together(left, right)
     try:
-        if not isinstance(node.op, ast.MatMult):
-            return tuple(np.broadcast_shapes(left, right))
         zeros = (jax.ShapeDtypeStruct(shape, np.float32) for shape in (left, right))
         return tuple(jax.eval_shape(jax.numpy.matmul, *zeros).shape)
     except (TypeError, ValueError):
+        return None
+
+
+def _together(left: tuple[int, ...] | None, right: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """Return the shape to which two shapes are broadcast; None if they do not fit, or if one is not known."""
+    try:
+        return tuple(np.broadcast_shapes(left, right)) if left is not None and right is not None else None
+    except ValueError:
         return None

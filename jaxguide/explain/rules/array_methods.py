@@ -68,6 +68,7 @@ _METHODS: dict[str, tuple[int | None, str]] = {
     "tril": (None, "{jnp}.tril({x}, {args})"),
     "triu": (None, "{jnp}.triu({x}, {args})"),
     "unique": (0, "{jnp}.unique({x})"),
+    "equal": (1, "{jnp}.array_equal({x}, {0})"),
 }
 _IN_PLACE = {
     "add_": (1, "{x} + {0}"),
@@ -83,10 +84,17 @@ _IN_PLACE = {
 }
 _GRADIENTS = ("backward", "grad", "grad_fn", "requires_grad", "requires_grad_", "retain_grad", "zero_grad")
 _ACTIVATIONS = ("relu", "sigmoid", "softmax", "log_softmax", "softplus", "gelu", "silu", "logsumexp", "elu")
-_KEYWORDS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims"}
+_KEYWORDS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "shifts": "shift"}
 _DEVICES = re.compile(r"(cpu|cuda|gpu|tpu|mps|metal)(:\d+)?")
 _UNCALLED = ("shape", "size", "ndim", "dtype", "T", "mT", "nbytes", "itemsize", "real", "imag", "sharding")
-_ONLY_JAX = frozenset(dir(jax.Array)) - frozenset(dir(np.ndarray))
+# What NumPy's arrays lack, and only somebody who expects JAX's array asks for: not `.delete` or `.format`.
+_ONLY_JAX = frozenset(
+    (
+        *("addressable_data", "addressable_shards", "at", "block_until_ready", "copy_to_host_async", "devices"),
+        *("is_deleted", "sharding"),
+    )
+)
+_CONTAINERS = ("tuple", "list", "dict", "ndarray", "float", "int", "float32", "float64", "int32", "int64")
 
 
 @explains(error_texts.NO_METHOD)
@@ -105,8 +113,8 @@ def method_of_another_library(scene: Scene, found: re.Match[str]) -> Explanation
         return _in_place(scene, node, call)
     if node.attr == "to":
         return _moved_to(scene, node, call)
-    value = scene.spot.value(node.value)
-    if is_tracer(value) and node.attr in ("numpy", "to_numpy", "asnumpy"):
+    names = [node.attr, *(attribute.attr for attribute, _outer in _rest_of_chain(scene, call))]
+    if scene.tracer(node.value) is not None and any(name in ("numpy", "to_numpy", "asnumpy") for name in names):
         fix: Fix | None = scene.advice(
             _("Return it, and convert the result outside: `{np}.asarray(result)`.").format(np=scene.np)
         )
@@ -125,7 +133,7 @@ def method_of_another_library(scene: Scene, found: re.Match[str]) -> Explanation
                 break
             text, whole = further, outer
         edit = scene.source.replace(whole, text) if text is not None and complete else None
-        words = _words_for(node.attr, text or "") if whole is call else _("JAX's own way.")
+        words = _words_for(node.attr, text or "") if whole is call else _("Write it with JAX's own functions.")
         fix = scene.fix(words, edit, code="" if complete else text) if text else None
     return _no_method(scene, node, fix)
 
@@ -157,6 +165,9 @@ def _words_for(name: str, text: str) -> str:
         return _("Leave it out: JAX's arrays are on its default device, which is an accelerator if it has one.")
     if name == "contiguous":
         return _("Leave it out: JAX lays out memory by itself.")
+    function = re.match(r"([\w.]+)\(", text)
+    if function is not None:
+        return _("Write `{name}`.").format(name=function[1])
     return _("JAX's own way.")
 
 
@@ -210,6 +221,10 @@ def _filled(
     joined = "{x} " in template or " {0}" in template or template.startswith("-")
     arguments = [scene.atom(a) if joined or "{0}." in template else scene.quote(a) for a in call.args]
     keywords = [f"{_KEYWORDS.get(k.arg or '', k.arg)}={scene.quote(k.value)}" for k in call.keywords]
+    if node.attr == "permute" and not arguments and [k.arg for k in call.keywords] == ["dims"]:
+        arguments, keywords = [scene.quote(call.keywords[0].value)], []
+    if node.attr == "flip" and len(arguments) > 1:  # the axes one after the other
+        arguments = [f"({', '.join(arguments)})"]
     plain = template.startswith(("{x}.", "{x} ", "-")) or template == "{x}"
     text = template.format(
         *arguments,
@@ -280,7 +295,7 @@ def _moved_to(scene: Scene, node: ast.Attribute, call: ast.Call) -> Explanation 
         fix = scene.fix(_("Put it there with a function."), scene.source.replace(call, new))
     elif _is_dtype(given):
         new = f"{scene.atom(node.value)}.astype({text})"
-        fix = scene.fix(_("JAX's own way."), scene.source.replace(call, new))
+        fix = scene.fix(_words_for("astype", new), scene.source.replace(call, new))
     else:
         fix = scene.advice(
             _("For a dtype write `.astype(dtype)`, and for a device `{jax}.device_put(x, device)`.").format(
@@ -305,6 +320,13 @@ def _holds_arrays(value: Any) -> bool:
     if not isinstance(value, list | tuple) or not value:
         return False
     return all(isinstance(one, jax.Array) for one in value) and len({one.shape for one in value}) == 1
+
+
+def _is_numeric(value: Any) -> bool:
+    """Return whether a value is a list of numbers, or of lists of numbers."""
+    return isinstance(value, list) and all(
+        _is_numeric(one) if isinstance(one, list) else isinstance(one, int | float | complex) for one in value
+    )
 
 
 @explains(error_texts.VALUE_CALLED)
@@ -358,12 +380,14 @@ def two_axes_transposed(scene: Scene, found: re.Match[str]) -> Explanation | Non
     if call.func.attr not in ("transpose", "permute_dims") or (not of_module and hasattr(module, "__path__")):
         return None
     axes = call.args[1:] if of_module else call.args
-    if len(axes) == 1 and isinstance(axes[0], ast.Tuple | ast.List):
-        axes = axes[0].elts
+    first = axes[0] if len(axes) == 1 else None
+    in_tuple = isinstance(first, ast.Tuple | ast.List)  # NumPy's way: an axis may have been forgotten
+    if isinstance(first, ast.Tuple | ast.List):
+        axes = first.elts
     array = call.args[0] if of_module and call.args else call.func.value
     texts = [scene.quote(axis) for axis in axes]
     fix: Fix | None
-    if len(given) == 2 == len(texts) and rank > 2:
+    if len(given) == 2 == len(texts) and rank > 2 and not in_tuple:
         text = f"{scene.atom(array)}.swapaxes({', '.join(texts)})"
         fix = scene.fix(_("Swap the two axes with `swapaxes`."), scene.source.replace(call, text))
     else:
@@ -451,7 +475,7 @@ def kept_axis_by_position(scene: Scene, found: re.Match[str]) -> Explanation | N
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.keywords:
         return None
     function = call.func
-    if function.attr not in ("sum", "mean", "prod", "std", "var") or not call.args:
+    if function.attr not in ("sum", "mean", "prod") or not call.args:  # of PyTorch's `std`, `unbiased` comes second
         return None
     last, of_module = call.args[-1], scene.spot.value(function.value) is jnp
     if len(call.args) != 2 + of_module or not isinstance(scene.spot.value(last), bool):
@@ -517,11 +541,14 @@ def scalar_of_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fix = scene.fix(_("Use JAX's function, which takes arrays."), scene.source.replace(call.func, new))
     elif value.size == 1:
         fix = scene.fix(_("Take its one entry."), scene.source.replace(array, f"{scene.atom(array)}.reshape(())"))
+    elif not value.size:
+        fix = scene.advice(_("It has no entries: find out where it becomes empty."))
     else:
+        entry = f"{scene.atom(array)}[{', '.join('0' * value.ndim)}]"
         fix = scene.advice(
             _(
-                "Take one entry, such as `{name}[0]`, or reduce it, as `{name}.mean()` does; `.tolist()` gives all."
-            ).format(name=text)
+                "Take one entry, such as `{entry}`, or reduce it, as `{name}.mean()` does; `.tolist()` gives all."
+            ).format(entry=entry, name=scene.atom(array))
         )
     return scene.explanation(
         "scalar_of_array",
@@ -559,8 +586,10 @@ def jax_method_of_other(scene: Scene, found: re.Match[str]) -> Explanation | Non
     parent = scene.source.parents.get(node)
     fix: Fix | None
     if node.attr == "block_until_ready":
-        if not isinstance(parent, ast.Call) or parent.func is not node or parent.args or kind == "NoneType":
+        if not isinstance(parent, ast.Call) or parent.func is not node or parent.args:
             return None
+        if kind not in _CONTAINERS and (value is MISSING or not any(is_array(x) for x in jax.tree.leaves(value))):
+            return None  # a function that was not called, for one
         fix = scene.fix(
             _("Wait with the function: it takes arrays, NumPy's arrays, and tuples or dicts of them."),
             scene.source.replace(parent, f"{scene.jax}.block_until_ready({text})"),
@@ -572,7 +601,7 @@ def jax_method_of_other(scene: Scene, found: re.Match[str]) -> Explanation | Non
         else:  # often the results of a function
             words = _("Take the one that you mean, such as `{name}[0]`, or make one array of them: `{new}`.")
             fix = scene.advice(words.format(name=text, new=new))
-    elif kind in ("ndarray", "list") and node.attr in _ONLY_JAX:
+    elif (kind == "ndarray" or _is_numeric(value)) and node.attr in _ONLY_JAX:
         fix = scene.fix(
             _("Make it JAX's array first."), scene.source.replace(node.value, f"{scene.jnp}.asarray({text})")
         )

@@ -17,12 +17,17 @@ from jaxguide.explain.scene import Scene
 def array_of_text(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.asarray(np.array(["cat", "dog"]))`, and an array of Python objects."""
     call = scene.call()
-    part = scene.spot.first(call, _holds_no_numbers) if call is not None else None
+    said = found[1] if found.re is structure_texts.NOT_NUMERIC.text else None
+
+    def is_meant(value: Any) -> bool:
+        return _holds_no_numbers(value) and said in (None, str(value.dtype))
+
+    part = scene.spot.first(call, is_meant) if call is not None else None
     if part is None:
         return None
     node, value = part
     text = scene.quote(node)
-    texts = value.dtype.kind in "US" or all(isinstance(entry, str) for entry in value.flat)
+    texts = value.dtype.kind in "US" or (value.size and all(isinstance(entry, str) for entry in value.flat))
     if texts:
         title = _("JAX was given an array of text")
         codes = f"{scene.np}.unique({text}, return_inverse=True)[1]"

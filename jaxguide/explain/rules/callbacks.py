@@ -138,7 +138,7 @@ def host_result(scene: Scene, found: re.Match[str]) -> Explanation | None:
         )
     return scene.explanation(
         "host_result",
-        title=_("A host function returned something else than promised"),
+        title=_("A host function did not return what was promised"),
         what=_("`{host}` returned {kind} {actual}; {expected} was promised.").format(
             host=host, kind=kind, actual=actual, expected=expected
         ),

@@ -42,7 +42,7 @@ def size_from_a_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
     call = scene.call()
     if call is None:
         return None
-    node = next((part for part in _candidates(scene, call) if _is_of_known_numbers(scene, part)), None)
+    node = next((part for part in _candidates(scene, call) if is_of_known_numbers(scene, part)), None)
     if node is None or _has_other_cause(scene, call):
         return None
     text = scene.quote(node)
@@ -88,7 +88,7 @@ def _calls_jnp(scene: Scene, node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and dotted(node.func).startswith(f"{scene.jnp}.") and hasattr(np, called(node))
 
 
-def _is_of_known_numbers(scene: Scene, node: ast.expr) -> bool:
+def is_of_known_numbers(scene: Scene, node: ast.expr) -> bool:
     """Return whether an expression uses nothing but functions, modules, and numbers that are not traced."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float)
@@ -98,20 +98,20 @@ def _is_of_known_numbers(scene: Scene, node: ast.expr) -> bool:
         inner = node.func.value if isinstance(node.func, ast.Attribute) else None
         module = dotted(node.func).startswith(f"{scene.jnp}.")
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if not module and (inner is None or not _is_of_known_numbers(scene, inner)):
+        if not module and (inner is None or not is_of_known_numbers(scene, inner)):
             return False
-        known = (_is_of_known_numbers(scene, argument) or _is_dtype(scene, argument) for argument in arguments)
+        known = (is_of_known_numbers(scene, argument) or _is_dtype(scene, argument) for argument in arguments)
         return (not module or hasattr(np, called(node))) and all(known)
     value = scene.spot.value(node)
     if value is not MISSING:
         return not is_array(value) and all(isinstance(leaf, int | float) for leaf in jax.tree.leaves(value))
     if isinstance(node, ast.Subscript):
-        return _is_of_known_numbers(scene, node.value)
+        return is_of_known_numbers(scene, node.value)
     if isinstance(node, ast.Attribute):
         return node.attr in ("shape", "ndim", "size")
     children = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
     plain = isinstance(node, ast.BinOp | ast.UnaryOp | ast.Tuple | ast.List)
-    return plain and all(_is_of_known_numbers(scene, child) for child in children)
+    return plain and all(is_of_known_numbers(scene, child) for child in children)
 
 
 def _is_dtype(scene: Scene, node: ast.expr) -> bool:

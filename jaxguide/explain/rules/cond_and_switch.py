@@ -5,12 +5,12 @@ import re
 
 from jaxguide.base.text import _
 from jaxguide.code.source import FunctionNode, Source, arguments_of, source_of
-from jaxguide.code.user_frame import is_array
+from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
-from jaxguide.explain.transformed import function_behind, own_nodes, returned
+from jaxguide.explain.transformed import function_behind, own_nodes, part_of, returned
 
 _COND = f"{error_texts.API}/jax.lax.cond.html"
 
@@ -117,21 +117,9 @@ def _only_two(scene: Scene) -> bool:
 
 def _leaf(definition: tuple[Source, FunctionNode] | None, path: str) -> tuple[Source, ast.expr] | None:
     """Return the expression of a leaf of what a function returns; None if it is not written there."""
-    node = returned(definition[1]) if definition is not None else None
-    if definition is None or node is None:
-        return None
-    for step in re.findall(r"\[(.*?)\]|\.(\w+)", path):
-        index = ast.literal_eval(step[0]) if re.fullmatch(r"\d+|'[^']*'", step[0]) else None
-        if isinstance(node, ast.Tuple | ast.List) and isinstance(index, int) and index < len(node.elts):
-            node = node.elts[index]
-        elif isinstance(node, ast.Dict) and isinstance(index, str):
-            keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
-            if index not in keys:
-                return None
-            node = node.values[keys.index(index)]
-        else:
-            return None
-    return definition[0], node
+    result = returned(definition[1]) if definition is not None else None
+    node = part_of(result, path) if result is not None else None
+    return (definition[0], node) if definition is not None and node is not None else None
 
 
 @explains(error_texts.BRANCH_STRUCTURE)
@@ -225,23 +213,33 @@ def branch_no_function(scene: Scene, found: re.Match[str]) -> Explanation | None
     if place is None:
         return None
     call, branches = place
+    values = [branch for branch in branches if not _is_function(scene, branch)]
+    if not values:
+        return None
     texts = [scene.quote(b) for b in branches]
-    edits = [scene.source.replace(b, f"lambda: {t}") for b, t in zip(branches, texts, strict=True)]
+    edits = [scene.source.replace(value, f"lambda: {scene.quote(value)}") for value in values]
+    chosen = f"{scene.jnp}.where({scene.quote(call.args[0])}, {texts[0]}, {texts[1]})"
+    words = _("Make a function of it.") if len(values) == 1 else _("Make functions of them.")
     return scene.explanation(
         "branch_no_function",
         title=_("A branch that is not a function"),
-        what=_("`{text}` is a value, computed before `lax.cond` is asked.").format(text=texts[0]),
-        variable=texts[0],
+        what=_("`{text}` is a value, computed before `lax.cond` is asked.").format(text=scene.quote(values[0])),
+        variable=scene.quote(values[0]),
         why=_("`lax.cond` runs one of two functions; a value is computed already, whichever is chosen."),
         fixes=[
-            scene.fix(_("Make functions of them."), *edits) if len(call.args) == 3 else None,
-            scene.fix(
-                _("With both values at hand, choose."),
-                scene.source.replace(call, f"{scene.jnp}.where({scene.quote(call.args[0])}, {texts[0]}, {texts[1]})"),
-            ),
+            scene.fix(words, *edits) if len(call.args) == 3 else None,
+            scene.fix(_("With both values at hand, choose."), scene.source.replace(call, chosen))
+            if len(values) == 2
+            else None,
+            scene.advice(_("Give a function in its place, which takes the operands.")) if len(values) == 1 else None,
         ],
         link=_COND,
     )
+
+
+def _is_function(scene: Scene, node: ast.expr) -> bool:
+    value = scene.spot.value(node)
+    return isinstance(node, ast.Lambda) or (value is not MISSING and callable(value))
 
 
 @explains(structure_texts.SWITCH_INDEX)
@@ -279,16 +277,26 @@ def condition_with_axes(scene: Scene, found: re.Match[str]) -> Explanation | Non
         f"{scene.jax}.vmap(lambda {', '.join(names)}: {scene.lax}.cond(p, {', '.join([*functions, *names[1:]])}))"
         f"({', '.join([test, *operands])})"
     )
+    fixes = [
+        _as_where(scene, call, branches),
+        scene.fix(
+            _("Choose row by row."),
+            scene.source.replace(call, rows) if called(call) == "cond" and operands else None,
+        ),
+    ]
+    if set(re.findall(r"\d+", found[1])) == {"1"}:
+        squeezed = scene.source.replace(call.args[0], f"{scene.jnp}.squeeze({test})")
+        fixes = [scene.fix(_("Take the one truth value out of its array."), squeezed)]
+    if not any(fixes):
+        words = _("Make one truth value of it, with `jnp.all` or `jnp.any`; or choose elementwise, with `jnp.where`.")
+        fixes = [scene.advice(words)]
     return scene.explanation(
         "condition_with_axes",
         title=_("A condition with axes"),
         what=_("`{text}` has shape {shape}.").format(text=test, shape=found[1]),
         variable=test,
         why=_("`lax.cond` makes one choice, so its condition is one bool, of shape ()."),
-        fixes=[
-            _as_where(scene, call, branches),
-            scene.fix(_("Choose row by row."), scene.source.replace(call, rows) if called(call) == "cond" else None),
-        ],
+        fixes=fixes,
         link=_COND,
     )
 

@@ -276,7 +276,7 @@ def rule_arguments(scene: Scene, found: re.Match[str]) -> Explanation | None:
         scene,
         rule,
         "rule_arguments",
-        _("A derivative rule that takes another number of arguments"),
+        _("A derivative rule that takes the wrong number of arguments"),
         _("`{name}` takes {takes}, and is given {given}.").format(
             name=name, takes=plural("{count} argument", "{count} arguments", len(own)), given=str(len(needs))
         ),
@@ -446,7 +446,11 @@ def _squares(node: ast.expr, depend: set[str]) -> bool:
     """Return whether a node multiplies what depends on the tangents with itself, or puts it into a curved function."""
 
     def uses(part: ast.AST) -> bool:
-        return bool(names_in(part) & depend)
+        if isinstance(part, ast.Attribute) and part.attr in ("shape", "ndim", "size", "dtype"):
+            return False
+        if isinstance(part, ast.Name):
+            return part.id in depend
+        return any(uses(child) for child in ast.iter_child_nodes(part))
 
     if isinstance(node, ast.BinOp):
         left, right = uses(node.left), uses(node.right)
@@ -480,7 +484,7 @@ def forward_returns_more(scene: Scene, found: re.Match[str]) -> Explanation | No
         scene,
         rule,
         "forward_rule_output",
-        _("A forward rule that returns something else than the function"),
+        _("A forward rule whose first part is not what the function returns"),
         _("`{name}` returns `{text}` as its first part, and it is a tuple.").format(name=rule.name, text=first),
         _(
             "While JAX differentiates, the forward rule runs in place of `{name}`, so its first part is the result."

@@ -83,7 +83,7 @@ def pullback_tree(scene: Scene, found: re.Match[str]) -> Explanation | None:
             )
     return scene.explanation(
         "pullback_tree",
-        title=_("A pullback called with other parts than the output has"),
+        title=_("A pullback called with parts that the output does not have"),
         what=_("`{text}` is given, where the function returned {kind}.").format(text=text, kind=_kind(found[2])),
         variable=text,
         why=_("The pullback takes one cotangent for each output, in the same containers as the output."),
@@ -199,7 +199,7 @@ def tangent_parts(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = scene.quote(call.args[2])
     return scene.explanation(
         "tangent_parts",
-        title=_("Tangents with other parts than the primals"),
+        title=_("Tangents whose parts are not those of the primals"),
         what=_("`{tangents}` is given for `{primals}`.").format(tangents=text, primals=scene.quote(call.args[1])),
         variable=text,
         why=_("There is one tangent for each primal, in the same containers with the same keys."),

@@ -5,6 +5,8 @@ import dataclasses
 import re
 from typing import Any
 
+import jax
+
 from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted
@@ -65,6 +67,10 @@ def model_as_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if call is None or place is None:
         return None
     model = scene.quote(place[0])
+    names = [text for text in found.groups() if text and re.fullmatch(r"[\w.]+", text)]
+    kinds = {type(leaf).__name__ for leaf in jax.tree.leaves(place[1]) if not is_array(leaf)}
+    if not kinds & {name.split(".")[-1] for name in names}:  # another argument is not an array
+        return None
     if called(call) in ("scan", "while_loop", "fori_loop"):
         return _explained(
             scene,
@@ -253,6 +259,11 @@ def frozen_model(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fix = scene.advice(
             _("Declare the field in the class, `{field}: jax.Array`, and set it in `__init__`.").format(field=field)
         )
+    elif isinstance(target.value, ast.Name) and not _is_read_later(scene, statement, name):
+        function = f"{_equinox(scene)}.tree_at" if equinox else f"{name}.replace"
+        fix = scene.advice(
+            _("Make a new one that differs in this field, with `{function}`, and return it.").format(function=function)
+        )
     elif isinstance(target.value, ast.Name) and isinstance(statement, ast.Assign):
         value = scene.quote(statement.value)
         new = f"{name} = {name}.replace({field}={value})"
@@ -277,6 +288,15 @@ def frozen_model(scene: Scene, found: re.Match[str]) -> Explanation | None:
         ],
         link=_PAGE if equinox else "https://flax.readthedocs.io/en/latest/api_reference/flax.struct.html",
     )
+
+
+def _is_read_later(scene: Scene, statement: ast.stmt, name: str) -> bool:
+    """Return whether a name is of use after a statement: anywhere at the top level, or if its function reads it on."""
+    function = scene.spot.function
+    if function is None:
+        return True
+    nodes = (n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load))
+    return name != "self" and any(node.lineno > (statement.end_lineno or statement.lineno) for node in nodes)
 
 
 @explains(_METADATA)

@@ -289,7 +289,7 @@ def specs_of_another_split(scene: Scene, found: re.Match[str]) -> Explanation | 
         ),
         variable=text,
         why=_("With explicit axes, which `jax.make_mesh` makes, `shard_map` moves no data: both must say the same."),
-        fixes=[scene.fix(_("Split the argument so before."), edit), _automatic(scene)],
+        fixes=[scene.fix(_("Split the argument that way first."), edit), _automatic(scene)],
         link=sharding_texts.EXPLICIT,
     )
 

@@ -73,9 +73,14 @@ def nested_params(scene: Scene, found: re.Match[str]) -> Explanation | None:
     text = source.quote(node)
     fix: Fix | None = None
     sentence = _("Give the dict that `init` returned as it is.")
-    if isinstance(node, ast.Dict) and len(node.keys) == 1:
-        text = source.quote(node.values[0])
+    if isinstance(node, ast.Dict):
+        own = next((v for k, v in zip(node.keys, node.values, strict=True) if spot.value(k) == "params"), None)
+        if own is None:
+            return None
+        text = source.quote(own)
         fix = scene.fix(sentence, source.replace(node, text))
+        if len(node.keys) > 1:
+            fix = scene.fix(_("Take off one level."), source.replace(own, f'{source.atom(own)}["params"]'))
     elif is_mapping(value):
         fix = scene.fix(_("Take off one level."), source.replace(node, f'{source.atom(node)}["params"]'))
     return scene.explanation(
@@ -267,9 +272,13 @@ def unbound(scene: Scene, found: re.Match[str]) -> Explanation | None:
     call = scene.call()
     if call is None:
         return None
-    node = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    node = call.func
+    if not is_instance(scene.spot.value(node), "flax", "Module") and isinstance(node, ast.Attribute):
+        node = node.value  # a method of the module
+    if not is_instance(scene.spot.value(node), "flax", "Module") and not isinstance(node, ast.Call):
+        return None
     text = scene.quote(node)
-    given = ", ".join(scene.quote(a) for a in [*call.args, *(k.value for k in call.keywords)])
+    given = ", ".join(scene.quote(a) for a in [*call.args, *call.keywords])
     return scene.explanation(
         "flax_unbound_module",
         title=_("A module is called without its parameters"),
@@ -329,6 +338,9 @@ def no_stream(scene: Scene, found: re.Match[str]) -> Explanation | None:
     given = argument_of(call, -1, "rngs") if applies else argument_of(call, 0, "rngs")
     if applies:
         given = next((k.value for k in call.keywords if k.arg == "rngs"), None)
+    known = _keys(given, spot.value(given)) if given is not None else None
+    if known is not None and stream in known:
+        return _stream_not_split(scene, spot, call, stream)
     seed = len(given.values) if isinstance(given, ast.Dict) else 0
     entry = f'"{stream}": {scene.random}.key({seed})'
     fix: Fix | None = None
@@ -352,25 +364,69 @@ def no_stream(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+def _stream_not_split(scene: Scene, spot: Spot, call: ast.Call, stream: str) -> Explanation | None:
+    """Explain a key that is given, and that a lifted transformation such as `nn.vmap` does not hand on."""
+    sources = dict.fromkeys(one.source for one in scene.spots if one.source is not None)
+    if not any(keyword.arg == "split_rngs" for source in sources for c in source.calls() for keyword in c.keywords):
+        return None
+    return scene.explanation(
+        "flax_key_not_handed_on",
+        title=_("A key does not reach the module that needs it"),
+        what=_("`{call}` is given a key for `{stream}`, and a module inside has none.").format(
+            call=spot.quote(call.func), stream=stream
+        ),
+        variable=stream,
+        why=_("A lifted transformation such as `nn.vmap` or `nn.scan` hands on only the keys that `split_rngs` names."),
+        fixes=[
+            scene.advice(
+                _(
+                    "Name it there: `{stream}: True` draws anew for each part, and `False` draws the same for all."
+                ).format(stream=stream)
+            )
+        ],
+        link=_RNGS,
+        line=spot.line,
+    )
+
+
+def is_other_input(name: str, own: str, wanted: str) -> bool:
+    """Return whether a weight differs in the size of its input alone, so that not the network, but its input changed.
+
+    >>> is_other_input("kernel", "(5, 3)", "(6, 3)"), is_other_input("kernel", "(5, 3)", "(5, 4)")
+    (True, False)
+    """
+    one, other = (re.findall(r"\d+", text) for text in (own, wanted))
+    same = len(one) == len(other) >= 2 and one[:-2] == other[:-2] and one[-1] == other[-1]
+    return name in ("kernel", "w") and same
+
+
+def not_for_this_network() -> tuple[str, str]:
+    """Return a title and an advice for parameters of another shape, if the reason is not known."""
+    return (
+        _("The parameters have other shapes than this network and input need"),
+        _("Give `apply` what `init` of the same network made, with an input of the same sizes, except for the batch."),
+    )
+
+
 @explains(_PARAM_SHAPE)
 def parameter_of_another_shape(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain parameters that were made for inputs of another size."""
     place = call_of(scene, "apply", "apply_fn")
     if place is None:
         return None
+    title = _("The parameters were made for inputs of another size")
+    advice = _("Give `init` and `apply` inputs whose axes, except those of the batch, have the same sizes.")
+    if not is_other_input(found[1], found[4], found[3]):
+        title, advice = not_for_this_network()
     return scene.explanation(
         "flax_parameter_shape",
-        title=_("The parameters were made for inputs of another size"),
-        what=_("`{name}` of `{where}` has shape {own}, and this input needs {wanted}.").format(
+        title=title,
+        what=_("`{name}` of `{where}` has shape {own}, and {wanted} is needed here.").format(
             name=found[1], where=found[2], own=found[4], wanted=found[3]
         ),
         variable=found[1],
-        why=_("`init` chose the shapes by the input that it was given, and `apply` keeps them."),
-        fixes=[
-            scene.advice(
-                _("Give `init` and `apply` inputs whose axes, except those of the batch, have the same sizes.")
-            )
-        ],
+        why=_("`init` chose the shapes by the network and the input that it was given, and `apply` keeps them."),
+        fixes=[scene.advice(advice)],
         link=_GUIDE,
         line=place[0].line,
     )

@@ -170,8 +170,12 @@ def _one_more(scene: Scene, call: ast.Call, node: ast.expr, least: int, count: i
     if place is None or count != 2 or least != 1 or len(own) != 1:
         return None
     if called(call) == "fori_loop":
-        return scene.fix(_("Take the number of the turn first."), place[0].insert_before(own[0], "i, "))
-    return scene.fix(_("Take the entry of `xs` too, even if it is not used."), place[0].insert_after(own[0], ", _"))
+        first = next(name for name in ("i", "_", "turn") if name != own[0].arg)
+        return scene.fix(_("Take the number of the turn first."), place[0].insert_before(own[0], f"{first}, "))
+    entry = "_" if own[0].arg != "_" else "x"
+    return scene.fix(
+        _("Take the entry of `xs` too, even if it is not used."), place[0].insert_after(own[0], f", {entry}")
+    )
 
 
 def _mapped_together(scene: Scene, call: ast.Call) -> Explanation | None:

@@ -183,6 +183,8 @@ def _of_state(state: Any) -> Any:
     waiting = [state]
     while waiting:
         part = waiting.pop(0)
+        if is_instance(part, "optax", "MaskedState") or is_instance(part, "optax", "PartitionState"):
+            return MISSING  # it leaves out what is not meant
         for name in ("mu", "trace", "nu"):
             if isinstance(part, tuple) and hasattr(part, "_fields") and name in part._fields:
                 return getattr(part, name)
@@ -203,25 +205,39 @@ def _gradients(scene: Scene, spot: Spot, node: ast.expr | None, params: Any) -> 
         return None
     if _structure(value) == _structure(params):
         return _shapes(scene, spot, text, value, params)
+    own, wanted = _paths(value), _paths(params)
+    lacks, more = [path for path in wanted if path not in own], [path for path in own if path not in wanted]
+    what = _("`{name}` is {own}, and the optimizer was made for {wanted}.").format(
+        name=text, own=_shown(value), wanted=_shown(params)
+    )
+    advice = _(
+        "Differentiate with respect to the parameters: they are the argument that `jax.grad` takes, by default the "
+        "first."
+    )
+    if not lacks and not more:
+        what = _("`{name}` has the parts that the optimizer was made for, in containers of other types.").format(
+            name=text
+        )
+        advice = _("Give `init` and `update` trees of the same types: not a `FrozenDict` and a dict, for one.")
+    elif len(lacks) < len(wanted):
+        parts = [_("`{part}` is missing").format(part=text + lacks[0])] if lacks else []
+        parts += [_("the optimizer does not know `{part}`").format(part=text + more[0])] if more else []
+        what = _("Compared with what the optimizer was made for: {parts}.").format(parts=_(" and ").join(parts))
+        advice = _("Give `update` the gradients of the same parameters that `init` was given.")
     return scene.explanation(
         "optax_gradients_differ",
         title=_("The gradients are not those of the parameters"),
-        what=_("`{name}` is {own}, and the optimizer was made for {wanted}.").format(
-            name=text, own=_shown(value), wanted=_shown(params)
-        ),
+        what=what,
         variable=text,
         why=_("Each parameter is changed by its own gradient, so both have the same keys and parts."),
-        fixes=[
-            scene.advice(
-                _(
-                    "Differentiate with respect to the parameters: they are the argument that `jax.grad` "
-                    "takes, by default the first."
-                )
-            ),
-        ],
+        fixes=[scene.advice(advice)],
         link=_PAGE,
         line=spot.line,
     )
+
+
+def _paths(value: Any) -> list[str]:
+    return [jax.tree_util.keystr(path) for path, _leaf in jax.tree_util.tree_leaves_with_path(value)]
 
 
 def _unlike(scene: Scene, spot: Spot, node: ast.expr) -> Explanation | None:

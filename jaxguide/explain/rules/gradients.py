@@ -1,23 +1,28 @@
-"""Explain gradients that do not exist: of non-scalars, of integers, in reverse mode through loops of unknown length."""
+"""Explain gradients that do not exist: of arrays, tuples and integers, and back through loops of unknown length."""
 
 import ast
 import re
-from typing import Any
 
-import jax
 import numpy as np
 
 from jaxguide.base.text import _, plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.lines import Line
-from jaxguide.code.source import names_in
+from jaxguide.code.source import Source
 from jaxguide.code.user_frame import MISSING, Spot, is_array
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.static_arguments import static_edits
+from jaxguide.explain.rewrites.written_shapes import known_shape
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
-from jaxguide.explain.transformed import argnums, definition_of, function_behind, parameters, transformation
+from jaxguide.explain.transformed import (
+    argnums,
+    definition_of,
+    function_behind,
+    own_nodes,
+    transformation,
+)
 
 _GRAD = f"{error_texts.API}/jax.grad.html"
 
@@ -62,7 +67,7 @@ def gradient_of_many(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 scene.source.replace(made.func, jacobian if "." in jacobian else f"{scene.jax}.jacobian"),
             )
         )
-        if not one and len(outer.args) == 1 and not made.keywords:
+        if not one and len(outer.args) == 1 and not made.keywords and _has_shape(scene, outer.args[0], shape):
             fixes.append(
                 scene.fix(
                     _("If each output belongs to one input, one derivative for each."),
@@ -72,7 +77,11 @@ def gradient_of_many(scene: Scene, found: re.Match[str]) -> Explanation | None:
     return scene.explanation(
         "gradient_of_many",
         title=_("A gradient of more than one number"),
-        what=_("`{function}` returns an array of shape {shape} here.").format(function=function, shape=shape),
+        what=(
+            _("The first result of `{function}` has shape {shape} here.")
+            if aux
+            else _("`{function}` returns an array of shape {shape} here.")
+        ).format(function=function, shape=shape),
         variable=function,
         why=_(
             "A gradient says how one number changes; a result of shape {shape} is not one number of shape ()."
@@ -82,55 +91,103 @@ def gradient_of_many(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+def _has_shape(scene: Scene, node: ast.expr, shape: str) -> bool:
+    """Return whether an argument has the shape that JAX writes for the result, or is an array of unknown shape."""
+    known = known_shape(scene, node)
+    if known is not None:
+        return known == tuple(int(size) for size in re.findall(r"\d+", shape))
+    home = getattr(scene.spot.value(node.func), "__module__", None) if isinstance(node, ast.Call) else None
+    return isinstance(home, str) and home.split(".")[0] == "jax"
+
+
 @explains(error_texts.GRAD_OUTPUT)
 def gradient_of_a_tuple(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.grad` of a function that returns several values or none."""
     outer = scene.call()
     made = transformation(scene, outer) if outer is not None else None
-    if made is None or not made.args or _has_own_rule(scene, made.args[0]):
+    if outer is None or made is None or not made.args or _has_own_rule(scene, made.args[0]):
         return None
     function = scene.quote(made.args[0])
-    fixes: list[Fix | None] = []
     if found[1] == "None":
-        node = function_behind(scene.spot, made.args[0])
-        if node is None:
-            return None
-        source, definition = node
-        last = definition.body[-1] if isinstance(definition, ast.FunctionDef) else None
-        edit: Edit | None = None
-        if isinstance(last, ast.Expr):
-            edit = source.insert_before(last, "return ")
-        elif isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
-            indent = source.indent(last)
-            edit = source.insert_after(last, f"\n{indent}return {last.targets[0].id}")
-        fixes.append(scene.fix(_("Return the value."), edit, code="" if edit else "return value"))
-        return scene.explanation(
-            "gradient_of_none",
-            title=_("A gradient of a function that returns nothing"),
-            what=_("`{function}` ends without `return`, so it gives None.").format(function=function),
-            variable=function,
-            why=_("`jax.grad` differentiates what the function returns."),
-            fixes=fixes,
-            link=_GRAD,
-        )
+        return _of_nothing(scene, made.args[0])
     if found[1].startswith("{"):
         words = _("Return the loss alone; or return it first, then the dict, and say `has_aux=True`.")
         return _of_several(scene, function, [scene.advice(words)])
     if not found[1].startswith(("(", "[")):
         return None
-    fixes.append(
-        scene.fix(
-            _("If the first is the loss and the rest is extra: say so. Then the extra comes back with the gradient."),
-            scene.source.insert_after(made.args[-1], ", has_aux=True") if not made.keywords else None,
-        )
-    )
     place = definition_of(scene, made.args[0])
+    words = _(
+        "If the first is the loss and the rest is extra: say so with `has_aux=True`. Then the extra comes back with "
+        "the gradient."
+    )
+    fixes: list[Fix | None] = [scene.fix(words, *_with_aux(scene, outer, made, place)) or scene.advice(words)]
     if place is not None and isinstance(place[1], ast.Tuple):
         source, result = place
         fixes.append(
             scene.fix(_("Return the loss alone."), source.replace(result, source.quote(result.elts[0])))  # type: ignore[attr-defined]
         )
     return _of_several(scene, function, fixes)
+
+
+def _of_nothing(scene: Scene, node: ast.expr) -> Explanation | None:
+    """Explain `jax.grad` of a function that ends without `return`."""
+    place = function_behind(scene.spot, node)
+    if place is None:
+        return None
+    source, definition = place
+    given = [one for one in own_nodes(definition) if isinstance(one, ast.Return) and one.value is not None]
+    if isinstance(definition, ast.Lambda) or given:  # what it returns is None
+        return None
+    last = definition.body[-1]
+    edit: Edit | None = None
+    if isinstance(last, ast.Expr) and _computes(last.value):
+        edit = source.insert_before(last, "return ")
+    elif isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
+        edit = source.insert_after(last, f"\n{source.indent(last)}return {last.targets[0].id}")
+    function = scene.quote(node)
+    return scene.explanation(
+        "gradient_of_none",
+        title=_("A gradient of a function that returns nothing"),
+        what=_("`{function}` ends without `return`, so it gives None.").format(function=function),
+        variable=function,
+        why=_("`jax.grad` differentiates what the function returns."),
+        fixes=[scene.fix(_("Return the value."), edit, code="" if edit else "return value")],
+        link=_GRAD,
+    )
+
+
+def _computes(node: ast.expr) -> bool:
+    """Return whether an expression looks like a loss, and not like `print(...)` or `losses.append(...)`."""
+    names = ("sum", "mean", "dot", "vdot", "norm", "max", "min", "prod", "logsumexp", "squeeze", "average")
+    return isinstance(node, ast.BinOp | ast.UnaryOp | ast.Name) or called(node) in names
+
+
+def _with_aux(
+    scene: Scene, outer: ast.Call, made: ast.Call, place: tuple[Source, ast.expr] | None
+) -> list[Edit | None]:
+    """Return the edits for `has_aux=True`: where it is said, in a result of three, and where the result is unpacked."""
+    result = place[1] if place is not None else None
+    if place is None or made.keywords or not isinstance(result, ast.Tuple) or len(result.elts) < 2:
+        return [None]
+    edits: list[Edit | None] = [scene.source.insert_after(made.args[-1], ", has_aux=True")]
+    first, rest = place[0].quote(result.elts[0]), [place[0].quote(one) for one in result.elts[1:]]
+    if len(rest) > 1:
+        edits.append(place[0].replace(result, f"({first}, ({', '.join(rest)}))"))
+    statement, name = scene.spot.statement, "aux"
+    calls = [one for one in scene.source.calls() if ast.dump(one.func) == ast.dump(outer.func)]
+    if isinstance(statement, ast.Expr) and statement.value is outer:
+        return edits
+    if not isinstance(statement, ast.Assign) or statement.value is not outer or len(calls) > 1:
+        return [None]
+    target = statement.targets[0]
+    if called(made) == "value_and_grad" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        value = target.elts[0]
+        edits.append(scene.source.replace(value, f"({scene.quote(value)}, {name})"))
+    elif called(made) == "grad" and isinstance(target, ast.Name | ast.Attribute):
+        edits.append(scene.source.replace(target, f"{scene.quote(target)}, {name}"))
+    else:
+        return [None]
+    return edits
 
 
 def _has_own_rule(scene: Scene, node: ast.expr) -> bool:
@@ -267,198 +324,6 @@ def argument_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-@explains(error_texts.GRAD_INTEGER, error_texts.JACOBIAN_INTEGER)
-def gradient_of_integers(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain `jax.grad(f)(3)` and `jax.grad(loss)({"w": 1.0, "n": 3})`."""
-    outer = scene.call()
-    if outer is None:
-        return None
-    made = transformation(scene, outer)
-    positions = [position for position in argnums(made) if position < len(outer.args)]
-    if not positions:
-        return None
-    position = _integer_position(scene, outer, positions)
-    if position is None:
-        return None
-    node = outer.args[position]
-    if "key" in found.groups():
-        return _of_a_key(scene, outer, made, position)
-    if _is_index(scene, made, position):
-        return _of_an_index(scene, outer, made, position)
-    text, value = scene.quote(node), scene.spot.value(node)
-    if isinstance(node, ast.List | ast.Tuple | ast.Dict) or _is_tree(value):
-        return _in_a_tree(scene, node, value)
-    if isinstance(value, bool):
-        return None
-    if isinstance(node, ast.Constant):
-        new = f"{text}.0"
-    elif isinstance(value, int):
-        new = f"float({text})"
-    else:
-        new = f"{scene.atom(node)}.astype(float)" if is_array(value) or _of_jax(scene, node) else _floats(scene, text)
-    what = scene.what(text, value) if is_array(value) else _("`{name}` is an int here.").format(name=text)
-    dtype = next(group for group in found.groups()[::-1] if group)
-    if value is MISSING:
-        what = _("`{name}` has dtype {dtype} here.").format(name=text, dtype=dtype)
-    fixes: list[Fix | None] = [scene.fix(_("Give floats."), scene.source.replace(node, new))]
-    if len(outer.args) > 1 and made is not None and argument_of(made, 1, "argnums") is None:
-        other = next((i for i, a in enumerate(outer.args) if i != position), None)
-        fixes.append(
-            scene.fix(
-                _("Differentiate with respect to another argument."),
-                scene.source.insert_after(made.args[-1], f", argnums={other}") if made.args else None,
-            )
-        )
-    return _explained(scene, text, what, *fixes)
-
-
-def _integer_position(scene: Scene, outer: ast.Call, positions: list[int]) -> int | None:
-    """Return the number of the argument that holds integers; None if that is not certain."""
-    values = {position: scene.spot.value(outer.args[position]) for position in positions}
-    known = [position for position, value in values.items() if _integer_leaf(value) is not None]
-    unknown = [position for position, value in values.items() if value is MISSING]
-    candidates = known or unknown
-    return candidates[0] if known or len(candidates) == 1 else None
-
-
-def _is_index(scene: Scene, made: ast.Call | None, position: int) -> bool:
-    """Return whether the function uses an argument as an index, which must stay an integer."""
-    place = function_behind(scene.spot, made.args[0]) if made is not None and made.args else None
-    own = parameters(place[1]) if place is not None else []
-    if place is None or position >= len(own):
-        return False
-    name = own[position].arg
-    return any(isinstance(node, ast.Subscript) and name in names_in(node.slice) for node in ast.walk(place[1])) or any(
-        isinstance(node, ast.Call)
-        and called(node) in ("range", "one_hot", "arange", "take", "zeros", "ones")
-        and name in {n for a in node.args for n in names_in(a)}
-        for node in ast.walk(place[1])
-    )
-
-
-def _of_an_index(scene: Scene, outer: ast.Call, made: ast.Call | None, position: int) -> Explanation | None:
-    """Explain a derivative with respect to an argument that is an index or a size."""
-    text = scene.quote(outer.args[position])
-    value = scene.spot.value(outer.args[position])
-    what = scene.what(text, value) if is_array(value) else _("`{name}` holds integers.").format(name=text)
-    others = [str(i) for i in range(len(outer.args)) if i != position]
-    words = _(
-        "Arguments are counted from 0, and `{name}` is number {number}: give `argnums` the number of another one."
-    )
-    if not others or made is None:
-        return None
-    return _explained(scene, text, what, scene.advice(words.format(name=text, number=position)))
-
-
-def _of_a_key(scene: Scene, outer: ast.Call, made: ast.Call | None, position: int) -> Explanation | None:
-    """Explain a derivative with respect to a random key."""
-    text = scene.quote(outer.args[position])
-    other = next((i for i in range(len(outer.args)) if i != position), None)
-    if other is None:
-        return None
-    plain = made is not None and bool(made.args) and argument_of(made, 1, "argnums") is None
-    return scene.explanation(
-        "gradient_of_a_key",
-        title=_("A derivative with respect to a key"),
-        what=_("`{name}` is a key here.").format(name=text),
-        variable=text,
-        why=_("A derivative asks what a small change does, and a key cannot change by a little."),
-        fixes=[
-            scene.fix(
-                _("Differentiate with respect to another argument."),
-                scene.source.insert_after(made.args[-1], f", argnums={other}") if made is not None and plain else None,
-                code="" if plain else "argnums=...",
-            )
-        ],
-        link=_GRAD,
-    )
-
-
-def _explained(scene: Scene, variable: str, what: str, *fixes: Fix | None) -> Explanation | None:
-    return scene.explanation(
-        "gradient_of_integers",
-        title=_("A derivative with respect to integers"),
-        what=what,
-        variable=variable,
-        why=_("A derivative asks what a small change does, and an integer cannot change by a little."),
-        fixes=fixes,
-        link=_GRAD,
-    )
-
-
-def _in_a_tree(scene: Scene, node: ast.expr, value: Any) -> Explanation | None:
-    """Explain an integer among the leaves of a list, a tuple, a dict or another pytree."""
-    text, leaf = scene.quote(node), _integer_leaf(value)
-    written = _written(scene, node) if isinstance(node, ast.Name) else node
-    whole = _integers(written) if written is not None else []
-    if isinstance(node, ast.Dict | ast.List | ast.Tuple) or leaf is None:
-        what = _("`{name}` holds the integer {value}.").format(name=text, value=whole[0].value) if whole else ""
-        return _explained(scene, text, what, _floats_fix(scene, node, whole, value))
-    path, number = leaf
-    name = f"{text}{path}"
-    what = scene.what(name, number) if is_array(number) else _("`{name}` is an int here.").format(name=name)
-    words = _("Or take `{name}` out, and pass it as an argument of its own, which is not differentiated.")
-    fixes = [_floats_fix(scene, node, whole, value), scene.advice(words.format(name=name))]
-    return _explained(scene, name, what, *fixes)
-
-
-def _floats_fix(scene: Scene, node: ast.expr, whole: list[ast.Constant], value: Any) -> Fix | None:
-    """Return the fix that writes the integers as floats, or else converts all leaves at the call."""
-    all_written = value is MISSING or sum(_is_integer(leaf) for leaf in jax.tree.leaves(value)) == len(whole)
-    edits = [scene.source.replace(number, f"{scene.quote(number)}.0") for number in whole]
-    if not edits or not all_written:
-        edits = [scene.source.replace(node, _floats(scene, scene.quote(node)))]
-    return scene.fix(_("Give floats."), *edits)
-
-
-def _floats(scene: Scene, text: str) -> str:
-    return f"{scene.jax}.tree.map(lambda leaf: {scene.jnp}.asarray(leaf, float), {text})"
-
-
-def _written(scene: Scene, name: ast.Name) -> ast.expr | None:
-    """Return the container literal that is assigned to a name, or None unless there is exactly one assignment."""
-    found = [
-        node.value
-        for node in ast.walk(scene.source.tree)
-        if isinstance(node, ast.Assign)
-        and any(isinstance(target, ast.Name) and target.id == name.id for target in node.targets)
-    ]
-    return found[0] if len(found) == 1 and isinstance(found[0], ast.Dict | ast.List | ast.Tuple) else None
-
-
-def _integers(node: ast.expr) -> list[ast.Constant]:
-    """Return the integer literals in a container, including nested ones."""
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return [node]
-    inside = node.values if isinstance(node, ast.Dict) else node.elts if isinstance(node, ast.List | ast.Tuple) else []
-    return [number for part in inside for number in _integers(part)]
-
-
-def _integer_leaf(value: Any) -> tuple[str, Any] | None:
-    """Return the first integer leaf of a pytree, with its path such as `['w']`."""
-    if value is MISSING or callable(value):
-        return None
-    leaves, _tree = jax.tree_util.tree_flatten_with_path(value)
-    return next(((jax.tree_util.keystr(path), leaf) for path, leaf in leaves if _is_integer(leaf)), None)
-
-
-def _is_integer(leaf: Any) -> bool:
-    if is_array(leaf):
-        return bool(jax.dtypes.issubdtype(leaf.dtype, np.integer) or leaf.dtype == bool)
-    return isinstance(leaf, int)
-
-
-def _is_tree(value: Any) -> bool:
-    return value is not MISSING and not jax.tree_util.all_leaves([value])
-
-
-def _of_jax(scene: Scene, node: ast.expr) -> bool:
-    """Return False for a call of a function outside JAX, which may return a pytree, and True for anything else."""
-    function = scene.spot.value(node.func) if isinstance(node, ast.Call) else MISSING
-    module = getattr(function, "__module__", None)
-    return not isinstance(node, ast.Call) or (isinstance(module, str) and module.split(".")[0] in ("jax", "jaxlib"))
-
-
 @explains(error_texts.REVERSE_WHILE)
 def reverse_through_while(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.grad` through `lax.while_loop`, or `lax.fori_loop` with a traced count."""
@@ -483,7 +348,7 @@ def reverse_through_while(scene: Scene, found: re.Match[str]) -> Explanation | N
                     )
                 )
         else:
-            stop = argument_of(call, 1, "upper")
+            stop = _unknown_bound(call)
             if stop is not None:
                 name = quote(stop)
                 fixes.append(_static_count(scene, spot, stop, name))
@@ -496,6 +361,9 @@ def reverse_through_while(scene: Scene, found: re.Match[str]) -> Explanation | N
                 scene.source.replace(made.func, f"{base or scene.jax + '.'}jacfwd"),
             )
         )
+    if not any(fixes) and call is not None:
+        words = _("Let the number of turns be known: with both bounds static, JAX can go back through the loop.")
+        fixes.append(scene.advice(words))
     text = "lax.while_loop" if call is None else spot.quote(call.func)
     return scene.explanation(
         "reverse_through_while",
@@ -510,6 +378,20 @@ def reverse_through_while(scene: Scene, found: re.Match[str]) -> Explanation | N
         link=f"{error_texts.API}/jax.lax.while_loop.html",
         line=line,
     )
+
+
+def _unknown_bound(call: ast.Call) -> ast.expr | None:
+    """Return the one bound of `lax.fori_loop` that is no literal and no size; None if both may be traced."""
+    bounds = [argument_of(call, 0, "lower"), argument_of(call, 1, "upper")]
+    traced = [
+        bound
+        for bound in bounds
+        if bound is not None
+        and not isinstance(bound, ast.Constant)
+        and not any(isinstance(n, ast.Attribute) and n.attr in ("shape", "size", "ndim") for n in ast.walk(bound))
+        and called(bound) != "len"
+    ]
+    return traced[0] if len(traced) == 1 else None
 
 
 def _static_count(scene: Scene, spot: Spot, stop: ast.expr, name: str) -> Fix | None:

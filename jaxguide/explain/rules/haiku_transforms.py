@@ -8,6 +8,7 @@ from jaxguide.code.user_frame import is_array
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.library_errors import call_of, is_instance, of_library
 from jaxguide.explain.rules import explains
+from jaxguide.explain.rules.flax_linen import is_other_input, not_for_this_network
 from jaxguide.explain.scene import Scene, argument_of, called
 
 _PAGE = "https://dm-haiku.readthedocs.io/en/latest/notebooks/basics.html"
@@ -83,7 +84,7 @@ def no_haiku_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     spot, call = place
     source, net = place[0].source, place[0].quote(place[1].func.value)
     places = call.args[:1] if called(call) == "init" else call.args[1:3]  # with state, the key comes third
-    given: ast.expr | None = next((a for a in places if isinstance(a, ast.Constant) and a.value is None), None)
+    given: ast.expr | None = next((a for a in places if spot.value(a) is None), None)
     given = next((k.value for k in call.keywords if k.arg == "rng"), given)
     fix: Fix | None = None
     if isinstance(given, ast.Constant) and given.value is None:
@@ -127,11 +128,11 @@ def key_forgotten(scene: Scene, found: re.Match[str]) -> Explanation | None:
         why=_("`init` takes the key first, and `apply` after the parameters; the function's own arguments follow."),
         fixes=[
             scene.fix(
-                _("Give a key; None does if the function draws no numbers."),
+                _("Give a key; None will do if the function draws no numbers."),
                 place[0].source.insert_before(given, f"{scene.random}.PRNGKey(0), "),
             )
             if is_array(spot.value(given)) or isinstance(given, ast.Call)
-            else scene.advice(_("Give a key; None does if the function draws no numbers.")),
+            else scene.advice(_("Give a key; None will do if the function draws no numbers.")),
             scene.advice(_("Or leave it out for good: `hk.without_apply_rng(hk.transform(f))`."))
             if found[1] == "Apply"
             else None,
@@ -200,25 +201,24 @@ def other_haiku_parameters(scene: Scene, found: re.Match[str]) -> Explanation | 
     if place is None:
         return None
     shape = found.re is _PARAM_SHAPE.text
+    title = _("The parameters are those of another network")
+    advice = _("Give `apply` the parameters that `init` of the same network made.")
+    if shape and is_other_input(found[1].rpartition("/")[2], found[2], found[3]):
+        title = _("The parameters were made for inputs of another size")
+        advice = _("Give `init` and `apply` inputs whose axes, except those of the batch, have the same sizes.")
+    elif shape:
+        title, advice = not_for_this_network()
     return scene.explanation(
         "haiku_other_parameters",
-        title=_("The parameters were made for inputs of another size")
-        if shape
-        else _("The parameters are those of another network"),
-        what=_("`{name}` has shape {own}, and this input needs {wanted}.").format(
+        title=title,
+        what=_("`{name}` has shape {own}, and {wanted} is needed here.").format(
             name=found[1], own=found[2], wanted=f"({found[3][1:-1]})"
         )
         if shape
         else _("They have no `{name}` for the module `{module}`.").format(name=found[1], module=found[2]),
         variable=found[1],
         why=_("`init` makes the parameters, by the names of the modules and the shape of the input that it is given."),
-        fixes=[
-            scene.advice(
-                _("Give `init` and `apply` inputs whose axes, except those of the batch, have the same sizes.")
-            )
-            if shape
-            else scene.advice(_("Give `apply` the parameters that `init` of the same network made.")),
-        ],
+        fixes=[scene.advice(advice)],
         link=_PAGE,
         line=place[0].line,
     )

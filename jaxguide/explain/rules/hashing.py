@@ -93,8 +93,8 @@ def _member(scene: Scene, node: ast.Compare) -> Explanation | None:
     if is_tracer(value) or value.ndim:
         return None
     fix = scene.fix(
-        _("Ask for its number."), scene.source.replace(node.left, f"{scene.atom(node.left)}.item()")
-    ) or scene.advice(_("Ask for its number."))
+        _("Look up its number."), scene.source.replace(node.left, f"{scene.atom(node.left)}.item()")
+    ) or scene.advice(_("Look up its number."))
     return _explained(scene, "array_in_set", _("An array has no hash to be found by"), node.left, [fix], _GOTCHAS)
 
 

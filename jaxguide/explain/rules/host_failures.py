@@ -75,7 +75,7 @@ def _explained(scene: Scene, name: str | None, error: str, line: Line | None, fi
             fix,
             scene.advice(
                 _(
-                    "Mend it in that line; called outside of `jax.jit`, with the same values, it shows the "
+                    "Mend it on that line; called outside of `jax.jit`, with the same values, it shows the "
                     "whole traceback."
                 )
                 if line is not None

@@ -9,7 +9,8 @@ from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.control_flow import operator_sign
-from jaxguide.explain.rewrites.masks import kept_places, sliced_axis
+from jaxguide.explain.rewrites.masks import kept_places, sliced_axis, spread
+from jaxguide.explain.rewrites.written_shapes import computed_shape
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
 
@@ -147,7 +148,9 @@ def deleted_item(scene: Scene, found: re.Match[str]) -> Explanation | None:
         _why(),
         scene.fix(
             _("Make a new array without it."),
-            scene.source.replace(statement, f"{name} = {scene.jnp}.delete({name}, {index})"),
+            scene.source.replace(
+                statement, f"{name} = {scene.jnp}.delete({name}, {index}{_along_first(scene, target.value)})"
+            ),
         ),
     )
 
@@ -183,15 +186,15 @@ def list_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
     array, method = scene.node.value, scene.node.attr
     name, given = scene.quote(array), ", ".join(scene.quote(a) for a in call.args)
     new = {
-        "append": f"{scene.jnp}.append({name}, {given})",
-        "extend": f"{scene.jnp}.append({name}, {scene.jnp}.array({given}))",
-        "insert": f"{scene.jnp}.insert({name}, {given})",
+        "append": _appended(scene, call, array),
+        "extend": f"{scene.jnp}.append({name}, {scene.jnp}.array({given}){_along_first(scene, array)})",
+        "insert": f"{scene.jnp}.insert({name}, {given}{_along_first(scene, array)})",
         "fill": f"{scene.jnp}.full_like({name}, {given})",
     }.get(method)
     if new is None:
         return None
     statement = scene.spot.statement
-    alone = isinstance(statement, ast.Expr) and statement.value is call and name.isidentifier()
+    alone = isinstance(statement, ast.Expr) and statement.value is call
     return _explained(
         scene,
         "list_method",
@@ -206,6 +209,19 @@ def list_method(scene: Scene, found: re.Match[str]) -> Explanation | None:
             scene.source.replace(call, f"{name} = {new}" if alone else new),
         ),
     )
+
+
+def _along_first(scene: Scene, array: ast.expr) -> str:
+    """Return the argument that keeps the axes of an array, which `jnp.append` and others would flatten otherwise."""
+    value = scene.spot.value(array)
+    return ", axis=0" if is_array(value) and value.ndim > 1 else ""
+
+
+def _appended(scene: Scene, call: ast.Call, array: ast.expr) -> str:
+    """Return the text of an array with one more entry at its end."""
+    name, given = scene.quote(array), ", ".join(scene.quote(a) for a in call.args)
+    along = _along_first(scene, array)
+    return f"{scene.jnp}.append({name}, {f'{scene.jnp}.array([{given}]){along}' if along else given})"
 
 
 @explains(error_texts.AT_CALLED)
@@ -256,15 +272,27 @@ def at_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 def _choice(scene: Scene, target: ast.Subscript, statement: ast.Assign, name: str, index: str) -> list[Fix | None]:
     """Return the fix for `x[mask] = value` and `x[:n] = value`, which `.at` cannot do if `mask` or `n` is traced."""
-    mask, keep = scene.spot.value(target.slice), index
+    mask = scene.spot.value(target.slice)
+    if scene.quote(target.value) != name:  # an item of an item
+        return []
     if sliced_axis(scene, target) is not None:
-        keep = kept_places(scene, target, target.value) or ""
-    elif not isinstance(target.slice, ast.Compare) and not (is_array(mask) and mask.dtype == bool):
+        keep = kept_places(scene, target, target.value)
+    elif isinstance(target.slice, ast.Compare) or (is_array(mask) and mask.dtype == bool):
+        keep = _as_mask(scene, target.slice, target.value)
+    else:
         return []
     if not keep:
         return []
     text = f"{name} = {scene.jnp}.where({keep}, {scene.quote(statement.value)}, {name})"
     return [scene.fix(_("Choose between the new value and the old ones."), scene.source.replace(statement, text))]
+
+
+def _as_mask(scene: Scene, mask: ast.expr, array: ast.expr) -> str | None:
+    """Return the text of a mask of an array's first axes, shaped to broadcast with the array; None if not known."""
+    kept, whole = computed_shape(scene, mask), computed_shape(scene, array)
+    if kept is None or whole is None:
+        return None
+    return scene.quote(mask) if len(kept) == len(whole) else spread(scene.atom(mask), len(kept) - 1, len(whole))
 
 
 def _explained(

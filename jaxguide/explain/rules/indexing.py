@@ -255,7 +255,9 @@ def too_many_indices(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     value = scene.spot.value(node.value)
     rank, name = int(found[1]), scene.quote(node.value)
-    kept = [scene.quote(element) for element in node.slice.elts[:rank]]
+    plain = not any(isinstance(one, ast.Constant) and one.value in (None, ...) for one in node.slice.elts)
+    kept = [scene.quote(element) for element in node.slice.elts[:rank]] if plain else []
+    mapped = is_tracer(value) and scene.under(value) == "jax.vmap"
     return scene.explanation(
         "too_many_indices",
         title=_("More indices than axes"),
@@ -271,6 +273,10 @@ def too_many_indices(scene: Scene, found: re.Match[str]) -> Explanation | None:
             scene.fix(
                 _("Give one index for each axis, from the first."),
                 scene.source.replace(node.slice, ", ".join(kept)) if kept else None,
+            )
+            if not mapped
+            else scene.advice(
+                _("If one is for the axis that `jax.vmap` maps over: leave it out, since each call gets one entry.")
             ),
             scene.fix(_("Look at the shape first."), code=f"{scene.atom(node.value)}.shape"),
         ],

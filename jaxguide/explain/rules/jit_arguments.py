@@ -26,6 +26,7 @@ from jaxguide.explain.rewrites.static_arguments import is_jit, jit_call_of, stat
 from jaxguide.explain.rules import explains
 from jaxguide.explain.rules.wrong_types import no_array
 from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.transformed import part_of, returned
 from jaxguide.jaxpr.value_words import describe, object_of_type
 
 
@@ -250,7 +251,7 @@ def unknown_static_name(scene: Scene, found: re.Match[str]) -> Explanation | Non
         names = list(code.co_varnames[: code.co_argcount]) if code else []
     if not wrong or not names:
         return None
-    near = (difflib.get_close_matches(wrong[0], names, n=1) or names[-1:])[0]
+    near = difflib.get_close_matches(wrong[0], names, n=1)
     constants = [n for n in ast.walk(statement or scene.node) if isinstance(n, ast.Constant) and n.value == wrong[0]]
     return scene.explanation(
         "static_name_unknown",
@@ -260,8 +261,10 @@ def unknown_static_name(scene: Scene, found: re.Match[str]) -> Explanation | Non
         why=_("`jax.jit` finds a static argument by its name in the `def` line."),
         fixes=[
             scene.fix(
-                _("Write the argument's own name."), source.replace(constants[0], f'"{near}"') if constants else None
+                _("Write the argument's own name."),
+                source.replace(constants[0], f'"{near[0]}"') if constants and near else None,
             )
+            or scene.advice(_("Name one of these, or leave it out."))
         ],
         link=error_texts.STATIC_LINK,
     )
@@ -294,8 +297,9 @@ def unknown_static_number(scene: Scene, found: re.Match[str]) -> Explanation | N
         fixes=[
             scene.fix(
                 _("Give the number of the last one, or better its name in `static_argnames`."),
-                scene.source.replace(keyword.value, str(last)),
+                scene.source.replace(keyword.value, str(last)) if int(found[1]) == last + 1 else None,
             )
+            or scene.advice(_("Give the argument's own name, in `static_argnames`."))
         ],
         link=error_texts.STATIC_LINK,
     )
@@ -427,7 +431,12 @@ def _inside_an_argument(
     leaf = next((leaf for where, leaf in leaves if jax.tree_util.keystr(where) == inside), MISSING)
     name = f"{scene.quote(given)}{inside}" if given is not None else path
     last = kind.split(".")[-1]
-    if any(cls.__module__.split(".")[0] == "equinox" for cls in type(value).__mro__):
+    held = [one for _where, one in leaves]
+    if held and all(map(_is_function, held)) and _hashable(value):  # as an optimizer of optax is
+        top = path.removesuffix(inside)
+        words = _("Make `{name}` static: JAX then compiles once for each value of it.").format(name=top)
+        fixes: list[Fix | None] = [scene.fix(words, *static_edits(scene, source, function, top)) or scene.advice(words)]
+    elif any(cls.__module__.split(".")[0] == "equinox" for cls in type(value).__mro__):
         fixes = [_filter_jit(scene, source, function)]
     elif class_named(scene, last)[1] is not None:
         fixes = [as_pytree(scene, last, leaf)]
@@ -476,23 +485,19 @@ def not_an_array_result(scene: Scene, found: re.Match[str]) -> Explanation | Non
     function = source.function_at(found[1].split(".")[-1], int(found[3]))
     if function is None:
         return None
-    returned = _returned(function)
-    if returned is None:
-        return None
-    node: ast.expr = returned
-    edit: Edit | None = None
-    for index in re.findall(r"\[(\d+)\]", found[5] or ""):
-        if isinstance(node, ast.Tuple | ast.List) and int(index) < len(node.elts):
-            rest = [source.quote(e) for i, e in enumerate(node.elts) if i != int(index)]
-            edit = source.replace(node, rest[0] if len(rest) == 1 else ", ".join(rest)) if rest else None
-            node = node.elts[int(index)]
-    text = source.quote(node)
+    result = returned(function)
+    path = re.sub(r"^\w+", "", found[5] or "")
+    node = part_of(result, path) if result is not None else None
+    name, edit = _function_name(function), _without(source, node) if path and node is not None else None
+    text = source.quote(node) if node is not None else name
     return scene.explanation(
         "result_no_array",
         title=_("A jitted function returns something that is not an array"),
         what=_("`{text}` is of type `{type}`, returned by `{function}`.").format(
-            text=text, type=found[4], function=_function_name(function)
-        ),
+            text=text, type=found[4], function=name
+        )
+        if node is not None
+        else _("`{function}` returns a value of type `{type}`.").format(function=name, type=found[4]),
         variable=text,
         why=_("The compiled program hands back arrays; what is not an array cannot come out of it."),
         fixes=[
@@ -504,8 +509,22 @@ def not_an_array_result(scene: Scene, found: re.Match[str]) -> Explanation | Non
             ),
         ],
         link=f"{error_texts.API}/jax.jit.html",
-        line=_line(source, node),
+        line=_line(source, node if node is not None else function),
     )
+
+
+def _without(source: Source, node: ast.expr) -> Edit | None:
+    """Return the edit that leaves a value out of the tuple or list that holds it; None if that would be empty."""
+    holder = source.parents.get(node)
+    if not isinstance(holder, ast.Tuple | ast.List):
+        return None
+    rest = [source.quote(one) for one in holder.elts if one is not node]
+    text = ", ".join(rest)
+    if isinstance(holder, ast.List):
+        text = f"[{text}]"
+    elif len(rest) > 1 and not isinstance(source.parents.get(holder), ast.Return):
+        text = f"({text})"
+    return source.replace(holder, text) if rest else None
 
 
 def _registered(scene: Scene, kind: str) -> list[Fix | None]:
@@ -517,11 +536,17 @@ def _registered(scene: Scene, kind: str) -> list[Fix | None]:
     return [as_pytree(scene, name) or scene.advice(words.format(kind=name))]
 
 
+# The result of a computation, as JAX prints what it got in place of a function.
+_IS_NUMBER = re.compile(r"\w*Tracer|Traced<|Array\(|\[[\[\s\d.\-]|-?(?:\d|inf|nan)|True|False")
+
+
 @explains(error_texts.NOT_CALLABLE)
 def called_too_early(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jax.grad(f(x))`, which calls the function instead of passing it."""
     call = scene.call()
     if call is None or not call.args or not isinstance(call.args[0], ast.Call):
+        return None
+    if not _IS_NUMBER.match(scene.message[found.end() :].strip()):  # such as None, of a factory without `return`
         return None
     inner, name = call.args[0], scene.quote(call.func)
     function = scene.quote(inner.func)
@@ -545,13 +570,6 @@ def called_too_early(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes=[scene.fix(_("Hand over the function, then call what comes back."), made or whole)],
         link=f"{error_texts.API}/jax.{called(call)}.html",
     )
-
-
-def _returned(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> ast.expr | None:
-    if isinstance(function, ast.Lambda):
-        return function.body
-    returns = [n for n in ast.walk(function) if isinstance(n, ast.Return)]
-    return returns[-1].value if returns else None
 
 
 def _line(source: Source, node: ast.AST) -> Line:

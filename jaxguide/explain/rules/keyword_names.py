@@ -31,7 +31,8 @@ _HABITS = {
 }
 # Functions that return values and indices in PyTorch if they are given `dim`, and what finds the indices in JAX.
 _WITH_INDICES = {"max": "argmax", "min": "argmin", "sort": "argsort"}
-_LEFT_OUT = ("out", "requires_grad", "initial")
+_RENAMED = {"keepdim": "keepdims"}
+_LEFT_OUT = ("out", "requires_grad")
 
 
 @explains(error_texts.NO_ARGUMENT)
@@ -47,14 +48,18 @@ def unknown_argument(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if found[2] == "out":
         return _out(scene, call, keyword)
     try:
-        known = set(inspect.signature(function).parameters)
+        declared = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return None
-    if found[2] in known:
+    known = set(declared)
+    if found[2] in known or any(p.kind is p.VAR_KEYWORD for p in declared.values()):  # it hands on the others
         return None
     name = _name_of(scene, call.func)
+    picked = _picked(scene, call, name) if found[2] == "dim" else None
+    if picked is not None:
+        return picked
     if name.rpartition(".")[2] in _WITH_INDICES and found[2] == "dim" and _is_unpacked(scene, call):
-        return _values_and_indices(scene, call, keyword, name.rpartition(".")[2])
+        return _values_and_indices(scene, call, name.rpartition(".")[2])
     if (name, found[2], len(call.args)) == ("jax.Array.reshape", "shape", 0):
         text = scene.quote(keyword.value)
         return _explained(
@@ -81,26 +86,52 @@ def _is_unpacked(scene: Scene, call: ast.Call) -> bool:
     return isinstance(target, ast.Tuple) and len(target.elts) == 2
 
 
-def _values_and_indices(scene: Scene, call: ast.Call, keyword: ast.keyword, name: str) -> Explanation | None:
+def _values_and_indices(scene: Scene, call: ast.Call, name: str) -> Explanation | None:
     """Explain `values, indices = x.max(dim=1)`: JAX's function returns the values alone."""
+    values, indices = _both(scene, call, _WITH_INDICES[name])
+    edit = scene.source.replace(call, f"{values}, {indices}") if values else None
+    return _no_indices(scene, call, name, scene.fix(_("Call both, with `axis`."), edit))
+
+
+def _picked(scene: Scene, call: ast.Call, name: str) -> Explanation | None:
+    """Explain `x.max(dim=1)[0]` and `x.max(dim=1).indices`, which take one of PyTorch's two results."""
+    last, whole = name.rpartition(".")[2], scene.source.parents.get(call)
+    taken = {0: 0, 1: 1, "values": 0, "indices": 1}
+    key: Any = None
+    if isinstance(whole, ast.Subscript) and whole.value is call:
+        key = scene.spot.value(whole.slice)
+    elif isinstance(whole, ast.Attribute):
+        key = whole.attr
+    if last not in _WITH_INDICES or not isinstance(key, int | str) or key not in taken or whole is None:
+        return None
+    texts = _both(scene, call, _WITH_INDICES[last])
+    text = texts[taken[key]]
+    function = text.partition("(axis=")[0].partition("(")[0]
+    sentence = _("Write `{name}`, which returns one array.").format(name=function)
+    return _no_indices(scene, call, last, scene.fix(sentence, scene.source.replace(whole, text) if text else None))
+
+
+def _both(scene: Scene, call: ast.Call, other: str) -> tuple[str, str]:
+    """Return the calls that give the values and the indices of PyTorch's `x.max(dim=1)`; '' if that is not clear."""
+    if not isinstance(call.func, ast.Attribute):
+        return "", ""
+    axis = next(f"axis={scene.quote(k.value)}" for k in call.keywords if k.arg == "dim")
+    given = [scene.quote(a) for a in call.args]
+    rest = [f"{_RENAMED.get(k.arg or '', k.arg)}={scene.quote(k.value)}" for k in call.keywords if k.arg != "dim"]
+    arguments = ", ".join([*given, axis, *rest])
+    return f"{scene.quote(call.func)}({arguments})", f"{scene.atom(call.func.value)}.{other}({arguments})"
+
+
+def _no_indices(scene: Scene, call: ast.Call, name: str, fix: Fix | None) -> Explanation | None:
     other = _WITH_INDICES[name]
-    function = scene.quote(call.func)
-    edit = None
-    if isinstance(call.func, ast.Attribute):
-        axis = f"axis={scene.quote(keyword.value)}"
-        given = [scene.quote(a) for a in call.args]
-        rest = [f"{k.arg}={scene.quote(k.value)}" for k in call.keywords if k is not keyword]
-        arguments = ", ".join([*given, axis, *rest])
-        base = scene.atom(call.func.value)
-        edit = scene.source.replace(call, f"{function}({arguments}), {base}.{other}({', '.join([*given, axis])})")
     return scene.explanation(
         "values_and_indices",
         title=_("`{function}` has no argument `{name}`, and returns no indices").format(
-            function=function, name=keyword.arg
+            function=scene.quote(call.func), name="dim"
         ),
-        variable=keyword.arg,
+        variable="dim",
         why=_("As in NumPy, it returns the values alone, and `{other}` finds where they are.").format(other=other),
-        fixes=[scene.fix(_("Call both, with `axis`."), edit)],
+        fixes=[fix],
         link=f"{error_texts.API}/jax.numpy.{other}.html",
     )
 
@@ -188,8 +219,8 @@ def _jax_function(scene: Scene, node: ast.expr) -> Any:
         return getattr(jax.Array, node.attr, None) if plain and last is not None and _is_method(scene, node) else None
     inner = inspect.unwrap(value) if callable(value) else None
     code = getattr(inner, "__code__", None)
-    if code is not None and in_jax(code):
-        return value
+    if code is not None:  # of a function with a derivative rule, for one: the user's own
+        return value if in_jax(code) else None
     return value if type(value).__module__.startswith("jax.") and callable(value) else None
 
 

@@ -85,13 +85,16 @@ def _leaked(scene: Scene, made: re.Match[str] | None, leak: tuple[str, str, int]
     function = None
     if source is not None and leak is not None:
         function = source.function_at(function_name, leak[2])
-    keeper = _keeper(function) if isinstance(function, ast.FunctionDef) else None
+    held = scene.quote(traced[0]) if traced is not None else None
+    keeper = _keeper(function, source, held) if isinstance(function, ast.FunctionDef) and source is not None else None
     if traced is not None:
         variable = scene.quote(traced[0])
     elif keeper is not None and source is not None:
         variable = source.quote(keeper.target)
     else:
         return _cached(scene, made) or _held(scene)
+    if not function_name:  # `jax.grad` alone does not say which
+        return _of_unknown_function(scene, variable)
     place = f" ({Line(made[1], int(made[2]))})" if made else ""
     left = _("`{name}` is what is left of a traced value of `{function}`{place}.")
     if keeper is not None and traced is None and keeper.method is not None:
@@ -233,7 +236,7 @@ def found_leak(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 
 def _stored(scene: Scene, source: Source | None, function: object) -> Explanation | None:
-    if source is None or not isinstance(function, ast.FunctionDef) or (keeper := _keeper(function)) is None:
+    if source is None or not isinstance(function, ast.FunctionDef) or (keeper := _keeper(function, source)) is None:
         return None
     fixes = [_return_it(scene, source, function, keeper)]
     if keeper.method is not None:
@@ -268,8 +271,14 @@ class _Keeper:
         self.statement, self.target, self.value, self.method = statement, target, value, method
 
 
-def _keeper(function: ast.FunctionDef) -> _Keeper | None:
-    """Return the last statement of a function that stores a value outside the function, or None."""
+def _keeper(function: ast.FunctionDef, source: Source, held: str | None = None) -> _Keeper | None:
+    """Return the last statement of a function that stores a value outside the function, or None.
+
+    Args:
+        function: the function.
+        source: its source.
+        held: what holds the value where it was used; of several statements, the one that stores it there counts.
+    """
     outer = {name for n in ast.walk(function) if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
     local = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} - outer
     keepers = []
@@ -279,19 +288,27 @@ def _keeper(function: ast.FunctionDef) -> _Keeper | None:
             shared = [n for n in getattr(target, "elts", ()) if isinstance(n, ast.Name) and n.id in outer]
             if isinstance(target, ast.Tuple) and len(shared) == 1:
                 keepers.append(_Keeper(statement, shared[0], statement.value))
-            elif (
-                isinstance(target, ast.Attribute)
-                or (isinstance(target, ast.Name) and target.id in outer)
-                or (isinstance(target, ast.Subscript) and not names_in(target.value) & local)
+            elif (isinstance(target, ast.Name) and target.id in outer) or (
+                isinstance(target, ast.Attribute | ast.Subscript) and not names_in(target.value) & local
             ):
                 keepers.append(_Keeper(statement, target, statement.value))
         elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name | ast.Attribute):
-            if isinstance(statement.target, ast.Attribute) or statement.target.id in outer:
-                keepers.append(_Keeper(statement, statement.target, statement.value))
+            inner = statement.target
+            if inner.id in outer if isinstance(inner, ast.Name) else not names_in(inner.value) & local:
+                keepers.append(_Keeper(statement, inner, statement.value))
         elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             call = statement.value
-            if isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "add") and len(call.args) == 1:
+            if not isinstance(call.func, ast.Attribute) or names_in(call.func.value) & local:
+                continue
+            if call.func.attr in ("append", "add") and len(call.args) == 1:
                 keepers.append(_Keeper(statement, call.func.value, call.args[0], call.func.attr))
+    if len(keepers) > 1 and held is not None:
+        last = re.split(r"\W+", held.rstrip("])'\""))
+        same = [one for one in keepers if source.quote(one.target) == held]
+        same = same or [
+            one for one in keepers if set(re.split(r"\W+", source.quote(one.target))) & set(last) - {"self"}
+        ]
+        return same[-1] if same else None
     return keepers[-1] if keepers else None
 
 
@@ -300,7 +317,8 @@ def _return_it(scene: Scene, source: Source, function: ast.FunctionDef, keeper: 
     last = function.body[-1]
     if not isinstance(last, ast.Return) or last.value is None or _returns(function) != 1:
         return None
-    result, kept = source.quote(last.value), source.quote(keeper.target)
+    calls = [c for c in source.calls() if _name(c.func) == function.name and source.function(c) is not function]
+    (result, flat), kept = _result(source, last.value, calls), source.quote(keeper.target)
     reads = isinstance(keeper.statement, ast.AugAssign) or _reads(function, keeper)
     if reads and not isinstance(keeper.target, ast.Name):
         return None
@@ -314,9 +332,16 @@ def _return_it(scene: Scene, source: Source, function: ast.FunctionDef, keeper: 
     else:
         value = source.quote(keeper.value)
         edits += [source.remove_statement(keeper.statement), source.replace(last.value, f"{result}, {value}")]
-    calls = [c for c in source.calls() if _name(c.func) == function.name and source.function(c) is not function]
+    uses = [
+        n
+        for n in ast.walk(source.tree)
+        if isinstance(n, ast.Name | ast.Attribute) and isinstance(n.ctx, ast.Load) and _name(n) == function.name
+    ]
+    jitted = [n for n in uses if _is_jitted_as_itself(source, n, function.name)]
+    if len(uses) != len(calls) + len(jitted):  # `jax.grad` of it would get a pair, too
+        return None
     for call in calls:
-        edit = _call_site(source, call, keeper, kept, reads)
+        edit = _call_site(source, call, keeper, kept, reads, flat=flat)
         if edit is None:
             return None
         edits += edit
@@ -329,7 +354,30 @@ def _return_it(scene: Scene, source: Source, function: ast.FunctionDef, keeper: 
     return scene.fix(sentence.format(function=function.name), *edits) if calls else None
 
 
-def _call_site(source: Source, call: ast.Call, keeper: _Keeper, kept: str, reads: bool) -> list[Edit] | None:
+def _is_jitted_as_itself(source: Source, node: ast.AST, name: str) -> bool:
+    """Return whether a name is the argument in `f = jax.jit(f)`."""
+    call = source.parents.get(node)
+    made = source.parents.get(call) if call is not None else None
+    jitted = isinstance(call, ast.Call) and dotted(call.func).split(".")[-1] == "jit" and node in call.args
+    return jitted and isinstance(made, ast.Assign) and [_name(target) for target in made.targets] == [name]
+
+
+def _result(source: Source, node: ast.expr, calls: list[ast.Call]) -> tuple[str, bool]:
+    """Return how a longer result begins, and whether it is a tuple that all calls unpack, which is taken apart."""
+    if not isinstance(node, ast.Tuple):
+        return source.quote(node), False
+    inner = ", ".join(source.quote(element) for element in node.elts)
+    for call in calls:
+        statement = source.statement(call)
+        target = statement.targets[-1] if isinstance(statement, ast.Assign) else None
+        if not isinstance(target, ast.Tuple) or len(target.elts) != len(node.elts):
+            return f"({inner},)" if len(node.elts) == 1 else f"({inner})", False
+    return inner, True
+
+
+def _call_site(
+    source: Source, call: ast.Call, keeper: _Keeper, kept: str, reads: bool, *, flat: bool
+) -> list[Edit] | None:
     statement = source.statement(call)
     target = kept
     if isinstance(keeper.target, ast.Attribute) and kept.startswith("self.") and isinstance(call.func, ast.Attribute):
@@ -339,7 +387,11 @@ def _call_site(source: Source, call: ast.Call, keeper: _Keeper, kept: str, reads
     if isinstance(statement, ast.Expr) and statement.value is call:
         edits.append(source.insert_before(statement, f"_, {new} = "))
     elif isinstance(statement, ast.Assign) and statement.value is call:
-        edits.append(source.insert_after(statement.targets[-1], f", {new}"))
+        last = statement.targets[-1]
+        if isinstance(last, ast.Tuple) and not flat:
+            edits.append(source.replace(last, f"({', '.join(map(source.quote, last.elts))}), {new}"))
+        else:
+            edits.append(source.insert_after(last, f", {new}"))
     else:
         return None
     if keeper.method is not None:

@@ -120,7 +120,9 @@ def too_large_seed(scene: Scene, found: re.Match[str]) -> Explanation | None:
         what=_("`{name}` is {number} here.").format(name=text, number=number) if number is not None else "",
         variable=text,
         why=_("`{function}` takes an integer of at most 64 bits.").format(function=scene.quote(call.func)),
-        fixes=[scene.fix(_("Take the rest that fits."), scene.source.replace(seed, f"{scene.atom(seed)} % 2**32"))],
+        fixes=[
+            scene.fix(_("Take the remainder, which fits."), scene.source.replace(seed, f"{scene.atom(seed)} % 2**32"))
+        ],
         link=f"{error_texts.API}/jax.random.key.html",
     )
 
@@ -143,7 +145,7 @@ def exhausted_memory(scene: Scene, found: re.Match[str]) -> Explanation | None:
         )
     return scene.explanation(
         "out_of_memory",
-        title=_("The device has not enough memory"),
+        title=_("The device does not have enough memory"),
         what=what,
         variable=said,
         why=_("No free piece of the device's memory is that large."),

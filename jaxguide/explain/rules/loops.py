@@ -4,6 +4,9 @@ import ast
 import re
 from typing import Any
 
+import jax
+import numpy as np
+
 from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import FunctionNode, Source
@@ -12,7 +15,7 @@ from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
-from jaxguide.explain.transformed import function_behind, own_nodes, parameters, returned
+from jaxguide.explain.transformed import function_behind, own_nodes, parameters, part_of, returned
 
 _SCAN = f"{error_texts.API}/jax.lax.scan.html"
 _LOOPS = ("scan", "while_loop", "fori_loop")
@@ -27,7 +30,7 @@ def scan_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | None:
     call = scene.call()
     body = argument_of(call, 0, "f") if call is not None else None
     place = function_behind(scene.spot, body)
-    if call is None or place is None or body is None:
+    if call is None or place is None or body is None or not called(call).endswith("scan"):
         return None
     source, function = place
     result = returned(function)
@@ -35,6 +38,9 @@ def scan_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return _forgotten_return(scene, call, body, source, function)
     if isinstance(result, ast.Tuple) and len(result.elts) > 2:
         return _scan_of_many(scene, call, body, source, result)
+    parts = _count_of_parts(scene.message[found.end() :].strip())
+    if parts is not None and not isinstance(result, ast.Tuple | ast.List) and _starts_otherwise(scene, call, parts):
+        return _pair_in_a_name(scene, call, body, source.quote(result), parts)
     text = source.quote(result)
     lambda_body = isinstance(function, ast.Lambda)
     return scene.explanation(
@@ -53,6 +59,37 @@ def scan_without_pair(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 source.replace(result, f"({text}, {text})" if lambda_body else f"{text}, {text}"),
             ),
         ],
+        link=_SCAN,
+    )
+
+
+def _count_of_parts(text: str) -> int | None:
+    """Return the number of parts of a tuple as JAX prints it; None for anything else."""
+    if not text.startswith("(") or ")" not in text:
+        return None
+    depth, parts = 0, 1
+    for sign in text.rstrip(".")[1:-1].rstrip(","):
+        depth += (sign in "([{") - (sign in ")]}")
+        parts += sign == "," and depth == 0
+    return parts
+
+
+def _starts_otherwise(scene: Scene, call: ast.Call, parts: int) -> bool:
+    """Return whether a scan does not start with a tuple of so many parts, which its body may return alone."""
+    start = argument_of(call, *_START["scan"])
+    return start is None or _container(scene, start) != (tuple, parts)
+
+
+def _pair_in_a_name(scene: Scene, call: ast.Call, body: ast.expr, text: str, parts: int) -> Explanation | None:
+    """Explain a scan body that returns a tuple of another length by its name."""
+    name = "lambda" if isinstance(body, ast.Lambda) else scene.quote(body)
+    return scene.explanation(
+        "scan_pair",
+        title=_("A scan body that does not return a pair"),
+        what=_("`{name}` returns `{text}`, a tuple of {count}.").format(name=name, text=text, count=parts),
+        variable=name,
+        why=_("`lax.scan` takes from each turn the carry for the next, and an output to stack: two values."),
+        fixes=[scene.advice(_("Put what belongs to the carry into one tuple, and the outputs into another."))],
         link=_SCAN,
     )
 
@@ -94,17 +131,17 @@ def scan_length(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if call is None or called(call) != "scan":
         return None
     xs = argument_of(call, 2, "xs")
-    length = next((k for k in call.keywords if k.arg == "length"), None)
+    length = argument_of(call, 3, "length")
     text = scene.quote(xs) if xs is not None else "None"
     fixes: list[Fix | None] = []
     if length is not None and xs is not None:
-        rest = [scene.quote(a) for a in call.args]
-        rest += [f"{k.arg}={scene.quote(k.value)}" for k in call.keywords if k is not length]
+        rest = [scene.quote(a) for a in call.args if a is not length]
+        rest += [f"{k.arg}={scene.quote(k.value)}" for k in call.keywords if k.value is not length]
         new = f"{scene.quote(call.func)}({', '.join(rest)})"
-        fixes.append(scene.fix(_("Leave `length` out: the arrays say it."), scene.source.replace(call, new)))
-        what = _("`{name}` has another length than `length={length}`.").format(
-            name=text, length=scene.quote(length.value)
-        )
+        edit = scene.source.replace(call, new) if len(call.args) <= 4 else None
+        words = _("Leave `length` out: the arrays say it.")
+        fixes.append(scene.fix(words, edit) or scene.advice(words))
+        what = _("`{name}` has another length than `length={length}`.").format(name=text, length=scene.quote(length))
         why = _("`lax.scan` takes one turn for each entry, so the length says nothing new.")
         variable = "length"
     elif found.re is error_texts.SCAN_SIZES.text and xs is not None:
@@ -114,7 +151,10 @@ def scan_length(scene: Scene, found: re.Match[str]) -> Explanation | None:
         why = _("`lax.scan` takes one entry of each array per turn, so all have the same length.")
         fewest = min(int(found[1]), int(found[2]))
         new = f"{scene.jax}.tree.map(lambda a: a[:{fewest}], {text})"
-        fixes.append(scene.fix(_("Cut them to one length."), scene.source.replace(xs, new)))
+        fixes.append(_turned(scene, xs, {int(found[1]), int(found[2])}))
+        fixes.append(
+            scene.fix(_("If the last entries are too many: cut them to one length."), scene.source.replace(xs, new))
+        )
         variable = text
     else:
         what = _("`xs` is None and there is no `length`.")
@@ -130,6 +170,20 @@ def scan_length(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes=fixes,
         link=_SCAN,
     )
+
+
+def _turned(scene: Scene, xs: ast.expr, sizes: set[int]) -> Fix | None:
+    """Return advice for an array with another axis as long as the first one of the others: perhaps that is the time."""
+    value = scene.spot.value(xs)
+    for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0] if value is not MISSING else ():
+        shape = np.shape(leaf)
+        other = [axis for axis, size in enumerate(shape) if axis and {shape[0], size} == sizes]
+        if other:
+            node = part_of(xs, jax.tree_util.keystr(path))
+            name = scene.quote(node) if node is not None else f"{scene.quote(xs)}{jax.tree_util.keystr(path)}"
+            words = _("If axis {axis} of `{name}` counts the turns: move it to the front with `{jnp}.moveaxis`.")
+            return scene.advice(words.format(axis=other[0], name=name, jnp=scene.jnp))
+    return None
 
 
 @explains(error_texts.WHILE_CONDITION)
@@ -247,7 +301,10 @@ def _same_shape(
             scene.fix(
                 _("Start with the shape that a turn gives."),
                 scene.source.replace(start, f"{scene.jnp}.broadcast_to({text}, {size})"),
-            )
+            ),
+            scene.advice(_("Or reduce it to one number in every turn, as `.sum()` does, if one number is meant."))
+            if not shape
+            else None,
         ]
     words = _("Return it with shape {shape}, as it went in, or start with shape {new}.")
     return [scene.advice(words.format(shape=_tuple(shape), new=_tuple(new_shape)))]

@@ -14,7 +14,7 @@ from jaxguide.base.did_you_mean import suggestion
 from jaxguide.base.text import _
 from jaxguide.code.edits import Edit
 from jaxguide.code.source import dotted
-from jaxguide.code.user_frame import MISSING
+from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts
 from jaxguide.compat.removals import REMOVALS
 from jaxguide.explain.explanation import Explanation, Fix
@@ -53,7 +53,8 @@ _SAME = {
     "fold_in": "jax.random.fold_in",
 }
 # Aliases that NumPy had until 1.24.
-_BUILTINS = ("int", "float", "complex", "str", "object")
+_BUILTINS = ("int", "float", "complex")
+_NO_DTYPES = ("str", "object")
 # Names of other libraries and of NumPy -> what to write instead, which is not called in the same way.
 _INSTEAD = {
     "copyto": "x = jnp.where(mask, new, x)",
@@ -68,7 +69,6 @@ _INSTEAD = {
     "randperm": "jax.random.permutation(key, n)",
     "manual_seed": "key = jax.random.key(seed)",
     "no_grad": "jax.lax.stop_gradient(x)",
-    "stop_gradient": "jax.lax.stop_gradient(x)",
     "GradientTape": "jax.grad(loss)(parameters)",
     "Variable": "jnp.array(x)",
     "index_select": "jnp.take(x, indices, axis=axis)",
@@ -106,20 +106,25 @@ def missing_name(scene: Scene, match: re.Match[str]) -> Explanation | None:
         uses = [n for n in ast.walk(scene.source.tree) if isinstance(n, ast.Attribute) and dotted(n) == dotted(node)]
         fix = scene.fix(_("Write Python's type."), *(scene.source.replace(use, name) for use in uses))
         return _explained(scene, node, home, _("NumPy had it as another name for Python's type, up to 1.23."), fix)
+    if home == "jax.numpy" and name in _NO_DTYPES:
+        why = _("JAX's arrays hold numbers, truth values and keys, because a device computes with nothing else.")
+        return _explained(scene, node, home, why, scene.advice(_("Keep what is not a number in Python or NumPy.")))
     same = _SAME.get(name) if home in ("jax.numpy", "jax", "jax.nn") else None
     if f"{home}.{name}" in REMOVALS:
         return None
+    outer = scene.source.parents.get(node)
+    if name == "Tensor" and isinstance(outer, ast.Call) and outer.func is node:
+        same = "jax.numpy.array"  # the class cannot be called
     if same is not None:
-        return _explained(scene, node, home, _other_library(), _renamed(scene, node, same))
+        return _explained(scene, node, home, _why_of(name, same), _renamed(scene, node, same))
     numpys = getattr(_counterpart(home), name, None)
     if name in _INSTEAD and home in ("jax.numpy", "jax"):
-        why = _numpy_why(home) if numpys is not None else _other_library()
+        why = _numpy_why(home) if numpys is not None else _why_of(name, _INSTEAD[name].partition("(")[0])
         advice = scene.advice(_("JAX has `{code}` for this.").format(code=_INSTEAD[name]))
         return _explained(scene, node, home, why, _chosen(scene, node) or advice)
     places = list(_places(home, name))
     if len(places) == 1:
-        why = _("`{new}` has that name: it is in another module.").format(new=places[0])
-        return _explained(scene, node, home, why, _renamed(scene, node, places[0]))
+        return _explained(scene, node, home, _why_of(name, places[0]), _renamed(scene, node, places[0]))
     if places:
         names = _(" and ").join(f"`{place}`" for place in places)
         why = _("Other modules have that name: {names}.").format(names=names)
@@ -163,12 +168,15 @@ def _chosen(scene: Scene, node: ast.Attribute) -> Fix | None:
     return scene.fix(_("Choose between the new value and the old ones."), scene.source.replace(call, text))
 
 
-def _other_library() -> str:
+def _why_of(name: str, new: str) -> str:
+    """Return why a name is missing that JAX has in another module, or under another name."""
+    if new.rpartition(".")[2] == name:
+        return _("`{new}` has that name: it is in another module.").format(new=new)
     return _("Another library has it; JAX has it under another name.")
 
 
 def _numpy_why(home: str) -> str:
-    return _("NumPy has it, and `{module}` has not.").format(module=home)
+    return _("NumPy has it, and `{module}` does not.").format(module=home)
 
 
 def _renamed(scene: Scene, node: ast.Attribute, new: str) -> Fix | None:
@@ -214,14 +222,23 @@ def _of_numpy(scene: Scene, node: ast.Attribute, home: str, value: object) -> Ex
             _("Take NumPy's: it works on results, outside of transformed functions."), scene.source.replace(node, text)
         )
     elif callable(value) and not isinstance(value, type):
-        words = _(
-            "Call NumPy's outside of transformed functions, on `{np}.asarray(x)`; inside, write it with functions of "
-            "`{module}`."
-        )
+        words = _("Call NumPy's, outside of transformed functions.")
+        call = scene.source.parents.get(node)
+        part = scene.spot.first(ast.Tuple(call.args, ast.Load()), is_array) if isinstance(call, ast.Call) else None
+        if part is not None and _computes(node.attr):
+            words = _(
+                "Call NumPy's outside of transformed functions, on `{np}.asarray(x)`; inside, write it with functions "
+                "of `{module}`."
+            )
         fix = scene.advice(words.format(np=scene.np, module=home))
     else:
         return None
     return _explained(scene, node, home, _numpy_why(home), fix)
+
+
+def _computes(name: str) -> bool:
+    """Return whether a function of NumPy computes with arrays, rather than write files or change settings."""
+    return not name.startswith(("save", "load", "set", "print", "from", "get", "gen"))
 
 
 def _of_scipy(scene: Scene, node: ast.Attribute, home: str, value: object) -> Explanation | None:
@@ -232,7 +249,7 @@ def _of_scipy(scene: Scene, node: ast.Attribute, home: str, value: object) -> Ex
         "Call SciPy's outside of transformed functions; inside, the program can call it on the host: "
         "`jaxguide.callbacks.host_function`."
     )
-    return _explained(scene, node, home, _("SciPy has it, and JAX has not."), scene.advice(words))
+    return _explained(scene, node, home, _("SciPy has it, and JAX does not."), scene.advice(words))
 
 
 def _counterpart(home: str) -> ModuleType | None:

@@ -3,6 +3,7 @@
 import ast
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -15,8 +16,16 @@ from jaxguide.code.source import dotted, names_in
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.control_flow import assigned_names, body_lines, leaves_early, operator_sign
-from jaxguide.explain.rewrites.static_arguments import static_fix
+from jaxguide.explain.rewrites.confirm import holds
+from jaxguide.explain.rewrites.control_flow import (
+    assigned_names,
+    body_lines,
+    changes_objects,
+    leaves_early,
+    operator_sign,
+    read_after,
+)
+from jaxguide.explain.rewrites.static_arguments import size_arguments, static_fix
 from jaxguide.explain.rules import explains
 from jaxguide.explain.rules.numpy_and_scipy import scipy_home, scipy_on_tracer
 from jaxguide.explain.rules.texts import formatted, printed_in
@@ -71,6 +80,12 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         counted = _range_around(scene, call)
         if counted is not None and (name == "int") and static_fix(scene, tracer) is None:
             return _range_of_tracer(scene, counted)
+        outer = source.parents.get(call)
+        if isinstance(outer, ast.Subscript) and outer.slice is call:
+            items = scene.spot.value(outer.value)
+            if isinstance(items, list | tuple):
+                return _index_of_list(scene, outer, traced, call.args[0])
+            keep = None if isinstance(items, dict) else keep  # a traced number is no key
         static = static_fix(scene, tracer) if name == "int" else None
         if static is not None and static.edits and f"{scene.jnp}." in scene.quote(call.args[0]):
             new = re.sub(rf"(?<![\w.]){re.escape(scene.jnp)}\.", f"{scene.np}.", scene.quote(call.args[0]))
@@ -104,6 +119,10 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     module, _dot, function = dotted(call.func).rpartition(".")
     if scene.spot.value(ast.parse(module or "None", mode="eval").body) is math:
         there = hasattr(jnp, function)
+        edit = source.replace(call.func, f"{scene.jnp}.{function}") if there else None
+        if function == "log" and len(call.args) == 2:
+            one, base = (f"{scene.jnp}.log({scene.quote(argument)})" for argument in call.args)
+            edit = source.replace(call, f"({one} / {base})")
         return scene.explanation(
             "math_on_tracer",
             title=_("`{name}` needs a known value, but `{variable}` is traced").format(
@@ -112,12 +131,7 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
             what=scene.traced_what(variable, tracer),
             variable=variable,
             why=_("The module `math` computes with Python numbers now, while JAX records the program."),
-            fixes=[
-                scene.fix(
-                    _("Use JAX's own function of that name."),
-                    source.replace(call.func, f"{scene.jnp}.{function}") if there else None,
-                )
-            ],
+            fixes=[scene.fix(_("Use JAX's own function of that name."), edit)],
             link=f"{error_texts.API}/jax.numpy.{function}.html",
         )
     home = scipy_home(scene, call.func)
@@ -127,49 +141,70 @@ def python_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
 @explains(error_texts.INTEGER)
 def python_integer(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `range(n)` and `items[i]`, for which Python needs an integer."""
-    node, source = scene.node, scene.source
+    node = scene.node
     if isinstance(node, ast.Call) and called(node) == "range":
         return _range_of_tracer(scene, node)
-    traced = scene.spot.first(node, is_traced_integer)
+    traced = _guilty_integer(scene, size_arguments(node) if isinstance(node, ast.Call) else [node])
     if isinstance(node, ast.Subscript):
         traced = scene.spot.first(node.slice, is_tracer)
     if traced is None:
         return None
-    variable, tracer = scene.quote(traced[0]), traced[1]
-    static = static_fix(scene, tracer)
-    what = scene.traced_what(variable, tracer)
     if isinstance(node, ast.Subscript):
-        index, items = scene.quote(node.slice), scene.quote(node.value)
-        value = scene.spot.value(node.value)
-        kinds = value if isinstance(value, list | tuple) else ()
-        functions = bool(kinds) and all(callable(item) for item in kinds)
-        call = source.parents.get(node)
-        if functions and isinstance(call, ast.Call) and call.func is node and not call.keywords:
-            given = "".join(f", {scene.quote(argument)}" for argument in call.args)
-            choose = scene.fix(
-                _("Let the program choose one of the functions: `lax.switch`."),
-                source.replace(call, f"{scene.lax}.switch({index}, {items}{given})"),
-            )
-        elif value is not MISSING and not all(
-            is_array(i) or isinstance(i, int | float | complex | list) for i in value
-        ):
-            choose = scene.advice(
-                _(
-                    "Let the program choose what is done for each entry: `lax.switch({index}, [...])`, with one "
-                    "function for each."
-                ).format(index=index)
-            )
-            return _list_index(scene, variable, what, static, choose)
-        else:
-            stack = "stack" if any(is_array(item) and item.ndim for item in kinds) else "array"
-            choose = scene.fix(
-                _("Make one array of the list: an array can be indexed by a traced number."),
-                source.replace(node, f"{scene.jnp}.{stack}({items})[{index}]") if not functions else None,
-            )
-        return _list_index(scene, variable, what, choose, static)
+        return _index_of_list(scene, node, traced, node.slice)
     if isinstance(node, ast.Call):
-        return _needs_static(scene, variable, tracer, static, scene.quote(node.func))
+        variable, tracer = scene.quote(traced[0]), traced[1]
+        return _needs_static(scene, variable, tracer, static_fix(scene, tracer), scene.quote(node.func))
     return None
+
+
+def _index_of_list(
+    scene: Scene, node: ast.Subscript, traced: tuple[ast.expr, Any], number: ast.expr
+) -> Explanation | None:
+    """Explain `items[i]` and `items[int(i)]`, where `number` is `i`."""
+    variable, tracer = scene.quote(traced[0]), traced[1]
+    static, what = static_fix(scene, tracer), scene.traced_what(variable, tracer)
+    index, items, source = scene.quote(number), scene.quote(node.value), scene.source
+    if number is not node.slice and _is_float(scene, number):
+        index = f"{scene.atom(number)}.astype(int)"
+    value = scene.spot.value(node.value)
+    kinds = value if isinstance(value, list | tuple) else ()
+    functions = bool(kinds) and all(callable(item) for item in kinds)
+    unlike = len({np.shape(item) for item in kinds if is_array(item)}) > 1
+    call = source.parents.get(node)
+    if functions and isinstance(call, ast.Call) and call.func is node and not call.keywords:
+        given = "".join(f", {scene.quote(argument)}" for argument in call.args)
+        choose = scene.fix(
+            _("Let the program choose one of the functions: `lax.switch`."),
+            source.replace(call, f"{scene.lax}.switch({index}, {items}{given})"),
+        )
+    elif value is not MISSING and (
+        unlike or not all(is_array(i) or isinstance(i, int | float | complex | list) for i in value)
+    ):
+        choose = scene.advice(
+            _(
+                "Let the program choose what is done for each entry: `lax.switch({index}, [...])`, with one "
+                "function for each."
+            ).format(index=index)
+        )
+        return _list_index(scene, variable, what, static, choose)
+    else:
+        stack = "stack" if any(is_array(item) and item.ndim for item in kinds) else "array"
+        choose = scene.fix(
+            _("Make one array of the list: an array can be indexed by a traced number."),
+            source.replace(node, f"{scene.jnp}.{stack}({items})[{index}]") if not functions else None,
+        )
+    return _list_index(scene, variable, what, choose, static)
+
+
+def _guilty_integer(scene: Scene, nodes: Sequence[ast.AST]) -> tuple[ast.expr, Any] | None:
+    """Return the traced integer that Python needed; if there are several, the one that JAX says it depends on."""
+    parts = (one for node in nodes for one in scene.spot.parts(node))
+    traced = {id(value): (part, value) for part, value in parts if is_traced_integer(value)}
+    found = list(traced.values())
+    if len(found) > 1:
+        behind = error_texts.DEPENDS_ON.search(scene.message)
+        found = [one for one in found if behind is not None and scene.quote(one[0]) == behind[1]]
+    return found[0] if len(found) == 1 else None
 
 
 def _list_index(scene: Scene, variable: str, what: str, *fixes: Fix | None) -> Explanation | None:
@@ -261,7 +296,8 @@ def _range_of_tracer(scene: Scene, call: ast.Call) -> Explanation | None:
         return None
     variable, tracer = scene.quote(traced[0]), traced[1]
     static = static_fix(scene, tracer) if is_traced_integer(tracer) else None
-    fixes = [_for_loop(scene, call), static]
+    loop = _for_loop(scene, call)
+    fixes = [loop if loop is not None and holds(scene, loop) else None, static]
     return scene.explanation(
         "range_of_tracer",
         title=_("`range` needs a known integer, but `{variable}` is traced").format(variable=variable),
@@ -350,12 +386,13 @@ def _for_loop(scene: Scene, call: ast.Call) -> Fix | None:
     loop, source = scene.source.parents.get(call), scene.source
     if not isinstance(loop, ast.For) or loop.iter is not call or not isinstance(loop.target, ast.Name):
         return None
-    if loop.orelse or leaves_early(loop.body) or len(call.args) > 2:
+    if loop.orelse or leaves_early(loop.body) or changes_objects(loop.body) or len(call.args) > 2:
         return None
     index = loop.target.id
     names = [n for n in assigned_names(loop.body) if n != index]
+    made = {index, *names}
     names = [n for n in names if scene.spot.value(ast.Name(n, ast.Load())) is not MISSING]
-    if not names:
+    if not names or read_after(scene, loop, made - set(names)):
         return None
     start, stop = ["0", *(_bound(scene, argument) for argument in call.args)][-2:]
     carry, indent = ", ".join(names), source.indent(loop)

@@ -7,12 +7,18 @@ from typing import Any
 import jax
 
 from jaxguide.base.text import _
-from jaxguide.code.source import dotted, names_in
+from jaxguide.code.source import names_in
 from jaxguide.code.user_frame import MISSING, Spot, is_array
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
 from jaxguide.explain.rewrites.masks import ENTRY_BY_ENTRY
-from jaxguide.explain.rewrites.pytrees import are_meant_as_trees, class_named, is_tree_of_arrays
+from jaxguide.explain.rewrites.pytrees import (
+    are_meant_as_trees,
+    class_named,
+    is_tree_map,
+    is_tree_of_arrays,
+    tree_map_around,
+)
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, called
 from jaxguide.jaxpr.value_words import describe
@@ -25,7 +31,7 @@ _PYTREES = "https://docs.jax.dev/en/latest/pytrees.html"
 def arithmetic_on_trees(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `params - 0.1 * grads`, where `params` and `grads` are dicts, lists or other pytrees."""
     node = scene.node
-    inside = _inside_tree_map(scene)
+    inside = tree_map_around(scene)
     if inside is not None and isinstance(node, ast.BinOp):
         return _leaf_of_another_kind(scene, node, *inside)
     if not isinstance(node, ast.BinOp | ast.UnaryOp):
@@ -137,19 +143,6 @@ def _mapped(scene: Scene, whole: ast.expr, parts: list[ast.expr], values: list[A
     return scene.fix(sentence, scene.source.replace(whole, new) if len(structures) == 1 and plain else None, code=new)
 
 
-def _inside_tree_map(scene: Scene) -> tuple[Spot, ast.Call] | None:
-    """Return the call of `jax.tree.map` whose function was running, and its frame."""
-    if len(scene.spots) < 2:
-        return None
-    spot = scene.spots[-2]
-    call = spot.node if isinstance(spot.node, ast.Call) else None
-    return (spot, call) if call is not None and _maps(call) else None
-
-
-def _maps(call: ast.Call) -> bool:
-    return dotted(call.func).endswith(("tree.map", "tree_map", "tree_util.tree_map"))
-
-
 def _leaf_of_another_kind(scene: Scene, node: ast.BinOp, spot: Spot, call: ast.Call) -> Explanation | None:
     """Explain a None or a container where `jax.tree.map` meets an array in the first tree."""
     function = scene.spot.function
@@ -211,7 +204,7 @@ def trees_differ(scene: Scene, found: re.Match[str]) -> Explanation | None:
     call = scene.call()
     if call is None:
         return None
-    if not _maps(call) or len(call.args) < 2:
+    if not is_tree_map(call) or len(call.args) < 2:
         return _said_to_differ(scene, call, found)
     path, trees = found[2].strip(), call.args[1:]
     first = _part(scene.spot.value(trees[0]), path)
@@ -247,7 +240,9 @@ def _said_to_differ(scene: Scene, call: ast.Call, found: re.Match[str]) -> Expla
     function = scene.quote(call.func)
     where = f"`{path}`" if path else _("the root")
     what = _("JAX found {difference} at {path}.").format(difference=found[1], path=where)
+    fix = scene.advice(_("Give both trees the same keys and lengths, for instance by making one from the other."))
     if len(types) == 2 and types[0] != types[1]:
+        fix = _one_container(scene, types[0].split(".")[-1], types[1].split(".")[-1])
         what = _("At {path}, one tree has a `{one}`, and another has a `{two}`.").format(
             path=where, one=types[0].split(".")[-1], two=types[1].split(".")[-1]
         )
@@ -257,9 +252,7 @@ def _said_to_differ(scene: Scene, call: ast.Call, found: re.Match[str]) -> Expla
         what=what,
         variable=path or function,
         why=_("The leaves of all trees at one place belong together, so every tree has the parts of the first one."),
-        fixes=[
-            scene.advice(_("Give both trees the same keys and lengths, for instance by making one from the other."))
-        ],
+        fixes=[fix],
         link=_TREE_MAP,
     )
 
@@ -319,7 +312,18 @@ def _trees_fixes(scene: Scene, call: ast.Call, node: ast.expr, path: str, first:
         return [scene.fix(_("Make it the container that the first tree is."), scene.source.replace(node, new))]
     if isinstance(first, list | tuple) and isinstance(other, list | tuple) and type(first) is not type(other):
         return [scene.advice(_("Build both trees in the same way: for JAX, a list is not a tuple."))]
+    if isinstance(first, dict) != isinstance(other, dict) and hasattr(first, "keys") and hasattr(other, "keys"):
+        return [_one_container(scene, type(first).__name__, type(other).__name__)]
     return [scene.advice(_("Give both trees the same keys and lengths, for instance by making one from the other."))]
+
+
+def _one_container(scene: Scene, one: str, other: str) -> Fix:
+    """Return advice on trees of the same parts in containers of different classes."""
+    return scene.advice(
+        _("Use one kind of container in both trees: for JAX, a `{one}` is not a `{other}`.").format(
+            one=one, other=other
+        )
+    )
 
 
 def _from_outside(scene: Scene, call: ast.Call, node: ast.expr) -> Fix | None:

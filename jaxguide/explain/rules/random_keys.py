@@ -1,7 +1,10 @@
 """Explain values that are not a PRNG key: seeds, floats, several keys at once, arithmetic on keys."""
 
 import ast
+import inspect
 import re
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,17 +13,49 @@ from jaxguide.base.text import _
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.rewrites.confirm import holds
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene, argument_of, called
+from jaxguide.explain.transformed import defaults_of
 from jaxguide.jaxpr.value_words import describe
 
 _PAGE = "https://docs.jax.dev/en/latest/random-numbers.html"
 
 
-def _key_argument(scene: Scene) -> tuple[ast.Call, ast.expr] | None:
+def _key_argument(scene: Scene, fits: Callable[[Any], bool]) -> tuple[ast.Call, ast.expr] | None:
+    """Return the running call and its argument that should be a key.
+
+    A library's function may take the key anywhere: the only argument whose value fits the message counts.
+    """
     call = scene.call()
-    node = argument_of(call, 0, "key") if call is not None else None
-    return (call, node) if call is not None and node is not None else None
+    if call is None:
+        return None
+    if _is_drawing(scene, call):
+        node = argument_of(call, 0, "key")
+        return (call, node) if node is not None else None
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    held = [one for one in given if (value := scene.spot.value(one)) is not MISSING and fits(value)]
+    return (call, held[0]) if len(held) == 1 else None
+
+
+def _is_drawing(scene: Scene, call: ast.Call) -> bool:
+    """Return whether a call is of a function of `jax.random`."""
+    home = str(getattr(scene.spot.value(call.func), "__module__", ""))
+    return home.startswith(error_texts.RANDOM_MODULES)
+
+
+def _fits(found: re.Match[str]) -> Callable[[Any], bool]:
+    """Return whether a value is what a message says in the place of a key."""
+    phrase, message = found.re, found.string
+    if phrase is error_texts.KEY_NUMBER.text:
+        return lambda value: not is_array(value) and message.rstrip(" .").endswith(f"Got {value}")
+    if phrase is error_texts.KEY_TYPE.text:
+        return lambda value: type(value).__name__ == found[1]
+    if phrase is error_texts.KEY_DTYPE.text:
+        return lambda value: is_array(value) and str(value.dtype) == found[1]
+    if phrase is error_texts.KEY_SHAPE.text:
+        return lambda value: is_array(value) and str(tuple(value.shape)) == found[2]
+    return lambda value: is_array(value) and value.ndim == 0
 
 
 @explains(
@@ -28,24 +63,33 @@ def _key_argument(scene: Scene) -> tuple[ast.Call, ast.expr] | None:
 )
 def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a number, an array of floats, None or a shape passed as a key."""
-    place = _key_argument(scene)
+    place = _key_argument(scene, _fits(found))
     if place is None:
         return None
     call, node = place
     text, value = scene.quote(node), scene.spot.value(node)
     if _is_key(value) or called(call) == "wrap_key_data":
         return None
+    others = [one for one in call.args if one is not node and _is_some_key(scene.spot.value(one))]
+    if others and node in call.args and _is_drawing(scene, call):
+        return _key_elsewhere(scene, call, node, others[0])
     whole = getattr(value, "ndim", None) == 0 and bool(jnp.issubdtype(value.dtype, jnp.integer))
     seed = text if whole or (isinstance(value, int) and not isinstance(value, bool)) else "0"
     fixes: list[Fix | None]
-    if isinstance(value, tuple | list):
-        fixes = [
-            scene.fix(
-                _("The key comes first, then the shape."),
-                scene.source.insert_before(node, f"{scene.random}.key(0), "),
-            )
-        ]
+    if isinstance(value, tuple | list) or (is_array(value) and value.ndim and _takes_values(scene, call)):
+        sentence = _("The key comes first, then the shape.")
+        if is_array(value):
+            sentence = _("The key comes first.")
+        fixes = [scene.fix(sentence, scene.source.insert_before(node, f"{scene.random}.key(0), "))]
         kind = "key_forgotten"
+    elif value is None and isinstance(node, ast.Name) and _is_left_out(scene, node.id):
+        function = scene.spot.function
+        words = _("Give `{function}` a key: `{name}` was left out of the call.")
+        label = function.name if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) else "<lambda>"
+        fixes, kind = [scene.advice(words.format(function=label, name=text))], "no_key"
+    elif isinstance(node, ast.Name) and (parts := _raw_key_gone_through(scene, node)) is not None:
+        words = _("`{name}` is one raw key, of two numbers. Make several of it first: `{random}.split({name}, n)`.")
+        fixes, kind = [scene.advice(words.format(name=parts, random=scene.random))], "no_key"
     else:
         fixes = [
             scene.fix(
@@ -73,16 +117,69 @@ def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+def _is_left_out(scene: Scene, name: str) -> bool:
+    """Return whether a name is an argument of the running function whose default is None."""
+    function = scene.spot.function
+    default = defaults_of(function).get(name) if function is not None else None
+    return isinstance(default, ast.Constant) and default.value is None
+
+
+def _raw_key_gone_through(scene: Scene, node: ast.Name) -> str | None:
+    """Return what a loop around an expression goes through, if it is one raw key and a name is its entry."""
+    loop = scene.source.around(node, ast.For)
+    while loop is not None:
+        if isinstance(loop.target, ast.Name) and loop.target.id == node.id:
+            return scene.quote(loop.iter) if _is_raw(scene.spot.value(loop.iter)) else None
+        loop = scene.source.around(scene.source.parents.get(loop), ast.For)
+    return None
+
+
+def _is_some_key(value: object) -> bool:
+    """Return whether a value is a typed key, or has the form of a raw one."""
+    return _is_key(value) or _is_raw(value)
+
+
+def _takes_values(scene: Scene, call: ast.Call) -> bool:
+    """Return whether a function of `jax.random` takes an array after the key, as `permutation` does, and no shape."""
+    names = list(inspect.signature(scene.spot.value(call.func)).parameters) if _is_drawing(scene, call) else []
+    return len(names) > 1 and names[1] != "shape"
+
+
+def _key_elsewhere(scene: Scene, call: ast.Call, node: ast.expr, key: ast.expr) -> Explanation | None:
+    """Explain a key that comes after the shape or the array."""
+    text = scene.quote(key)
+    return scene.explanation(
+        "key_not_first",
+        title=_("`{function}` takes the key first").format(function=scene.quote(call.func)),
+        what=_("`{name}` stands where the key belongs, and `{key}` is the key.").format(
+            name=scene.quote(node), key=text
+        ),
+        variable=text,
+        why=_("Every function of `jax.random` takes the key first, and then what it draws."),
+        fixes=[
+            scene.fix(
+                _("Change their order."),
+                scene.source.replace(node, text),
+                scene.source.replace(key, scene.quote(node)),
+            )
+        ],
+        link=_PAGE,
+    )
+
+
 @explains(error_texts.KEY_BATCH)
 def several_keys(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain an array of keys where one is needed."""
-    place = _key_argument(scene)
+    place = _key_argument(scene, lambda value: _is_key(value) and value.ndim > 0)
     if place is None:
         return None
     call, node = place
     text, function, value = scene.quote(node), scene.quote(call.func), scene.spot.value(node)
-    rest = [scene.quote(a) for a in call.args[1:]] + [f"{k.arg}={scene.quote(k.value)}" for k in call.keywords]
+    rest = [scene.quote(a) for a in call.args[1:]] + [
+        f"{k.arg}={scene.quote(k.value)}" for k in call.keywords if k.value is not node
+    ]
     mapped = function if not rest else f"lambda key: {function}({', '.join(['key', *rest])})"
+    drawn = _is_drawing(scene, call)
     return scene.explanation(
         "several_keys",
         title=_("`{function}` takes one key").format(function=function),
@@ -91,7 +188,7 @@ def several_keys(scene: Scene, found: re.Match[str]) -> Explanation | None:
         why=_("Several keys at once leave open which draw is meant for which."),
         fixes=[
             None
-            if _unpacked(scene, call)  # into as many names as one key gives, not as there are keys
+            if _unpacked(scene, call) or not drawn  # into as many names as one key gives, not as there are keys
             else scene.fix(
                 _("Draw once for each key."), scene.source.replace(call, f"{scene.jax}.vmap({mapped})({text})")
             ),
@@ -150,7 +247,14 @@ def key_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     key, other = keys[0], next(p for p in parts if p is not keys[0])
     text = scene.quote(key)
-    whole = isinstance(scene.spot.value(other), int) or not kinds[parts.index(other)].startswith("float")
+    number = scene.spot.value(other)
+    whole = isinstance(number, int) or not kinds[parts.index(other)].startswith("float")
+    whole = whole and not (is_array(number) and number.ndim)
+    folded: Fix | None = None
+    if whole:
+        new = f"{scene.random}.fold_in({text}, {scene.quote(other)})"
+        folded = scene.fix(_("Make another key of it and a number."), scene.source.replace(node, new))
+        folded = folded if folded is not None and holds(scene, folded) else None  # it may be an array of numbers
     return scene.explanation(
         "key_arithmetic",
         title=_("Arithmetic on a key"),
@@ -158,12 +262,7 @@ def key_arithmetic(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=text,
         why=_("A key is not a number: what makes new keys of it must spread them over all keys."),
         fixes=[
-            scene.fix(
-                _("Make another key of it and a number."),
-                scene.source.replace(node, f"{scene.random}.fold_in({text}, {scene.quote(other)})"),
-            )
-            if whole
-            else None,
+            folded,
             scene.fix(
                 _("Split it."),
                 code=f"{text if text.isidentifier() else 'key'}, other = {scene.random}.split({text})",
@@ -198,7 +297,7 @@ def wrong_seed(scene: Scene, found: re.Match[str]) -> Explanation | None:
             scene.source.replace(place, f"{scene.jax}.vmap({scene.quote(place.func)})({text})"),
         )
     else:
-        why = _("A seed is counted, so that it can be given again exactly.")
+        why = _("A seed is an integer, so that it can be given again exactly.")
         fix = scene.fix(_("Give an integer."), scene.source.replace(node, f"int({text})"))
     return scene.explanation(
         "wrong_seed",
@@ -232,9 +331,9 @@ def unpacked_keys(scene: Scene, found: re.Match[str]) -> Explanation | None:
         edit = scene.source.insert_after(call.args[0], f", {count}")
     return scene.explanation(
         "keys_unpacked",
-        title=_("Another number of keys than names"),
+        title=_("The keys and the names differ in number"),
         what=_("`{call}` makes {made} keys, for {count} names.").format(
-            call=scene.quote(call), made=scene.quote(given) if given is not None else 2, count=count
+            call=scene.quote(call), made=_count(scene, given), count=count
         ),
         variable=scene.quote(call),
         why=_("`jax.random.split` makes two keys unless it is told how many."),
@@ -243,11 +342,17 @@ def unpacked_keys(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+def _count(scene: Scene, given: ast.expr | None) -> str:
+    """Return how many keys `jax.random.split` was asked for, or what was written if that is not known."""
+    value = scene.spot.value(given) if given is not None else 2
+    return str(value) if isinstance(value, int) or given is None else scene.quote(given)
+
+
 @explains(error_texts.KEY_TO_NUMPY)
 def key_to_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `np.asarray(key)`."""
     part = scene.spot.first(scene.node, _is_key)
-    node = part[0] if part is not None else _made_key(scene)
+    node = _made_key(scene) or (part[0] if part is not None else None)
     if node is None:
         return _key_inside(scene)
     text = scene.quote(node)
@@ -321,7 +426,7 @@ def random_of_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if isinstance(call, ast.Call) and isinstance(outer, ast.Attribute):
         new = _with_key(scene, outer.attr, call)
         fix = scene.fix(sentence, scene.source.replace(call, new)) if new else None
-    fix = fix or scene.fix(sentence, code=f"{scene.random}.normal(key, shape)")
+    fix = fix or scene.fix(sentence, code=_like(scene, outer.attr if isinstance(outer, ast.Attribute) else ""))
     return scene.explanation(
         "random_of_numpy",
         title=_("`{name}` does not exist").format(name=text),
@@ -333,10 +438,24 @@ def random_of_numpy(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+def _like(scene: Scene, name: str) -> str:
+    """Return what stands for a function of `numpy.random`, with names for its arguments."""
+    name = {"rand": "uniform", "random": "uniform", "randn": "normal", "standard_normal": "normal"}.get(name, name)
+    name = {"integers": "randint", "shuffle": "permutation"}.get(name, name)
+    if name in ("seed", "default_rng", "RandomState"):
+        return f"key = {scene.random}.key(seed)"
+    known = inspect.signature(getattr(jax.random, name)).parameters if hasattr(jax.random, name) else {}
+    needed = [p.name for p in known.values() if p.default is p.empty or p.name == "shape"]
+    if needed[:1] != ["key"]:
+        return f"{scene.random}.normal(key, shape)"
+    return f"{scene.random}.{name}({', '.join(needed)})"
+
+
 def _with_key(scene: Scene, name: str, call: ast.Call) -> str | None:
     """Return a call of NumPy's random functions as one of `jax.random`, or None if it is not simple."""
     name = {"rand": "uniform", "randn": "normal"}.get(name, name)
-    size = next((scene.quote(k.value) for k in call.keywords if k.arg == "size"), None)
+    given = next((k.value for k in call.keywords if k.arg == "size"), None)
+    size = scene.quote(given) if given is not None else None
     key = f"{scene.random}.key(0)"
     if name in ("uniform", "normal") and not call.keywords and call.args and call.func is not None:
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("rand", "randn"):
@@ -346,7 +465,7 @@ def _with_key(scene: Scene, name: str, call: ast.Call) -> str | None:
     if name in ("uniform", "normal") and not call.args and len(call.keywords) == (size is not None):
         if size is None:
             return f"{scene.random}.{name}({key})"
-        shape = size if size.startswith("(") else f"({size},)"
+        shape = size if size.startswith("(") or isinstance(scene.spot.value(given), tuple) else f"({size},)"
         return f"{scene.random}.{name}({key}, {shape})"
     if name in ("permutation", "choice") and len(call.args) == 1 and not call.keywords:
         return f"{scene.random}.{name}({key}, {scene.quote(call.args[0])})"

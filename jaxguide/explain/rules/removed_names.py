@@ -7,7 +7,7 @@ from types import ModuleType, TracebackType
 
 import jax
 
-from jaxguide.base.text import _
+from jaxguide.base.text import _, plural
 from jaxguide.code.edits import Edit
 from jaxguide.code.frames import is_library
 from jaxguide.code.source import dotted
@@ -15,6 +15,7 @@ from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts, in_jax
 from jaxguide.compat.removals import ARRAY_REMOVALS, OPTION_REMOVALS, REMOVALS, Removal
 from jaxguide.explain.explanation import Explanation, Fix
+from jaxguide.explain.rewrites.confirm import holds
 from jaxguide.explain.rewrites.renaming import removal_of, renamed_attribute, renamed_import, spelled
 from jaxguide.explain.rules import explains
 from jaxguide.explain.scene import Scene
@@ -106,15 +107,51 @@ def removed_array_attribute(scene: Scene, match: re.Match[str]) -> Explanation |
     args = ", ".join(given.quote(one) for one in [*call.args, *call.keywords]) if isinstance(call, ast.Call) else ""
     text = new.format(x=scene.atom(node.value), args=args, np=scene.np, jnp=scene.jnp, lax=scene.lax)
     value = scene.spot.value(node.value)
+    words = (
+        _("Write `{name}` in its place.").format(name=text.partition("(")[0]) if called else _("Write this instead.")
+    )
+    fixes = [scene.fix(words, scene.source.replace(whole, text))]
+    if node.attr in ("split", "tile") and isinstance(call, ast.Call):
+        fixes = _as_elsewhere(scene, node, call, text)
     return scene.explanation(
         "removed_array_attribute",
         title=_("JAX's arrays no longer have `{name}`").format(name=f".{node.attr}"),
         what=scene.what(scene.quote(node.value), value) if is_array(value) else "",
         variable=scene.quote(node.value),
         why=_why(Removal(since)),
-        fixes=[scene.fix(_("Write it as JAX does now."), scene.source.replace(whole, text))],
+        fixes=fixes,
         link=_CHANGES,
     )
+
+
+def _as_elsewhere(scene: Scene, node: ast.Attribute, call: ast.Call, text: str) -> list[Fix | None]:
+    """Return the fixes for `x.split(3, dim=1)` and `x.tile(2, 2)`, which PyTorch's arrays have with other meanings."""
+    array, quoted = scene.quote(node.value), [scene.quote(one) for one in call.args]
+    axis = next((scene.quote(k.value) for k in call.keywords if k.arg in ("axis", "dim")), "0")
+    axis = quoted[1] if len(quoted) == 2 else axis
+    if node.attr == "tile":
+        new = text if len(quoted) < 2 else f"{scene.jnp}.tile({array}, ({', '.join(quoted)}))"
+        return [
+            scene.fix(
+                _("Write `{name}` in its place.").format(name=f"{scene.jnp}.tile"), scene.source.replace(call, new)
+            )
+        ]
+    new = f"{scene.jnp}.split({array}, {quoted[0] if quoted else ''}, axis={axis})"
+    number = scene.spot.value(call.args[0]) if call.args else MISSING
+    if type(number) is not int or len(quoted) > 2:
+        sentence = _("Write `{name}` in its place.").format(name=f"{scene.jnp}.split")
+        return [scene.fix(sentence, scene.source.replace(call, text))]
+    atom = scene.atom(node.value)
+    bounds = f"list(range({quoted[0]}, {atom}.shape[{axis}], {quoted[0]}))"
+    torch = scene.fix(
+        plural("For parts of {count} entry, as in PyTorch.", "For parts of {count} entries, as in PyTorch.", number),
+        scene.source.replace(call, f"{scene.jnp}.split({array}, {bounds}, axis={axis})"),
+    )
+    words = plural("For {count} part, as in NumPy.", "For {count} parts, as in NumPy.", number)
+    parts = scene.fix(words, scene.source.replace(call, new))
+    fixes = [torch] if any(k.arg == "dim" for k in call.keywords) else [parts, torch]
+    # A number of parts that does not fit the array, or the names on the left, is not what is meant.
+    return [fix for fix in fixes if fix is not None and holds(scene, fix)]
 
 
 @explains(error_texts.DEVICE_CALLED)
@@ -124,7 +161,7 @@ def device_called(scene: Scene, match: re.Match[str]) -> Explanation | None:
     if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr != "device" or call.args:
         return None
     value = scene.spot.value(call.func.value)
-    if value is not MISSING and not is_array(value):
+    if not is_array(value) and (value is not MISSING or scene.spot.first(call.func.value, is_array) is None):
         return None
     text = scene.quote(call.func.value)
     return scene.explanation(
@@ -255,7 +292,7 @@ def _why(removal: Removal) -> str:
         return _("JAX removed it in version {since}; version {installed} is installed.").format(
             since=removal.since, installed=jax.__version__
         )
-    return _("Older versions had it; version {installed}, which is installed, has not.").format(
+    return _("Older versions had it; version {installed}, which is installed, does not.").format(
         installed=jax.__version__
     )
 

@@ -308,6 +308,12 @@ def update_of_another_dtype(scene: Scene, found: re.Match[str]) -> Explanation |
         return None
     operand, update = call.args[:2]
     text = scene.quote(update)
+    wider = scene.fix(
+        _("Keep the fractions: convert the array."),
+        scene.source.replace(operand, f"{scene.atom(operand)}.astype({scene.atom(update)}.dtype)")
+        if "int" in found[2] and "float" in found[3]
+        else None,
+    )
     return scene.explanation(
         "lax_dtypes",
         title=_("`lax.{name}` does not mix dtypes").format(name=found[1]),
@@ -315,10 +321,11 @@ def update_of_another_dtype(scene: Scene, found: re.Match[str]) -> Explanation |
         variable=text,
         why=_("`jax.lax` is the exact layer: it promotes nothing, and `jax.numpy` above it does."),
         fixes=[
+            wider,
             scene.fix(
                 _("Convert what is written to the dtype of the array."),
                 scene.source.replace(update, f"{scene.atom(update)}.astype({scene.atom(operand)}.dtype)"),
-            )
+            ),
         ],
         link="https://docs.jax.dev/en/latest/type_promotion.html",
     )

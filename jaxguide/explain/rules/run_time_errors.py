@@ -52,19 +52,24 @@ def deleted_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
     else:
         what = _("`{name}` was an array {type}.").format(name=text, type=array_type(value))
         deletion = _deletion(scene, text)
-        fixes.append(
-            scene.fix(
-                _("Delete it only when it is not needed any more."),
-                scene.source.remove_statement(deletion) if deletion is not None else None,
-                code=f"{text} = ...  # {_('make it anew')}" if deletion is None else "",
+        if deletion is not None:
+            sentence = _("Delete it only when it is not needed any more.")
+            fixes.append(scene.fix(sentence, scene.source.remove_statement(deletion)))
+        else:
+            fixes.append(
+                scene.advice(
+                    _(
+                        "Find where it was given away, maybe under another name, to a function with `donate_argnums` "
+                        "or `donate_argnames`, and go on with what that returned, or give it a copy."
+                    )
+                )
             )
-        )
     return scene.explanation(
         "deleted_array",
-        title=_("An array that is gone"),
+        title=_("An array whose memory is gone"),
         what=what,
         variable=text,
-        why=_("A donated argument lends its memory to the result, so it cannot be read afterwards.")
+        why=_("A donated argument gives its memory to the result, so it cannot be read afterwards.")
         if giver is not None
         else _("Its memory was freed, so it cannot be read."),
         fixes=fixes,
@@ -91,10 +96,10 @@ def _with_deleted_part(scene: Scene) -> Explanation | None:
             new = f"{scene.jax}.tree.map({scene.jnp}.copy, {text})"
             return scene.explanation(
                 "deleted_array",
-                title=_("An array that is gone"),
+                title=_("An array whose memory is gone"),
                 what=_("`{name}` was given away in `{call}`.").format(name=f"{text}{gone[0]}", call=spot.quote(call)),
                 variable=f"{text}{gone[0]}",
-                why=_("A donated argument lends its memory to the result, so it cannot be read afterwards."),
+                why=_("A donated argument gives its memory to the result, so it cannot be read afterwards."),
                 fixes=[
                     scene.advice(
                         _("Go on with the result of `{call}`, not with what was given.").format(
@@ -205,7 +210,7 @@ def _given_twice(
         if first != last
         else _("`{first}` is given twice in `{call}`.").format(first=first, call=scene.quote(call)),
         variable=last,
-        why=_("A donated argument lends its memory to the result, which can be done once, and to one place only."),
+        why=_("A donated argument gives its memory to the result, which can be done only once."),
         fixes=[
             scene.fix(sentence, scene.source.replace(node, f"{scene.jnp}.copy({scene.quote(node)})"))
             if whole
@@ -221,6 +226,9 @@ def not_a_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
     kind, primitive = found[1], found[2].rstrip(".")
     node = scene.node
     source = scene.source
+    there = _already_there(scene, kind)
+    if there is not None:
+        return there
     fixes: list[Fix | None] = []
     operand: ast.expr | None = None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
@@ -303,6 +311,49 @@ def not_a_number(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if kind == "nan"
         else _("For this input the result is too large; `jax_debug_infs` stops at the first place where that happens."),
         fixes=fixes,
+        link="https://docs.jax.dev/en/latest/debugging/flags.html",
+    )
+
+
+def _already_there(scene: Scene, kind: str) -> Explanation | None:
+    """Explain a NaN or infinity that an operand had before the operation; None if none is known to have one."""
+    if not isinstance(scene.node, ast.BinOp | ast.Call | ast.UnaryOp):
+        return None
+    bad = np.isnan if kind == "nan" else np.isinf
+    word = _("NaN") if kind == "nan" else _("infinity")
+    part = scene.spot.first(scene.node, lambda v: (known := _values(v)) is not None and bool(bad(known).any()))
+    if part is None:
+        return None
+    text = scene.quote(part[0])
+    if isinstance(part[1], float) and text.endswith((".inf", ".nan")):
+        option = "jax_debug_nans" if kind == "nan" else "jax_debug_infs"
+        return scene.explanation(
+            "not_a_number",
+            title=_("`{name}` is written here").format(name=text),
+            variable=text,
+            why=_("`{option}` stops at every {word}, also at one that is meant.").format(option=option, word=word),
+            fixes=[
+                scene.advice(
+                    _("If it is meant, switch `{option}` off for this line, or take a large finite number.").format(
+                        option=option
+                    )
+                )
+            ],
+            link="https://docs.jax.dev/en/latest/debugging/flags.html",
+        )
+    return scene.explanation(
+        "not_a_number",
+        title=_("`{name}` already holds {word}").format(name=text, word=word),
+        what=scene.what(text, part[1]),
+        variable=text,
+        why=_(
+            "What is computed from {word} is mostly {word} again, and this is only the first result that JAX checks."
+        ).format(word=word),
+        fixes=[
+            scene.advice(
+                _("Find where `{name}` gets it: from what was read, or on a line before this one.").format(name=text)
+            )
+        ],
         link="https://docs.jax.dev/en/latest/debugging/flags.html",
     )
 
@@ -407,7 +458,11 @@ def no_backend(scene: Scene, found: re.Match[str]) -> Explanation | None:
                 if plain and called(call) in ("devices", "local_devices", "device_count", "local_device_count")
                 else None,
             ),
-            scene.advice(_("For a GPU of NVIDIA, install `jax[cuda13]` or `jax[cuda12]`, as its driver asks.")),
+            scene.advice(_("For a GPU of NVIDIA, install `jax[cuda13]` or `jax[cuda12]`, as its driver asks."))
+            if found[1] in ("gpu", "cuda")
+            else scene.advice(_("For a TPU, install `jax[tpu]` on a machine that has one."))
+            if found[1] == "tpu"
+            else None,
         ],
         link="https://docs.jax.dev/en/latest/installation.html",
     )
@@ -455,7 +510,7 @@ def unwrapped_check(scene: Scene, found: re.Match[str]) -> Explanation | None:
         edits = scene.source.replace(statement, f"error, {target} = {checked}\n{indent}error.throw()")
     return scene.explanation(
         "check_not_wrapped",
-        title=_("A check that nobody carries out"),
+        title=_("A check that is never carried out"),
         what=_("`{function}` has a `checkify.check` in it.").format(function=function),
         variable=function,
         why=_(

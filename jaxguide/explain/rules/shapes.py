@@ -76,7 +76,10 @@ def shapes_do_not_broadcast(scene: Scene, found: re.Match[str]) -> Explanation |
             )
         one, other = (tuple(np.shape(v)) for v in values)
     else:
-        one, other = _shape(found[1]), _shape(found[2])
+        shapes = _confirmed_shapes(scene, node, operands, (_shape(found[1]), _shape(found[2])))
+        if shapes is None:
+            return None
+        one, other = shapes
         why = _("From the last axis backward, sizes must be the same or 1, and these are not.")
         fixes += _broadcast_fixes(scene, left, right, one, other)
     return scene.explanation(
@@ -90,6 +93,23 @@ def shapes_do_not_broadcast(scene: Scene, found: re.Match[str]) -> Explanation |
         fixes=fixes,
         link=_BROADCASTING,
     )
+
+
+_Shapes = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def _confirmed_shapes(scene: Scene, node: ast.AST, operands: list[ast.expr], said: _Shapes) -> _Shapes | None:
+    """Return the shapes of two operands; None for a call whose arguments may not be what JAX compared."""
+    one, other = (computed_shape(scene, operand) for operand in operands)
+    known = one is not None and other is not None and (_bare(one), _bare(other)) == tuple(map(_bare, said))
+    if known and one is not None and other is not None:
+        return one, other
+    return None if isinstance(node, ast.Call) else said
+
+
+def _bare(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape without its first axes of length 1, which JAX adds to bring shapes to one rank."""
+    return _bare(shape[1:]) if shape[:1] == (1,) else shape
 
 
 def _in_library(scene: Scene, library: str, said: str) -> Explanation | None:
@@ -177,7 +197,7 @@ def contraction(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if scene.library is not None:
         return _in_library(scene, scene.library, " ".join(scene.message.split(". ")[0].split()))
     operands = _two(scene.spot, scene.node)
-    if len(operands) != 2:
+    if len(operands) != 2 or (isinstance(scene.node, ast.Call) and called(scene.node) not in ("dot", "matmul")):
         return None
     left, right = operands
     values = [scene.spot.value(o) for o in operands]
@@ -331,13 +351,21 @@ def axis_out_of_bounds(scene: Scene, found: re.Match[str]) -> Explanation | None
         node = next((k.value for k in call.func.keywords if k.arg == "out_axes"), None)
     if node is None:
         return None
-    part = scene.spot.first(ast.Tuple(call.args, ast.Load()) if call.args else call.func, is_array)
-    name = scene.quote(part[0]) if part is not None else scene.quote(call)
+    array = None if isinstance(call.func, ast.Call) else next(iter(call.args), None)
+    owner = scene.spot.value(call.func.value) if isinstance(call.func, ast.Attribute) else None
+    method = isinstance(call.func, ast.Attribute) and not isinstance(owner, ModuleType)
+    if method and isinstance(call.func, ast.Attribute) and (array is None or is_array(owner)):
+        array = call.func.value
+    held = scene.spot.value(array)
+    part = scene.spot.first(array, is_array)
+    part = part if part is not None and part[1].ndim == int(found[2]) else None
+    whole = is_array(held) or isinstance(array, ast.List | ast.Tuple)
+    name = scene.quote(part[0]) if part is not None and whole else scene.quote(array if array is not None else call)
     value = scene.spot.value(node)
     return scene.explanation(
         "axis_out_of_bounds",
         title=_("An axis that is not there"),
-        what=scene.what(name, part[1]) if part is not None else "",
+        what=scene.what(name, part[1]) if part is not None and whole else "",
         variable=name,
         why=plural(
             "Axes are counted from 0, and there is {count}: its number is 0. Axis -1 is the last one.",

@@ -353,7 +353,7 @@ def shardings_count(scene: Scene, found: re.Match[str]) -> Explanation | None:
 
 @explains(sharding_texts.SHARDING_DIFFERS)
 def sharding_differs(scene: Scene, found: re.Match[str]) -> Explanation | None:
-    """Explain an argument that lies otherwise than `in_shardings` says."""
+    """Explain an argument that is not laid out as `in_shardings` says."""
     call = scene.call()
     if call is None:
         return None
@@ -371,12 +371,14 @@ def sharding_differs(scene: Scene, found: re.Match[str]) -> Explanation | None:
     subject = f"`{text}`" if text is not None else _("An argument")
     return scene.explanation(
         "sharding_differs",
-        title=_("An argument lies otherwise than `in_shardings` says"),
+        title=_("An argument is not laid out as `in_shardings` says"),
         what=_("{subject} is laid out by `{own}`, and `in_shardings` says `{wanted}`.").format(
             subject=subject, own=specs[1], wanted=specs[0]
         ),
         variable=text,
-        why=_("`jax.jit` moves no array that was put somewhere on purpose: that would be slow unseen."),
+        why=_(
+            "`jax.jit` moves no array that was put somewhere on purpose: that would be slow, and nobody would see why."
+        ),
         fixes=[
             scene.advice(_("Move it first, with `jax.device_put` and the sharding that is asked for.")),
             scene.advice(_("Or leave `in_shardings` out: `jax.jit` then takes the arguments as they lie.")),

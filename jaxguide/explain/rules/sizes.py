@@ -13,14 +13,15 @@ from jaxguide.code.source import dotted
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.static_arguments import static_fix
+from jaxguide.explain.rewrites.masks import ENTRY_BY_ENTRY
+from jaxguide.explain.rewrites.static_arguments import size_arguments, static_fix
 from jaxguide.explain.rules import explains
+from jaxguide.explain.rules.computed_sizes import is_of_known_numbers
 from jaxguide.explain.scene import Scene, called, is_traced_integer
 from jaxguide.explain.transformed import makers
 
 # Functions whose result has a length that depends on values.
 _SIZED = ("nonzero", "flatnonzero", "argwhere", "where", "unique")
-
 
 # Functions whose last argument, given by position, is an axis.
 _WITH_AXIS = frozenset(
@@ -116,7 +117,7 @@ def _traced_number(scene: Scene, call: ast.Call) -> tuple[ast.expr, Any] | None:
     behind = error_texts.DEPENDS_ON.search(scene.message)
     parts = [
         (part, value)
-        for argument in [*call.args, *(keyword.value for keyword in call.keywords)]
+        for argument in size_arguments(call)
         for part, value in scene.spot.parts(argument)
         if is_tracer(value)
     ]
@@ -127,8 +128,7 @@ def _traced_number(scene: Scene, call: ast.Call) -> tuple[ast.expr, Any] | None:
 
 def _traced_numbers(scene: Scene, call: ast.Call) -> list[Any]:
     """Return every traced integer among a call's arguments: all of them must be known."""
-    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return [v for argument in arguments for _part, v in scene.spot.parts(argument) if is_traced_integer(v)]
+    return [v for argument in size_arguments(call) for _part, v in scene.spot.parts(argument) if is_traced_integer(v)]
 
 
 def _shape_fix(scene: Scene, node: ast.expr, tracer: Any) -> Fix | None:
@@ -136,17 +136,21 @@ def _shape_fix(scene: Scene, node: ast.expr, tracer: Any) -> Fix | None:
     function = scene.spot.function
     if not isinstance(node, ast.Name) or function is None:
         return None
-    for statement in ast.walk(function):
-        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
-            continue
-        text = scene.quote(statement.value)
-        if statement.targets[0].id == node.id and re.search(r"\.(shape|size|ndim)\b|\blen\(", text):
-            new = re.sub(rf"\b{re.escape(scene.jnp)}\.", f"{scene.np}.", text)
-            return scene.fix(
-                _("A shape is known: compute with NumPy, which stays outside the program."),
-                scene.source.replace(statement.value, f"int({new})"),
-            )
-    return None
+    found = [
+        one.value
+        for one in ast.walk(function)
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and one.targets[0].id == node.id
+    ]
+    if len(found) != 1 or not is_of_known_numbers(scene, found[0]):
+        return None
+    text = scene.quote(found[0])
+    new = re.sub(rf"\b{re.escape(scene.jnp)}\.", f"{scene.np}.", text)
+    if new == text or not re.search(r"\.(shape|size|ndim)\b|\blen\(", text):
+        return None
+    return scene.fix(
+        _("A shape is known: compute with NumPy, which stays outside the program."),
+        scene.source.replace(found[0], f"int({new})"),
+    )
 
 
 def _repeat_fix(scene: Scene, call: ast.Call) -> Fix | None:
@@ -175,7 +179,7 @@ def _as_long_as_its_values(scene: Scene, call: ast.Call) -> Explanation | None:
         return None
     variable, first = scene.quote(traced[0]), call.args[0]
     function = scene.quote(call.func)
-    known_shape = first if scene.tracer(first) is not None and isinstance(first, ast.Name) else traced[0]
+    known_shape = first if isinstance(first, ast.Name) or not _is_entry_by_entry(scene, first) else traced[0]
     size = f"{scene.atom(known_shape)}.size"
     fill = ", fill_value=0" if called(call) == "unique" else ""
     fixes = [
@@ -200,6 +204,18 @@ def _as_long_as_its_values(scene: Scene, call: ast.Call) -> Explanation | None:
         fixes=fixes,
         link=f"{error_texts.API}/jax.numpy.{called(call)}.html",
     )
+
+
+def _is_entry_by_entry(scene: Scene, node: ast.expr) -> bool:
+    """Return whether an expression has as many entries as the one array in it, such as `jnp.abs(x) > 0.5`."""
+    kinds = (ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Attribute, ast.Constant)
+    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+    known = (*ENTRY_BY_ENTRY, "max", "min", "mean", "median", "sum")  # the last give one number
+    mixing = [one for one in calls if called(one) not in known or len(one.args) != 1 or one.keywords]
+    plain = all(isinstance(one, kinds) for one in ast.walk(node) if isinstance(one, ast.expr))
+    products = any(isinstance(one, ast.MatMult) for one in ast.walk(node))
+    arrays = {scene.quote(part) for part, value in scene.spot.parts(node) if is_array(value) and value.ndim}
+    return plain and not mixing and not products and len(arrays) == 1
 
 
 def _transformed_itself(scene: Scene, outer: ast.Call) -> Explanation | None:

@@ -1,6 +1,7 @@
 """Explain values of the wrong type: lists, None, strings and objects instead of arrays, arrays as keys of dicts."""
 
 import ast
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any
@@ -13,15 +14,22 @@ from jaxguide.code.edits import Edit
 from jaxguide.code.user_frame import MISSING, is_array, is_tracer
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
-from jaxguide.explain.rewrites.pytrees import are_meant_as_trees, as_pytree, class_named, is_tree_of_arrays
+from jaxguide.explain.rewrites.pytrees import (
+    are_meant_as_trees,
+    as_pytree,
+    class_named,
+    is_tree_of_arrays,
+    tree_map_around,
+)
 from jaxguide.explain.rewrites.static_arguments import static_fix
 from jaxguide.explain.rules import explains
-from jaxguide.explain.scene import Scene, called
+from jaxguide.explain.scene import Scene, called, is_traced_integer
 from jaxguide.explain.transformed import makers
 from jaxguide.jaxpr.value_words import array_type, describe
 
 _TRANSFORMATIONS = ("vmap", "grad", "value_and_grad", "jacfwd", "jacrev", "hessian")
 _ARRAY = f"{error_texts.API}/jax.numpy.asarray.html"
+_GOING_THROUGH = (enumerate, iter, list, max, min, reversed, set, sorted, sum, tuple, zip)
 
 
 @explains(error_texts.LAX_DTYPE)
@@ -31,14 +39,23 @@ def lax_dtypes(scene: Scene, found: re.Match[str]) -> Explanation | None:
     if call is None or len(call.args) < 2:
         return None
     function, dtypes, name = found.groups()
+    if called(call) != function:
+        return None
     kinds = dtypes.split(", ")
     odd = next((i for i, kind in enumerate(kinds) if kind.startswith(("int", "uint", "bool"))), 0)
-    node = call.args[odd]
-    other = next((kind for kind in kinds if kind != kinds[odd]), kinds[-1])
-    text, value = scene.quote(node), scene.spot.value(node)
-    new = f"{scene.atom(node)}.astype({scene.jnp}.{other})"
-    if isinstance(value, int | float):
-        new = f"float({text})" if other.startswith("float") else f"{scene.jnp}.asarray({text}, {scene.jnp}.{other})"
+    text: str | None = None
+    convert: Fix | None = None
+    joined = isinstance(call.args[0], ast.List | ast.Tuple) or isinstance(scene.spot.value(call.args[0]), list | tuple)
+    if len(kinds) == len(call.args) and not call.keywords and not joined:
+        node = call.args[odd]
+        other = next((kind for kind in kinds if kind != kinds[odd]), kinds[-1])
+        text, value = scene.quote(node), scene.spot.value(node)
+        new = f"{scene.atom(node)}.astype({scene.jnp}.{other})"
+        if isinstance(value, int | float):
+            new = f"float({text})" if other.startswith("float") else f"{scene.jnp}.asarray({text}, {scene.jnp}.{other})"
+        convert = scene.fix(_("Convert one yourself."), scene.source.replace(node, new))
+    edit = scene.source.replace(call.func, f"{scene.jnp}.{name}")
+
     return scene.explanation(
         "lax_dtypes",
         title=_("`lax.{name}` does not mix dtypes").format(name=function),
@@ -46,11 +63,8 @@ def lax_dtypes(scene: Scene, found: re.Match[str]) -> Explanation | None:
         variable=text,
         why=_("`jax.lax` is the exact layer: it promotes nothing, and `jax.numpy` above it does."),
         fixes=[
-            scene.fix(
-                _("Use the function of `jax.numpy`, which promotes."),
-                scene.source.replace(call.func, f"{scene.jnp}.{name}"),
-            ),
-            scene.fix(_("Convert one yourself."), scene.source.replace(node, new)),
+            scene.fix(_("Use the function of `jax.numpy`, which promotes."), edit),
+            convert,
         ],
         link="https://docs.jax.dev/en/latest/type_promotion.html",
     )
@@ -61,11 +75,14 @@ def not_an_array(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `jnp.sum([1.0, 2.0])` and `jnp.sin(None)`."""
     call = scene.call()
     position = int(found[3])
-    if call is None or position >= len(call.args) or _is_tree(scene.spot.value(call.args[position])):
+    if call is None or found[2] == "dict":  # a pytree, even if its values are not known here
         return None
-    if found[2] == "dict":  # a pytree, even if its values are not known here
-        return None
-    return no_array(scene, call, call.args[position])
+    node = call.args[position] if position < len(call.args) else None
+    if node is None or ((value := scene.spot.value(node)) is not MISSING and type(value).__name__ != found[2]):
+        # The positions are those of a function inside, such as that of an array's method.
+        held = [one for one in call.args if type(scene.spot.value(one)).__name__ == found[2]]
+        node = held[0] if len(held) == 1 else None
+    return None if node is None or _is_tree(scene.spot.value(node)) else no_array(scene, call, node)
 
 
 def no_array(scene: Scene, call: ast.Call, node: ast.expr) -> Explanation | None:
@@ -83,12 +100,16 @@ def no_array(scene: Scene, call: ast.Call, node: ast.expr) -> Explanation | None
         fixes = [
             scene.fix(_("Read the number out of it."), scene.source.replace(node, f"float({text})"))
             if numeric
-            else scene.fix(_("Number what you mean, and pass the number."), code=f"{{{value!r}: 0}}[{text}]")
+            else scene.fix(_("Give each choice a number, and pass the number."), code=f"{{{value!r}: 0}}[{text}]")
         ]
-    else:
+    elif isinstance(value, list | tuple) or (
+        value is MISSING and isinstance(node, ast.List | ast.ListComp | ast.Tuple)
+    ):
         kind = "list_for_array"
         why = _("JAX does not turn lists into arrays by itself: element by element, that is slow and easy to miss.")
         fixes = [scene.fix(_("Say that it is an array."), scene.source.replace(node, f"{scene.jnp}.array({text})"))]
+    else:
+        return None
     return scene.explanation(
         kind,
         title=_("`{function}` needs an array").format(function=scene.quote(call.func)),
@@ -108,6 +129,8 @@ def operand(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return None
     wrong = node.right
     text, value = scene.quote(wrong), scene.spot.value(wrong)
+    if value is None and tree_map_around(scene) is not None:  # a leaf: `pytrees` explains it
+        return None
     if value is None:
         kind, fixes = "none_for_array", _from_a_function(scene, wrong)
         why = _("None is not a number. It often comes from a function that lacks its `return`.")
@@ -136,23 +159,26 @@ def _is_tree(value: Any) -> bool:
 @explains(error_texts.LIST_TIMES)
 def repeated_list(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain `[1.0] * n` with a traced count."""
-    node = scene.node
+    node, kind = scene.node, found[1]
     traced = scene.tracer(node)
     if traced is None or not isinstance(node, ast.BinOp):
         return None
     variable, tracer = scene.quote(traced[0]), traced[1]
+    array = scene.fix(
+        _("If every entry is to be multiplied: make an array of the list."),
+        scene.source.replace(node.left, f"{scene.jnp}.array({scene.quote(node.left)})"),
+    )
     return scene.explanation(
         "list_times_tracer",
-        title=_("A list needs a known count, but `{variable}` is traced").format(variable=variable),
+        title=_("A {kind} needs a known count, but `{variable}` is traced").format(kind=kind, variable=variable),
         what=scene.traced_what(variable, tracer),
         variable=variable,
-        why=_("A Python list is made now, while JAX records the program, and the count comes later."),
+        why=_("Python repeats a {kind} now, while JAX records the program, and the count comes later.").format(
+            kind=kind
+        ),
         fixes=[
-            static_fix(scene, tracer),
-            scene.fix(
-                _("If every entry is to be multiplied: make an array of the list."),
-                scene.source.replace(node.left, f"{scene.jnp}.array({scene.quote(node.left)})"),
-            ),
+            static_fix(scene, tracer) if is_traced_integer(tracer) else None,  # a float counts nothing
+            array if kind != "str" else None,
         ],
         link=error_texts.STATIC_LINK,
     )
@@ -165,15 +191,21 @@ def shape_without_tuple(scene: Scene, found: re.Match[str]) -> Explanation | Non
     if call is None:
         return None
     numbers = [a for a in call.args if isinstance(scene.spot.value(a), int)]
-    if len(numbers) < 2 or call.args[-len(numbers) :] != numbers:
+    least = 3 if called(call) == "full" else 2
+    if len(numbers) < least or call.args[-len(numbers) :] != numbers:
         return None
+    if not _takes_a_shape(scene.spot.value(call.func)):
+        return None
+    at_dtype = numbers[1]
+    if called(call) == "full":  # the entry comes last
+        at_dtype, numbers = numbers[-1], numbers[:-1]
     texts = [scene.quote(n) for n in numbers]
     source = scene.source
     return scene.explanation(
         "shape_without_tuple",
         title=_("A shape that is not in one tuple"),
-        what=_("`{second}` stands where the dtype belongs.").format(second=texts[1]),
-        variable=texts[1],
+        what=_("`{second}` stands where the dtype belongs.").format(second=scene.quote(at_dtype)),
+        variable=scene.quote(at_dtype),
         why=_("`{function}` takes the whole shape as one argument.").format(function=scene.quote(call.func)),
         fixes=[
             scene.fix(
@@ -183,6 +215,13 @@ def shape_without_tuple(scene: Scene, found: re.Match[str]) -> Explanation | Non
         ],
         link=f"{error_texts.API}/jax.numpy.zeros.html",
     )
+
+
+def _takes_a_shape(function: Any) -> bool:
+    try:
+        return "shape" in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
 
 
 @explains(error_texts.UNHASHABLE_ARRAY)
@@ -196,12 +235,14 @@ def array_as_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
         keys = node.elts
     elif isinstance(node, ast.Subscript):
         keys = [node.slice]
-    found_key = next(((k, scene.spot.value(k)) for k in keys if is_array(scene.spot.value(k))), None)
+    found_key = next(((k, scene.spot.value(k)) for k in keys if isinstance(scene.spot.value(k), jax.Array)), None)
     if found_key is None:
         return None
     key, value = found_key
     text = scene.quote(key)
     new = f"{scene.atom(key)}.item()" if value.ndim == 0 else f"tuple({scene.atom(key)}.tolist())"
+    if value.ndim > 1:  # the tuple would hold lists
+        new = f"tuple({scene.atom(key)}.ravel().tolist())"
     return scene.explanation(
         "array_as_key",
         title=_("An array used where a hash is needed"),
@@ -219,19 +260,36 @@ def looked_up(scene: Scene, found: re.Match[str]) -> Explanation | None:
     node = scene.node
     where = node.slice if isinstance(node, ast.Subscript) else node
     traced = scene.tracer(where)
-    if traced is None:
+    method = node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    if method is not None and not isinstance(scene.spot.value(method.value), dict | set | frozenset):
+        return None  # a method with a cache, for one
+    if traced is None or (isinstance(node, ast.Call) and method is None):
         return None
+    held = scene.spot.value(method.value) if method is not None else None
+    if isinstance(node, ast.Compare):
+        held = scene.spot.value(node.comparators[-1])
+    kind = type(held).__name__ if isinstance(held, set | frozenset) else "set" if isinstance(node, ast.Set) else "dict"
     variable, tracer = scene.quote(traced[0]), traced[1]
     table = scene.spot.value(node.value) if isinstance(node, ast.Subscript) else MISSING
-    by_number = None
+    by_number: Fix | None = None
     read = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
     if read and isinstance(table, dict) and table and list(table) == list(range(len(table))):
         name = scene.quote(node.value)  # type: ignore[attr-defined]
-        by_number = scene.fix(
-            _("Make an array of its values: an array can be indexed by a traced number."),
-            scene.source.replace(node, f"{scene.jnp}.array(list({name}.values()))[{scene.quote(where)}]"),
-        )
+        values = list(table.values())
+        if all(callable(one) for one in values):
+            words = _(
+                "Let the program choose one of the functions: `{lax}.switch({index}, list({name}.values()), ...)`."
+            )
+            by_number = scene.advice(words.format(lax=scene.lax, index=scene.quote(where), name=name))
+        elif all(is_array(one) or isinstance(one, int | float) for one in values):
+            by_number = scene.fix(
+                _("Make an array of its values: an array can be indexed by a traced number."),
+                scene.source.replace(node, f"{scene.jnp}.array(list({name}.values()))[{scene.quote(where)}]"),
+            )
     fixes = [by_number, static_fix(scene, *(value for _part, value in scene.spot.parts(where) if is_tracer(value)))]
+    if not any(fixes) and isinstance(node, ast.Subscript) and not read:
+        words = _("Keep the values in an array, which is changed with `.at[{name}].set(...)`.")
+        fixes = [scene.advice(words.format(name=variable))]
     if not any(fixes):
         words = _(
             "Keep an array of keys and one of values, and compare: `{jnp}.where(keys == {name}, values, 0).sum()`."
@@ -239,10 +297,14 @@ def looked_up(scene: Scene, found: re.Match[str]) -> Explanation | None:
         fixes = [scene.advice(words.format(jnp=scene.jnp, name=variable))]
     return scene.explanation(
         "dict_key_of_tracer",
-        title=_("A dict needs a known key, but `{variable}` is traced").format(variable=variable),
+        title=_("A dict needs a known key, but `{variable}` is traced").format(variable=variable)
+        if kind == "dict"
+        else _("A {kind} needs known entries, but `{variable}` is traced").format(kind=kind, variable=variable),
         what=scene.traced_what(variable, tracer),
         variable=variable,
-        why=_("A dict is looked up now by the key's value, while JAX records the program, and the value comes later."),
+        why=_("A {kind} looks up a value now, while JAX records the program, and the value comes later.").format(
+            kind=kind
+        ),
         fixes=fixes,
         link=error_texts.STATIC_LINK,
     )
@@ -276,11 +338,19 @@ def length_of_scalar(scene: Scene, found: re.Match[str]) -> Explanation | None:
 @explains(error_texts.SCALAR_ITERATION)
 def scalar_iteration(scene: Scene, found: re.Match[str]) -> Explanation | None:
     """Explain a loop over an array of shape ()."""
-    node = scene.node.iter if isinstance(scene.node, ast.For | ast.comprehension) else scene.node
-    part = scene.spot.first(node, is_array)
-    if part is not None and part[1].ndim and isinstance(node, ast.Call):
+    node: ast.AST = scene.node.iter if isinstance(scene.node, ast.For | ast.comprehension) else scene.node
+    if isinstance(getattr(node, "ctx", None), ast.Store):  # a result that is taken apart: the names hold older values
+        return None
+    outer = scene.source.parents.get(node)
+    looped = isinstance(outer, ast.For | ast.comprehension) and outer.iter is node
+    part = scene.spot.first(node, _is_number)
+    if isinstance(node, ast.Call) and any(scene.spot.value(node.func) is one for one in _GOING_THROUGH):
+        part = next(((one, value) for one in node.args if _is_number(value := scene.spot.value(one))), None)
+        if len(node.args) == 1 and isinstance(node.args[0], ast.Call):
+            return _iteration_of_result(scene, node.args[0])
+    elif isinstance(node, ast.Call) and looped:
         return _iteration_of_result(scene, node)
-    if part is None or part[1].ndim:
+    if part is None:
         return None
     text = scene.quote(part[0])
     integer = jax.dtypes.issubdtype(part[1].dtype, np.integer) and not is_tracer(part[1])
@@ -306,11 +376,12 @@ def scalar_iteration(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
+def _is_number(value: Any) -> bool:
+    return is_array(value) and value.ndim == 0
+
+
 def _iteration_of_result(scene: Scene, node: ast.Call) -> Explanation | None:
     """Explain a loop over the result of a call, such as `x.sum()`, which is a number."""
-    outer = scene.source.parents.get(node)
-    if not isinstance(outer, ast.For | ast.comprehension) or outer.iter is not node:
-        return None
     text = scene.quote(node)
     return scene.explanation(
         "scalar_iteration",
@@ -347,9 +418,7 @@ def not_a_jax_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
         return _model_given(scene, outer, made)
     if made is not outer.func:
         return None
-    position = _first(
-        scene, outer, lambda value: not isinstance(value, bool | int | float | complex) and not is_array(value)
-    )
+    position = _first(scene, outer, lambda value: type(value).__name__ == name and not is_array(value))
     if position is None or outer.keywords or len(made.args) != 1 or made.keywords:
         return None
     node = outer.args[position]
@@ -369,7 +438,7 @@ def not_a_jax_type(scene: Scene, found: re.Match[str]) -> Explanation | None:
         if called(made) == "vmap"
         else _("A derivative asks what a small change of the argument does, and only numbers change by a little."),
         fixes=[
-            scene.fix(_("Fix it in a function of the other arguments."), scene.source.replace(outer, new)),
+            scene.fix(_("Pass it inside a function of the other arguments."), scene.source.replace(outer, new)),
             scene.fix(
                 _("Differentiate with respect to another argument."),
                 scene.source.insert_after(made.args[0], f", argnums={number}"),
@@ -432,6 +501,14 @@ def _object_given(scene: Scene, outer: ast.Call, made: ast.Call, name: str) -> E
     )
 
 
+def _gives_an_array(scene: Scene, node: ast.expr) -> bool:
+    """Return whether an expression computes with arrays: an operation, or a call of a function of JAX or NumPy."""
+    if not isinstance(node, ast.Call):
+        return isinstance(node, ast.BinOp | ast.Subscript | ast.Name)
+    home = str(getattr(scene.spot.value(node.func), "__module__", None))
+    return home.split(".")[0] in ("jax", "numpy") and "callback" not in home and "debug" not in home
+
+
 def _from_a_function(scene: Scene, node: ast.expr) -> list[Fix | None]:
     """Return the fix for a value that a function should have returned."""
     if not isinstance(node, ast.Name):
@@ -441,11 +518,15 @@ def _from_a_function(scene: Scene, node: ast.expr) -> list[Fix | None]:
             continue
         if not any(isinstance(t, ast.Name) and t.id == node.id for t in statement.targets):
             continue
+        if scene.source.function(statement) is not scene.spot.function:
+            continue
         for function in scene.source.functions(called(statement.value)):
             last = function.body[-1]
             if any(isinstance(n, ast.Return) for n in ast.walk(function)):
                 continue
             name = scene.quote(statement.value.func)
+            if isinstance(last, ast.Expr) and not _gives_an_array(scene, last.value):
+                return [scene.advice(_("`{name}` returns nothing: let it return an array.").format(name=name))]
             if isinstance(last, ast.Expr):
                 return [
                     scene.fix(

@@ -63,7 +63,7 @@ def loss(w):
 result = jax.grad(loss)(3.0)  # <--
 """,
         result="result",
-        after_fix=[(6.0, 3.0), 6.0],
+        after_fix=[6.0, 6.0],
     ),
     Case(
         name="grad_none",

@@ -209,7 +209,7 @@ class Model:
 result = Model().run()
 """,
         result="result",
-        after_fix=[[4.0, 4.0]],
+        after_fix=[[4.0, 4.0], no_code],
     ),
     Case(
         name="scan_shape",
@@ -316,7 +316,7 @@ def step(c, x):
 result = lax.scan(step, 0.0, jnp.ones(3))  # <--
 """,
         result="result",
-        after_fix=[([3.0, 3.0, 3.0], None)],
+        after_fix=[([3.0, 3.0, 3.0], None), no_code],
     ),
     Case(
         name="scan_of_a_method",

@@ -1,0 +1,46 @@
+"""Rewrite `assert` and `raise` on traced values as checks at run time, with `checkify`."""
+
+import ast
+from typing import Any
+
+from jaxguide import compat
+from jaxguide.code.user_frame import is_array, is_tracer
+from jaxguide.explain.explanation import Fix
+from jaxguide.explain.rewrites.conditions import condition
+from jaxguide.explain.scene import Scene
+
+
+def run_time_check(scene: Scene, tracer: Any, sentence: str, test: ast.expr, message: str) -> Fix | None:
+    """Return the code that checks a test with `checkify`, and of the call that raises its error.
+
+    Args:
+        scene: the error.
+        tracer: the first traced value in the test.
+        sentence: what the fix does.
+        test: what must hold.
+        message: the text of the error.
+    """
+    while _is_not(test) and _is_not(test.operand):  # type: ignore[attr-defined]
+        test = test.operand.operand  # type: ignore[attr-defined]
+    value = scene.spot.value(test)
+    number = is_array(value) and value.dtype != bool  # `checkify.check` takes only booleans
+    holds = f"{scene.atom(test)} != 0" if number else condition(scene, test)
+    name = _outermost(scene, tracer) or "outermost"
+    call = f"error, result = {scene.jax}.jit(checkify.checkify({name}))(...)"
+    text = repr(message.replace("{", "{{").replace("}", "}}"))  # braces stand for values there
+    return scene.fix(sentence, code=f"checkify.check({holds}, {text})\n{call}\nerror.throw()")
+
+
+def _outermost(scene: Scene, tracer: Any) -> str | None:
+    """Return the name of the jitted function that fails, if no other transformation is around it."""
+    by, spots = compat.traced_by(tracer), scene.spots
+    name = by.function
+    if name is None or scene.under(tracer) != "jax.jit":
+        return None
+    outer = [spot for spot in spots if spot.frame.f_code.co_name != name]
+    traced = any(is_tracer(value) for spot in outer for value in spot.frame.f_locals.values())
+    return name if not traced and callable(scene.spot.frame.f_globals.get(name)) else None
+
+
+def _is_not(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
