@@ -222,6 +222,28 @@ f(jnp.ones(1), 3)
         ["Give `f` a key: `key` was left out of the call."],
         ["jax.random.key(0)"],
     ),
+    "a_key_that_an_outer_call_leaves_out": (
+        """
+def dropout(x, rate=0.5, rng=None):
+    return jnp.where(jax.random.bernoulli(rng, rate, x.shape), x, 0.0)
+def apply(x, rng=None):
+    return dropout(x, rng=rng)
+apply(jnp.ones(2))
+""",
+        ["Give `apply` a key: `rng` was left out of the call."],
+        ["Give `dropout` a key"],
+    ),
+    "a_none_that_a_call_hands_on": (
+        """
+def f(x, key=None):
+    return jax.random.normal(key, x.shape)
+def run(config):
+    return f(jnp.ones(2), key=config["key"])
+run({"key": None})
+""",
+        ["`key` is None here."],
+        ["left out"],
+    ),
     "the_numbers_of_a_raw_key": (
         "key = jax.random.PRNGKey(0)\nfor part in key:\n    jax.random.normal(part)",
         ["`key` is one raw key, of two numbers."],

@@ -121,16 +121,15 @@ def filled_with_zeros(scene: Scene, node: ast.Subscript, keep: str, mask: str, s
         code += [f"mask = {mask}"] if not mask.isidentifier() else []
         name = mask if mask.isidentifier() else "mask"
         if counting in _EXPONENTIALS:
-            code.append(f"scores = {scene.jnp}.where({name}, scores, -{scene.jnp}.inf)")
             words = _(
-                "Keep all of `{values}`, and put -inf into the scores outside the mask, before `{function}`: a 0 would "
-                "count there."
+                "Keep all of `{values}`, and put -inf into the argument of `{function}` outside the mask, as in "
+                "`{jnp}.where({mask}, scores, -{jnp}.inf)`: a 0 would count there."
             )
         elif picked is not None:
             words = _("Keep all of `{values}` and use a mask: a 0 as an index would pick an entry of `{function}`.")
         else:
             words = _("Keep all of `{values}` and use a mask: zeros in the other places would change `{function}`.")
-        said = words.format(values=values, function=counting)
+        said = words.format(values=values, function=counting, jnp=scene.jnp, mask=name)
         return scene.fix(said, code="\n".join(code)) or scene.advice(said)
     return scene.fix(
         _("{sentence} Right only if more zeros change nothing, as in a sum; not before a mean or a softmax.").format(

@@ -83,7 +83,7 @@ def pullback_tree(scene: Scene, found: re.Match[str]) -> Explanation | None:
             )
     return scene.explanation(
         "pullback_tree",
-        title=_("A pullback called with parts that the output does not have"),
+        title=_("A pullback needs one cotangent for each part of the output"),
         what=_("`{text}` is given, where the function returned {kind}.").format(text=text, kind=_kind(found[2])),
         variable=text,
         why=_("The pullback takes one cotangent for each output, in the same containers as the output."),

@@ -140,7 +140,9 @@ def _mapped(scene: Scene, whole: ast.expr, parts: list[ast.expr], values: list[A
     structures = {jax.tree.structure(tree) for tree in trees.values()}
     rest = [value for value in values if not is_tree_of_arrays(value)]
     plain = all(isinstance(value, int | float | complex) or is_array(value) for value in rest)
-    return scene.fix(sentence, scene.source.replace(whole, new) if len(structures) == 1 and plain else None, code=new)
+    if len(structures) == 1 and plain:
+        return scene.fix(sentence, scene.source.replace(whole, new))
+    return scene.fix(sentence, code=new)
 
 
 def _leaf_of_another_kind(scene: Scene, node: ast.BinOp, spot: Spot, call: ast.Call) -> Explanation | None:

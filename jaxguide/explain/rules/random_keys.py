@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxguide.base.text import _
+from jaxguide.code.source import arguments_of
 from jaxguide.code.user_frame import MISSING, is_array
 from jaxguide.compat import error_texts, structure_texts
 from jaxguide.explain.explanation import Explanation, Fix
@@ -82,11 +83,9 @@ def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
             sentence = _("The key comes first.")
         fixes = [scene.fix(sentence, scene.source.insert_before(node, f"{scene.random}.key(0), "))]
         kind = "key_forgotten"
-    elif value is None and isinstance(node, ast.Name) and _is_left_out(scene, node.id):
-        function = scene.spot.function
+    elif value is None and isinstance(node, ast.Name) and (left := _left_out(scene, node.id)) is not None:
         words = _("Give `{function}` a key: `{name}` was left out of the call.")
-        label = function.name if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) else "<lambda>"
-        fixes, kind = [scene.advice(words.format(function=label, name=text))], "no_key"
+        fixes, kind = [scene.advice(words.format(function=left[0], name=left[1]))], "no_key"
     elif isinstance(node, ast.Name) and (parts := _raw_key_gone_through(scene, node)) is not None:
         words = _("`{name}` is one raw key, of two numbers. Make several of it first: `{random}.split({name}, n)`.")
         fixes, kind = [scene.advice(words.format(name=parts, random=scene.random))], "no_key"
@@ -117,11 +116,28 @@ def no_key(scene: Scene, found: re.Match[str]) -> Explanation | None:
     )
 
 
-def _is_left_out(scene: Scene, name: str) -> bool:
-    """Return whether a name is an argument of the running function whose default is None."""
-    function = scene.spot.function
-    default = defaults_of(function).get(name) if function is not None else None
-    return isinstance(default, ast.Constant) and default.value is None
+def _left_out(scene: Scene, name: str) -> tuple[str, str] | None:
+    """Return the function whose call left an argument out that is None by default, and the argument.
+
+    A call may hand on what the call around it left out: `dropout(x, rng=rng)` in a function whose `rng` is None.
+    """
+    for spot, caller in zip(reversed(scene.spots), reversed(scene.spots[:-1]), strict=False):
+        function, call = spot.function, caller.node
+        default = defaults_of(function).get(name) if function is not None else None
+        if not isinstance(default, ast.Constant) or default.value is not None or function is None:
+            return None
+        if not isinstance(call, ast.Call) or called(call) != getattr(function, "name", None):
+            return None
+        if any(keyword.arg is None for keyword in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
+            return None
+        names = [one for one in arguments_of(function) if one != "self"]
+        given = argument_of(call, names.index(name) if name in names else len(call.args), name)
+        if given is None:
+            return called(call), name
+        if not isinstance(given, ast.Name):
+            return None
+        name = given.id
+    return None
 
 
 def _raw_key_gone_through(scene: Scene, node: ast.Name) -> str | None:
