@@ -17,7 +17,7 @@ import pytest
 
 from jaxguide.course.books.library import Course, load_course
 
-pytest_plugins = ["kept_programs", "proof_records", "tiny_course"]
+pytest_plugins = ["kept_programs", "proof_records", "set_up_course", "tiny_course"]
 
 _PRINT_OPTIONS = np.get_printoptions()
 # Clear caches above this much memory, and again after it has grown by this much more.

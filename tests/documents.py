@@ -11,7 +11,7 @@ PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)(.*)$", re.MULTILINE)
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"# (.+\.py)\n")
+_FILE = re.compile(r"# (.+\.(?:py|toml))\n")
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 _CODE = re.compile(r"`([^`\n]+)`")
 
@@ -25,8 +25,8 @@ class Block:
 
     @property
     def file(self) -> str:
-        """The path on the first line of a Python block, or '' if there is none."""
-        found = _FILE.match(self.text) if self.language == "python" else None
+        """The path on the first line of a Python or TOML block, or '' if there is none."""
+        found = _FILE.match(self.text) if self.language in ("python", "toml") else None
         return found[1] if found else ""
 
 

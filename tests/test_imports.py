@@ -24,7 +24,16 @@ ROOMS = (
 )
 # The same for the rooms inside a room.
 INSIDE = {
-    "course": ({"verdict", "ledger"}, {"exercise"}, {"judging"}, {"author"}, {"books", "progress"}, {"cards"}),
+    "course": (
+        {"verdict", "ledger", "limits"},
+        {"exercise"},
+        {"settings"},
+        {"set_up", "requirements"},
+        {"judging"},
+        {"author"},
+        {"books", "progress"},
+        {"cards"},
+    ),
     "explain": (
         {"explanation"},
         {"scene"},

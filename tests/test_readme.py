@@ -80,7 +80,8 @@ def test_the_two_commands_stand_on_top() -> None:
 
 @every_page
 def test_each_block_is_run_by_a_test(page: Path) -> None:
-    assert {block.language for block in documents.blocks(page)} <= {"console", "python", "text"}
+    assert {block.language for block in documents.blocks(page)} <= {"console", "python", "text", "toml"}
+    assert all(block.file for block in documents.blocks(page) if block.language == "toml")
     assert bool(documents.program(page)) == (documents.name(page) in PRINTS)
     for command in documents.commands(page):
         assert command.line in ELSEWHERE or command.line.startswith("jaxguide "), command.line

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from jaxguide.course.books.library import Course
     from jaxguide.course.books.outline import Lesson, Outline
+    from jaxguide.course.settings import CourseSettings
 
 
 class Unusable(click.ClickException):
@@ -92,6 +93,15 @@ def read_course_outline(folder: Path | None, *, as_json: bool = False) -> "Outli
         return library.read_outline(folder)
 
 
+def read_course_settings(folder: Path | None, *, as_json: bool = False) -> "CourseSettings":
+    """Read a course's settings; if they contain a mistake, report it and exit with status 3."""
+    from jaxguide.course.books.folders import course_folders
+    from jaxguide.course.settings import read_settings
+
+    with _author_errors_told(as_json):
+        return read_settings(course_folders(folder).top)
+
+
 @contextlib.contextmanager
 def _author_errors_told(as_json: bool) -> "Iterator[None]":
     from jaxguide.course.exercise import AuthorError
@@ -110,9 +120,12 @@ def _author_errors_told(as_json: bool) -> "Iterator[None]":
 def judged_course(folder: Path | None, *, as_json: bool) -> "Iterator[Course]":
     """Load a course with its keys; inside the block, each program that its answers use is compiled once."""
     from jaxguide.course.judging.compilation_cache import compiled_once
+    from jaxguide.course.set_up import beside_files
 
     with compiled_once():
-        yield read_course(folder, keys=True, as_json=as_json)
+        course = read_course(folder, keys=True, as_json=as_json)
+        with beside_files(course.files):
+            yield course
 
 
 def begin_with_zygote(files: "Iterable[Path] | None" = None) -> None:
@@ -214,15 +227,15 @@ def complete_lesson(context: click.Context, parameter: click.Parameter, begun: s
     """Return the lessons whose names begin with `begun`."""
     from click.shell_completion import CompletionItem
 
-    from jaxguide.course.books.folders import course_folders, in_order
+    from jaxguide.course.books.folders import books_as_far_as_readable, course_folders
 
-    topics = [path.stem for path in in_order(course_folders(_course_of(context)).exercises)]
+    topics = [path.stem for path in books_as_far_as_readable(course_folders(_course_of(context)))]
     return [CompletionItem(topic) for topic in topics if topic.startswith(begun)]
 
 
 def _lessons(context: click.Context) -> "list[Lesson]":
     """Return a course's lessons; if a mistake makes it unreadable, return those whose books can be read."""
-    from jaxguide.course.books.folders import course_folders, in_order
+    from jaxguide.course.books.folders import books_as_far_as_readable, course_folders
     from jaxguide.course.books.library import read_outline
     from jaxguide.course.exercise import AuthorError
 
@@ -232,7 +245,7 @@ def _lessons(context: click.Context) -> "list[Lesson]":
     from jaxguide.course.books.parse import lesson_as_written
 
     found = []
-    for path in in_order(course_folders(folder).exercises):
+    for path in books_as_far_as_readable(course_folders(folder)):
         with contextlib.suppress(AuthorError):
             found.append(lesson_as_written(path))
     return [lesson for lesson in found if lesson is not None]

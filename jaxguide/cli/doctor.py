@@ -1,19 +1,23 @@
 """The command `doctor`: report the installation, the isolation of submissions, and known problems."""
 
 import sys
+from pathlib import Path
 
 import click
 
-from jaxguide.cli.common import json_option, print_json
+from jaxguide.cli.common import course_option, json_option, print_json, read_course_settings
 
 
 @click.command(short_help="Report versions, devices, settings and known problems.")
+@course_option
 @json_option
-def doctor(as_json: bool) -> None:
+def doctor(folder: Path | None, as_json: bool) -> None:
     """Report installed versions, JAX's devices and settings, and known problems with their remedies.
 
     Also report the isolation tier for grading and what keeps it from being better, and how workers start and what keeps
     them from starting faster. The tier is always tested again; other commands then use the result.
+
+    Also report what the course requires and is not installed.
 
     The exit status is 1 if there is a serious problem that neither lessons nor the grader fix by themselves.
 
@@ -21,9 +25,10 @@ def doctor(as_json: bool) -> None:
     Example: jaxguide doctor --json
     """
     from jaxguide.debug import doctor as diagnose
-    from jaxguide.grading.workers.readiness import add_isolation
+    from jaxguide.grading.workers.readiness import add_isolation, add_requirements
 
-    diagnosis = add_isolation(diagnose())
+    settings = read_course_settings(folder, as_json=as_json)
+    diagnosis = add_requirements(add_isolation(diagnose()), settings)
     if as_json:
         print_json(diagnosis.to_plain())
     else:

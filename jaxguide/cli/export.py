@@ -133,7 +133,7 @@ def gradescope(
     """
     need_names(folder, only)
     from jaxguide.course.judging.draw import fresh_seed
-    from jaxguide.grading.batch.limits_text import LimitsError, parse_limits
+    from jaxguide.course.limits import LimitsError, parse_limits
     from jaxguide.grading.exports.gradescope_harness import AutograderSettings
     from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
 
@@ -145,7 +145,7 @@ def gradescope(
             all_or_nothing=all_or_nothing,
             visibility=visibility,
             trust_submissions=trust_submissions,
-            limits=parse_limits(limits_text or ""),
+            limits=parse_limits(limits_text or "", course.settings.limits),
         )
         out.write_bytes(autograder_zip(course, settings, _requirement(requirement)))
     except (LimitsError, NoKey) as error:

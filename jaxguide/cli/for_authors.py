@@ -1,5 +1,6 @@
 """The commands for authors and maintainers: `verify`, `print`, `coverage` and `drift`."""
 
+import dataclasses
 import sys
 import time
 from pathlib import Path
@@ -50,11 +51,17 @@ def verify(
     need_names(folder, [] if only is None else [only], lessons, as_json=as_json)
     started = time.monotonic()
     with judged_course(folder, as_json=as_json) as course:
+        from jaxguide.proving.proof import left_out_of_set_ups
+
         proof = _prove(course, lessons, only, seeds, jobs, as_json)
+        notes = left_out_of_set_ups(course, lessons or course.books) if only is None else []
     seconds = round(time.monotonic() - started, 1)
     if as_json:
-        print_json({**proof.to_plain(), "seconds": seconds})
+        left_out = [{**dataclasses.asdict(note), "path": str(note.path)} for note in notes]
+        print_json({**proof.to_plain(), "left_out": left_out, "seconds": seconds})
     else:
+        for note in notes:
+            click.echo(_("note: {note}").format(note=note))
         words = _(
             "exercises: {exercises}; predictions: {predictions}; visible checks: {checks}; hidden checks: {hidden}; "
             "wrong answers: {wrong}; other right answers: {right}"
@@ -127,7 +134,7 @@ def print_(folder: Path | None, only_check: bool, lang: str | None) -> None:
              jaxguide print --lang de
     """
     from jaxguide.base.catalogues import COURSE, files, named
-    from jaxguide.course.books.printer import SOURCE, print_book, stale_files
+    from jaxguide.course.books.printer import SOURCE, print_book, print_data, stale_data, stale_files
 
     course = read_course(folder, keys=False)
     target = course.folders.notebooks
@@ -138,12 +145,14 @@ def print_(folder: Path | None, only_check: bool, lang: str | None) -> None:
         target /= named(lang)[0]
     language = lang or SOURCE
     stale = [path for book in course.books.values() for path in stale_files(book, target, language)]
+    stale += stale_data(course.files, target)
     if only_check:
         for path in stale:
             click.echo(_("{path} is stale; run `jaxguide print`").format(path=path))
         sys.exit(1 if stale else 0)
     for book in course.books.values():
         print_book(book, target, language)
+    print_data(course.files, target)
     for path in stale:
         click.echo(_("printed {path}").format(path=path))
     if not stale:

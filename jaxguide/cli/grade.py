@@ -252,9 +252,9 @@ def grade(
         raise click.UsageError(_("Give `--take-marks` or `--leave-marks`, not both."))
     need_names(folder, only, as_json=as_json)
     begin_with_zygote([*paths, *files_of(folder)])
+    from jaxguide.course.limits import LimitsError, parse_limits
     from jaxguide.grading.batch.grade_class import ClassRun, Order
     from jaxguide.grading.batch.grader import GradeSettings
-    from jaxguide.grading.batch.limits_text import LimitsError, parse_limits
     from jaxguide.grading.batch.progress_bar import ProgressBar
     from jaxguide.grading.batch.seeds import SeedError, seed_of
     from jaxguide.grading.batch.store import NoBatch, Store, StoreError
@@ -269,7 +269,7 @@ def grade(
     try:
         settings = GradeSettings(
             seed=seed_of(asked_seed, out),
-            limits=parse_limits(limits_text or ""),
+            limits=parse_limits(limits_text or "", course.settings.limits),
             all_or_nothing=all_or_nothing,
             only=frozenset(only) or None,
             tier=tier,

@@ -51,10 +51,13 @@ def start(workspace: Path, browser: bool, port: int | None, ip: str) -> NoReturn
 def run_start(workspace: Path, browser: bool, port: int | None, ip: str = "localhost") -> int:
     """Create the workspace, run JupyterLab in it until it is stopped, and return the exit status."""
     from jaxguide.course.books.folders import course_folders
+    from jaxguide.course.settings import read_settings
     from jaxguide.student.workspace import lay_workspace
 
+    where = course_folders()
     try:
-        laid = lay_workspace(workspace, course_folders().notebooks)
+        files = read_settings(where.top).file_paths(where.exercises)
+        laid = lay_workspace(workspace, where.notebooks, files)
     except OSError as error:
         click.echo(_("The workspace could not be created: {error}.").format(error=error), err=True)
         return 1

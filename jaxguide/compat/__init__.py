@@ -58,6 +58,47 @@ def backend_started() -> bool:
     return bool(xla_bridge.backends_are_initialized())
 
 
+def cpu_device_count() -> int:
+    """Return how many CPU devices JAX has; 0 if it does not use the CPU. This starts the backend."""
+    import jax
+
+    try:
+        return len(jax.local_devices(backend="cpu"))
+    except RuntimeError:
+        return 0
+
+
+def has_option(variable: str) -> bool:
+    """Return whether an environment variable sets an option of JAX that can still be set after JAX was imported."""
+    import jax
+
+    values: Any = jax.config.values
+    return variable.startswith("JAX_") and variable.lower() in values
+
+
+def set_option(variable: str, text: str) -> None:
+    """Set the option of JAX that an environment variable sets when JAX is imported; do nothing for other variables.
+
+    Raises:
+        ValueError: the option has no such value.
+    """
+    import jax
+
+    if not has_option(variable):
+        return
+    config: Any = jax.config  # its fields are defined at run time
+    before = config.values[variable.lower()]
+    value: Any = text
+    if isinstance(before, bool):
+        words = {"y", "yes", "t", "true", "on", "1"}, {"n", "no", "f", "false", "off", "0"}
+        if text.lower() not in words[0] | words[1]:
+            raise ValueError(f"{text!r} is neither true nor false")
+        value = text.lower() in words[0]
+    elif isinstance(before, int | float):
+        value = type(before)(text)
+    config.update(variable.lower(), value)
+
+
 def why_not_fork() -> str:
     """Return why a fork of this process would hang, or '' if it would not."""
     if backend_started():

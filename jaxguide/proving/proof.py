@@ -17,7 +17,7 @@ from jaxguide.code.slices import returns_value
 from jaxguide.course import ledger
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.books.library import Course
-from jaxguide.course.books.printer import stale_files
+from jaxguide.course.books.printer import stale_data, stale_files
 from jaxguide.course.exercise import Exercise, Planted
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
@@ -25,6 +25,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 
 MIN_WRONG = 2
 MANY_EXAMPLES = 4
+_MOST_SHOWN = 80
 
 _COUNTS = ("exercises", "predictions", "checks", "hidden_checks", "wrong", "alternatives", "judged")
 
@@ -106,11 +107,35 @@ def reproduced(book: Book, exercise: Exercise) -> set[str]:
 
 
 def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
-    """Return a problem for each file of these lessons that is not printed, or differs from what its book prints now."""
+    """Return a problem for each file of these lessons that is not printed, or differs from what is printed now."""
     differs = _("differs from what the book prints now; run `jaxguide print`")
     missing = _("is not printed yet; run `jaxguide print`")
     stale = [path for name in lessons for path in stale_files(course.books[name], course.folders.notebooks)]
+    stale += stale_data(course.files, course.folders.notebooks)
     return [Problem(path, 1, differs if path.exists() else missing) for path in stale]
+
+
+def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]:
+    """Return a note for each statement of these lessons that changes what exercises need but does not run with answers.
+
+    Submissions run with what they need of a lesson, not with the whole lesson.
+    """
+    notes = []
+    for book in (course.books[name] for name in lessons):
+        for statement, unknown in book.left_out:
+            message = _(
+                "`{source}` does not run with answers, because it would change all code in the process; if exercises "
+                "need it, use a setting in course.toml"
+            )
+            if unknown:
+                message = _(
+                    "`{source}` does not run with answers, because it reads {names}, which no given statement defines"
+                )
+            names = ", ".join(f"`{name}`" for name in sorted(unknown))
+            source = " ".join(statement.source.split())
+            shown = source if len(source) <= _MOST_SHOWN else f"{source[: _MOST_SHOWN - 1]}…"
+            notes.append(Problem(book.path, statement.line, message.format(source=shown, names=names)))
+    return notes
 
 
 class _Prover:

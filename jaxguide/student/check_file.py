@@ -10,13 +10,14 @@ from jaxguide.code.sameness import answer_id
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Exercise
+from jaxguide.course.limits import Limits
 from jaxguide.course.progress import Progress
+from jaxguide.course.set_up import beside_files
 from jaxguide.course.verdict import Outcome, about
 from jaxguide.grading.batch.grader import Grader, GradeSettings, SubmissionResult, grade_files
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.intake.reading import lessons_of
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, read_submission
-from jaxguide.grading.workers.usage import Limits
 
 _PROGRAMS_BYTES = 256 * 2**20
 # A file in the folder of programs while a check runs; it stays there if the process is killed.
@@ -44,7 +45,10 @@ def check_file(path: Path, course: Course, progress: Progress, only: Collection[
         GraderError: workers do not start on this machine.
         FileNotFoundError: the file does not exist.
     """
-    (found,) = grade_files([path], course, hidden=False, only=only)
+    if course.files:  # the block leaves the current folder
+        path = path.absolute()
+    with beside_files(course.files):
+        (found,) = grade_files([path], course, hidden=False, only=only)
     if found.unreadable is None:
         submission = read_submission(path)
         note(found, submission, course, progress)
@@ -69,11 +73,11 @@ class Checker:
 
     Args:
         course: the course; its keys are not needed.
-        limits: the limits for one exercise.
+        limits: the limits for one exercise; by default those of the course.
     """
 
     def __init__(self, course: Course, limits: Limits | None = None):
-        self._course, self._limits = course, limits or Limits()
+        self._course, self._limits = course, limits or course.settings.limits
         self._programs = own_programs()
         self._grader: Grader | None = None
 

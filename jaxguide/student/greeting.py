@@ -5,24 +5,33 @@ import importlib.metadata
 import os
 import platform
 import sys
+from pathlib import Path
 
 from jaxguide import compat
 from jaxguide.base.text import _, plural
+from jaxguide.course.books.folders import course_folders
 from jaxguide.course.books.library import read_outline
+from jaxguide.course.exercise import AuthorError
 from jaxguide.course.progress import Progress
+from jaxguide.course.requirements import unmet_requirements
+from jaxguide.course.set_up import set_up
+from jaxguide.course.settings import read_settings
+from jaxguide.student.workspace import lay_files
 
 # The problems that `doctor` finds without compiling and that a student can solve before the lesson.
 _TOLD = ("versions_differ", "no_backend", "gpu_not_used", "draws_of_older_jax")
 
 
 def greeting(topic: str, progress: Progress) -> list[str]:
-    """Return the lines to show when a lesson starts: one, and one more for each problem. Starts JAX's backend.
+    """Set up this process and return the lines to show when a lesson starts: one, and one for each problem.
+
+    This starts JAX's backend.
 
     Args:
         topic: the name of a lesson of the course, such as 'random_numbers'.
         progress: what the student has done.
     """
-    troubles = [_started_too_early()]
+    troubles = [_started_too_early(), *_not_set_up()]
     compat.set_print_flag()
     from jaxguide.debug.diagnosis import diagnose
 
@@ -68,3 +77,19 @@ def _started_too_early() -> str:
         "JAX had started before this cell, and some uses of `jax.debug.print` will not compile: restart Python (in a "
         "notebook, the kernel) and run this cell before any other."
     )
+
+
+def _not_set_up() -> list[str]:
+    """Set this process and the current folder up for the course; return a sentence for each problem."""
+    where = course_folders()
+    try:
+        settings = read_settings(where.top)
+        set_up(settings, where.top)
+    except AuthorError as error:
+        return [_("Python is not set up for this course: {why}.").format(why=error.message)]
+    troubles = [f"{one.what} {one.remedy}" for one in unmet_requirements(settings)]
+    try:
+        lay_files(Path(), settings.file_paths(where.exercises))
+    except OSError as error:
+        troubles.append(_("The files that lessons read could not be copied here: {error}.").format(error=error))
+    return troubles

@@ -17,10 +17,10 @@ from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Task
 from jaxguide.course.progress import PROGRESS_FILE_NAME, Progress
+from jaxguide.course.set_up import beside_files
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.grader import SubmissionResult
 from jaxguide.grading.intake.submission import UnreadableSubmission, is_submission, parse_submission
-from jaxguide.grading.workers.usage import Limits
 from jaxguide.grading.workers.worker_process import GraderError
 from jaxguide.student.answers_in_files import find_files, home_of, is_watched, read_all, read_answers
 from jaxguide.student.check_file import Checker, note
@@ -388,7 +388,7 @@ def open_workspace(folder: Path, course: Course) -> Path:
             if not notebooks.is_dir():
                 message = _("There are no lessons to copy into {folder}: {notebooks} is missing.")
                 raise NoWorkspace(message.format(folder=folder, notebooks=notebooks))
-            laid = lay_workspace(folder, notebooks)
+            laid = lay_workspace(folder, notebooks, course.files)
             words = plural(
                 "{count} file copied into {folder}.", "{count} files copied into {folder}.", len(laid), folder=folder
             )
@@ -404,10 +404,12 @@ def open_workspace(folder: Path, course: Course) -> Path:
 def run_session(course: Course, folder: Path, cpu_limit_s: float) -> None:
     """Run a session until the student ends it; keys are read only in a terminal."""
     has_keys = sys.stdin.isatty() and sys.stdout.isatty()
-    watching = Watching(course, folder, Progress(folder), Checker(course, Limits(cpu_s=cpu_limit_s)), has_keys)
+    limits = dataclasses.replace(course.settings.limits, cpu_s=cpu_limit_s)
+    watching = Watching(course, folder, Progress(folder), Checker(course, limits), has_keys)
     words = _("Watching {folder}. Save a file to check the answers that changed in it.")
     watching.screen.say(words.format(folder=folder))
     with contextlib.ExitStack() as stack:
+        stack.enter_context(beside_files(course.files))
         stack.callback(watching.stop)
         stack.enter_context(Saves(folder, course, lambda paths: watching.tell(FilesSaved(paths))))
         if has_keys:

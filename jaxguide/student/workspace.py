@@ -6,7 +6,7 @@ import enum
 import os
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from jaxguide.base.catalogues import languages
@@ -33,8 +33,8 @@ class LaidFile:
     state: FileState
 
 
-def lay_workspace(folder: Path, notebooks_folder: Path) -> list[LaidFile]:
-    """Copy each lesson's `.ipynb` and `.py` file into `folder`, leaving existing files alone.
+def lay_workspace(folder: Path, notebooks_folder: Path, files: Mapping[str, Path] | None = None) -> list[LaidFile]:
+    """Copy each lesson's `.ipynb` and `.py` file, and what lessons read, into `folder`, leaving existing files alone.
 
     Lessons that are printed in the reader's language are copied in that language.
 
@@ -43,9 +43,10 @@ def lay_workspace(folder: Path, notebooks_folder: Path) -> list[LaidFile]:
     Args:
         folder: the student's workspace, created if it is missing.
         notebooks_folder: the folder with the printed lessons.
+        files: the files that lessons read, by name.
 
     Returns:
-        One record for each lesson file, sorted by name.
+        One record for each file, those of lessons first, each sorted by name.
 
     Raises:
         OSError: the folder cannot be created or written to.
@@ -57,7 +58,20 @@ def lay_workspace(folder: Path, notebooks_folder: Path) -> list[LaidFile]:
         for place in dict.fromkeys((name.split("_")[0], name)):
             if (notebooks_folder / place).is_dir():
                 sources |= {path.name: path for path in _printed_in(notebooks_folder / place)}
-    return [_lay(source, folder / name) for name, source in sorted(sources.items())]
+    return [*(_lay(source, folder / name) for name, source in sorted(sources.items())), *lay_files(folder, files or {})]
+
+
+def lay_files(folder: Path, files: Mapping[str, Path]) -> list[LaidFile]:
+    """Copy the files that lessons read into `folder`, leaving existing files alone.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    laid = []
+    for name, source in sorted(files.items()):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        laid.append(_lay(source, folder / name))
+    return laid
 
 
 def _printed_in(folder: Path) -> list[Path]:

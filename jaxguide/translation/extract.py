@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import click
 from babel.messages import extract as babel_extract
 
-from jaxguide.course.books.folders import CourseFolders, in_order
+from jaxguide.course.books.folders import CourseFolders, books_as_far_as_readable
 from jaxguide.translation.authored import Found, texts_in_book, texts_in_key
 from jaxguide.translation.command_help import paragraphs
 
@@ -76,7 +76,7 @@ def package_messages() -> Iterator[tuple[str, Extracted]]:
 
 def course_messages(places: CourseFolders) -> Iterator[tuple[str, Extracted]]:
     """Yield every text for students in a course's books and keys, with its file."""
-    for book in in_order(places.exercises):
+    for book in books_as_far_as_readable(places):
         for found in texts_in_book(book.read_text("utf-8")):
             yield f"exercises/{book.name}", _extracted(found)
     for key in sorted(places.solutions.glob("*.py")):

@@ -8,7 +8,7 @@ import pytest
 from small_course import write_course
 
 from jaxguide.course.books.library import Course, load_course
-from jaxguide.grading.workers.usage import Limits
+from jaxguide.course.limits import Limits
 
 
 @pytest.fixture(scope="session")

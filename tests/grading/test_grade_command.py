@@ -18,11 +18,10 @@ from small_course import ANSWERS
 
 from jaxguide.cli import main
 from jaxguide.course.books.library import Course
-from jaxguide.grading.batch.limits_text import LimitsError, parse_limits, write_limits
+from jaxguide.course.limits import Limits, LimitsError, parse_limits, write_limits
 from jaxguide.grading.batch.store import Store
 from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.workers import spawning
-from jaxguide.grading.workers.usage import Limits
 
 RIGHT, WRONG = ANSWERS["double"], "def double(x):\n    return x\n"
 

@@ -11,9 +11,9 @@ from needs import ON_THE_NEWEST
 
 from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import Course
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.batch.grader import SubmissionResult, grade_files
-from jaxguide.grading.workers.usage import Limits
 
 
 def _grade(whole_course: Course, path: Path, limits: Limits | None = None) -> SubmissionResult:

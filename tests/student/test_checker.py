@@ -7,8 +7,8 @@ from needs import ON_THE_NEWEST
 
 from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import Course, load_course
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import Verdict
-from jaxguide.grading.workers.usage import Limits
 from jaxguide.student.check_file import Checker, own_programs
 
 

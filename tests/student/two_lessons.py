@@ -87,7 +87,7 @@ def write_course(folder: Path) -> Course:
         (folder / part).mkdir(parents=True)
     for name, text in books.items():
         (folder / "exercises" / f"{name}.py").write_text(text, encoding="utf-8")
-    (folder / "exercises" / "order.txt").write_text("multiply\nmore\n")
+    (folder / "course.toml").write_text('lessons = ["multiply", "more"]\n')
     key = [_KEY.format(name=name, factor=factor) for name, factor in (("double", 2.0), ("triple", 3.0))]
     (folder / "solutions" / "multiply.py").write_text("".join([_KEY_HEAD, *key, _KEY_PREDICTION]))
     course = load_course(folder, keys=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.code.slices import Statement, global_names, needed, statements
+from jaxguide.code.slices import Statement, global_names, left_out, needed, statements
 from jaxguide.course import author
 from jaxguide.course.author import Declaration
 from jaxguide.course.books.declarations import add_check, function_line, make_check, make_exercise
@@ -48,9 +48,17 @@ class Book(Lesson):
         return found
 
     def setup_source(self, names: Iterable[str]) -> str:
-        """Return the code that must run before an answer: imports, given definitions, and definitions of `names`."""
+        """Return the code that must run before an answer: imports, given definitions, and what `names` need."""
         wanted = {*names, *self._given_in_exercises, *self._sent_by_name}
         return "\n".join(s.source for s in needed(self.given, wanted)) + "\n"
+
+    @property
+    def left_out(self) -> list[tuple[Statement, frozenset[str]]]:
+        """The statements that change what exercises need and that do not run with answers; see `slices.left_out`."""
+        names = {*self.exercise_setup_names, *self._given_in_exercises, *self._sent_by_name}
+        for exercise in self.exercises:
+            names |= global_names(exercise.key.answer.source) if exercise.key is not None else frozenset()
+        return left_out(self.given, names)
 
     # Cached: each answer runs in a new namespace and needs these names, but parsing the book once is enough.
     @functools.cached_property

@@ -1,13 +1,16 @@
-"""Compute a digest that identifies the state of a course: its contracts, checks and keys, and nothing else."""
+"""Compute a digest that identifies the state of a course: contracts, checks, keys, and settings that affect marks."""
 
 import ast
 import functools
 import hashlib
+import json
 from collections.abc import Iterator
 
 from jaxguide.code.sameness import canonical
+from jaxguide.code.slices import bound_names, changed_names
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.percent import split_cells
+from jaxguide.course.set_up import process_settings
 
 # Cells of these kinds run completely when a book is loaded; in a key, all cells do.
 _RUN_WHOLE = ("exercise", "check")
@@ -17,14 +20,19 @@ _SAID_ONLY = frozenset({"hints", "title"})
 
 @functools.lru_cache(maxsize=4)
 def course_digest(course: Course) -> str:
-    """Return a digest of everything in a course that affects marks: contracts, checks and keys.
+    """Return a digest of everything in a course that affects marks: contracts, checks, keys, files and some settings.
 
-    Prose, comments, layout, titles, hints and the versions of Python, JAX and NumPy are not included.
+    Prose, comments, layout, titles, hints, limits and the versions of Python, JAX and NumPy are not included.
 
     Returns:
         64 hexadecimal digits.
     """
     digest = hashlib.sha256()
+    settings = process_settings(course.settings)
+    if any(settings.values()):
+        digest.update(f"settings {json.dumps(settings, sort_keys=True)}\n".encode())
+    for name, path in sorted(course.files.items()):
+        digest.update(f"file {name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     for topic, book in sorted(course.books.items()):
         for part in what_decides(book.path.read_text("utf-8"), is_key=False):
             digest.update(f"{topic} book {part}\n".encode("utf-8", "backslashreplace"))
@@ -39,16 +47,17 @@ def what_decides(text: str, is_key: bool) -> Iterator[str]:
 
     Args:
         text: the file's text, in cells.
-        is_key: whether it is a key, in which every statement runs; a book's examples only define names.
+        is_key: whether it is a key, in which every statement runs; a book's examples only define and change names.
 
     >>> list(what_decides("# %%\\nx   = 1  # one\\nprint(x)", is_key=False))
     ["(Assign targets=[(Name id='x')] value=(Constant value=1))"]
     """
-    for kind, source, _line in split_cells(text):
-        if kind == _PROSE:
-            continue
-        for node in ast.parse(source).body:
-            if is_key or kind in _RUN_WHOLE or not isinstance(node, ast.Expr):
+    cells = [(kind, ast.parse(source).body) for kind, source, _line in split_cells(text) if kind != _PROSE]
+    imports = [node for _kind, body in cells for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    imported = frozenset().union(*map(bound_names, imports))
+    for kind, body in cells:
+        for node in body:
+            if is_key or kind in _RUN_WHOLE or not isinstance(node, ast.Expr) or changed_names(node)[0] - imported:
                 yield canonical(_without_words(node))
 
 

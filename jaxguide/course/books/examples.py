@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ from jaxguide.base.files import find_kept, keep, kept_place
 from jaxguide.base.text import _
 from jaxguide.course.books.folders import course_folders
 from jaxguide.course.exercise import AuthorError
+from jaxguide.course.set_up import copy_files
+from jaxguide.course.settings import read_settings
 
 if TYPE_CHECKING:
     from jaxguide.course.books.library import Course
@@ -48,13 +51,16 @@ class BookRuns:
         import importlib.metadata
 
         books = sorted(where.exercises.glob("*.py"))
-        texts = [path.read_bytes() for book in books for path in (book, where.solutions / book.name) if path.is_file()]
+        files = read_settings(where.top).file_paths(where.exercises)
+        read = [where.settings_file, *files.values()]
+        read += [path for book in books for path in (book, where.solutions / book.name)]
+        texts = [path.read_bytes() for path in read if path.is_file()]
         self._place = kept_place("examples", ["course/books"], [importlib.metadata.version("jax").encode(), *texts])
         found = find_kept(self._place)
         if isinstance(found, list) and set(found) <= {path.stem for path in books}:
             self._stopped = found
         else:
-            self._runs = [_Run(path) for path in books]
+            self._runs = [_Run(path, files) for path in books]
 
     def __enter__(self) -> "BookRuns":
         for run in self._next():
@@ -92,14 +98,11 @@ class BookRuns:
 class _Run:
     """A process that runs one book once it is told to begin."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, files: Mapping[str, Path]):
         self.path = path
         self._began_s: float | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="jaxguide-book-")
-        # A book may read files that lie beside it. What it writes is deleted with the folder.
-        for beside in path.parent.absolute().iterdir():
-            with contextlib.suppress(OSError):
-                (Path(self._folder.name) / beside.name).symlink_to(beside)
+        copy_files(files, Path(self._folder.name))  # what it writes is deleted with the folder
         why_not = compat.why_not_fork()
         context: Any = multiprocessing.get_context("spawn" if why_not else "fork")
         self._line, theirs = context.Pipe()
@@ -177,11 +180,13 @@ def main(line: Connection, places: list[str], path: Path, folder: str) -> None:
 
 
 def _what_it_raises(path: Path) -> dict[str, Any] | None:
-    from jaxguide.course.books.library import load_course
+    from jaxguide.course.books.library import load_course, unlisted_files_told
 
     compat.set_print_flag()
     try:
-        _run(load_course(path.parents[1], lessons=[path.stem]), path.stem)
+        course = load_course(path.parents[1], lessons=[path.stem])
+        with unlisted_files_told(course.folders, course.settings):
+            _run(course, path.stem)
     except AuthorError as error:
         return {"line": error.line, "message": error.message}
     return None

@@ -1,9 +1,12 @@
 """Locate a course's files: at the top of a clone, or inside the installed package."""
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 
-ORDER = "order.txt"
+from jaxguide.course.exercise import AuthorError
+from jaxguide.course.settings import SETTINGS_NAME, CourseSettings, read_settings
+
 _PACKAGE = Path(__file__).parents[2]
 
 
@@ -15,6 +18,15 @@ class CourseFolders:
     solutions: Path
     notebooks: Path
     locale: Path
+
+    @property
+    def top(self) -> Path:
+        """The course's folder."""
+        return self.exercises.parent
+
+    @property
+    def settings_file(self) -> Path:
+        return self.top / SETTINGS_NAME
 
 
 def course_folders(course: Path | None = None) -> CourseFolders:
@@ -30,21 +42,26 @@ def course_folders(course: Path | None = None) -> CourseFolders:
     return CourseFolders(course / "exercises", course / "solutions", course / "notebooks", course / "locale")
 
 
-def listed(exercises: Path) -> list[str]:
-    """Return the lessons listed in a folder's `order.txt`, one per line, or an empty list if there is no such file."""
-    path = exercises / ORDER
-    return [line.strip() for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
+def in_order(where: CourseFolders, lessons: Iterable[str]) -> list[Path]:
+    """Return a course's books in the order in which students take them, without loading them.
 
-
-def in_order(exercises: Path) -> list[Path]:
-    """Return the books in a folder in the order in which students take them, without loading them.
-
-    `order.txt` in the same folder lists the first ones, one lesson per line; the others follow by name.
+    Args:
+        where: the course's folders.
+        lessons: the names of the lessons that come first; the others follow by name.
     """
-    paths = {path.stem: path for path in sorted(exercises.glob("*.py"))}
-    return list({name: paths[name] for name in (*listed(exercises), *paths) if name in paths}.values())
+    paths = {path.stem: path for path in sorted(where.exercises.glob("*.py"))}
+    return list({name: paths[name] for name in (*lessons, *paths) if name in paths}.values())
+
+
+def books_as_far_as_readable(where: CourseFolders) -> list[Path]:
+    """Return a course's books in order, or by name if its settings contain a mistake."""
+    try:
+        settings = read_settings(where.top)
+    except AuthorError:
+        settings = CourseSettings()
+    return in_order(where, settings.lessons)
 
 
 def topics() -> list[str]:
     """Return the names of the lessons that come with the package, in order, without loading them."""
-    return [path.stem for path in in_order(course_folders().exercises)]
+    return [path.stem for path in books_as_far_as_readable(course_folders())]

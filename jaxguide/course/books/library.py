@@ -1,16 +1,21 @@
 """Load a course, completely or as an outline: its books, optionally their keys, and its exercises by name."""
 
+import contextlib
 import dataclasses
 import functools
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxguide.base.catalogues import add_course
 from jaxguide.base.text import _
-from jaxguide.course.books.folders import ORDER, CourseFolders, course_folders, in_order, listed
+from jaxguide.course.books.folders import CourseFolders, course_folders, in_order
 from jaxguide.course.books.outline import Outline, check_unique
 from jaxguide.course.exercise import AuthorError, Exercise, Task
+from jaxguide.course.requirements import need_requirements
+from jaxguide.course.set_up import beside_files, set_up
+from jaxguide.course.settings import CourseSettings, read_settings
 
 if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.books.book import Book
@@ -37,29 +42,55 @@ class Course(Outline):
 def load_course(folder: Path | None = None, *, keys: bool = True, lessons: Collection[str] | None = None) -> Course:
     """Load a course: the books in its exercises folder and, unless `keys` is False, the keys in its solutions folder.
 
+    This process is set up for the course, see `set_up`.
+
     Args:
         folder: the course's folder; by default, the course that comes with jaxguide.
         keys: whether to load the keys, too.
         lessons: the lessons to load; by default all.
 
     Raises:
-        AuthorError: a book or key has a mistake, a key has no book, or two exercises have the same name.
+        AuthorError: a book, a key or the settings have a mistake, a key has no book, or two exercises have the same
+            name.
     """
     from jaxguide.course.books.book import load_book
     from jaxguide.course.books.key import load_key
 
     where = course_folders(folder)
-    paths = _books_of(where)
-    books = {path.stem: load_book(path) for path in paths if lessons is None or path.stem in lessons}
-    check_unique(books)
-    if keys:
-        for path in sorted(where.solutions.glob("*.py")):
-            if path.stem not in {book.stem for book in paths}:
-                message = _("this key has no book: {book} is missing").format(book=where.exercises / path.name)
-                raise AuthorError(path, 1, message)
-        for topic, book in books.items():
-            load_key(where.solutions / f"{topic}.py", book)
-    return Course(where, books)
+    settings, paths = _settings_and_books(where)
+    need_requirements(settings, where.top)
+    set_up(settings, where.top)
+    if settings.files:  # the block below leaves the current folder
+        where = course_folders(where.top.absolute())
+        paths = in_order(where, settings.lessons)
+    with beside_files(settings.file_paths(where.exercises)), unlisted_files_told(where, settings):
+        books = {path.stem: load_book(path) for path in paths if lessons is None or path.stem in lessons}
+        check_unique(books)
+        if keys:
+            for path in sorted(where.solutions.glob("*.py")):
+                if path.stem not in {book.stem for book in paths}:
+                    message = _("this key has no book: {book} is missing").format(book=where.exercises / path.name)
+                    raise AuthorError(path, 1, message)
+            for topic, book in books.items():
+                load_key(where.solutions / f"{topic}.py", book)
+    return Course(where, books, settings)
+
+
+@contextlib.contextmanager
+def unlisted_files_told(where: CourseFolders, settings: CourseSettings) -> Iterator[None]:
+    """Add to the error of code in the block which file to list in the settings, if it lies beside the books."""
+    try:
+        yield
+    except AuthorError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            for path in sorted(where.exercises.rglob("*")):
+                name = path.relative_to(where.exercises).as_posix()
+                is_named = re.search(rf"(?<![\w./]){re.escape(name)}(?![\w/])", str(error.__cause__))
+                if is_named and name not in settings.files and path.is_file():
+                    message = _("{message}; list it under `files` in {settings}")
+                    said = message.format(message=error.message, settings=where.settings_file.name)
+                    raise AuthorError(error.path, error.line, said) from error.__cause__
+        raise
 
 
 def read_outline(folder: Path | None = None) -> Outline:
@@ -68,31 +99,24 @@ def read_outline(folder: Path | None = None) -> Outline:
     The outline is cached; see `outline_cache`.
 
     Raises:
-        AuthorError: a book has a mistake, or two exercises have the same name.
+        AuthorError: a book or the settings have a mistake, or two exercises have the same name.
     """
     from jaxguide.course.books import outline_cache
 
     where = course_folders(folder)
-    paths = _books_of(where)
+    settings, paths = _settings_and_books(where)
     books = outline_cache.read_lessons(paths)
     check_unique(books)
-    return Outline(where, books)
+    return Outline(where, books, settings)
 
 
-def _books_of(where: CourseFolders) -> list[Path]:
-    """Return the paths of a course's books in order, and enable its translations."""
+def _settings_and_books(where: CourseFolders) -> tuple[CourseSettings, list[Path]]:
+    """Return a course's settings and the paths of its books in order, and enable its translations."""
     if not any(where.exercises.glob("*.py")):
         raise AuthorError(where.exercises, 1, _("there is no book (*.py) in this folder"))
-    try:
-        names = listed(where.exercises)
-    except (OSError, UnicodeDecodeError) as error:
-        raise AuthorError(where.exercises / ORDER, 1, _("cannot be read: {error}").format(error=error)) from None
-    for number, name in enumerate(names, 1):
-        if name not in {path.stem for path in where.exercises.glob("*.py")}:
-            message = _("there is no book `{name}.py` in this folder").format(name=name)
-            raise AuthorError(where.exercises / ORDER, number, message)
+    settings = read_settings(where.top)
     add_course(where.locale)
-    return in_order(where.exercises)
+    return settings, in_order(where, settings.lessons)
 
 
 @functools.cache

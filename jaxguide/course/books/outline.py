@@ -9,6 +9,7 @@ from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.course.books.folders import CourseFolders
 from jaxguide.course.exercise import AuthorError, Task
+from jaxguide.course.settings import CourseSettings
 
 
 class UnknownName(LookupError):
@@ -35,6 +36,7 @@ class Outline:
 
     folders: CourseFolders
     books: Mapping[str, Lesson]
+    settings: CourseSettings = dataclasses.field(default_factory=CourseSettings)
 
     @property
     def exercises(self) -> Mapping[str, Task]:
@@ -45,6 +47,11 @@ class Outline:
     def names(self) -> Mapping[str, frozenset[str]]:
         """The names of each lesson's exercises, by topic."""
         return {topic: book.exercise_names for topic, book in self.books.items()}
+
+    @property
+    def files(self) -> Mapping[str, Path]:
+        """The absolute paths of the files that lessons read, by their names beside a lesson."""
+        return self.settings.file_paths(self.folders.exercises)
 
     def exercise(self, name: str) -> Task:
         """Return the exercise with this name.

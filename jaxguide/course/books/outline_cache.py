@@ -13,6 +13,7 @@ from jaxguide.base.catalogues import languages
 from jaxguide.base.files import find_kept, keep, kept_place
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.exercise import Task
+from jaxguide.course.settings import SETTINGS_NAME
 
 
 def read_lessons(paths: Sequence[Path]) -> dict[str, Lesson]:
@@ -22,13 +23,20 @@ def read_lessons(paths: Sequence[Path]) -> dict[str, Lesson]:
         AuthorError: a book has a mistake.
     """
     place = kept_place(
-        "outlines", ["code", "course", "course/books"], [part for path in paths for part in _name_and_text(path)]
+        "outlines",
+        ["code", "course", "course/books"],
+        [part for path in (*paths, *_settings_files(paths)) for part in _name_and_text(path)],
     )
     if (found := _find(place, paths)) is not None:
         return found
     read = {path.stem: _read(path) for path in paths}
     _keep(place, read)
     return {topic: lesson for topic, (lesson, _was_run) in read.items()}
+
+
+def _settings_files(paths: Sequence[Path]) -> set[Path]:
+    """Return the files with the settings that books run with."""
+    return {path.parents[1] / SETTINGS_NAME for path in paths}
 
 
 def _name_and_text(path: Path) -> tuple[bytes, bytes]:
@@ -49,8 +57,14 @@ def _read(path: Path) -> tuple[Lesson, bool]:
 
     compat.set_print_flag()
     from jaxguide.course.books.book import load_book
+    from jaxguide.course.set_up import beside_files, set_up
+    from jaxguide.course.settings import read_settings
 
-    book = load_book(path)
+    course = path.parents[1]
+    settings = read_settings(course)
+    set_up(settings, course)
+    with beside_files(settings.file_paths(path.parent)):
+        book = load_book(path.absolute() if settings.files else path)
     fields = [field.name for field in dataclasses.fields(Task)]
     tasks = [Task(**{name: getattr(exercise, name) for name in fields}) for exercise in book.exercises]
     return Lesson(book.topic, book.path, book.title, tasks), True

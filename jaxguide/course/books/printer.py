@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,6 +132,21 @@ def stale_files(book: "Book", folder: Path, language: str = SOURCE) -> list[Path
     """Return the printed files of a book that are missing or out of date."""
     files = printed_files(book, folder, language)
     return [p for p, text in files.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
+
+
+def print_data(files: Mapping[str, Path], folder: Path) -> list[Path]:
+    """Copy the files that lessons read beside the printed lessons in `folder`; return the copies that changed."""
+    changed = stale_data(files, folder)
+    for name, path in files.items():
+        if folder / name in changed:
+            write_whole(folder / name, path.read_bytes())
+    return changed
+
+
+def stale_data(files: Mapping[str, Path], folder: Path) -> list[Path]:
+    """Return the copies of the files that lessons read that are missing in `folder` or out of date."""
+    copies = {folder / name: path for name, path in files.items()}
+    return [copy for copy, path in copies.items() if not copy.is_file() or copy.read_bytes() != path.read_bytes()]
 
 
 def printed_files(book: "Book", folder: Path, language: str = SOURCE) -> dict[Path, str]:

@@ -7,12 +7,12 @@ from typing import Any
 
 from jaxguide.base.text import _
 from jaxguide.course.judging.draw import DEFAULT_SEED
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.similarity import similar_groups
 from jaxguide.grading.batch.store import NoBatch, Store, damaged
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.instructor_tables import Override
-from jaxguide.grading.workers.usage import Limits
 
 _TIERS_WEAKEST_FIRST = ("process", "medium", "strong")
 
@@ -23,7 +23,7 @@ class BatchResult:
 
     Args:
         submissions: a row for each file, in the order in which they were found, then one for each absent student.
-        course_name: the name of the course's folder, or '' for the bundled course.
+        course_name: the course's title or the name of its folder, or '' for the bundled course.
         course_folder: the path of the course's folder, as the user gave it, or '' for the bundled course.
         course_digest: digest of the course and the JAX version, see `course_state_digest`.
         seed: the seed that every input derives from.

@@ -21,6 +21,7 @@ from distributed.comm.core import connect
 
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course, load_course
+from jaxguide.course.set_up import beside_files
 from jaxguide.grading.batch.course_state import course_state_digest
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.pools import Graded, PoolLost
@@ -139,12 +140,13 @@ def _why_silent(address: str) -> str:
     return said[0] if said else _("it did not answer within {seconds:g} s").format(seconds=_ANSWER_S)
 
 
-def _files_of(course: Course) -> dict[str, str]:
-    """Return the course's books and keys: path relative to the course's folder -> text."""
+def _files_of(course: Course) -> dict[str, bytes]:
+    """Return what a course consists of: path relative to its folder -> content."""
     where = course.folders
-    folders = {"exercises": where.exercises, "solutions": where.solutions}
-    found = [(name, path) for name, folder in folders.items() for path in sorted(folder.glob("*.py"))]
-    return {f"{name}/{path.name}": path.read_text("utf-8") for name, path in found}
+    paths = [where.settings_file, *sorted(where.exercises.glob("*.py")), *sorted(where.solutions.glob("*.py"))]
+    found = {path.relative_to(where.top).as_posix(): path for path in paths if path.is_file()}
+    found |= {f"{where.exercises.name}/{name}": path for name, path in course.files.items()}
+    return {name: path.read_bytes() for name, path in found.items()}
 
 
 class GraderThere(WorkerPlugin):
@@ -155,7 +157,7 @@ class GraderThere(WorkerPlugin):
         settings: how submissions are graded.
     """
 
-    def __init__(self, files: dict[str, str], settings: GradeSettings):
+    def __init__(self, files: dict[str, bytes], settings: GradeSettings):
         self.name = f"jaxguide-{secrets.token_hex(8)}"
         self.files, self.settings = files, settings
 
@@ -191,15 +193,16 @@ class GraderThere(WorkerPlugin):
 
         compat.set_print_flag()
         self._folder = Path(tempfile.mkdtemp(prefix="jaxguide-course-"))  # readable by this user only
-        for name, text in self.files.items():
+        for name, content in self.files.items():
             path = self._folder / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, "utf-8")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
         course = load_course(self._folder)
         settings = dataclasses.replace(
             self.settings,
             conceal=(*self.settings.conceal, self._folder),
         )
+        self._open.enter_context(beside_files(course.files))
         # Graders in other workers may already have run hidden checks.
         return self._open.enter_context(open_grader(course, settings, after_hidden=True))
 

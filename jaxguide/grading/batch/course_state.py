@@ -6,14 +6,16 @@ import jax
 
 from jaxguide.course.books import digest
 from jaxguide.course.books.library import Course
+from jaxguide.course.requirements import pinned
 
 
 def course_state_digest(course: Course) -> str:
-    """Return a digest of a course's contracts, checks and keys, and of the JAX version.
+    """Return a digest of all in a course that affects marks, and of the versions of JAX and of what it requires.
 
-    Hidden inputs derive from the digest without the version, so another JAX draws the same inputs.
+    Hidden inputs derive from the digest without the versions, so another JAX draws the same inputs.
 
     Returns:
         64 hexadecimal digits.
     """
-    return hashlib.sha256(f"jax {jax.__version__}\n{digest.course_digest(course)}".encode()).hexdigest()
+    versions = "".join(f"{one}\n" for one in sorted(pinned(course.settings).values()))
+    return hashlib.sha256(f"jax {jax.__version__}\n{versions}{digest.course_digest(course)}".encode()).hexdigest()

@@ -11,6 +11,7 @@ from typing import Any
 from jaxguide.base.text import _
 from jaxguide.course.books.folders import course_folders
 from jaxguide.course.books.library import Course
+from jaxguide.course.set_up import beside_files
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
 from jaxguide.grading.batch.control import GraderBroken
 from jaxguide.grading.batch.grader import GradeSettings, open_grader
@@ -74,6 +75,9 @@ class ClassRun:
     """
 
     def __init__(self, order: Order):
+        if order.course.files:  # grading leaves the current folder, see `beside_files`
+            paths = [path.absolute() for path in order.paths]
+            order = dataclasses.replace(order, paths=paths, out=order.out.absolute())
         self.order = order
         course = order.course
         roster = read_roster(order.roster) if order.roster is not None else None
@@ -285,12 +289,13 @@ class _Records:
         """Save the state of the batch so far, for the reports."""
         settings = self._settings
         folders = self._course.folders
+        is_bundled = folders == course_folders()
         plain = {
             "rows": self._rows,
             "absent": self._line.absent,
             "unknown": self._line.unknown,
-            "course_name": "" if folders == course_folders() else folders.exercises.absolute().parent.name,
-            "course_folder": "" if folders == course_folders() else str(folders.exercises.parent),
+            "course_name": "" if is_bundled else self._course.settings.title or folders.top.absolute().name,
+            "course_folder": "" if is_bundled else str(folders.top),
             "course_digest": self._course_digest,
             "seed": settings.seed,
             "settings": settings_digest(settings),
@@ -316,6 +321,7 @@ def _pool(order: Order, settings: GradeSettings, after_hidden: bool) -> Iterator
     with contextlib.ExitStack() as stack:
         pool: Pool
         if order.scheduler is None:
+            stack.enter_context(beside_files(order.course.files))
             grader = stack.enter_context(open_grader(order.course, settings, after_hidden=after_hidden))
             pool = ThreadPool(grader, order.jobs)
         else:

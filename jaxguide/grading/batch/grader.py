@@ -19,6 +19,7 @@ from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.compilation_cache import KeptPrograms, compiled_once
 from jaxguide.course.judging.draw import DEFAULT_SEED
 from jaxguide.course.judging.judge import Judging
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.cell_fates import cell_facts
 from jaxguide.grading.batch.control import Control, GraderBroken
@@ -39,8 +40,8 @@ from jaxguide.grading.workers.program_folder import ProgramFolder, is_safe
 from jaxguide.grading.workers.reader import Readers
 from jaxguide.grading.workers.session import Session, Surroundings
 from jaxguide.grading.workers.shared_programs import OWN, VALUES, fill, folder_of, prune
-from jaxguide.grading.workers.usage import Limits
 from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled
+from jaxguide.grading.workers.worker_set_up import WorkerSetUp
 
 __all__ = ["GradeSettings", "Grader", "SubmissionResult", "grade_files"]
 
@@ -101,7 +102,7 @@ def grade_files(
     files = find_submissions(paths)
     settings = GradeSettings(
         seed=seed,
-        limits=limits or Limits(),
+        limits=limits or course.settings.limits,
         all_or_nothing=all_or_nothing,
         hidden=hidden,
         only=None if only is None else frozenset(only),
@@ -233,7 +234,7 @@ class Grader:
         tier = usable_tier(settings) if fill is None else Tier(PROCESS, ())
         self._fill = fill
         hidden = tuple(path.absolute() for path in concealed)
-        self._surroundings = Surroundings(hidden, settings.limits, tier)
+        self._surroundings = Surroundings(hidden, settings.limits, tier, set_up=WorkerSetUp.of(course))
         # Without hidden checks, users check their own files.
         own = fill is not None or not settings.hidden
         reads = None if own else tier

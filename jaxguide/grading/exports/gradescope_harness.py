@@ -8,6 +8,8 @@ from jaxguide.base.files import write_whole
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.exercise import AuthorError
+from jaxguide.course.limits import Limits
+from jaxguide.course.set_up import beside_files
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.submission_result import SubmissionResult
@@ -15,10 +17,9 @@ from jaxguide.grading.exports.gradescope import AFTER_PUBLISHED, GradingProgress
 from jaxguide.grading.intake.file_search import find_submissions
 from jaxguide.grading.intake.file_to_grade import FileEntry, ReadEntry
 from jaxguide.grading.intake.submission import UnreadableSubmission
-from jaxguide.grading.workers.usage import Limits
 from jaxguide.grading.workers.worker_process import GraderError
 
-SETTINGS_NAME = "settings.json"
+AUTOGRADER_SETTINGS_NAME = "settings.json"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,19 +94,19 @@ def fill_autograder(root: Path) -> None:
         AuthorError: the course cannot be read.
         GraderError: the grader does not work on this machine; it may still work where the image runs.
     """
-    source = root / "source"
-    settings = AutograderSettings.from_text((source / SETTINGS_NAME).read_text("utf-8")).for_grader(())
+    source = root.absolute() / "source"
+    settings = AutograderSettings.from_text((source / AUTOGRADER_SETTINGS_NAME).read_text("utf-8")).for_grader(())
     course = load_course(source / "course")
-    with open_grader(course, settings) as grader:
+    with beside_files(course.files), open_grader(course, settings) as grader:
         for topic in course.books:
             grader.prepare(topic)
 
 
 class _Run:
     def __init__(self, root: Path):
-        self.root = root
+        self.root = root.absolute()
         self.progress = GradingProgress()
-        text = (root / "source" / SETTINGS_NAME).read_text("utf-8")
+        text = (root / "source" / AUTOGRADER_SETTINGS_NAME).read_text("utf-8")
         self.settings = AutograderSettings.from_text(text)
         self.grades: Path | None = None
 
@@ -125,7 +126,7 @@ class _Run:
 
     def _grade(self, course: Course) -> None:
         settings = self.settings.for_grader((self.root / "source", self.root / "results", self.root / "submission"))
-        with open_grader(course, settings, self._tell) as grader:
+        with beside_files(course.files), open_grader(course, settings, self._tell) as grader:
             self._grade_files(grader)
 
     def _grade_files(self, grader: Grader) -> None:

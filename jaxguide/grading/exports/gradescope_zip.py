@@ -10,7 +10,9 @@ from pathlib import Path
 import jaxguide
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
-from jaxguide.grading.exports.gradescope_harness import SETTINGS_NAME, AutograderSettings
+from jaxguide.course.requirements import pinned
+from jaxguide.course.settings import SETTINGS_NAME
+from jaxguide.grading.exports.gradescope_harness import AUTOGRADER_SETTINGS_NAME, AutograderSettings
 
 # Gradescope runs this once, as root, to build the image. On Ubuntu 22.04, its oldest image, python3 is Python 3.10.
 _SETUP = """\
@@ -81,12 +83,13 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
         names = [f"./{requirement.name}"]
         files[requirement.name] = requirement.read_bytes()
     # Pin the versions of this environment, so that the autograder behaves as it was tested here.
-    names += [f"{name}=={importlib.metadata.version(name)}" for name in _PINNED]
+    needed = {name: f"{name}=={importlib.metadata.version(name)}" for name in _PINNED}
+    names += (pinned(course.settings) | needed).values()
     files |= {
         "setup.sh": _SETUP.encode(),
         "run_autograder": _RUN.encode(),
         "requirements.txt": "".join(f"{name}\n" for name in names).encode(),
-        SETTINGS_NAME: settings.to_text().encode(),
+        AUTOGRADER_SETTINGS_NAME: settings.to_text().encode(),
         **dict(_course_files(course)),
     }
     out = io.BytesIO()
@@ -101,6 +104,8 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
 
 
 def _course_files(course: Course) -> Iterator[tuple[str, bytes]]:
+    if course.folders.settings_file.is_file():
+        yield f"course/{SETTINGS_NAME}", course.folders.settings_file.read_bytes()
     for name, folder in (("exercises", course.folders.exercises), ("solutions", course.folders.solutions)):
         for path in sorted(folder.rglob("*")):
             inside = path.relative_to(folder)

@@ -7,9 +7,9 @@ from typing import Any
 
 from jaxguide.base.clean import clean
 from jaxguide.base.text import _
+from jaxguide.course.limits import write_limits
 from jaxguide.course.verdict import Kind
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.limits_text import write_limits
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.isolation.tier import MEDIUM, PROCESS, STRONG
 from jaxguide.grading.reports.csv_tables import points_cell

@@ -11,6 +11,7 @@ import jaxguide
 from jaxguide.base.clean import clean, cleaned
 from jaxguide.base.text import _
 from jaxguide.course.cards.shown import Shown, written
+from jaxguide.course.limits import Limits
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.cell_fates import CellFact, Fate
 from jaxguide.grading.batch.habits import Habit
@@ -20,7 +21,6 @@ from jaxguide.grading.intake.instructor_tables import Override
 from jaxguide.grading.isolation.tier import Layer
 from jaxguide.grading.reports.marks import Row, rows_of
 from jaxguide.grading.workers.replies import fits
-from jaxguide.grading.workers.usage import Limits
 
 RESULTS_FORMAT = "jaxguide-results/4"
 _OLD_FORMAT = "jaxguide-results/3"

@@ -25,7 +25,8 @@ MODULES = (
     *("jax.dtypes", "numpy", "numpy.random", "numpy.testing", "ml_dtypes"),
     *("jaxlib.mlir.dialects.builtin", "jaxlib.mlir.dialects.mhlo"),
     *("platform", "jaxguide.course.judging.evaluate", "jaxguide.keys", "jaxguide.tracing", "jaxguide.debug"),
-    *("jaxguide.callbacks", "jaxguide.grading.isolation", "jaxguide.grading.workers.program_folder"),
+    *("jaxguide.callbacks", "jaxguide.course.set_up", "jaxguide.grading.isolation"),
+    *("jaxguide.grading.workers.program_folder", "jaxguide.grading.workers.worker_set_up"),
     *("jaxguide.grading.workers.supervisor", "jaxguide.grading.workers.wire", "jaxguide.grading.workers.worker"),
 )
 # SciPy takes a quarter of the import time, so a command that knows its files do not use it may skip it.

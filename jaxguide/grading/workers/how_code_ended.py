@@ -3,8 +3,8 @@
 import signal
 
 from jaxguide.base.text import _
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, Verdict
-from jaxguide.grading.workers.usage import Limits
 
 # The last words of native code, JAX or Python when memory runs out, as in the traceback of a worker that cannot reply.
 _MEMORY_WORDS = ("bad_alloc", "resource_exhausted", "out of memory", "cannot allocate", "memoryerror")

@@ -13,6 +13,7 @@ import numpy as np
 
 from jaxguide.base.text import _
 from jaxguide.course.judging.values import ArrayData
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.intake.answer_runs import MOST_RUNS
 from jaxguide.grading.intake.archives import Packed, Unpacked, unpacked_here
@@ -23,7 +24,6 @@ from jaxguide.grading.workers.held_archive import HeldArchive
 from jaxguide.grading.workers.how_code_ended import broken_reply
 from jaxguide.grading.workers.replies import checked, error_of, raise_problem
 from jaxguide.grading.workers.session import WorkerRegistry
-from jaxguide.grading.workers.usage import Limits
 from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled, WorkerProcess
 
 LIMITS = Limits(cpu_s=6, idle_s=30, memory_bytes=300 * 2**20)

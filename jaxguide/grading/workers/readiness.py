@@ -1,8 +1,10 @@
-"""Report the machine's isolation tier and how workers start, for `jaxguide doctor`."""
+"""Report the machine's isolation tier, how workers start, and what a course lacks, for `jaxguide doctor`."""
 
 import dataclasses
 
 from jaxguide.base.text import _
+from jaxguide.course.requirements import unmet_requirements
+from jaxguide.course.settings import CourseSettings
 from jaxguide.debug.diagnosis import Diagnosis, Trouble
 from jaxguide.grading.isolation.tier import MEDIUM, STRONG, IsolationError, Tier
 from jaxguide.grading.isolation.tier_search import find_tier
@@ -72,3 +74,9 @@ def _why_not_strong(tier: Tier) -> Trouble:
         )
     reasons = "; ".join(tier.reasons)
     return Trouble(f"isolation_is_{tier.name}", False, what.format(name=tier.name, reasons=reasons), remedy)
+
+
+def add_requirements(diagnosis: Diagnosis, settings: CourseSettings) -> Diagnosis:
+    """Add what a course requires and is not installed to a diagnosis."""
+    troubles = [Trouble("requirement_not_met", True, one.what, one.remedy) for one in unmet_requirements(settings)]
+    return dataclasses.replace(diagnosis, troubles=[*diagnosis.troubles, *troubles])

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from jaxguide.base.text import _
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.evaluate import Request
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, ErrorInfo, StudentError, Verdict
 from jaxguide.grading.intake.plan import Plan, PlannedCell
 from jaxguide.grading.isolation import Tier
@@ -19,8 +20,8 @@ from jaxguide.grading.workers.how_code_ended import all_spent, out_of_memory, sc
 from jaxguide.grading.workers.program_folder import ProgramFolder
 from jaxguide.grading.workers.remote_answer import BrokenAnswer, RemoteAnswer
 from jaxguide.grading.workers.replies import defined_by, error_of
-from jaxguide.grading.workers.usage import Limits
 from jaxguide.grading.workers.worker_process import GraderError, NotGraded, WorkerKilled, WorkerProcess
+from jaxguide.grading.workers.worker_set_up import WorkerSetUp
 
 
 class Stopped(GraderError):
@@ -80,6 +81,7 @@ class Surroundings:
         limits: the resource limits.
         tier: the isolation tier.
         programs: the folder from which workers load compiled programs.
+        set_up: what workers need of the course.
         running: the registry of workers, so that another thread can stop them.
         is_rerun: whether the submission runs again because a worker was killed. Then a killed worker counts as ended by
             the submission's code, and otherwise raises `WorkerKilled`.
@@ -89,6 +91,7 @@ class Surroundings:
     limits: Limits
     tier: Tier
     programs: ProgramFolder | None = None
+    set_up: WorkerSetUp = dataclasses.field(default_factory=WorkerSetUp)
     running: WorkerRegistry = dataclasses.field(default_factory=WorkerRegistry)
     is_rerun: bool = False
 
@@ -232,7 +235,9 @@ class Session:
 
     def _start(self) -> WorkerProcess:
         around = self._surroundings
-        start = functools.partial(WorkerProcess, around.hidden, around.limits, around.tier, around.programs)
+        start = functools.partial(
+            WorkerProcess, around.hidden, around.limits, around.tier, around.programs, set_up=around.set_up
+        )
         spent_s = self.spent_s
         try:
             self._worker = worker = around.running.start(start)

@@ -18,36 +18,6 @@ _NO_FILES = re.compile(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
 _FIRST_TIME, _TIMES = 11, 4  # positions in /proc/PID/stat after the process name
 
 
-@dataclasses.dataclass(frozen=True)
-class Limits:
-    """The resource limits of one exercise and of a whole submission.
-
-    Args:
-        cpu_s: processor time of one exercise, the main limit.
-        total_cpu_s: processor time of the whole submission's code.
-        idle_s: time in which no thread of the code computes or is ready to.
-        memory_bytes: memory in addition to what JAX needs.
-        output_bytes: output to standard output and standard error, from Python and native code.
-        scratch_bytes: total size of the files that the code writes.
-        file_bytes: size of any one of these files.
-        wall_factor: if the elapsed time exceeds `wall_factor * cpu_s + idle_s`, the machine is considered too busy to
-            grade; the student's code is not considered slow.
-    """
-
-    cpu_s: float = 30.0
-    idle_s: float = 60.0
-    total_cpu_s: float = 600.0
-    memory_bytes: int = 2 * 2**30
-    output_bytes: int = 16 * 2**20
-    scratch_bytes: int = 256 * 2**20
-    file_bytes: int = 64 * 2**20
-    wall_factor: float = 10.0
-
-    @property
-    def wall_s(self) -> float:
-        return self.wall_factor * self.cpu_s + self.idle_s
-
-
 @dataclasses.dataclass
 class Usage:
     """The resources that a process tree used since `start`."""

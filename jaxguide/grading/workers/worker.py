@@ -54,11 +54,16 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> tuple[bytes,
     os.umask(0o077)
     parent = os.getppid()
     from jaxguide import compat
+    from jaxguide.course.set_up import set_up_process
     from jaxguide.grading import isolation
-    from jaxguide.grading.workers import program_folder
+    from jaxguide.grading.workers import program_folder, worker_set_up
     from jaxguide.grading.workers.supervisor import end_with_parent, supervise
 
     compat.set_print_flag()  # reads the version of jaxlib, which may not be possible in the sandbox
+    if config["runs_code"]:
+        set_up_process(**config["set_up"]["process"])
+        sys.path += [folder for folder in config["set_up"]["folders"] if folder not in sys.path]
+    files = worker_set_up.read_files(config["set_up"]["files"])
     tier = isolation.Tier.from_plain(config["tier"])
     held = hold(Path(config["scratch"]).parent)
     isolation.enter_outer(tier, config)
@@ -68,6 +73,8 @@ def _enter_box(incoming: int, outgoing: int, status: int | None) -> tuple[bytes,
     if held is not None:
         os.close(held)  # only the supervisor holds it: through this descriptor, a submission could let it go
     isolation.enter_inner(tier, config)
+    worker_set_up.write_files(files, Path())  # the current folder is the scratch folder
+    del files
 
     from jaxguide.grading.intake import reading, unpacking  # noqa: F401  (before the limits, as are the other modules)
     from jaxguide.grading.workers.wire import encode

@@ -14,6 +14,7 @@ from typing import IO, Any
 import psutil
 
 from jaxguide.base.text import _
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, NotJudged, Verdict
 from jaxguide.grading.isolation import IsolationError, Tier, find_tier, tier_record
 from jaxguide.grading.isolation.tier import MOUNT_NAMESPACE, SECCOMP
@@ -33,8 +34,9 @@ from jaxguide.grading.workers.how_code_ended import (
 from jaxguide.grading.workers.program_folder import ProgramFolder
 from jaxguide.grading.workers.scratch import ScratchWatch, new_scratch, remove_scratch
 from jaxguide.grading.workers.spawning import Spawn, default_spawn
-from jaxguide.grading.workers.usage import Limits, ProcessTree
+from jaxguide.grading.workers.usage import ProcessTree
 from jaxguide.grading.workers.worker_pipe import WorkerPipe
+from jaxguide.grading.workers.worker_set_up import WorkerSetUp
 from jaxguide.grading.workers.zygote import Forked, new_token
 
 _START_LIMIT_S = 300.0
@@ -78,6 +80,7 @@ class WorkerProcess:
         programs: the folder from which the process loads compiled programs.
         spawn: how to start the process; by default it is forked from the zygote if possible.
         runs_code: whether it runs a submission's code; otherwise it only reads files, see `Readers`.
+        set_up: what it needs of the course.
 
     Raises:
         GraderError: the process does not start.
@@ -92,9 +95,11 @@ class WorkerProcess:
         programs: ProgramFolder | None = None,
         spawn: Spawn | None = None,
         runs_code: bool = True,
+        set_up: WorkerSetUp | None = None,
     ):
         self.limits = limits or Limits()
         self._programs, self._runs_code = programs, runs_code
+        self._set_up = set_up or WorkerSetUp()
         try:
             self.tier = find_tier() if tier is None else tier
         except IsolationError as error:
@@ -105,7 +110,8 @@ class WorkerProcess:
         # In a mount namespace, the scratch folder is a separate file system: not visible here, and limited in size.
         is_seen = not self.tier.uses(MOUNT_NAMESPACE)
         output = os.fstat(self._output.fileno()).st_ino
-        self._watch = ScratchWatch(self._scratch, self.limits.scratch_bytes, output) if is_seen else None
+        self._scratch_bytes = self.limits.scratch_bytes + self._set_up.size_bytes
+        self._watch = ScratchWatch(self._scratch, self._scratch_bytes, output) if is_seen else None
         self._spent_before_s: float | None = None
         self._started_cpu_s = 0.0
         token = new_token()
@@ -149,12 +155,13 @@ class WorkerProcess:
             "readable": [] if self._programs is None else [str(self._programs.folder)],
             "programs": None if self._programs is None else self._programs.to_plain(),
             "runs_code": self._runs_code,
+            "set_up": self._set_up.to_plain(),
             "scratch": str(self._scratch),
             "tier": self.tier.to_plain(),
             "memory_bytes": self.limits.memory_bytes,
             # Allow larger files than the output limit, so that too much output is reported as such.
             "file_bytes": max(self.limits.file_bytes, self.limits.output_bytes + 2**20),
-            "scratch_bytes": self.limits.scratch_bytes,
+            "scratch_bytes": self._scratch_bytes,
             "cpu_s": int(self.limits.cpu_s * _CPU_BACKSTOP_FACTOR) + 60,
         }
 

@@ -161,10 +161,11 @@ def test_lessons_come_in_the_order_that_the_course_lists_then_by_name(tiny: Path
     for name in ("apples", "bread"):
         (tiny / "exercises" / f"{name}.py").write_text(f"# %% [markdown]\n# # {name}\n")
     assert list(load_course(tiny, keys=False).books) == ["apples", "bread", "tiny"]
-    (tiny / "exercises" / "order.txt").write_text("tiny\nbread\n")
+    (tiny / "course.toml").write_text('lessons = ["tiny", "bread"]\n')
     assert list(load_course(tiny, keys=False).books) == ["tiny", "bread", "apples"]
-    (tiny / "exercises" / "order.txt").write_text("tiny\nbred\n")
-    with pytest.raises(AuthorError, match=r"order\.txt:2: there is no book `bred\.py` in this folder"):
+    (tiny / "course.toml").write_text('lessons = [\n    "tiny",\n    "bred",\n]\n')
+    said = r"course\.toml:3: there is no book `bred\.py` in exercises/\. Did you mean `bread`\?"
+    with pytest.raises(AuthorError, match=said):
         load_course(tiny, keys=False)
 
 
@@ -258,17 +259,33 @@ def test_a_command_that_may_fork_runs_books_in_forks(tiny: Path, lessons: int) -
     assert (done.returncode, f"KeyError: 'ForkProcess-{lessons}'" in done.stderr) == (3, True), done.stderr
 
 
-def test_examples_run_with_the_keys_answers_beside_the_books_and_change_nothing(tiny: Path) -> None:
+def test_examples_run_with_the_keys_answers_beside_the_files_that_lessons_read_and_change_nothing(tiny: Path) -> None:
     (tiny / "exercises" / "data.txt").write_text("3")
+    (tiny / "course.toml").write_text('files = ["data.txt"]')
     book = tiny / BOOK
     book.write_text(
         book.read_text()
         + "\n# %%\nfrom pathlib import Path\n\nprint(double(3.0) + float(Path('data.txt').read_text()))\n"
-        + "Path('new.txt').write_text('x')\njax.config.update('jax_enable_x64', True)\n"
+        + "Path('new.txt').write_text('x')\nPath('data.txt').write_text('x')\n"
+        + "jax.config.update('jax_enable_x64', True)\n"
     )
     assert stopped(tiny) == []
     assert sorted(path.name for path in (tiny / "exercises").glob("*.txt")) == ["data.txt"]
+    assert (tiny / "exercises" / "data.txt").read_text() == "3"
     assert not jax.config.jax_enable_x64
+
+
+@pytest.mark.parametrize("cell", ["# %%\n", "# %% check\n"], ids=["an example", "a check"])
+def test_a_file_that_is_not_listed_is_told(tiny: Path, cell: str) -> None:
+    (tiny / "exercises" / "data").mkdir()
+    (tiny / "exercises" / "data" / "table.txt").write_text("3")
+    book = tiny / BOOK
+    book.write_text(book.read_text() + f"\n{cell}TABLE = open('data/table.txt').read()\n")
+    said = r"'data/table\.txt'; list it under `files` in course\.toml"
+    with pytest.raises(AuthorError, match=said):
+        stopped(tiny)
+    (tiny / "course.toml").write_text('files = ["data/table.txt"]')
+    assert stopped(tiny) == []
 
 
 @pytest.mark.parametrize(("added", "words"), [("os.kill(os.getpid(), 9)", "Python ended with status -9"), ("", "")])
@@ -296,12 +313,6 @@ def test_a_missing_key_is_told_with_its_exercises(tiny: Path) -> None:
         f"{tiny / KEY}:1: the key of tiny.py is missing; it must have a cell for each of its exercises: "
         "`double`, `guess_shape`"
     )
-
-
-def test_an_order_that_is_no_text_is_told(tiny: Path) -> None:
-    (tiny / "exercises" / "order.txt").write_bytes(b"\xff")
-    with pytest.raises(AuthorError, match=r"order\.txt:1: cannot be read: "):
-        load_course(tiny)
 
 
 def test_the_tiny_course_is_proven(tiny: Path) -> None:

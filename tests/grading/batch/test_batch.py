@@ -17,6 +17,7 @@ import pytest
 from small_course import ANSWERS, write_course
 
 from jaxguide.course.books.library import Course, load_course
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import CheckFailed
 from jaxguide.grading.batch import control
 from jaxguide.grading.batch.batch_result import BatchResult
@@ -27,7 +28,6 @@ from jaxguide.grading.batch.pools import ThreadPool
 from jaxguide.grading.batch.store import NAME, Store, StoreError
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.intake.file_to_grade import Entry, FileEntry, ReadEntry
-from jaxguide.grading.workers.usage import Limits
 from jaxguide.grading.workers.worker_process import GraderError
 
 ONE = GradeSettings(only=frozenset({"double"}))

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from jaxguide.course.judging.values import ArrayData
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Kind, Verdict
 from jaxguide.grading.batch.grader import GradeSettings
 from jaxguide.grading.batch.store import LOCK_NAME, NAME, SCHEMA_VERSION, RowKey, Store, StoreError, settings_digest
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
-from jaxguide.grading.workers.usage import Limits
 
 KEY = RowKey("ada", "/class/ada.ipynb", "d" * 64, "c" * 64, "s" * 64)
 

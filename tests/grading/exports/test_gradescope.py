@@ -19,12 +19,12 @@ from needs import ON_THE_NEWEST, needs_program
 from small_course import ANSWERS, write_course
 
 from jaxguide.course.books.library import load_course
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.exports.gradescope import GradingProgress, gradescope_results, visible_part
 from jaxguide.grading.exports.gradescope_harness import AutograderSettings
 from jaxguide.grading.exports.gradescope_zip import NoKey, autograder_zip
 from jaxguide.grading.workers.shared_programs import VALUES
-from jaxguide.grading.workers.usage import Limits
 
 # The format of results.json, from https://gradescope-autograders.readthedocs.io/en/latest/specs/.
 _VISIBILITY = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}

@@ -13,10 +13,10 @@ from click.testing import CliRunner, Result
 from small_course import ANSWERS, write_course
 
 from jaxguide.cli import main
+from jaxguide.course.limits import Limits
 from jaxguide.course.progress import PROGRESS_FILE_NAME
 from jaxguide.grading.exports.gradescope_harness import AutograderSettings
 from jaxguide.grading.reports.results_json import SCHEMA
-from jaxguide.grading.workers.usage import Limits
 
 
 def run(*arguments: object) -> Result:

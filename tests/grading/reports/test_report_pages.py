@@ -15,9 +15,9 @@ from made_class import EVIL, EXERCISES, SECRET, exercise, made_class
 
 import jaxguide.grading.reports
 from jaxguide.course.cards import Card
+from jaxguide.course.limits import Limits, parse_limits, write_limits
 from jaxguide.course.verdict import Outcome, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
-from jaxguide.grading.batch.limits_text import parse_limits, write_limits
 from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.reports.feedback import feedback_html, feedback_text, feedback_view
 from jaxguide.grading.reports.insight import distribution_of, rates_of
@@ -26,7 +26,6 @@ from jaxguide.grading.reports.misconceptions import misconceptions_of
 from jaxguide.grading.reports.overview import report_html, report_view
 from jaxguide.grading.reports.page import rendered
 from jaxguide.grading.reports.record_sections import reproduce
-from jaxguide.grading.workers.usage import Limits
 
 VOID = {"meta", "br"}
 REPORTS = Path(jaxguide.grading.reports.__file__).parent

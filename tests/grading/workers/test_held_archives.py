@@ -15,6 +15,7 @@ from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.values import ArrayData
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone
 from jaxguide.grading.batch.grade_class import ClassRun, Order
 from jaxguide.grading.intake import archives, unpacking
@@ -24,7 +25,6 @@ from jaxguide.grading.intake.submission import FILE_LIMIT_BYTES, UnreadableSubmi
 from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.workers.held_archive import content_in, files_in
 from jaxguide.grading.workers.reader import LIMITS, Readers
-from jaxguide.grading.workers.usage import Limits
 from jaxguide.grading.workers.worker_process import WorkerProcess
 
 CODE = ANSWERS["double"].encode()

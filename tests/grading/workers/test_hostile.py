@@ -13,10 +13,11 @@ from needs import needs
 from small_course import ANSWERS, FACTORS, without
 
 from jaxguide.course.books.library import Course
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import ExerciseResult
 from jaxguide.grading.batch.grader import SubmissionResult, grade_files
 from jaxguide.grading.isolation import find_tier
-from jaxguide.grading.workers.usage import TOKEN_VARIABLE, Limits
+from jaxguide.grading.workers.usage import TOKEN_VARIABLE
 
 Notebook = Callable[..., Path]
 

@@ -19,6 +19,7 @@ from small_course import ANSWERS
 
 from jaxguide.course.books.library import Course
 from jaxguide.course.judging.evaluate import Request
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, ExerciseResult, Verdict
 from jaxguide.grading.batch.grade_class import ClassRun, Order
 from jaxguide.grading.batch.grader import Grader, GradeSettings
@@ -28,7 +29,6 @@ from jaxguide.grading.batch.turns import Turns
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.isolation.tier import PROCESS, Tier
 from jaxguide.grading.workers import spawning
-from jaxguide.grading.workers.usage import Limits
 from jaxguide.grading.workers.worker_process import WorkerKilled, WorkerProcess
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it needs Linux's processes")

@@ -11,12 +11,13 @@ import psutil
 import pytest
 
 from jaxguide.course.judging.evaluate import Request
+from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.isolation import find_tier
 from jaxguide.grading.workers import spawning
 from jaxguide.grading.workers.processes import fresh_process
 from jaxguide.grading.workers.spawning import Spawn, default_spawn
-from jaxguide.grading.workers.usage import Limits, ProcessTree
+from jaxguide.grading.workers.usage import ProcessTree
 from jaxguide.grading.workers.worker_process import GraderError, WorkerProcess
 
 

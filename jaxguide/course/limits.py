@@ -1,11 +1,11 @@
-"""Parse limits written as text, such as 'cpu=10,memory=1.5GB', and format them the same way."""
+"""Define the resource limits of submitted code, and read and write them as text such as 'cpu=10,memory=1.5GB'."""
 
 import dataclasses
 import re
+from collections.abc import Mapping
 
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
-from jaxguide.grading.workers.usage import Limits
 
 _BYTES = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
 _SECONDS = {"": 1, "s": 1, "min": 60}
@@ -19,17 +19,57 @@ _RANGES = {
 _VALUE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
 
 
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """The resource limits of one exercise and of a whole submission.
+
+    Args:
+        cpu_s: processor time of one exercise, the main limit.
+        total_cpu_s: processor time of the whole submission's code.
+        idle_s: time in which no thread of the code computes or is ready to.
+        memory_bytes: memory in addition to what JAX needs.
+        output_bytes: output to standard output and standard error, from Python and native code.
+        scratch_bytes: total size of the files that the code writes.
+        file_bytes: size of any one of these files.
+        wall_factor: if the elapsed time exceeds `wall_factor * cpu_s + idle_s`, the machine is considered too busy to
+            grade; the student's code is not considered slow.
+    """
+
+    cpu_s: float = 30.0
+    idle_s: float = 60.0
+    total_cpu_s: float = 600.0
+    memory_bytes: int = 2 * 2**30
+    output_bytes: int = 16 * 2**20
+    scratch_bytes: int = 256 * 2**20
+    file_bytes: int = 64 * 2**20
+    wall_factor: float = 10.0
+
+    @property
+    def wall_s(self) -> float:
+        return self.wall_factor * self.cpu_s + self.idle_s
+
+
 class LimitsError(ValueError):
-    """The text does not describe limits; the message says what was expected."""
+    """The text does not describe limits; the message says what was expected.
+
+    Args:
+        message: the sentence.
+        name: the limit that it is about, '' if it is about several.
+    """
+
+    def __init__(self, message: str, name: str = ""):
+        super().__init__(message)
+        self.name = name
 
 
-def parse_limits(text: str) -> Limits:
-    """Parse limits; the others keep their defaults.
+def parse_limits(text: str, others: Limits | None = None) -> Limits:
+    """Parse limits; those that are not given are taken from `others`.
 
     The names are the fields of `Limits` without units, written with hyphens.
 
     Args:
         text: such as 'cpu=10, idle=20s, memory=1.5GB'. Times are in seconds or `min`, sizes in bytes, KB, MB or GB.
+        others: the limits of the course; by default, the defaults.
 
     Raises:
         LimitsError: a name is unknown or comes twice, a value is not a number in its range, or two contradict.
@@ -38,19 +78,32 @@ def parse_limits(text: str) -> Limits:
     >>> limits.cpu_s, limits.memory_bytes // 2**20, limits.idle_s == Limits().idle_s
     (10.0, 1536, True)
     """
-    fields = {_name(field.name): field.name for field in dataclasses.fields(Limits)}
-    found: dict[str, float] = {}
+    given: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _equals, value = (half.strip() for half in part.partition("="))
         name = name.replace("_", "-")
-        if name not in fields:
-            said = _("There is no limit `{name}`.").format(name=name) + did_you_mean(name, list(fields))
+        if name not in _FIELDS:
             hint = _("Write limits like `cpu=10,memory=1.5GB`. The limits are {names}.")
-            raise LimitsError(f"{said} {hint.format(names=', '.join(fields))}")
-        if fields[name] in found:
-            raise LimitsError(_("The limit `{name}` is given twice.").format(name=name))
-        found[fields[name]] = _value(name, value, fields[name])
-    limits = Limits(**found)  # type: ignore[arg-type]
+            raise LimitsError(f"{_no_limit(name)} {hint.format(names=', '.join(_FIELDS))}", name)
+        if name in given:
+            raise LimitsError(_("The limit `{name}` is given twice.").format(name=name), name)
+        given[name] = value
+    return limits_of(given, others)
+
+
+def limits_of(given: Mapping[str, str], others: Limits | None = None) -> Limits:
+    """Return the limits with these names and values; the rest is taken from `others`, as by `parse_limits`.
+
+    Raises:
+        LimitsError: a name is unknown, a value is not a number in its range, or two contradict.
+    """
+    found: dict[str, float] = {}
+    for name, value in given.items():
+        if name not in _FIELDS:
+            names = _("The limits are {names}.").format(names=", ".join(_FIELDS))
+            raise LimitsError(f"{_no_limit(name)} {names}", name)
+        found[_FIELDS[name]] = _value(name, value, _FIELDS[name])
+    limits = dataclasses.replace(others or Limits(), **found)  # type: ignore[arg-type]
     if limits.cpu_s > limits.total_cpu_s:
         message = _(
             "The limit `cpu`, {cpu:g} s for an exercise, is above `total-cpu`, {total:g} s for a submission. "
@@ -74,8 +127,15 @@ def write_limits(limits: Limits) -> str:
     return ",".join(said)
 
 
+def _no_limit(name: str) -> str:
+    return _("There is no limit `{name}`.").format(name=name) + did_you_mean(name, list(_FIELDS))
+
+
 def _name(field: str) -> str:
     return field.removesuffix("_s").removesuffix("_bytes").replace("_", "-")
+
+
+_FIELDS = {_name(field.name): field.name for field in dataclasses.fields(Limits)}
 
 
 def _value(name: str, text: str, field: str) -> float:
@@ -93,10 +153,10 @@ def _value(name: str, text: str, field: str) -> float:
                 "The limit `{name}` must be a number above 0, in seconds or with a unit such as 90s or 2min, but got "
                 "`{text}`."
             )
-        raise LimitsError(message.format(name=name, text=text))
+        raise LimitsError(message.format(name=name, text=text), name)
     value = float(match[1]) * units[match[2]]
     least, most, words = _RANGES.get(field) or _RANGES[field[field.rindex("_") :]]
     if not least <= value <= most:
         message = _("The limit `{name}` must be {words}, but got `{text}`.")
-        raise LimitsError(message.format(name=name, words=words, text=text))
+        raise LimitsError(message.format(name=name, words=words, text=text), name)
     return int(value) if field.endswith("_bytes") else value

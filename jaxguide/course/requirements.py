@@ -1,0 +1,87 @@
+"""Compare what a course requires with what is installed."""
+
+import importlib.metadata
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from jaxguide.base.text import _
+from jaxguide.course.exercise import AuthorError
+from jaxguide.course.settings import SETTINGS_NAME, CourseSettings
+
+if TYPE_CHECKING:  # most courses require nothing, and commands start faster without it
+    from packaging.requirements import Requirement
+
+
+class UnmetRequirement(NamedTuple):
+    """A requirement that is not met: a sentence that says so, and one that says what to do."""
+
+    what: str
+    remedy: str
+
+
+def unmet_requirements(settings: CourseSettings) -> list[UnmetRequirement]:
+    """Return the requirements of a course that are not met in this Python."""
+    found = []
+    for one in _parsed(settings.requirements):
+        version = installed_version(one.name)
+        if version is None:
+            what = _("The course needs {requirement}, which is not installed.").format(requirement=one)
+        elif not one.specifier.contains(version, prereleases=True):
+            what = _("The course needs {requirement}, but {name} {version} is installed.")
+            what = what.format(requirement=one, name=one.name, version=version)
+        else:
+            continue
+        found.append(UnmetRequirement(what, _('Install it: pip install "{requirement}"').format(requirement=one)))
+    return found
+
+
+def need_requirements(settings: CourseSettings, course: Path) -> None:
+    """Check that what a course requires is installed.
+
+    Args:
+        settings: the course's settings.
+        course: the course's folder.
+
+    Raises:
+        AuthorError: some of it is not.
+    """
+    unmet = unmet_requirements(settings)
+    if unmet:
+        raise AuthorError(course / SETTINGS_NAME, 1, " ".join(f"{one.what} {one.remedy}" for one in unmet))
+
+
+def installed_version(name: str) -> str | None:
+    """Return the installed version of a distribution, or None if it is not installed."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def pinned(settings: CourseSettings) -> dict[str, str]:
+    """Return the course's requirements for pip, by name, each with the version that is installed here."""
+    found = {}
+    for one in _parsed(settings.requirements):
+        version = installed_version(one.name)
+        extras = f"[{','.join(sorted(one.extras))}]" if one.extras else ""
+        found[one.name] = str(one) if one.url or version is None else f"{one.name}{extras}=={version}"
+    return found
+
+
+def requirement_folders(settings: CourseSettings) -> list[str]:
+    """Return the folders from which this process imports what the course requires."""
+    names = [one.name for one in _parsed(settings.requirements) if installed_version(one.name) is not None]
+    found = (importlib.metadata.distribution(name).locate_file("") for name in names)
+    return list(dict.fromkeys(os.path.abspath(str(folder)) for folder in found))
+
+
+def _parsed(requirements: Iterable[str]) -> "Iterator[Requirement]":
+    """Yield the requirements that apply to this Python and this system."""
+    for text in requirements:
+        from packaging.requirements import Requirement
+
+        one = Requirement(text)
+        if one.marker is None or one.marker.evaluate():
+            yield one

@@ -1,0 +1,241 @@
+"""Read a course's settings from its `course.toml`, which lies beside `exercises/`."""
+
+import dataclasses
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, NoReturn
+
+from jaxguide.base.did_you_mean import did_you_mean
+from jaxguide.base.text import _
+from jaxguide.course.exercise import AuthorError
+from jaxguide.course.limits import Limits, LimitsError, limits_of
+
+SETTINGS_NAME = "course.toml"
+MOST_DEVICES = 64
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BY_SETTING = {"JAX_ENABLE_X64": "x64", "JAX_NUM_CPU_DEVICES": "devices", "XLA_FLAGS": "devices"}
+# What workers need to run isolated, and to give the same results everywhere.
+_OWN_VARIABLES = frozenset({"PATH", "HOME", "TMPDIR", "LANG", "JAX_PLATFORMS", "MPLBACKEND", "MPLCONFIGDIR"})
+_OWN_BEGINNINGS = (
+    *("PYTHON", "LD_", "DYLD_", "JAXGUIDE_", "OPENBLAS_", "MALLOC_"),
+    *("JAX_COMPILATION_CACHE", "JAX_PERSISTENT_CACHE"),
+)
+_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
+_MOST_SHOWN = 80
+
+
+@dataclasses.dataclass(frozen=True)
+class CourseSettings:
+    """What holds for all lessons of a course.
+
+    Args:
+        title: the course's title in reports, '' for the name of its folder.
+        lessons: the names of the lessons that come first, in order.
+        files: the files that lessons read, by their names in `exercises/`.
+        x64: whether 64-bit types are on.
+        devices: the number of CPU devices, None for as many as there are.
+        environment: environment variables, by name.
+        requirements: what must be installed, such as `optax>=0.2`.
+        limits: the limits for submitted code.
+    """
+
+    title: str = ""
+    lessons: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    x64: bool = False
+    devices: int | None = None
+    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    requirements: tuple[str, ...] = ()
+    limits: Limits = dataclasses.field(default_factory=Limits)
+
+    def file_paths(self, exercises: Path) -> dict[str, Path]:
+        """Return the absolute paths of the files that lessons read, by name."""
+        return {name: exercises.absolute() / name for name in self.files}
+
+
+def read_settings(course: Path) -> CourseSettings:
+    """Read and check the settings of a course; without `course.toml`, return the defaults.
+
+    Args:
+        course: the course's folder.
+
+    Raises:
+        AuthorError: the file cannot be read, or contains a mistake.
+    """
+    path = course / SETTINGS_NAME
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return CourseSettings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise AuthorError(path, 1, _("cannot be read: {error}").format(error=error)) from None
+    try:
+        plain = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = _PLACE.search(str(error))
+        line = int(place[1]) if place and place[1] else text.count("\n") + 1
+        message = _("this is not TOML: {error}").format(error=_PLACE.sub("", str(error)))
+        raise AuthorError(path, line, message) from None
+    return _Reader(path, text, plain).settings()
+
+
+class _Reader:
+    """Take the settings out of a file, and say which value is wrong, and where."""
+
+    def __init__(self, path: Path, text: str, plain: dict[str, Any]):
+        self._path, self._text, self._plain = path, text, plain
+        self._exercises = path.parent / "exercises"
+
+    def settings(self) -> CourseSettings:
+        names = [field.name for field in dataclasses.fields(CourseSettings)]
+        for name in self._plain:
+            if name not in names:
+                said = _("there is no setting `{name}`.").format(name=name) + did_you_mean(name, names, most=1)
+                self._fail(f"{said} {_('The settings are {names}').format(names=', '.join(names))}", name)
+        return CourseSettings(
+            title=self._title(),
+            lessons=self._lessons(),
+            files=self._files(),
+            x64=self._x64(),
+            devices=self._devices(),
+            environment=self._environment(),
+            requirements=self._requirements(),
+            limits=self._limits(),
+        )
+
+    def _title(self) -> str:
+        title = self._plain.get("title", "")
+        if not isinstance(title, str) or not title.isprintable():
+            self._expect("title", _('a line of text such as "JAX for physicists"'), title)
+        return title
+
+    def _lessons(self) -> tuple[str, ...]:
+        names = self._texts("lessons", '["first_lesson", "second_lesson"]')
+        there = sorted(path.stem for path in self._exercises.glob("*.py"))
+        for name in names:
+            if name not in there:
+                message = _("there is no book `{name}.py` in {folder}/").format(name=name, folder=self._exercises.name)
+                near = did_you_mean(name, there, most=1)
+                self._fail(f"{message}.{near}" if near else message, "lessons", name)
+        return names
+
+    def _files(self) -> tuple[str, ...]:
+        names = self._texts("files", '["data/table.txt"]')
+        for name in names:
+            why_not = _why_no_file(name, self._exercises)
+            if why_not:
+                self._fail(why_not.format(name=name, folder=self._exercises.name), "files", name)
+        if len({name.casefold() for name in names}) < len(names):
+            self._fail(_("`files` has names that differ in upper and lower case alone"), "files")
+        return names
+
+    def _x64(self) -> bool:
+        x64 = self._plain.get("x64", False)
+        if not isinstance(x64, bool):
+            self._expect("x64", _("true or false"), x64)
+        return x64
+
+    def _devices(self) -> int | None:
+        devices = self._plain.get("devices")
+        if devices is None:
+            return None
+        if isinstance(devices, bool) or not isinstance(devices, int) or not 1 <= devices <= MOST_DEVICES:
+            self._expect("devices", _("a whole number from 1 to {most}").format(most=MOST_DEVICES), devices)
+        return devices
+
+    def _environment(self) -> dict[str, str]:
+        table = self._table("environment", 'JAX_DEBUG_NANS = "true"')
+        for name, value in table.items():
+            if not isinstance(value, str) or "\0" in value:
+                self._expect(name, _('a text such as "true"'), value)
+            if not _VARIABLE.fullmatch(name):
+                self._fail(_("`{name}` cannot be the name of an environment variable").format(name=name), name)
+            if name in _BY_SETTING:
+                message = _("`{name}` cannot be set here; use the setting `{setting}`")
+                self._fail(message.format(name=name, setting=_BY_SETTING[name]), name)
+            if name in _OWN_VARIABLES or name.startswith(_OWN_BEGINNINGS):
+                self._fail(_("`{name}` cannot be set for a course, because graders set it").format(name=name), name)
+        return table
+
+    def _requirements(self) -> tuple[str, ...]:
+        texts = self._texts("requirements", '["optax>=0.2"]')
+        if texts:
+            from packaging.requirements import InvalidRequirement, Requirement
+
+            for text in texts:
+                try:
+                    Requirement(text)
+                except InvalidRequirement:
+                    message = _("{text} is not a requirement such as `optax>=0.2`").format(text=_shown(text))
+                    self._fail(message, "requirements", text)
+        return texts
+
+    def _limits(self) -> Limits:
+        table = self._table("limits", 'cpu = "10s"')
+        given = {}
+        for name, value in table.items():
+            if isinstance(value, bool) or not isinstance(value, str | int | float):
+                self._expect(name, _('a number, or a text such as "10s" or "1.5GB"'), value)
+            given[name] = value if isinstance(value, str) else f"{value:.12g}"
+        try:
+            return limits_of(given)
+        except LimitsError as error:
+            self._fail(str(error).removesuffix("."), error.name or "limits")
+
+    def _texts(self, name: str, example: str) -> tuple[str, ...]:
+        """Return a setting that is a list of texts, each listed once."""
+        found = self._plain.get(name, [])
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            self._expect(name, _("a list of texts such as {example}").format(example=example), found)
+        for place, one in enumerate(found):
+            if one in found[:place]:
+                self._fail(_("`{name}` lists {value} twice").format(name=name, value=_shown(one)), name, one)
+        return tuple(found)
+
+    def _table(self, name: str, example: str) -> dict[str, Any]:
+        found = self._plain.get(name, {})
+        if not isinstance(found, dict):
+            self._expect(name, _("a table with lines such as {example}").format(example=example), found)
+        return found
+
+    def _expect(self, name: str, expected: str, got: Any) -> NoReturn:
+        message = _("`{name}` must be {expected}, but got {got}")
+        self._fail(message.format(name=name, expected=expected, got=_shown(got)), name)
+
+    def _fail(self, message: str, name: str, inside: str = "") -> NoReturn:
+        """Raise an error at the line of a setting, or of a text inside its value."""
+        raise AuthorError(self._path, self._line(name, inside), message)
+
+    def _line(self, name: str, inside: str) -> int:
+        """Return the line of a setting, or of a text inside its value; 1 if it is not found."""
+        lines = self._text.split("\n")
+        begins = re.compile(rf"\s*\[?\s*[\"']?{re.escape(name)}[\"']?\s*[\]=.]")
+        first = next((number for number, line in enumerate(lines, 1) if begins.match(line)), 1)
+        return next((number for number, line in enumerate(lines[first - 1 :], first) if inside in line), first)
+
+
+def _shown(value: Any) -> str:
+    said = json.dumps(value, ensure_ascii=False, default=str)
+    return said if len(said) <= _MOST_SHOWN else f"{said[: _MOST_SHOWN - 1]}…"
+
+
+def _why_no_file(name: str, exercises: Path) -> str:
+    """Return why lessons cannot read a file of this name, with fields for it and the folder, or ''."""
+    parts = PurePosixPath(name).parts
+    is_plain = str(PurePosixPath(name)) == name and ".." not in parts and "\\" not in name and name.isprintable()
+    if not is_plain or PurePosixPath(name).is_absolute() or PureWindowsPath(name).drive:
+        return _("`{name}` is not the name of a file below {folder}/, such as `data/table.txt`")
+    if any(part.startswith(".") for part in parts):
+        return _("`{name}` begins with a dot; lessons cannot read hidden files")
+    if PurePosixPath(name).suffix.lower() in (".py", ".ipynb"):
+        return _("`{name}` would be taken for a lesson or a submission; lessons can read files of other kinds")
+    path = exercises / name
+    if not path.is_file():
+        return _("there is no file `{name}` in {folder}/")
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(exercises)):
+        return _("`{name}` is a link that leads out of {folder}/")
+    return ""
