@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxguide.base.text import _
+from jaxguide.base.text import _, plural
 from jaxguide.cli.common import (
     begin_with_zygote,
     complete_exercise,
@@ -211,7 +211,7 @@ def next_(folder: Path | None) -> None:
     place, files = _open(read_course_outline(course_meant(folder)))
     exercise = place.current()
     if exercise is None:
-        click.echo(_("All {count} exercises are done.").format(count=len(place.exercises)))
+        click.echo(plural("The exercise is done.", "All {count} exercises are done.", len(place.exercises)))
         return
     homes, workspace = home_of(exercise, files), workspace_of(place.course).resolve()
     text = where(exercise, homes, workspace) if homes else ""

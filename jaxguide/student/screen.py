@@ -10,7 +10,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _, translated
+from jaxguide.base.text import _, plural, translated
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.cards import Card, LessonSummary
 from jaxguide.course.cards.content import exercise_badge
@@ -75,8 +75,10 @@ class Screen:
         """Print that a lesson is done, if all of its exercises are."""
         counts = place.counts([book])
         if counts.done == counts.exercises:
-            words = _("{lesson}: all {count} exercises are done.")
-            self.say(words.format(lesson=translated(book.title), count=counts.exercises), style="bold")
+            words = plural(
+                "{{lesson}}: the exercise is done.", "{{lesson}}: all {count} exercises are done.", counts.exercises
+            )
+            self.say(words.format(lesson=translated(book.title)), style="bold")
 
     def status(self, place: Place) -> None:
         """Print how much is done, and which keys do what."""

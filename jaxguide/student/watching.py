@@ -216,7 +216,8 @@ class Watching:
         """Show an exercise, and check its answer if there is one that was not checked yet."""
         self.current = exercise
         if exercise is None:
-            self.screen.say(_("All {count} exercises are done.").format(count=len(self.place.exercises)), style="bold")
+            words = plural("The exercise is done.", "All {count} exercises are done.", len(self.place.exercises))
+            self.screen.say(words, style="bold")
             return
         self.progress.move_to(exercise.name)
         homes = home_of(exercise, list(self.files.values()))
