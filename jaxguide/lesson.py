@@ -1,7 +1,10 @@
 """Provide what lessons import: `start`, `check`, `hint`, `solution`, `progress`, in a notebook, script or shell."""
 
+import contextlib
+import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxguide.base.did_you_mean import did_you_mean
@@ -14,27 +17,57 @@ if TYPE_CHECKING:
     from jaxguide.course.progress import Progress
     from jaxguide.course.verdict import ExerciseResult
 
-_started = ""  # the lesson of this session
+
+@dataclasses.dataclass(frozen=True)
+class _Session:
+    """What was started last in this Python.
+
+    Args:
+        topic: the lesson.
+        folder: the folder of its course, None for the course that comes with jaxguide.
+        missing: why the course that was asked for cannot be used; then nothing is checked.
+    """
+
+    topic: str = ""
+    folder: Path | None = None
+    missing: str = ""
 
 
-def start(topic: str) -> None:
+_session = _Session()
+
+
+def start(topic: str, course: str = "") -> None:
     """Start a lesson: work around known problems before JAX starts, show versions and progress, turn on error cards.
 
     Args:
         topic: the lesson's name, such as 'random_numbers'.
+        course: the identity of its course, which lies beside the notebook; by default the course that comes with
+            jaxguide or, if it has no such lesson, the one beside the notebook.
 
     >>> start("random_numbers")
     random_numbers: Python ..., jax ..., PRNG threefry2x32, threefry_partitionable on; ...
     """
-    global _started
-    if not _is_lesson(topic):
-        return
-    from jaxguide.student.greeting import greeting
+    global _session
+    from jaxguide.student.which_course import WhichCourse, course_of_lesson, usual_places
 
-    _started = topic
-    lines = greeting(topic, student_progress())
-    explain_in_notebook()
-    _say("\n".join(lines))
+    # A script may run in another folder than its own.
+    script = _callers_names().get("__file__")
+    places = [*([Path(script).parent] if isinstance(script, str) else []), Path(), *usual_places()]
+    try:
+        folder = course_of_lesson(topic, course, places)
+    except WhichCourse as error:
+        _session = _Session(missing=str(error))
+        _say(str(error))
+        return
+    if not _is_lesson(topic, folder):
+        return
+    _session = _Session(topic, folder)
+    with _mistakes_said():
+        from jaxguide.student.greeting import greeting
+
+        lines = greeting(topic, student_progress(), folder)
+        explain_in_notebook()
+        _say("\n".join(lines))
 
 
 def progress(lesson: str | None = None) -> None:
@@ -43,15 +76,16 @@ def progress(lesson: str | None = None) -> None:
     Args:
         lesson: its name, such as 'random_numbers'; by default the one that you have started.
     """
-    if lesson is not None and not _is_lesson(lesson):
+    if not _is_there() or (lesson is not None and not _is_lesson(lesson, _session.folder)):
         return
-    from jaxguide.student.standing import Standing
+    with _mistakes_said():
+        from jaxguide.student.standing import Standing
 
-    kept, course = student_progress(), _course()
-    last = course.exercises.get(kept.place or "")
-    topic = lesson or _started or (last.lesson if last else next(iter(course.books)))
-    _show(Standing(course, course.books[topic], kept.everything(), kept.place))
-    _say_trouble(kept)
+        kept, course = student_progress(), _course()
+        last = course.exercises.get(kept.place or "")
+        topic = lesson or _session.topic or (last.lesson if last else next(iter(course.books)))
+        _show(Standing(course, course.books[topic], kept.everything(), kept.place))
+        _say_trouble(kept)
 
 
 def check(target: Any = None, verbose: bool = False) -> None:
@@ -93,6 +127,8 @@ def show_hint(name: str) -> None:
 def solution(target: Any = None, sure: bool = False) -> None:
     """Show the solution of an exercise, once you have passed it or have tried three different answers.
 
+    A course may keep its solutions; then they are not shown.
+
     Args:
         target: your function, or its name in quotes.
         sure: pass True to see it before you have passed.
@@ -106,25 +142,51 @@ def show_solution(name: str, sure: bool, how: str) -> None:
     """Show the solution of the exercise with this name, or say when it opens; `how` is what to type to be sure."""
     from jaxguide.student.help import solution_text, why_closed
 
-    exercise, progress = _course().exercise(name), student_progress()
-    closed = why_closed(exercise, progress, sure, how, _next_hint(exercise))
-    _say(solution_text(exercise, _course()) if closed is None else closed)
+    exercise, course = _course().exercise(name), _course()
+    closed = why_closed(exercise, course, student_progress(), sure, how, _next_hint(exercise))
+    _say(solution_text(exercise, course) if closed is None else closed)
 
 
-def _is_lesson(topic: Any) -> bool:
-    """Return whether this lesson exists, and print a message if it does not."""
+def _is_there() -> bool:
+    """Return whether the course of this session can be used, and print a message if it cannot."""
+    if _session.missing:
+        _say(_session.missing)
+    return not _session.missing
+
+
+def _is_lesson(topic: Any, folder: Path | None) -> bool:
+    """Return whether a course has this lesson, and print a message if it does not."""
     from jaxguide.course.books.folders import topics
 
-    if topic in topics():
+    there = topics(folder)
+    if topic in there:
         return True
-    _say(_("There is no lesson `{topic}`.").format(topic=topic) + did_you_mean(topic, topics(), most=1))
+    _say(_("There is no lesson `{topic}`.").format(topic=topic) + did_you_mean(topic, there, most=1))
     return False
 
 
+@contextlib.contextmanager
+def _mistakes_said() -> Iterator[None]:
+    """Print what is wrong with the course itself, such as a package that it needs and that is not installed."""
+    from jaxguide.course.exercise import AuthorError
+
+    try:
+        yield
+    except AuthorError as error:
+        _say(str(error))
+
+
 def _check(target: Any, names: Mapping[str, Any], verbose: bool = False) -> None:
+    if not _is_there():
+        return
+    with _mistakes_said():
+        _check_in(_course(), target, names, verbose)
+
+
+def _check_in(course: "Course", target: Any, names: Mapping[str, Any], verbose: bool) -> None:
     from jaxguide.student.find_exercise import find_exercise
 
-    found = find_exercise(target, names, _course())
+    found = find_exercise(target, names, course)
     if isinstance(found, str):
         _say(found)
         return
@@ -182,28 +244,37 @@ def _name_of(target: Any, names: Mapping[str, Any]) -> str | None:
     """Return the name of the exercise meant, or print why there is none."""
     from jaxguide.student.find_exercise import find_exercise
 
-    if isinstance(target, str) and target in _course().exercises:
-        return target
-    found = find_exercise(target, names, _course())
-    if isinstance(found, str):
-        _say(found)
+    if not _is_there():
         return None
-    return found[0].name
+    with _mistakes_said():
+        course = _course()
+        if isinstance(target, str) and target in course.exercises:
+            return target
+        found = find_exercise(target, names, course)
+        if not isinstance(found, str):
+            return found[0].name
+        _say(found)
+    return None
 
 
 def _course() -> "Course":
-    from jaxguide.course.books.library import installed_course
+    """Return the course of this session."""
+    from jaxguide.course.books.library import installed_course, students_course
 
-    return installed_course()
+    return installed_course() if _session.folder is None else students_course(_session.folder)
 
 
 def student_progress() -> "Progress":
     """Return the progress kept in the student's workspace."""
-    from jaxguide.course.books.folders import topics
+    from jaxguide.course.books.folders import course_folders, topics
     from jaxguide.course.progress import Progress
+    from jaxguide.course.settings import BUNDLED
     from jaxguide.student.workspace import find_workspace
 
-    return Progress(find_workspace(topics()))
+    # The folder of a course beside a notebook bears the course's identity.
+    where = course_folders(_session.folder)
+    identity = BUNDLED if _session.folder is None else where.top.name
+    return Progress(find_workspace(topics(_session.folder), identity, where), identity)
 
 
 def _callers_names() -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ INSIDE = {
         {"verdict", "ledger", "limits"},
         {"exercise"},
         {"settings"},
-        {"set_up", "requirements"},
+        {"set_up", "requirements", "identity"},
         {"judging"},
         {"author"},
         {"books", "progress"},

@@ -28,6 +28,7 @@ ELSEWHERE = {
     "make start": ".ci/bare",
     "make test": ".ci/bare",
     "jaxguide watch": "tests/student/test_watch_in_docs.py",
+    "jaxguide start --course physics.zip --workspace physics": "tests/student/test_handed_out.py",
 }
 SLOW = {"jaxguide coverage --json"}  # it judges every exercise, as tests/proving/test_course.py does
 STATUS = {"jaxguide check my_answers.py two_samples": 1}

@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
+import venv
 import zipfile
 from pathlib import Path
 
@@ -66,3 +68,47 @@ def test_the_installed_program_hints_checks_and_keeps_the_key_from_workers(insta
     (exercise,) = submission["exercises"]
     assert (exercise["verdict"], exercise["score"]) == ("error", 0), graded.stderr
     assert "PermissionError" in json.dumps(exercise)
+
+
+@pytest.fixture(scope="module")
+def fresh(installed: Path) -> Path:
+    """Return the Python of a new environment with the wheel, and with what it depends on as other tests have it."""
+    place = installed.parent / "fresh"
+    venv.create(place, symlinks=True)
+    python = place / "bin" / "python"
+    said = subprocess.run(
+        [python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    site = Path(said.stdout.strip())
+    (wheel,) = installed.parent.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(site)
+    # Behind the wheel's own folder; an editable install there is not followed, because its `.pth` files are not read.
+    (site / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"])
+    return python
+
+
+def test_what_students_get_of_a_course_needs_the_wheel_alone(fresh: Path, tmp_path: Path) -> None:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "JAX"))}
+
+    def run(*arguments: object, folder: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        command = [str(fresh), *map(str, arguments)]
+        return subprocess.run(command, cwd=folder, env={**kept, "JAX_PLATFORMS": "cpu"}, capture_output=True, text=True)
+
+    assert str(fresh.parents[1]) in run("-c", "import jaxguide; print(jaxguide.__file__)").stdout
+    course = shutil.copytree(CLONE / "examples" / "private_course", tmp_path / "course")
+    printed = run("-m", "jaxguide", "print", "--course", course, "--zip", "rows.zip")
+    assert printed.returncode == 0, printed.stderr
+    zipfile.ZipFile(tmp_path / "rows.zip").extractall(tmp_path)
+    shutil.rmtree(course)
+    here = tmp_path / "rows"
+    lesson = here / "rows.py"
+    right = "return x / jnp.sqrt((x**2).sum(axis=1, keepdims=True))"
+    lesson.write_text(lesson.read_text().replace("    ...\n", f"    {right}\n"))
+    done = run("rows.py", folder=here)
+    assert "Visible checks passed: Rows of unit length" in done.stdout, done.stderr
+    checked = run("-m", "jaxguide", "check", "rows.py", folder=here)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert run("-m", "jaxguide", "solution", "unit_rows", folder=here).stdout == "This course keeps its solutions.\n"

@@ -15,6 +15,8 @@ PACKAGE = "jaxguide"
 """The gettext domain of the package's messages."""
 COURSE = "course"
 """The gettext domain of texts by course authors."""
+STUDENTS = "students"
+"""The name of a course's catalogue without the texts of its key; students get it under the name of the domain."""
 LOCALE = Path(__file__).parents[1] / "locale"
 """The folder of the package's catalogues."""
 PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*|\d+)\}")

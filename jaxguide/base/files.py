@@ -3,12 +3,14 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 _PACKAGE = Path(__file__).parents[1]
 _KEPT = 16
+# The earliest time that a zip can store.
+_ZIPPED_AT = (1980, 1, 1, 0, 0, 0)
 
 
 def user_folder() -> Path:
@@ -42,6 +44,28 @@ def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def zip_bytes(files: Mapping[str, bytes], programs: Container[str] = ()) -> bytes:
+    """Return a zip of files, by their names in it; the same files give the same bytes.
+
+    Args:
+        files: the files.
+        programs: the names of those that can be executed.
+    """
+    import io
+    import stat
+    import zipfile
+
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, _ZIPPED_AT)
+            info.create_system = 3  # Unix, on every system, because the mode below is a Unix mode
+            mode = 0o755 if name in programs else 0o644
+            info.external_attr = (stat.S_IFREG | mode) << 16
+            archive.writestr(info, files[name], zipfile.ZIP_DEFLATED)
+    return out.getvalue()
 
 
 def free_name(path: Path, word: str) -> Path:

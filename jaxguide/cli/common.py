@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from jaxguide.course.books.library import Course
     from jaxguide.course.books.outline import Lesson, Outline
+    from jaxguide.course.progress import Progress
     from jaxguide.course.settings import CourseSettings
 
 
@@ -29,6 +30,7 @@ BROKEN_COURSE = 3
 """The exit status if a book or key has a mistake; no student is at fault."""
 
 _LARGE_BYTES = 2**20
+_FOR_STUDENTS = frozenset({"check", "hint", "list", "reset", "solution"})
 
 _Found = TypeVar("_Found")
 
@@ -50,11 +52,18 @@ def stopped_by_signals() -> "Iterator[None]":
             signal.signal(number, handler)
 
 
+_course_type = click.Path(exists=True, file_okay=False, path_type=Path)
 course_option = click.option(
     "--course",
     "folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=_course_type,
     help="A course's folder, with exercises/ and solutions/; by default the course that comes with jaxguide.",
+)
+students_course_option = click.option(
+    "--course",
+    "folder",
+    type=_course_type,
+    help="A course's folder; by default the course in your workspace, or else the one that comes with jaxguide.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON and nothing else.")
 
@@ -76,7 +85,7 @@ def read_course(
     from jaxguide.course.books.library import load_course
 
     compat.set_print_flag()
-    with _author_errors_told(as_json), contextlib.ExitStack() as stack:
+    with author_errors_told(as_json), contextlib.ExitStack() as stack:
         runs = stack.enter_context(BookRuns(folder)) if keys else None
         course = load_course(folder, keys=keys, lessons=lessons)
         for topic in runs.stopped() if runs else []:
@@ -89,7 +98,7 @@ def read_course_outline(folder: Path | None, *, as_json: bool = False) -> "Outli
     """Read a course without running its books; if it contains a mistake, report it and exit with status 3."""
     from jaxguide.course.books import library
 
-    with _author_errors_told(as_json):
+    with author_errors_told(as_json):
         return library.read_outline(folder)
 
 
@@ -98,12 +107,13 @@ def read_course_settings(folder: Path | None, *, as_json: bool = False) -> "Cour
     from jaxguide.course.books.folders import course_folders
     from jaxguide.course.settings import read_settings
 
-    with _author_errors_told(as_json):
+    with author_errors_told(as_json):
         return read_settings(course_folders(folder).top)
 
 
 @contextlib.contextmanager
-def _author_errors_told(as_json: bool) -> "Iterator[None]":
+def author_errors_told(as_json: bool = False) -> "Iterator[None]":
+    """If a course contains a mistake, report it and exit with status 3."""
     from jaxguide.course.exercise import AuthorError
 
     try:
@@ -178,11 +188,39 @@ def print_json(plain: Any) -> None:
     click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
 
 
+def course_meant(folder: Path | None, *, file: Path | None = None, workspace: Path | None = None) -> Path | None:
+    """Return the folder of the course that a student means, or None for the course that comes with jaxguide.
+
+    Exit with a usage error if that cannot be told, or if the course is not here.
+
+    Args:
+        folder: the folder given with `--course`, which decides.
+        file: the file that they give, which may name its course.
+        workspace: the workspace that they give, in which the course may lie.
+    """
+    from jaxguide.student.which_course import WhichCourse, course_here, course_of_file, usual_places
+
+    try:
+        if folder is not None:
+            return folder if (folder / "exercises").is_dir() else course_here([folder]) or folder
+        places = [workspace] if workspace is not None and workspace.exists() else usual_places()
+        return course_here(places) if file is None else course_of_file(file, places)
+    except WhichCourse as error:
+        raise click.UsageError(str(error)) from None
+
+
 def workspace_of(course: "Outline") -> Path:
     """Return the student's workspace."""
     from jaxguide.student.workspace import find_workspace
 
-    return find_workspace(course.books)
+    return find_workspace(course.books, course.identity, course.folders)
+
+
+def progress_of(course: "Outline") -> "Progress":
+    """Return the progress kept in the student's workspace."""
+    from jaxguide.course.progress import Progress
+
+    return Progress(workspace_of(course), course.identity)
 
 
 def need_names(
@@ -253,4 +291,11 @@ def _lessons(context: click.Context) -> "list[Lesson]":
 
 def _course_of(context: click.Context) -> Path | None:
     given = context.params.get("folder")
-    return Path(given) if given else None
+    if given:
+        return Path(given)
+    if context.command.name not in _FOR_STUDENTS:
+        return None
+    file = context.params.get("file")
+    with contextlib.suppress(click.UsageError):
+        return course_meant(None, file=Path(file) if file else None)
+    return None

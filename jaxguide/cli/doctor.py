@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
-from jaxguide.cli.common import course_option, json_option, print_json, read_course_settings
+from jaxguide.cli.common import course_meant, json_option, print_json, read_course_settings, students_course_option
 
 
 @click.command(short_help="Report versions, devices, settings and known problems.")
-@course_option
+@students_course_option
 @json_option
 def doctor(folder: Path | None, as_json: bool) -> None:
     """Report installed versions, JAX's devices and settings, and known problems with their remedies.
@@ -27,7 +27,7 @@ def doctor(folder: Path | None, as_json: bool) -> None:
     from jaxguide.debug import doctor as diagnose
     from jaxguide.grading.workers.readiness import add_isolation, add_requirements
 
-    settings = read_course_settings(folder, as_json=as_json)
+    settings = read_course_settings(course_meant(folder), as_json=as_json)
     diagnosis = add_requirements(add_isolation(diagnose()), settings)
     if as_json:
         print_json(diagnosis.to_plain())

@@ -10,6 +10,7 @@ import click
 
 from jaxguide.base.text import _, plural
 from jaxguide.cli.common import (
+    author_errors_told,
     complete_exercise,
     complete_lesson,
     course_option,
@@ -18,6 +19,7 @@ from jaxguide.cli.common import (
     need_names,
     print_json,
     read_course,
+    read_course_settings,
 )
 
 if TYPE_CHECKING:
@@ -126,16 +128,30 @@ def _prove(
 @course_option
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit with status 1 if a file is stale.")
 @click.option("--lang", metavar="LANGUAGE", help="Print a translation, into notebooks/LANGUAGE; see `translate`.")
-def print_(folder: Path | None, only_check: bool, lang: str | None) -> None:
+@click.option(
+    "--zip",
+    "archive",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write a zip of all that students need.",
+)
+def print_(folder: Path | None, only_check: bool, lang: str | None, archive: Path | None) -> None:
     """Print the books for students: notebooks/<topic>.ipynb and .py.
+
+    Beside the notebooks of a course of your own lies all that their checks need, without its key. So give students the
+    whole folder, or the zip.
 
     \b
     Example: jaxguide print
              jaxguide print --lang de
+             jaxguide print --course my_course --zip my_course.zip
     """
     from jaxguide.base.catalogues import COURSE, files, named
-    from jaxguide.course.books.printer import SOURCE, print_book, print_data, stale_data, stale_files
+    from jaxguide.course.books.handout import beside_lessons, print_beside, stale_beside, zip_for_students
+    from jaxguide.course.books.printer import SOURCE, print_book, stale_files
 
+    if only_check and archive is not None:
+        raise click.UsageError(_("Give `--check` or `--zip`, not both."))
+    without_identity = _without_identity(folder, only_check)
     course = read_course(folder, keys=False)
     target = course.folders.notebooks
     if lang is not None:
@@ -143,20 +159,53 @@ def print_(folder: Path | None, only_check: bool, lang: str | None) -> None:
             words = _("The lessons are not translated into `{name}`; start with `jaxguide translate {name}`.")
             raise click.UsageError(words.format(name=lang))
         target /= named(lang)[0]
-    language = lang or SOURCE
+    language, beside = lang or SOURCE, beside_lessons(course)
     stale = [path for book in course.books.values() for path in stale_files(book, target, language)]
-    stale += stale_data(course.files, target)
+    stale += stale_beside(beside, target)
     if only_check:
-        for path in stale:
+        for path in (*without_identity, *stale):
             click.echo(_("{path} is stale; run `jaxguide print`").format(path=path))
-        sys.exit(1 if stale else 0)
+        sys.exit(1 if stale or without_identity else 0)
     for book in course.books.values():
         print_book(book, target, language)
-    print_data(course.files, target)
+    print_beside(beside, target)
     for path in stale:
-        click.echo(_("printed {path}").format(path=path))
+        words = _("printed {path}") if path.exists() else _("deleted {path}")
+        click.echo(words.format(path=path))
     if not stale:
         click.echo(_("every printed lesson in {folder} is up to date").format(folder=target))
+    if archive is not None:
+        _write_zip(archive, zip_for_students(course, archive.stem, language))
+
+
+def _without_identity(folder: Path | None, only_check: bool) -> list[Path]:
+    """Give a course an identity if it has none; or else, if nothing may be written, return where it is missing."""
+    from jaxguide.course.books.folders import course_folders
+    from jaxguide.course.identity import add_identity
+
+    where = course_folders(folder)
+    if where.is_laid_out:
+        words = _("{folder} is what students get of a course. Give the folder of the course itself.")
+        raise click.UsageError(words.format(folder=folder))
+    if where.is_bundled or read_course_settings(folder).identity or not any(where.exercises.glob("*.py")):
+        return []
+    if only_check:
+        return [where.settings_file]
+    with author_errors_told():
+        identity = add_identity(where.top)
+    words = _("{path} now gives the course an identity, `{identity}`. Keep it: students' progress depends on it.")
+    click.echo(words.format(path=where.settings_file, identity=identity))
+    return []
+
+
+def _write_zip(path: Path, content: bytes) -> None:
+    from jaxguide.base.files import write_whole
+
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(_("Written: {file}").format(file=path))
 
 
 @click.command(short_help="List the documented examples that exercises reproduce.")

@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxguide.base.text import _
+from jaxguide.base.text import _, plural
 from jaxguide.cli.common import (
     begin_with_zygote,
     complete_exercise,
     complete_lesson,
-    course_option,
+    course_meant,
     json_option,
     need,
     need_names,
     print_json,
+    progress_of,
     read_course,
     read_course_outline,
     start_zygote,
+    students_course_option,
     workspace_of,
 )
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Run the visible checks on a file.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("exercises", nargs=-1, metavar="[EXERCISE]...", shell_complete=complete_exercise)
-@course_option
+@students_course_option
 @json_option
 def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
     """Run the visible checks on the answers in FILE, a notebook or a .py file.
@@ -43,13 +45,13 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     Example: jaxguide check random_numbers.py
              jaxguide check random_numbers.ipynb two_samples
     """
+    folder = course_meant(folder, file=file)
     need_names(folder, exercises, as_json=as_json)
     begin_with_zygote([file])
     from rich.console import Console
 
     from jaxguide.base.clean import clean
     from jaxguide.course.cards import Card, LessonSummary, result_to_plain
-    from jaxguide.course.progress import Progress
     from jaxguide.course.verdict import Verdict
     from jaxguide.grading.workers.worker_process import GraderError
     from jaxguide.student.check_file import check_file, lessons_in
@@ -59,7 +61,7 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
     outline = read_course_outline(folder, as_json=as_json)
     course = read_course(folder, keys=False, as_json=as_json, lessons=lessons_in(file, outline))
     try:
-        found = check_file(file, course, Progress(workspace_of(outline)), exercises or None)
+        found = check_file(file, course, progress_of(outline), exercises or None)
     except GraderError as error:
         click.echo(str(error), err=True)
         sys.exit(1)
@@ -86,19 +88,18 @@ def check(file: Path, exercises: tuple[str, ...], folder: Path | None, as_json: 
 
 @click.command(short_help="Show the next hint for an exercise.")
 @click.argument("exercise", shell_complete=complete_exercise)
-@course_option
+@students_course_option
 def hint(exercise: str, folder: Path | None) -> None:
     """Show the next hint for EXERCISE.
 
     \b
     Example: jaxguide hint two_samples
     """
-    course = read_course_outline(folder)
+    course = read_course_outline(course_meant(folder))
     found = need(course.exercise, exercise)
-    from jaxguide.course.progress import Progress
     from jaxguide.student.help import next_hint
 
-    progress = Progress(workspace_of(course))
+    progress = progress_of(course)
     heading, text = next_hint(found, progress)
     click.echo(f"{heading}\n\n{text}")
     _say_trouble(progress.trouble)
@@ -107,20 +108,19 @@ def hint(exercise: str, folder: Path | None) -> None:
 @click.command(short_help="Show the solution of an exercise.")
 @click.argument("exercise", shell_complete=complete_exercise)
 @click.option("--sure", is_flag=True, help="Show it after three different tries, even if the exercise has not passed.")
-@course_option
+@students_course_option
 def solution(exercise: str, sure: bool, folder: Path | None) -> None:
     """Show the solution of EXERCISE, once it has passed or after three different tries.
 
     \b
     Example: jaxguide solution two_samples
     """
-    course = read_course_outline(folder)
+    course = read_course_outline(course_meant(folder))
     found = need(course.exercise, exercise)
-    from jaxguide.course.progress import Progress
     from jaxguide.student.help import solution_text, stuck, why_closed
 
     how = f"`jaxguide solution {exercise} --sure`"
-    closed = why_closed(found, Progress(workspace_of(course)), sure, how, stuck(exercise, "terminal"))
+    closed = why_closed(found, course, progress_of(course), sure, how, stuck(exercise, "terminal"))
     click.echo(solution_text(found, course) if closed is None else closed)
 
 
@@ -131,7 +131,7 @@ def solution(exercise: str, sure: bool, folder: Path | None) -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The file to change, if several of your files answer the exercise.",
 )
-@course_option
+@students_course_option
 def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
     """Restore the empty function of EXERCISE in your notebook or .py file; your old answer is saved to a file.
 
@@ -139,7 +139,7 @@ def reset(exercise: str, file: Path | None, folder: Path | None) -> None:
     Example: jaxguide reset two_samples
              jaxguide reset two_samples --file workspace/random_numbers.py
     """
-    course = read_course_outline(folder)
+    course = read_course_outline(course_meant(folder))
     found = need(course.exercise, exercise)
     from jaxguide.student.answers_in_files import read_all
     from jaxguide.student.reset import give_stub_back
@@ -176,7 +176,7 @@ def _say_trouble(trouble: str) -> None:
 @click.command("list", short_help="List lessons and exercises, and which are done.")
 @click.argument("lesson", required=False, shell_complete=complete_lesson)
 @click.option("--all", "is_all", is_flag=True, help="List the exercises of every lesson.")
-@course_option
+@students_course_option
 def list_(lesson: str | None, is_all: bool, folder: Path | None) -> None:
     """List all lessons, with the exercises of the lesson you are working on; or list the exercises of LESSON.
 
@@ -184,7 +184,7 @@ def list_(lesson: str | None, is_all: bool, folder: Path | None) -> None:
     Example: jaxguide list
              jaxguide list random_numbers
     """
-    course = read_course_outline(folder)
+    course = read_course_outline(course_meant(folder))
     named = [need(course.lesson, lesson)] if lesson is not None else []
     from jaxguide.student.session_texts import ExerciseList, console
 
@@ -197,7 +197,7 @@ def list_(lesson: str | None, is_all: bool, folder: Path | None) -> None:
 
 
 @click.command("next", short_help="Show the next exercise.")
-@course_option
+@students_course_option
 def next_(folder: Path | None) -> None:
     """Show the next exercise that is not done, and where to answer it.
 
@@ -208,10 +208,10 @@ def next_(folder: Path | None) -> None:
     from jaxguide.student.screen import where
     from jaxguide.student.session_texts import ExerciseText, console
 
-    place, files = _open(read_course_outline(folder))
+    place, files = _open(read_course_outline(course_meant(folder)))
     exercise = place.current()
     if exercise is None:
-        click.echo(_("All {count} exercises are done.").format(count=len(place.exercises)))
+        click.echo(plural("The exercise is done.", "All {count} exercises are done.", len(place.exercises)))
         return
     homes, workspace = home_of(exercise, files), workspace_of(place.course).resolve()
     text = where(exercise, homes, workspace) if homes else ""
@@ -219,7 +219,7 @@ def next_(folder: Path | None) -> None:
 
 
 @click.command(short_help="Show your progress.")
-@course_option
+@students_course_option
 def progress(folder: Path | None) -> None:
     """Show your progress: exercises, points and hints of each lesson, and what to do next.
 
@@ -228,7 +228,7 @@ def progress(folder: Path | None) -> None:
     """
     from jaxguide.student.session_texts import ProgressText, console
 
-    place, _files = _open(read_course_outline(folder))
+    place, _files = _open(read_course_outline(course_meant(folder)))
     exercise = place.current()
     said = _("All done.")
     if exercise is not None:
@@ -239,13 +239,13 @@ def progress(folder: Path | None) -> None:
 
 def _open(course: "Outline") -> "tuple[Place, list[FileAnswers]]":
     """Return the student's place in a course, and their files."""
-    from jaxguide.course.progress import PROGRESS_FILE_NAME, Progress
+    from jaxguide.course.progress import progress_file_name
     from jaxguide.student.answers_in_files import read_all
     from jaxguide.student.place import Place, topics_of
 
     workspace = workspace_of(course)
     files = read_all(workspace.resolve(), course)
-    if not files and not (workspace / PROGRESS_FILE_NAME).is_file():
+    if not files and not (workspace / progress_file_name(course.identity)).is_file():
         said = _("{folder} contains no lessons and no progress. `jaxguide watch` creates a workspace in it.")
         click.echo(said.format(folder=workspace.resolve()), err=True)
-    return Place(course, Progress(workspace), topics_of(files, course)), files
+    return Place(course, progress_of(course), topics_of(files, course)), files

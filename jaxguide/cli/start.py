@@ -17,6 +17,8 @@ from jaxguide.cli.common import stopped_by_signals
 
 # `jaxguide --help` imports this module, so dependencies that only one function needs are imported inside it.
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from jaxguide.student.workspace import LaidFile
 
 # Turns off JupyterLab's questions about news and its checks for updates.
@@ -29,40 +31,32 @@ _STOP_LIMIT_S = 15.0
 
 @click.command(short_help="Create your workspace and open JupyterLab.")
 @click.option(
+    "--course",
+    "given",
+    type=click.Path(exists=True, path_type=Path),
+    help="The folder or zip that you got from your teacher; by default the course in your workspace or in the current "
+    "folder, or else the one that comes with jaxguide.",
+)
+@click.option(
     "--workspace",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("workspace"),
-    show_default=True,
-    help="Your folder. Lessons are copied into it, and your files are never overwritten.",
+    help="Your folder, by default workspace/. Lessons are copied into it, and your files are never overwritten.",
 )
 @click.option("--browser/--no-browser", default=True, help="Open a browser, or only print the address.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port to use; by default the first free one from 8888.")
 @click.option("--ip", default="localhost", show_default=True, help="Address to listen on; 0.0.0.0 in a container.")
-def start(workspace: Path, browser: bool, port: int | None, ip: str) -> NoReturn:
+def start(given: Path | None, workspace: Path | None, browser: bool, port: int | None, ip: str) -> NoReturn:
     """Copy the lessons into your workspace and open JupyterLab in it.
+
+    A workspace has one course. In the folder of a course that you got, that folder is your workspace.
 
     \b
     Example: jaxguide start
              jaxguide start --workspace mine --no-browser
+             jaxguide start --course physics.zip --workspace physics
     """
-    sys.exit(run_start(workspace, browser, port, ip))
-
-
-def run_start(workspace: Path, browser: bool, port: int | None, ip: str = "localhost") -> int:
-    """Create the workspace, run JupyterLab in it until it is stopped, and return the exit status."""
-    from jaxguide.course.books.folders import course_folders
-    from jaxguide.course.settings import read_settings
-    from jaxguide.student.workspace import lay_workspace
-
-    where = course_folders()
-    try:
-        files = read_settings(where.top).file_paths(where.exercises)
-        laid = lay_workspace(workspace, where.notebooks, files)
-    except OSError as error:
-        click.echo(_("The workspace could not be created: {error}.").format(error=error), err=True)
-        return 1
-    for line in _said(workspace, laid):
-        click.echo(line)
+    with _opened(given) as folder:
+        workspace = _lay_lessons(folder, workspace, given)
     if not all(importlib.util.find_spec(name) for name in ("jupyterlab", "ipykernel")):
         click.echo(
             _("JupyterLab is not installed; install it with: {command}").format(
@@ -70,8 +64,65 @@ def run_start(workspace: Path, browser: bool, port: int | None, ip: str = "local
             ),
             err=True,
         )
-        return 1
-    return _Server(workspace, browser, port, ip).run()
+        sys.exit(1)
+    sys.exit(_Server(workspace, browser, port, ip).run())
+
+
+@contextlib.contextmanager
+def _opened(given: Path | None) -> "Iterator[Path | None]":
+    """Yield the folder of a course: the given one, or the one in the given zip."""
+    import zipfile
+
+    from jaxguide.course.books.folders import LAID_OUT_NAME
+
+    if given is None or given.is_dir():
+        yield given
+        return
+    with tempfile.TemporaryDirectory(prefix="jaxguide-course-") as name:
+        folder = Path(name)
+        try:
+            with zipfile.ZipFile(given) as archive:
+                archive.extractall(folder)
+        except (OSError, zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError if it has a password
+            words = _("{file} cannot be unpacked: {error}.")
+            raise click.UsageError(words.format(file=given, error=error)) from None
+        # A zip has the files in a folder, or as they are.
+        yield next((path.parent for path in sorted(folder.glob(f"*/{LAID_OUT_NAME}"))), folder)
+
+
+def _lay_lessons(folder: Path | None, workspace: Path | None, given: Path | None) -> Path:
+    """Copy a course's lessons into the workspace, say so, and return the workspace; exit if that is not possible.
+
+    Args:
+        folder: the course's folder, None for the one that is here.
+        workspace: the workspace, None for the usual one.
+        given: what the user gave as the course, for messages.
+    """
+    from jaxguide.cli.common import course_meant, read_course_settings
+    from jaxguide.course.books.folders import LAID_OUT_NAME, course_folders, laid_out_in
+    from jaxguide.course.settings import BUNDLED, SETTINGS_NAME
+    from jaxguide.student.which_course import other_course_in
+    from jaxguide.student.workspace import DEFAULT_FOLDER, lay_workspace
+
+    if workspace is None:
+        workspace = Path() if folder is None and laid_out_in(Path()) else Path(DEFAULT_FOLDER)
+    folder = course_meant(folder, workspace=workspace)
+    where, settings = course_folders(folder), read_course_settings(folder)
+    if not where.is_bundled and not (where.notebooks / LAID_OUT_NAME / settings.identity / SETTINGS_NAME).is_file():
+        words = _("{folder} has no printed lessons. If it is your course, run: jaxguide print --course {folder}")
+        raise click.UsageError(words.format(folder=given or folder))
+    identity = BUNDLED if where.is_bundled else settings.identity
+    if other_course_in(workspace, identity):
+        words = _("{folder} has the lessons of another course. Choose another folder with --workspace.")
+        raise click.UsageError(words.format(folder=workspace.resolve()))
+    try:
+        laid = lay_workspace(workspace, where.notebooks, settings.file_paths(where.exercises), identity)
+    except OSError as error:
+        click.echo(_("The workspace could not be created: {error}.").format(error=error), err=True)
+        sys.exit(1)
+    for line in _said(workspace, laid):
+        click.echo(line)
+    return workspace
 
 
 def _said(workspace: Path, laid: "list[LaidFile]") -> list[str]:

@@ -33,14 +33,16 @@ def translate(language: str, folder: Path | None, target: Path | None) -> None:
 
     if importlib.util.find_spec("babel") is None:
         raise click.ClickException(_("Translating needs Babel: pip install 'jaxguide[translate]'"))
-    from jaxguide.translation.extract import course_messages, package_messages
-    from jaxguide.translation.update import BadCatalogue, template, translation_summary, update
+    from jaxguide.translation.extract import book_messages, course_messages, package_messages
+    from jaxguide.translation.update import BadCatalogue, compile_for_students, template, translation_summary, update
 
     where = course_folders(folder)
     sources = {COURSE: course_messages(where)} | ({} if folder is not None else {PACKAGE: package_messages()})
     into = target or (where.locale if folder is not None else LOCALE)
     try:
         done = [update(into, domain, language, template(found)) for domain, found in sources.items()]
+        if folder is not None:
+            compile_for_students(done[0].path, template(book_messages(where)))
     except (BadCatalogue, OSError, SyntaxError) as error:
         raise click.ClickException(str(error)) from None
     for updated in done:

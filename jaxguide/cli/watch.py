@@ -7,13 +7,20 @@ from pathlib import Path
 import click
 
 from jaxguide.base.text import _
-from jaxguide.cli.common import begin_with_zygote, course_option, read_course, start_zygote, stopped_by_signals
+from jaxguide.cli.common import (
+    begin_with_zygote,
+    course_meant,
+    read_course,
+    start_zygote,
+    stopped_by_signals,
+    students_course_option,
+)
 
 _CPU_LIMIT_S = 20.0
 
 
 @click.command(short_help="Check your answers whenever you save them.")
-@course_option
+@students_course_option
 @click.option(
     "--cpu-limit",
     "cpu_limit_s",
@@ -37,6 +44,8 @@ def watch(folder: Path | None, cpu_limit_s: float, workspace: Path | None) -> No
     """
     begin_with_zygote()
     from jaxguide.student import watching
+
+    folder = course_meant(folder, workspace=workspace)
 
     if not start_zygote():
         click.echo(_("On this system, each check starts a new Python, which takes a few seconds."))

@@ -10,9 +10,11 @@ from typing import Any
 
 from jaxguide.base.files import write_whole
 from jaxguide.code.sameness import WITHOUT_SOURCE
+from jaxguide.course.settings import BUNDLED
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
 PROGRESS_FILE_NAME = "jaxguide-progress.json"
+"""The progress in the course that comes with jaxguide; see `progress_file_name`."""
 VERSION = 1
 _LOCK_NAME = ".jaxguide-progress.lock"
 _LOCK_LIMIT_S = 5.0
@@ -73,11 +75,25 @@ def read_progress(content: bytes) -> dict[str, ExerciseProgress]:
     return {name: _entry(entry) for name, entry in plain["exercises"].items()}
 
 
-class Progress:
-    """The progress stored in one folder; each change is written immediately and atomically."""
+def progress_file_name(identity: str) -> str:
+    """Return the name of the file with a student's progress in the course of this identity.
 
-    def __init__(self, folder: Path):
-        self.path = folder / PROGRESS_FILE_NAME
+    >>> progress_file_name("physics-2026")
+    'jaxguide-progress-physics-2026.json'
+    """
+    return PROGRESS_FILE_NAME if identity == BUNDLED else f"jaxguide-progress-{identity}.json"
+
+
+class Progress:
+    """The progress in one course stored in one folder; each change is written immediately and atomically.
+
+    Args:
+        folder: the student's workspace.
+        identity: the course's identity.
+    """
+
+    def __init__(self, folder: Path, identity: str = BUNDLED):
+        self.path = folder / progress_file_name(identity)
         self.trouble = ""
 
     def of(self, name: str) -> ExerciseProgress:
@@ -167,7 +183,7 @@ class Progress:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            self.trouble = f"{PROGRESS_FILE_NAME}: {error}"
+            self.trouble = f"{self.path.name}: {error}"
             self._keep_damaged()
             return {}
 

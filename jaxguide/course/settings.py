@@ -12,10 +12,14 @@ from typing import Any, NoReturn
 from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.course.exercise import AuthorError
-from jaxguide.course.limits import Limits, LimitsError, limits_of
+from jaxguide.course.limits import Limits, LimitsError, limits_of, write_limits
 
 SETTINGS_NAME = "course.toml"
+BUNDLED = "jaxguide"
+"""The identity of the course that comes with jaxguide."""
 MOST_DEVICES = 64
+# An identity is also the name of a folder, and part of a file's name.
+_IDENTITY = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BY_SETTING = {"JAX_ENABLE_X64": "x64", "JAX_NUM_CPU_DEVICES": "devices", "XLA_FLAGS": "devices"}
 # What workers need to run isolated, and to give the same results everywhere.
@@ -33,6 +37,7 @@ class CourseSettings:
     """What holds for all lessons of a course.
 
     Args:
+        identity: tells the course from all others; '' if it was never printed for students.
         title: the course's title in reports, '' for the name of its folder.
         lessons: the names of the lessons that come first, in order.
         files: the files that lessons read, by their names in `exercises/`.
@@ -43,6 +48,7 @@ class CourseSettings:
         limits: the limits for submitted code.
     """
 
+    identity: str = ""
     title: str = ""
     lessons: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -83,6 +89,42 @@ def read_settings(course: Path) -> CourseSettings:
     return _Reader(path, text, plain).settings()
 
 
+def is_identity(text: str) -> bool:
+    """Return whether a text can be the identity of a course.
+
+    >>> is_identity("physics-2026"), is_identity("../physics")
+    (True, False)
+    """
+    return bool(_IDENTITY.fullmatch(text))
+
+
+def write_settings(settings: CourseSettings) -> str:
+    """Format settings as the text of a file that `read_settings` reads; defaults are left out.
+
+    >>> print(write_settings(CourseSettings(title="JAX", devices=4, limits=Limits(cpu_s=5))), end="")
+    title = "JAX"
+    devices = 4
+    <BLANKLINE>
+    [limits]
+    cpu = 5
+    """
+    lines: list[str] = []
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if value != getattr(CourseSettings(), field.name) and field.name not in ("environment", "limits"):
+            lines.append(f"{field.name} = {_toml(value)}")
+    if settings.environment:
+        lines += ["", "[environment]", *(f"{name} = {_toml(text)}" for name, text in settings.environment.items())]
+    if limits := write_limits(settings.limits):
+        lines += ["", "[limits]", *(limit.replace("=", " = ") for limit in limits.split(","))]
+    return "".join(f"{line}\n" for line in lines).lstrip("\n")
+
+
+def _toml(value: Any) -> str:
+    # A basic string of TOML is one of JSON, except that this character has to be escaped.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
 class _Reader:
     """Take the settings out of a file, and say which value is wrong, and where."""
 
@@ -97,6 +139,7 @@ class _Reader:
                 said = _("there is no setting `{name}`.").format(name=name) + did_you_mean(name, names, most=1)
                 self._fail(f"{said} {_('The settings are {names}').format(names=', '.join(names))}", name)
         return CourseSettings(
+            identity=self._identity(),
             title=self._title(),
             lessons=self._lessons(),
             files=self._files(),
@@ -106,6 +149,17 @@ class _Reader:
             requirements=self._requirements(),
             limits=self._limits(),
         )
+
+    def _identity(self) -> str:
+        identity = self._plain.get("identity", "")
+        if not isinstance(identity, str) or not (identity == "" or is_identity(identity)):
+            expected = _("small letters, digits and hyphens, at most 64, such as {example}")
+            self._expect("identity", expected.format(example='"physics-2026"'), identity)
+        if identity == BUNDLED:
+            self._fail(
+                _("`{name}` is the identity of the course that comes with jaxguide").format(name=BUNDLED), "identity"
+            )
+        return identity
 
     def _title(self) -> str:
         title = self._plain.get("title", "")

@@ -16,8 +16,9 @@ from jaxguide.code.sameness import is_starter
 from jaxguide.code.slices import returns_value
 from jaxguide.course import ledger
 from jaxguide.course.books.book import Book, run_answer
+from jaxguide.course.books.handout import beside_lessons, stale_beside
 from jaxguide.course.books.library import Course
-from jaxguide.course.books.printer import stale_data, stale_files
+from jaxguide.course.books.printer import stale_files
 from jaxguide.course.exercise import Exercise, Planted
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
@@ -111,8 +112,11 @@ def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
     differs = _("differs from what the book prints now; run `jaxguide print`")
     missing = _("is not printed yet; run `jaxguide print`")
     stale = [path for name in lessons for path in stale_files(course.books[name], course.folders.notebooks)]
-    stale += stale_data(course.files, course.folders.notebooks)
-    return [Problem(path, 1, differs if path.exists() else missing) for path in stale]
+    stale += stale_beside(beside_lessons(course), course.folders.notebooks)
+    found = [Problem(path, 1, differs if path.exists() else missing) for path in stale]
+    if not (course.settings.identity or course.folders.is_bundled):
+        found.append(Problem(course.folders.settings_file, 1, _("there is no `identity` yet; run `jaxguide print`")))
+    return found
 
 
 def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]:

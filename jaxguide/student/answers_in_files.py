@@ -14,6 +14,7 @@ from jaxguide.base.files import find_kept, keep, kept_place
 from jaxguide.base.text import _
 from jaxguide.code.sameness import attached_to, cell_statements, kept_meaning, short_digest, starters_in
 from jaxguide.code.slices import needed
+from jaxguide.course.books.folders import LAID_OUT_NAME
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Task
 from jaxguide.grading.intake.submission import (
@@ -23,8 +24,9 @@ from jaxguide.grading.intake.submission import (
     is_submission,
     parse_submission,
 )
+from jaxguide.student.which_course import is_of_another_course
 
-_PASSED_OVER = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
+_PASSED_OVER = frozenset({"__pycache__", "node_modules", "site-packages", "venv", LAID_OUT_NAME})
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -97,7 +99,7 @@ def read_all(folder: Path, course: Outline) -> list[FileAnswers]:
     # Places are sentences in the reader's language, so the cache depends on its catalogues.
     said_by = [f"{path} {path.stat().st_mtime_ns}".encode() for path in files(PACKAGE, languages())]
     makers = ["code", "course", "course/books", "grading/intake", "student"]
-    place = kept_place("answers", makers, [os.fsencode(folder), b"\n".join(said_by), *stubs])
+    place = kept_place("answers", makers, [os.fsencode(folder), course.identity.encode(), b"\n".join(said_by), *stubs])
     before, now = find_kept(place), {}
     for path in find_files(folder, course):
         try:
@@ -134,7 +136,9 @@ class _File:
         return _Pool(self.submission)
 
     def answers(self, course: Outline) -> FileAnswers:
-        """Find the exercises that the file answers."""
+        """Find the exercises that the file answers; none if it belongs to another course."""
+        if is_of_another_course(self.submission, course):
+            return FileAnswers(self.path, {}, _Prints(self, {}), (), self.changed_s)
         exercises = course.exercises
         places: dict[str, str] = {}
         answered: dict[str, int] = {}

@@ -40,14 +40,15 @@ def find_exercise(target: Any, names: Mapping[str, Any], course: Course) -> tupl
 
 
 def _not_an_exercise(target: Any, course: Course) -> str:
+    others = _("`hint` and `solution`") if course.has_solutions else "`hint`"
     if target is None:
-        return _("Which exercise? Pass your function: `check(name)`; likewise for `hint` and `solution`.")
+        return _("Which exercise? Pass your function: `check(name)`; likewise for {others}.").format(others=others)
     if not callable(target):
         text = _(
             "Expected a function, or its name in quotes, but got a value of type {kind}. "
-            "Write `check(name)`, not `check(name(...))`; likewise for `hint` and `solution`."
+            "Write `check(name)`, not `check(name(...))`; likewise for {others}."
         )
-        return text.format(kind=type(target).__name__)
+        return text.format(kind=type(target).__name__, others=others)
     name = getattr(target, "__name__", type(target).__name__)
     text = _("This function (`{name}`) does not belong to an exercise. Give it the exercise's name, then check again.")
     return text.format(name=name) + did_you_mean(name, list(course.exercises))

@@ -22,7 +22,7 @@ from jaxguide.student.workspace import lay_files
 _TOLD = ("versions_differ", "no_backend", "gpu_not_used", "draws_of_older_jax")
 
 
-def greeting(topic: str, progress: Progress) -> list[str]:
+def greeting(topic: str, progress: Progress, folder: Path | None = None) -> list[str]:
     """Set up this process and return the lines to show when a lesson starts: one, and one for each problem.
 
     This starts JAX's backend.
@@ -30,8 +30,9 @@ def greeting(topic: str, progress: Progress) -> list[str]:
     Args:
         topic: the name of a lesson of the course, such as 'random_numbers'.
         progress: what the student has done.
+        folder: the course's folder, None for the course that comes with jaxguide.
     """
-    troubles = [_started_too_early(), *_not_set_up()]
+    troubles = [_started_too_early(), *_not_set_up(folder)]
     compat.set_print_flag()
     from jaxguide.debug.diagnosis import diagnose
 
@@ -43,7 +44,7 @@ def greeting(topic: str, progress: Progress) -> list[str]:
         jax=found.facts["jax"],
         devices=found.facts["devices"].removesuffix(" (cpu)"),
         prng=found.facts["PRNG"],
-        done=_done(topic, progress),
+        done=_done(topic, progress, folder),
     )
     troubles += [f"{one.what} {one.remedy}" for one in found.troubles if one.name in _TOLD]
     if progress.trouble:
@@ -51,8 +52,8 @@ def greeting(topic: str, progress: Progress) -> list[str]:
     return [line if any(troubles) else _("{line} Ready.").format(line=line), *(f"! {one}" for one in troubles if one)]
 
 
-def _done(topic: str, progress: Progress) -> str:
-    names = [exercise.name for exercise in read_outline().lesson(topic).exercises]
+def _done(topic: str, progress: Progress, folder: Path | None) -> str:
+    names = [exercise.name for exercise in read_outline(folder).lesson(topic).exercises]
     everything = progress.everything()
     done = sum(name in everything and everything[name].passed for name in names)
     if not done:
@@ -79,9 +80,9 @@ def _started_too_early() -> str:
     )
 
 
-def _not_set_up() -> list[str]:
+def _not_set_up(folder: Path | None) -> list[str]:
     """Set this process and the current folder up for the course; return a sentence for each problem."""
-    where = course_folders()
+    where = course_folders(folder)
     try:
         settings = read_settings(where.top)
         set_up(settings, where.top)

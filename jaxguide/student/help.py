@@ -39,11 +39,12 @@ def stuck(name: str, where: Literal["notebook", "terminal", "watch"]) -> str:
     }[where].format(name=name)
 
 
-def why_closed(exercise: Task, progress: Progress, sure: bool, how: str, next_hint: str) -> str | None:
+def why_closed(exercise: Task, course: Outline, progress: Progress, sure: bool, how: str, next_hint: str) -> str | None:
     """Return why the solution of an exercise is not shown yet, or None if it may be shown.
 
     Args:
         exercise: the exercise.
+        course: its course, which may keep its solutions.
         progress: what the student has done.
         sure: whether the student confirmed that they want to see it before they pass.
         how: what to type to confirm.
@@ -51,6 +52,8 @@ def why_closed(exercise: Task, progress: Progress, sure: bool, how: str, next_hi
     """
     name, done = exercise.name, progress.of(exercise.name)
     missing = ATTEMPTS_BEFORE_SOLUTION - done.tries
+    if not course.has_solutions and not course.folders.is_bundled:
+        return _("This course keeps its solutions.")
     if done.passed:
         return None
     if exercise.is_prediction:

@@ -10,7 +10,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from jaxguide.base.clean import clean
-from jaxguide.base.text import _, translated
+from jaxguide.base.text import _, plural, translated
 from jaxguide.course.books.outline import Lesson
 from jaxguide.course.cards import Card, LessonSummary
 from jaxguide.course.cards.content import exercise_badge
@@ -75,8 +75,10 @@ class Screen:
         """Print that a lesson is done, if all of its exercises are."""
         counts = place.counts([book])
         if counts.done == counts.exercises:
-            words = _("{lesson}: all {count} exercises are done.")
-            self.say(words.format(lesson=translated(book.title), count=counts.exercises), style="bold")
+            words = plural(
+                "{{lesson}}: the exercise is done.", "{{lesson}}: all {count} exercises are done.", counts.exercises
+            )
+            self.say(words.format(lesson=translated(book.title)), style="bold")
 
     def status(self, place: Place) -> None:
         """Print how much is done, and which keys do what."""
@@ -88,10 +90,12 @@ class Screen:
         )
         if self.has_keys:
             keys = _("n next  h hint  l list  s solution  r reset  q quit")
+            if not place.course.has_solutions:
+                keys = _("n next  h hint  l list  r reset  q quit")
             line.append_text(layout.text(f"  {keys}"))
         self._print(line)
 
-    def passed(self, result: ExerciseResult) -> None:
+    def passed(self, result: ExerciseResult, place: Place) -> None:
         """Print that an exercise has passed, or for a prediction, what JAX gives."""
         if result.reveal is not None:
             self._print(Card(result))
@@ -100,8 +104,9 @@ class Screen:
         head = Text(overflow="fold").append_text(layout.badge(exercise_badge(result)))
         head.append_text(layout.text(f": {translated(result.title)} ({result.name})"))
         self._print(head)
-        words = _("`jaxguide solution {name}` shows another way.").format(name=result.name)
-        console().print(layout.text(f"  {words}"))
+        if place.course.has_solutions:
+            words = _("`jaxguide solution {name}` shows another way.").format(name=result.name)
+            console().print(layout.text(f"  {words}"))
 
     def failed(self, shown: ExerciseResult, results: Sequence[ExerciseResult], repairs: Sequence[str]) -> None:
         """Print the card of one result, and a summary of all results if several did not pass.

@@ -16,7 +16,7 @@ from jaxguide.base.text import _, plural
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.outline import Outline
 from jaxguide.course.exercise import Task
-from jaxguide.course.progress import PROGRESS_FILE_NAME, Progress
+from jaxguide.course.progress import Progress, progress_file_name
 from jaxguide.course.set_up import beside_files
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.grader import SubmissionResult
@@ -190,7 +190,7 @@ class Watching:
         results = [result for result in found.results if result.verdict is not Verdict.NOT_ATTEMPTED]
         for result in results:
             if result.verdict is Verdict.PASSED:
-                self.screen.passed(result)
+                self.screen.passed(result, self.place)
         failed = [result for result in results if result.verdict is not Verdict.PASSED]
         if failed:
             here = self.current.name if self.current is not None else ""
@@ -216,7 +216,8 @@ class Watching:
         """Show an exercise, and check its answer if there is one that was not checked yet."""
         self.current = exercise
         if exercise is None:
-            self.screen.say(_("All {count} exercises are done.").format(count=len(self.place.exercises)), style="bold")
+            words = plural("The exercise is done.", "All {count} exercises are done.", len(self.place.exercises))
+            self.screen.say(words, style="bold")
             return
         self.progress.move_to(exercise.name)
         homes = home_of(exercise, list(self.files.values()))
@@ -254,12 +255,12 @@ class Watching:
             self._ask_to_reset(self.current)
 
     def _show_solution(self, exercise: Task, sure: bool) -> None:
-        closed = why_closed(exercise, self.progress, sure, _("press s again"), _("Press h for a hint."))
+        closed = why_closed(exercise, self.course, self.progress, sure, _("press s again"), _("Press h for a hint."))
         if closed is None:
             self.screen.say(solution_text(exercise, self.course))
         else:
             self.screen.say(closed)
-            if not sure:
+            if not sure and self.course.has_solutions:
                 self._asked = ("s", lambda: self._show_solution(exercise, sure=True))
         self.screen.status(self.place)
 
@@ -360,8 +361,8 @@ class NoWorkspace(Exception):
 
 def usual_folder(course: Course) -> Path:
     """Return the folder to watch by default: the existing workspace, or the one to create."""
-    found = find_workspace(course.books)
-    if found != Path() or _is_begun(found):
+    found = find_workspace(course.books, course.identity, course.folders)
+    if found != Path() or _is_begun(found, course.identity):
         return found
     names = course.exercises.keys()
     for path in sorted(found.iterdir()):
@@ -371,8 +372,8 @@ def usual_folder(course: Course) -> Path:
     return Path(DEFAULT_FOLDER)
 
 
-def _is_begun(folder: Path) -> bool:
-    return (folder / PROGRESS_FILE_NAME).is_file()
+def _is_begun(folder: Path, identity: str) -> bool:
+    return (folder / progress_file_name(identity)).is_file()
 
 
 def open_workspace(folder: Path, course: Course) -> Path:
@@ -388,7 +389,7 @@ def open_workspace(folder: Path, course: Course) -> Path:
             if not notebooks.is_dir():
                 message = _("There are no lessons to copy into {folder}: {notebooks} is missing.")
                 raise NoWorkspace(message.format(folder=folder, notebooks=notebooks))
-            laid = lay_workspace(folder, notebooks, course.files)
+            laid = lay_workspace(folder, notebooks, course.files, course.identity)
             words = plural(
                 "{count} file copied into {folder}.", "{count} files copied into {folder}.", len(laid), folder=folder
             )
@@ -405,7 +406,7 @@ def run_session(course: Course, folder: Path, cpu_limit_s: float) -> None:
     """Run a session until the student ends it; keys are read only in a terminal."""
     has_keys = sys.stdin.isatty() and sys.stdout.isatty()
     limits = dataclasses.replace(course.settings.limits, cpu_s=cpu_limit_s)
-    watching = Watching(course, folder, Progress(folder), Checker(course, limits), has_keys)
+    watching = Watching(course, folder, Progress(folder, course.identity), Checker(course, limits), has_keys)
     words = _("Watching {folder}. Save a file to check the answers that changed in it.")
     watching.screen.say(words.format(folder=folder))
     with contextlib.ExitStack() as stack:

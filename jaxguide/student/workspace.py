@@ -10,7 +10,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from jaxguide.base.catalogues import languages
-from jaxguide.course.progress import PROGRESS_FILE_NAME
+from jaxguide.base.files import write_whole
+from jaxguide.course.books.folders import LAID_OUT_NAME, CourseFolders
+from jaxguide.course.progress import progress_file_name
+from jaxguide.course.settings import BUNDLED
 
 DEFAULT_FOLDER = "workspace"
 _PART = ".jaxguide-*.part"
@@ -33,8 +36,12 @@ class LaidFile:
     state: FileState
 
 
-def lay_workspace(folder: Path, notebooks_folder: Path, files: Mapping[str, Path] | None = None) -> list[LaidFile]:
+def lay_workspace(
+    folder: Path, notebooks_folder: Path, files: Mapping[str, Path] | None = None, identity: str = BUNDLED
+) -> list[LaidFile]:
     """Copy each lesson's `.ipynb` and `.py` file, and what lessons read, into `folder`, leaving existing files alone.
+
+    What lies beside the lessons for their checks is brought up to date, since it is not the student's.
 
     Lessons that are printed in the reader's language are copied in that language.
 
@@ -44,15 +51,17 @@ def lay_workspace(folder: Path, notebooks_folder: Path, files: Mapping[str, Path
         folder: the student's workspace, created if it is missing.
         notebooks_folder: the folder with the printed lessons.
         files: the files that lessons read, by name.
+        identity: the course's identity.
 
     Returns:
-        One record for each file, those of lessons first, each sorted by name.
+        One record for each file that students may change, those of lessons first, each sorted by name.
 
     Raises:
         OSError: the folder cannot be created or written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _remove_abandoned_parts(folder)
+    _lay_course(folder, notebooks_folder, identity)
     sources = {path.name: path for path in _printed_in(notebooks_folder)}
     for name in reversed(languages()):
         for place in dict.fromkeys((name.split("_")[0], name)):
@@ -74,24 +83,41 @@ def lay_files(folder: Path, files: Mapping[str, Path]) -> list[LaidFile]:
     return laid
 
 
+def _lay_course(folder: Path, notebooks_folder: Path, identity: str) -> None:
+    """Copy what lies beside the lessons for the checks of a course, and delete what is no longer there."""
+    source, target = (place / LAID_OUT_NAME / identity for place in (notebooks_folder, folder))
+    if not source.is_dir() or (target.is_dir() and target.samefile(source)):
+        return
+    wanted = {path.relative_to(source): path for path in source.rglob("*") if path.is_file()}
+    for old in [path for path in target.rglob("*") if path.is_file()]:
+        if old.relative_to(target) not in wanted:
+            old.unlink()
+    for name, path in wanted.items():
+        write_whole(target / name, path.read_bytes())
+
+
 def _printed_in(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.suffix in (".ipynb", ".py")]
 
 
-def find_workspace(topics: Iterable[str]) -> Path:
+def find_workspace(topics: Iterable[str], identity: str = BUNDLED, where: CourseFolders | None = None) -> Path:
     """Return the student's workspace: the one that `jaxguide start` opened, the current folder, or `workspace` in it.
 
-    A folder is a workspace if it contains a progress file or a lesson. If neither is one, return the current folder.
+    A folder is a workspace if it contains a progress file or a lesson. If neither is one, return the folder with
+    the notebooks of a course that students got, or else the current folder.
 
     Args:
         topics: the names of the lessons.
+        identity: the course's identity.
+        where: the course's folders.
     """
     opened = os.environ.get("JAXGUIDE_WORKSPACE")
     if opened:
         return Path(opened)
-    names = [PROGRESS_FILE_NAME, *(f"{topic}{suffix}" for topic in topics for suffix in (".ipynb", ".py"))]
+    names = [progress_file_name(identity), *(f"{topic}{suffix}" for topic in topics for suffix in (".ipynb", ".py"))]
     here, below = Path(), Path(DEFAULT_FOLDER)
-    return next((folder for folder in (here, below) if any((folder / name).is_file() for name in names)), here)
+    found = (folder for folder in (here, below) if any((folder / name).is_file() for name in names))
+    return next(found, where.notebooks if where is not None and where.is_laid_out else here)
 
 
 def _lay(source: Path, target: Path) -> LaidFile:

@@ -74,11 +74,16 @@ def package_messages() -> Iterator[tuple[str, Extracted]]:
                 yield f"click/{path.name}", (line, "", message, comments)
 
 
-def course_messages(places: CourseFolders) -> Iterator[tuple[str, Extracted]]:
-    """Yield every text for students in a course's books and keys, with its file."""
+def book_messages(places: CourseFolders) -> Iterator[tuple[str, Extracted]]:
+    """Yield every text for students in a course's books, with its file."""
     for book in books_as_far_as_readable(places):
         for found in texts_in_book(book.read_text("utf-8")):
             yield f"exercises/{book.name}", _extracted(found)
+
+
+def course_messages(places: CourseFolders) -> Iterator[tuple[str, Extracted]]:
+    """Yield every text for students in a course's books and keys, with its file."""
+    yield from book_messages(places)
     for key in sorted(places.solutions.glob("*.py")):
         for found in texts_in_key(key.read_text("utf-8")):
             yield f"solutions/{key.name}", _extracted(found)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from babel import Locale, UnknownLocaleError
 from babel.messages.catalog import Catalog, Message
-from babel.messages.mofile import write_mo
+from babel.messages.mofile import read_mo, write_mo
 from babel.messages.pofile import PoFileError, read_po, write_po
 
-from jaxguide.base.catalogues import Catalogue, fields, same_fields
+from jaxguide.base.catalogues import STUDENTS, Catalogue, fields, same_fields
 from jaxguide.base.files import write_whole
 from jaxguide.base.text import _, plural
 from jaxguide.translation.extract import Extracted
@@ -63,6 +63,21 @@ def update(folder: Path, domain: str, language: str, wanted: Catalog) -> Updated
     write_po(out, catalogue, width=120, include_lineno=False)
     write_whole(path, out.getvalue().decode("utf-8"))
     return compiled(path, catalogue)
+
+
+def compile_for_students(path: Path, books: Catalog) -> None:
+    """Write next to a course's catalogue one without the texts of its key, for students, who get nothing of the key.
+
+    Args:
+        path: the course's `.po` file, which has been compiled.
+        books: the texts of its books.
+    """
+    with path.with_suffix(".mo").open("rb") as file:
+        catalogue = read_mo(file)
+    for message in [message for message in catalogue if message.id and message.id not in books]:
+        catalogue.delete(message.id, message.context)
+    with path.with_name(f"{STUDENTS}.mo").open("wb") as file:
+        write_mo(file, catalogue)
 
 
 def compiled(path: Path, catalogue: Catalog) -> Updated:

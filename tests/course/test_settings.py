@@ -10,7 +10,7 @@ from jaxguide.course.books.folders import books_as_far_as_readable, course_folde
 from jaxguide.course.books.library import load_course, read_outline
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.limits import Limits
-from jaxguide.course.settings import CourseSettings, read_settings
+from jaxguide.course.settings import CourseSettings, read_settings, write_settings
 
 WHOLE = """\
 title = "JAX für alle"
@@ -37,6 +37,9 @@ MISTAKES = {
         "there is no setting `lesson`. Did you mean `lessons`?",
     ),
     "an unknown table": ('title = "x"\n[limit]\ncpu = 3\n', 2, "there is no setting `limit`. Did you mean `limits`?"),
+    "an identity with a space": ('identity = "my course"\n', 1, "`identity` must be small letters, digits and hyphens"),
+    "an identity that leads elsewhere": ('identity = "../x"\n', 1, "`identity` must be small letters"),
+    "the identity of another": ('identity = "jaxguide"\n', 1, "is the identity of the course that comes with jaxguide"),
     "a title that is no text": ("title = 3\n", 1, "`title` must be a line of text such as"),
     "lessons that are no list": ('\nlessons = "tiny"\n', 2, "`lessons` must be a list of texts such as"),
     "a lesson that is no text": ('lessons = ["tiny", 3]\n', 1, 'but got ["tiny", 3]'),
@@ -103,6 +106,16 @@ def test_it_is_read_as_written(tiny: Path) -> None:
         limits=limits,
     )
     assert read_outline(tiny).settings == read_settings(tiny)
+
+
+@pytest.mark.parametrize("text", [WHOLE, "", 'identity = "a-1"\n[environment]\nA = "\\"\\\\\\u007F\\tü\\U0001F600"\n'])
+def test_what_is_written_is_read_as_the_same(tiny: Path, text: str) -> None:
+    (tiny / "exercises" / "data").mkdir()
+    (tiny / "exercises" / "data" / "a.txt").touch()
+    (tiny / "course.toml").write_text(text, "utf-8")
+    settings = read_settings(tiny)
+    (tiny / "course.toml").write_text(write_settings(settings), "utf-8")
+    assert read_settings(tiny) == settings
 
 
 def test_without_it_all_settings_are_defaults(tiny: Path) -> None:

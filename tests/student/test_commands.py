@@ -66,8 +66,8 @@ def test_an_unknown_command_exercise_and_lesson_are_wrong_usage_with_a_suggestio
         assert f"Did you mean `{near}`" in done.stderr
 
 
-def test_list_shows_every_lesson_and_the_exercises_of_the_one_at_hand(run, workspace: Path) -> None:
-    Progress(workspace).update("double", passed=True)
+def test_list_shows_every_lesson_and_the_exercises_of_the_one_at_hand(run, course: Course, workspace: Path) -> None:
+    Progress(workspace, course.identity).update("double", passed=True)
     lines = [line.rstrip() for line in run("list").stdout.splitlines()]
     assert lines[0] == "Multiply (multiply)  1 of 3 done"
     assert lines[1] == "   ✓ done  double        Twice"
@@ -89,20 +89,20 @@ def test_chinese_and_latin_columns_line_up(run, workspace: Path) -> None:
         assert "".join(text.replace("\n", "").split()) == "Args:" + "".join((CHINESE * 18).split())
 
 
-def test_next_shows_the_exercise_and_where_to_answer_it(run, workspace: Path) -> None:
+def test_next_shows_the_exercise_and_where_to_answer_it(run, course: Course, workspace: Path) -> None:
     shown = run("next").stdout
     assert "Exercise: Twice (1 point)" in shown
     assert "Return 2.0 times float32[n]." in shown
     assert "Write your answer in" in shown
-    progress = Progress(workspace)
+    progress = Progress(workspace, course.identity)
     for name in ("double", "triple", "predict_size", "quadruple"):
         progress.update(name, passed=True)
     done = run("next")
     assert (done.exit_code, done.stdout) == (0, "All 4 exercises are done.\n")
 
 
-def test_progress_counts_exercises_points_and_hints(run, workspace: Path) -> None:
-    Progress(workspace).update("double", passed=True, hints=2)
+def test_progress_counts_exercises_points_and_hints(run, course: Course, workspace: Path) -> None:
+    Progress(workspace, course.identity).update("double", passed=True, hints=2)
     lines = run("progress").stdout.splitlines()
     assert lines[1].split() == ["multiply", "██████░░░░░░░░░░░░░░", "1", "of", "3", "1", "of", "3", "2"]
     assert lines[2].split() == ["more", "░░░░░░░░░░░░░░░░░░░░", "0", "of", "1", "0", "of", "1", "0"]

@@ -16,6 +16,7 @@ pytest.importorskip("termios", reason="it needs a Unix terminal")
 from pseudo_terminal import PseudoTerminal
 
 from jaxguide.course.books.library import Course
+from jaxguide.course.progress import progress_file_name
 
 
 def watch(course: Course, workspace: Path, **options: object) -> PseudoTerminal:
@@ -80,7 +81,8 @@ def test_a_session_survives_what_students_write_and_keeps_its_place(course: Cour
         terminal.wait_for("Your guess for predict_size is 5. Press Enter to lock it")
         answer(file, "predict_size", "return 7")
         terminal.wait_for("Your guess for predict_size is 7.")
-        assert json.loads((workspace / "jaxguide-progress.json").read_text())["exercises"].keys() == {"double"}
+        kept = json.loads((workspace / progress_file_name(course.identity)).read_text())
+        assert kept["exercises"].keys() == {"double"}
         terminal.press("\r")
         shown = terminal.wait_for("q quit")
         assert "JAX gives  6" in shown

@@ -1,4 +1,4 @@
-"""Locate a course's files: at the top of a clone, or inside the installed package."""
+"""Locate a course's files: at the top of a clone, inside the installed package, or beside students' notebooks."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -7,6 +7,8 @@ from pathlib import Path
 from jaxguide.course.exercise import AuthorError
 from jaxguide.course.settings import SETTINGS_NAME, CourseSettings, read_settings
 
+LAID_OUT_NAME = "jaxguide_course"
+"""The folder beside printed notebooks in which a course lies for students, in a folder named by its identity."""
 _PACKAGE = Path(__file__).parents[2]
 
 
@@ -28,18 +30,39 @@ class CourseFolders:
     def settings_file(self) -> Path:
         return self.top / SETTINGS_NAME
 
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether this is what students got of a course, beside its notebooks."""
+        return self.top.absolute().parent.name == LAID_OUT_NAME
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether this is the course that comes with the package."""
+        return self.top.resolve() == course_folders().top.resolve()
+
 
 def course_folders(course: Path | None = None) -> CourseFolders:
     """Return the folders of a course: `course`, or by default the one that comes with the package.
 
     A wheel carries the course in the package; an editable install leaves it at the top of the clone.
+
+    Args:
+        course: the course's folder, or the folder of notebooks that students got.
     """
     if course is None:
         clone = _PACKAGE.parent
         course = (
             clone if (clone / "exercises").is_dir() and (clone / "pyproject.toml").is_file() else _PACKAGE / "_course"
         )
-    return CourseFolders(course / "exercises", course / "solutions", course / "notebooks", course / "locale")
+    elif not (course / "exercises").is_dir() and len(laid := laid_out_in(course)) == 1:
+        (course,) = laid
+    where = CourseFolders(course / "exercises", course / "solutions", course / "notebooks", course / "locale")
+    return dataclasses.replace(where, notebooks=course.absolute().parents[1]) if where.is_laid_out else where
+
+
+def laid_out_in(folder: Path) -> list[Path]:
+    """Return the courses that lie in a folder of students' notebooks, sorted by identity."""
+    return sorted(path.parent for path in (folder / LAID_OUT_NAME).glob(f"*/{SETTINGS_NAME}"))
 
 
 def in_order(where: CourseFolders, lessons: Iterable[str]) -> list[Path]:
@@ -62,6 +85,9 @@ def books_as_far_as_readable(where: CourseFolders) -> list[Path]:
     return in_order(where, settings.lessons)
 
 
-def topics() -> list[str]:
-    """Return the names of the lessons that come with the package, in order, without loading them."""
-    return [path.stem for path in books_as_far_as_readable(course_folders())]
+def topics(folder: Path | None = None) -> list[str]:
+    """Return the names of a course's lessons in order, by default of the course that comes with the package.
+
+    The lessons are not loaded.
+    """
+    return [path.stem for path in books_as_far_as_readable(course_folders(folder))]

@@ -120,6 +120,12 @@ def _settings_and_books(where: CourseFolders) -> tuple[CourseSettings, list[Path
 
 
 @functools.cache
+def students_course(folder: Path) -> Course:
+    """Return the course in a folder, without keys; it is loaded only once."""
+    return load_course(folder, keys=False)
+
+
+@functools.cache
 def installed_course() -> Course:
     """Return the course that comes with the package, without keys; it is loaded only once."""
     return load_course(keys=False)

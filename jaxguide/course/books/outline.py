@@ -9,7 +9,8 @@ from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.course.books.folders import CourseFolders
 from jaxguide.course.exercise import AuthorError, Task
-from jaxguide.course.settings import CourseSettings
+from jaxguide.course.identity import identity_of_folder
+from jaxguide.course.settings import BUNDLED, CourseSettings
 
 
 class UnknownName(LookupError):
@@ -18,12 +19,16 @@ class UnknownName(LookupError):
 
 @dataclasses.dataclass
 class Lesson:
-    """One lesson: its topic (the stem of its book's file name), book, title, and exercises in order."""
+    """One lesson: its topic (the stem of its book's file name), book, title, and exercises in order.
+
+    `start_course` is the identity by which its printed notebook asks for its course, '' for the one of the package.
+    """
 
     topic: str
     path: Path
     title: str
     exercises: Sequence[Task]
+    start_course: str = dataclasses.field(default="", kw_only=True)
 
     @functools.cached_property
     def exercise_names(self) -> frozenset[str]:
@@ -37,6 +42,27 @@ class Outline:
     folders: CourseFolders
     books: Mapping[str, Lesson]
     settings: CourseSettings = dataclasses.field(default_factory=CourseSettings)
+
+    def __post_init__(self) -> None:
+        for lesson in self.books.values():
+            lesson.start_course = self.settings.identity
+
+    @property
+    def identity(self) -> str:
+        """What tells the course from all others."""
+        if self.folders.is_bundled:
+            return BUNDLED
+        return self.settings.identity or identity_of_folder(self.folders.top)
+
+    @property
+    def title(self) -> str:
+        """The course's title, or else the name of its folder."""
+        return self.settings.title or self.folders.top.absolute().name
+
+    @property
+    def has_solutions(self) -> bool:
+        """Whether the key is here, so that solutions can be shown; students of a private course do not get it."""
+        return any((self.folders.solutions / f"{topic}.py").is_file() for topic in self.books)
 
     @property
     def exercises(self) -> Mapping[str, Task]:

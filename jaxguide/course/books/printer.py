@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +54,7 @@ def printed_cells(book: "Book") -> list[PrintedCell]:
             add("prose", said(cell.prose))
             if sum(c.kind == "setup" for c in cells) == 0:
                 add("setup", install_cell())
-                add("setup", setup_cell(book.topic))
+                add("setup", setup_cell(book.topic, book.start_course))
         elif cell.kind == "example":
             add("example", said_in_code(cell.source))
         elif cell.kind == "exercise":
@@ -79,9 +78,16 @@ def install_cell() -> str:
     return f"# {words}\n{_INSTALL}"
 
 
-def setup_cell(topic: str) -> str:
-    """Return the source of the cell that starts a printed lesson."""
-    return f'from jaxguide.lesson import check, hint, progress, solution, start\n\nstart("{topic}")'
+def setup_cell(topic: str, course: str = "") -> str:
+    """Return the source of the cell that starts a printed lesson.
+
+    Args:
+        topic: the lesson's name.
+        course: the course's identity, '' for the one that comes with the package. Students get no other solutions.
+    """
+    names = ["check", "hint", "progress", *(() if course else ("solution",)), "start"]
+    asked = f'"{topic}", course="{course}"' if course else f'"{topic}"'
+    return f"from jaxguide.lesson import {', '.join(names)}\n\nstart({asked})"
 
 
 def notebook_text(book: "Book") -> str:
@@ -132,21 +138,6 @@ def stale_files(book: "Book", folder: Path, language: str = SOURCE) -> list[Path
     """Return the printed files of a book that are missing or out of date."""
     files = printed_files(book, folder, language)
     return [p for p, text in files.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
-
-
-def print_data(files: Mapping[str, Path], folder: Path) -> list[Path]:
-    """Copy the files that lessons read beside the printed lessons in `folder`; return the copies that changed."""
-    changed = stale_data(files, folder)
-    for name, path in files.items():
-        if folder / name in changed:
-            write_whole(folder / name, path.read_bytes())
-    return changed
-
-
-def stale_data(files: Mapping[str, Path], folder: Path) -> list[Path]:
-    """Return the copies of the files that lessons read that are missing in `folder` or out of date."""
-    copies = {folder / name: path for name, path in files.items()}
-    return [copy for copy, path in copies.items() if not copy.is_file() or copy.read_bytes() != path.read_bytes()]
 
 
 def printed_files(book: "Book", folder: Path, language: str = SOURCE) -> dict[Path, str]:

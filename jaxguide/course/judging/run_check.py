@@ -115,7 +115,10 @@ def error_sentence(failure: StudentError) -> str:
 
 def _name_misconceptions(result: CheckResult, check: Check, exercise: Exercise, named: str = "") -> None:
     """Record the planted wrong answers that a failure points to: the named one, or all that the check rejects."""
-    wrong = {p.name: p.says for p in exercise.key.wrong if p.rejected_by == check.name} if exercise.key else {}
+    if exercise.key is None:  # students do not have it, so nothing but the failing expectation tells
+        result.misconception = named
+        return
+    wrong = {p.name: p.says for p in exercise.key.wrong if p.rejected_by == check.name}
     named = named or check.misconception
     result.misconceptions = (named,) if named in wrong else tuple(wrong)
     says = [wrong[name] for name in result.misconceptions if wrong[name]]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.course.books.folders import course_folders
 from jaxguide.course.books.library import Course
 from jaxguide.course.set_up import beside_files
 from jaxguide.grading.batch.batch_result import BatchResult, load_batch
@@ -194,7 +193,7 @@ class _Records:
         self._run, self._line, self._course, self._settings = run, run.line, run.order.course, run.order.settings
         self._store, self._course_digest, self._watch = store, course_digest, watch
         self._rows: list[dict[str, Any]] = [{"student": f.student, "path": str(f.entry.path)} for f in self._line.files]
-        self._habits = habits_of([(one.entry.path, one.student) for one in self._line.files])
+        self._habits = habits_of([(one.entry.path, one.student) for one in self._line.files], self._course.identity)
         self._unconfirmed: list[tuple[int, str, int]] = []
 
     def forget_unconfirmed(self) -> None:
@@ -289,12 +288,12 @@ class _Records:
         """Save the state of the batch so far, for the reports."""
         settings = self._settings
         folders = self._course.folders
-        is_bundled = folders == course_folders()
+        is_bundled = folders.is_bundled
         plain = {
             "rows": self._rows,
             "absent": self._line.absent,
             "unknown": self._line.unknown,
-            "course_name": "" if is_bundled else self._course.settings.title or folders.top.absolute().name,
+            "course_name": "" if is_bundled else self._course.title,
             "course_folder": "" if is_bundled else str(folders.top),
             "course_digest": self._course_digest,
             "seed": settings.seed,

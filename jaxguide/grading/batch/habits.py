@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxguide.course.progress import PROGRESS_FILE_NAME, ExerciseProgress, read_progress
+from jaxguide.course.progress import ExerciseProgress, progress_file_name, read_progress
 
 _LIMIT_BYTES = 2**20
 _MOST = 10_000
@@ -53,16 +53,18 @@ def _habit(done: ExerciseProgress) -> Habit:
     return Habit(min(done.tries, _MOST), max(0, min(done.hints, _MOST)), minutes)
 
 
-def habits_of(files: Sequence[tuple[Path, str]]) -> dict[Path, dict[str, dict[str, Any]]]:
+def habits_of(files: Sequence[tuple[Path, str]], identity: str) -> dict[Path, dict[str, dict[str, Any]]]:
     """Read the progress file next to each submission, in folders that contain files of a single student.
 
     Args:
         files: each submission's path and student.
+        identity: the course's identity.
     """
     owners: dict[Path, set[str]] = collections.defaultdict(set)
     for path, student in files:
         owners[path.parent].add(student)
-    beside = {folder: _read(folder / PROGRESS_FILE_NAME) for folder, students in owners.items() if len(students) == 1}
+    name = progress_file_name(identity)
+    beside = {folder: _read(folder / name) for folder, students in owners.items() if len(students) == 1}
     return {path: habits for path, _student in files if (habits := beside.get(path.parent))}
 
 

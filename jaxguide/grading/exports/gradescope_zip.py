@@ -1,13 +1,11 @@
 """Build the zip of a Gradescope autograder: its scripts, requirements and settings, and the course with its key."""
 
 import importlib.metadata
-import io
-import stat
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import jaxguide
+from jaxguide.base.files import zip_bytes
 from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.course.requirements import pinned
@@ -51,8 +49,6 @@ export XDG_CACHE_HOME="$root/cache"
 exec "$root/venv/bin/python" -m jaxguide export run-gradescope "$root"
 """
 
-# The earliest time that a zip can store. It is constant so that the same course gives the same bytes.
-_TIME = (1980, 1, 1, 0, 0, 0)
 _PINNED = ("jax", "jaxlib", "numpy")
 
 
@@ -92,15 +88,7 @@ def autograder_zip(course: Course, settings: AutograderSettings, requirement: Pa
         AUTOGRADER_SETTINGS_NAME: settings.to_text().encode(),
         **dict(_course_files(course)),
     }
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(files):
-            info = zipfile.ZipInfo(name, _TIME)
-            info.create_system = 3  # Unix, on every system, because the mode below is a Unix mode
-            mode = 0o755 if name in ("setup.sh", "run_autograder") else 0o644
-            info.external_attr = (stat.S_IFREG | mode) << 16
-            archive.writestr(info, files[name], zipfile.ZIP_DEFLATED)
-    return out.getvalue()
+    return zip_bytes(files, programs=("setup.sh", "run_autograder"))
 
 
 def _course_files(course: Course) -> Iterator[tuple[str, bytes]]:

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from jaxguide.base.text import _
+from jaxguide.course.books.folders import LAID_OUT_NAME
 from jaxguide.grading.intake.submission import is_submission
 
 STORE_NAME = "grading.sqlite"
 """The file that every results folder contains."""
 
-FOLDERS_PASSED_OVER = frozenset({"__MACOSX", "__pycache__", "node_modules"})
+FOLDERS_PASSED_OVER = frozenset({"__MACOSX", "__pycache__", "node_modules", LAID_OUT_NAME})
 
 
 def find_submissions(paths: Iterable[Path]) -> list[Path]:

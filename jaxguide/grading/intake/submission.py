@@ -120,14 +120,23 @@ class Submission:
 
     def topics(self) -> list[str]:
         """Return the lessons that the file names with `start("topic")`."""
+        return [topic for topic, _course in self.starts()]
+
+    def starts(self) -> list[tuple[str, str]]:
+        """Return each lesson that the file starts, with the identity of its course, '' if it gives none."""
         found = []
         for node in (node for cell in self.cells if cell.tree for node in ast.walk(cell.tree)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute) and node.args:
                 name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
-                topic = node.args[0]
-                if name == "start" and isinstance(topic, ast.Constant) and isinstance(topic.value, str):
-                    found.append(topic.value)
+                course = [*node.args[1:2], *(one.value for one in node.keywords if one.arg == "course")]
+                topic, identity = (_text(value) for value in (node.args[0], course[0] if course else None))
+                if name == "start" and topic:
+                    found.append((topic, identity))
         return found
+
+
+def _text(node: ast.expr | None) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def read_submission(path: Path) -> Submission:

@@ -120,7 +120,7 @@ def _fitting(batch: BatchResult, run: ClassRun) -> Iterator[_Row]:
         for one in undo_overrides(batch)
         if one.tier in ("", batch.tier) and _is_whole(one, course, settings)
     }
-    habits = habits_of([(one.entry.path, one.student) for one in run.line.files])
+    habits = habits_of([(one.entry.path, one.student) for one in run.line.files], course.identity)
     for submitted in run.line.files:
         path = submitted.entry.path
         try:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from jaxguide.course.progress import PROGRESS_FILE_NAME, Progress, read_progress
+from jaxguide.course.settings import BUNDLED
 from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.habits import habits_from, habits_of
 
@@ -72,4 +73,4 @@ def test_a_progress_file_counts_for_the_one_student_of_its_folder(tmp_path: Path
     (tmp_path / "dag").mkdir()
     (tmp_path / "dag" / PROGRESS_FILE_NAME).symlink_to(tmp_path / "ada" / PROGRESS_FILE_NAME)
     files.append((tmp_path / "dag" / "dag.ipynb", "dag"))
-    assert list(habits_of(files)) == [files[0][0]]
+    assert list(habits_of(files, BUNDLED)) == [files[0][0]]

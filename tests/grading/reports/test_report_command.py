@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from small_course import ANSWERS, write_course
 
 from jaxguide.cli import main
+from jaxguide.course.identity import identity_of_folder
 from jaxguide.course.limits import Limits
-from jaxguide.course.progress import PROGRESS_FILE_NAME
+from jaxguide.course.progress import progress_file_name
 from jaxguide.grading.exports.gradescope_harness import AutograderSettings
 from jaxguide.grading.reports.results_json import SCHEMA
 
@@ -37,7 +38,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.parent.mkdir(parents=True)
         path.write_text("\n\n".join(f"# %%\n{text}" for text in answers.values()))
     progress = {"double": {"attempts": ["a", "b"], "hints": 1, "passed": True, "started_s": 0, "passed_s": 240}}
-    (root / "handed in" / "ada" / PROGRESS_FILE_NAME).write_text(json.dumps({"version": 1, "exercises": progress}))
+    name = progress_file_name(identity_of_folder(root / "course"))
+    (root / "handed in" / "ada" / name).write_text(json.dumps({"version": 1, "exercises": progress}))
     (root / "roster.csv").write_text("student\nada\nbob\ncyn\n")
     done = run(
         *("grade", root / "handed in", "--out", root / "results", "--course", root / "course", "--seed", 7),
