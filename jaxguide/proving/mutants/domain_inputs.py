@@ -45,6 +45,7 @@ class Case:
 
 
 Pattern = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+_Make = Callable[[np.random.Generator, Mapping[str, Any]], Case | None]
 
 
 def _normal(scale: float, offset: float = 0.0) -> Pattern:
@@ -135,7 +136,7 @@ def make_cases(arguments: Sequence[DeclaredArgument], constants: Mapping[str, An
                 message = _("`{name}`: `{of}` is neither a size nor an argument")
                 raise UndeclaredDomain(message.format(name=argument.name, of=one.of))
     choices = list(itertools.islice(itertools.product(*(one.types for one in arguments)), 4))
-    found: list[Case] = []
+    found: list[_Make] = []
     for number, types in enumerate(choices):
         # The first choice of types has all inputs; the others have some.
         found += _plan(arguments, types, is_first=number == 0)
@@ -174,7 +175,6 @@ class _Wish:
     are_equal: bool = False
 
 
-_Make = Callable[[np.random.Generator, Mapping[str, Any]], Case | None]
 _ALWAYS = ("random numbers", "zeros", "negative numbers", "NaN among others", "keys that share a word")
 _ALONE = ("zeros", "ones", "a zero among others", "negative numbers", "inf among others", "NaN among others")
 

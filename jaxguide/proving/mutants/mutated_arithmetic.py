@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from jaxguide.proving.mutants.operator_table import (
     Replacement,
@@ -73,8 +74,7 @@ def negation_left_out(node: ast.AST) -> Iterator[Replacement]:
 
 def _number(node: ast.AST) -> int | float | None:
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        value: int | float = node.value
-        return value
+        return cast("int | float", node.value)
     return None
 
 

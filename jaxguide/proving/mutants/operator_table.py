@@ -49,7 +49,9 @@ def on_nodes(kind: str) -> Callable[[_RewriteNode], _RewriteNode]:
                     fresh = copy.deepcopy(tree)
                     # A copy is walked in the same order, so the number finds the node in it.
                     found = next(itertools.islice(ast.walk(fresh), number, None))
-                    yield _Replace(found, new).visit(fresh)
+                    mutated = _Replace(found, new).visit(fresh)
+                    assert isinstance(mutated, ast.Module)
+                    yield mutated
 
         _register(function, kind, rewrite, for_alternatives=True)
         return function

@@ -21,7 +21,17 @@ from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.answer import LocalAnswer, write_call
 from jaxguide.course.judging.evaluate import Request
-from jaxguide.course.judging.values import ArrayData, Data, KeyData, NodeData, Unsupported, from_data, show, to_data
+from jaxguide.course.judging.values import (
+    ArrayData,
+    Data,
+    FunctionName,
+    KeyData,
+    NodeData,
+    Unsupported,
+    from_data,
+    show,
+    to_data,
+)
 from jaxguide.course.verdict import StudentError
 from jaxguide.proving.mutants.domain_inputs import PROBES, PROBES_OF_TWO, Case, make_cases
 from jaxguide.proving.mutants.domains import UndeclaredDomain, read_domain
@@ -64,12 +74,14 @@ class Observing:
         asked_by: a pattern; contracts that it is found in ask for this.
         most: the number of inputs to try.
         see: returns what is seen for an input.
+        counts: whether what is seen of the key says anything: a key that is never traced forbids no traces.
     """
 
     name: str
     asked_by: str
     most: int
     see: Callable[[LocalAnswer, Args], Data]
+    counts: Callable[[Data], bool] = lambda seen: True
 
 
 def _see_value(answer: LocalAnswer, args: Args) -> Data:
@@ -114,6 +126,8 @@ def _see_gradient(answer: LocalAnswer, args: Args) -> Data:
 
 
 def _see_traces(answer: LocalAnswer, args: Args) -> Data:
+    if any(isinstance(one, FunctionName) for one in args):
+        return None  # the traces may be those of the function that is passed
     return [bool(seen.traces) for seen in answer.observe_calls([args, args])]
 
 
@@ -144,7 +158,7 @@ def _see_key_problems(answer: LocalAnswer, args: Args) -> Data:
     return bool(answer.key_use(*args).problems) if any(is_key) else None
 
 
-def _see_size_of_program(answer: LocalAnswer, args: Args) -> Data:
+def _see_growth(answer: LocalAnswer, args: Args) -> Data:
     """Return whether a batch of twice as many needs more equations."""
     counts = []
     for times in (1, 2):
@@ -165,11 +179,11 @@ OBSERVED = (
     Observing("the value under `jax.jit`", r"\bjit\b|traced", 30, _see_jitted),
     Observing("the value under `jax.vmap`", r"under `?(?:jax\.)?vmap|jit and vmap", 6, _see_mapped),
     Observing("the gradient", r"\bgradient|\bgrad\b|differentia", 20, _see_gradient),
-    Observing("whether calls trace", r"\bjit|trace|compile", 2, _see_traces),
-    Observing("whether it is one program", r"\bjit\b|compile", 2, _see_operations),
+    Observing("whether calls trace", r"\bjit|trace|compile", 2, _see_traces, lambda seen: True in (seen or ())),
+    Observing("whether it is one program", r"\bjit\b|compile", 2, _see_operations, lambda seen: seen is True),
     Observing("the printed lines", r"\bprint", 4, _see_lines),
-    Observing("whether keys are used twice", "", 2, _see_key_problems),
-    Observing("whether the program grows with the batch", r"vmap|\bbatch\b|at once|loop", 2, _see_size_of_program),
+    Observing("whether keys are used twice", "", 2, _see_key_problems, lambda seen: seen is False),
+    Observing("whether the program grows", r"vmap|\bbatch\b|at once|loop", 2, _see_growth, lambda seen: seen is False),
 )
 _MAY_RAISE = re.compile(r"\brefuse|\braise|\bfail|\berror")
 # Which words of `Returns:` ask for which aspect of a result's form.
@@ -288,14 +302,17 @@ class KeyComparison:
             is_promised = observing.name != "the value" and _MAY_RAISE.search(self.contract)
             if not is_promised:
                 return None
-        noise = []
+        elif not observing.counts(seen.data):
+            return None
+        noise: list[Any] = []
         if not seen.raised:
             shaken = _see(observing, self._key, tuple(_shaken(one) for one in args))
             if shaken.raised:
                 return None
-            noise = _noise(seen.data, shaken.data)
-            if noise is None:
+            found = _noise(seen.data, shaken.data)
+            if found is None:
                 return None
+            noise = found
         others = {name: _see(observing, other, args) for name, other in self._others.items()}
         disputed_by = [name for name, other in others.items() if _differs(other, seen, noise, self._strict)]
         if disputed_by and observing.name != "the value":
