@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import difflib
 import hashlib
+import warnings
 from collections.abc import Iterator
 
 from jaxguide.code.slices import global_names
@@ -68,7 +69,9 @@ def _sources(trees: Iterator[ast.Module]) -> Iterator[str]:
     for tree in trees:
         source = ast.unparse(ast.fix_missing_locations(tree))
         try:
-            compile(source, "<mutant>", "exec")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                compile(source, "<mutant>", "exec")
         except (SyntaxError, ValueError):  # for example, a name that is both static and unknown
             continue
         yield source + "\n"

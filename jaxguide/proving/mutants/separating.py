@@ -28,6 +28,7 @@ from jaxguide.course.judging.values import (
     KeyData,
     NodeData,
     Unsupported,
+    describe_type,
     from_data,
     show,
     to_data,
@@ -176,7 +177,7 @@ def _longer(data: Data, times: int) -> Data:
 OBSERVED = (
     Observing("the value", "", 90, _see_value),
     Observing("the arguments after the call", "", 8, _see_arguments),
-    Observing("the value under `jax.jit`", r"\bjit\b|traced", 30, _see_jitted),
+    Observing("the value under `jax.jit`", r"under `?(?:jax\.)?jit|traced", 30, _see_jitted),
     Observing("the value under `jax.vmap`", r"under `?(?:jax\.)?vmap|jit and vmap", 6, _see_mapped),
     Observing("the gradient", r"\bgradient|\bgrad\b|differentia", 20, _see_gradient),
     Observing("whether calls trace", r"\bjit|trace|compile", 2, _see_traces, lambda seen: True in (seen or ())),
@@ -282,7 +283,7 @@ class KeyComparison:
             for other in self._others.values():
                 seen = _see(OBSERVED[0], other, case.args)
                 if not seen.raised:
-                    same = {one for one in self._strict if _form(seen.data, one) == _form(wanted.data, one)}
+                    same = {one for one in self._strict if _same_form(seen.data, wanted.data, one)}
                     self._strict &= same
             usable += 1
             if usable == 3:
@@ -331,6 +332,13 @@ def _see(observing: Observing, answer: LocalAnswer, args: Args) -> _Seen:
             return _Seen(raised=type(error).__name__)
 
 
+def _types_in(seen: _Seen) -> str:
+    """Return the types of the parts of a result, and the libraries of arrays."""
+    leaves = [leaf for _path, leaf in _leaves(seen.data)][:4]
+    libraries = [f"{leaf.origin} " if isinstance(leaf, ArrayData) else "" for leaf in leaves]
+    return ", ".join(f"{library}{describe_type(leaf)}" for library, leaf in zip(libraries, leaves, strict=True))
+
+
 def _leaves(data: Data, path: str = "") -> Iterator[tuple[str, Data]]:
     if isinstance(data, tuple | list):
         for number, child in enumerate(data):
@@ -343,15 +351,24 @@ def _leaves(data: Data, path: str = "") -> Iterator[tuple[str, Data]]:
         yield path, data
 
 
-def _form(data: Data, aspect: str) -> Any:
+def _same_form(got: Data, wanted: Data, aspect: str) -> bool:
+    """Return whether two results agree in containers, dtypes or libraries; numbers may be of any type."""
     if aspect == "container":
-        if isinstance(data, tuple | list):
-            return type(data).__name__, [_form(child, aspect) for child in data]
-        return type(data).__name__ if isinstance(data, dict) else ""
-    leaves = [leaf for _path, leaf in _leaves(data)]
-    if aspect == "type":
-        return [leaf.dtype.name if isinstance(leaf, ArrayData) else type(leaf).__name__ for leaf in leaves]
-    return [leaf.origin if isinstance(leaf, ArrayData) else "" for leaf in leaves]
+        return bool(_containers(got) == _containers(wanted))
+    pairs = zip(_leaves(got), _leaves(wanted), strict=False)
+    for (_path, one), (_other, two) in pairs:
+        if isinstance(two, ArrayData):
+            if not isinstance(one, ArrayData):
+                return False
+            if (one.dtype != two.dtype) if aspect == "type" else (one.origin != two.origin):
+                return False
+    return True
+
+
+def _containers(data: Data) -> Any:
+    if isinstance(data, tuple | list):
+        return type(data).__name__, [_containers(child) for child in data]
+    return "dict" if isinstance(data, dict) else ""
 
 
 def _number(leaf: Data) -> np.ndarray | None:
@@ -399,7 +416,7 @@ def _differs(got: _Seen, wanted: _Seen, noise: Sequence[Any], strict: set[str]) 
     first, second = list(_leaves(got.data)), list(_leaves(wanted.data))
     if len(first) != len(second):
         return True
-    if any(_form(got.data, aspect) != _form(wanted.data, aspect) for aspect in strict):
+    if any(not _same_form(got.data, wanted.data, aspect) for aspect in strict):
         return True
     return any(
         _leaf_differs(one, two, tolerance)
