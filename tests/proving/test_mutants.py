@@ -202,3 +202,27 @@ def test_a_survey_goes_on_where_it_was_and_marks_are_heeded_or_refused(
     refused, unknown = again["exercises"][0]["problems"]
     assert f"`{surviving}` is marked as equivalent, but the value differs for double(" in refused
     assert "`0000000000` is marked as an equivalent mutant of `double`, but no such mutant is made" in unknown
+
+
+@pytest.mark.usefixtures("few")
+def test_what_a_busy_machine_stalls_is_neither_rejected_nor_kept(
+    declared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(self: MutantProcess, request: dict[str, str], limit_s: float) -> dict[str, object]:
+        if request["do"] == "judge" and "0 * x" in request["source"]:
+            raise ProcessEnded("stalled")
+        return {
+            "check": "twice_the_input" if "2 * x" not in request["source"] else "",
+            "why": "",
+            "cpu_s": 0.1,
+            "difference": None,
+        }
+
+    monkeypatch.setattr(MutantProcess, "ask", ask)
+    records = MutantRecords(tmp_path / "records")
+    found = surveyed(declared, records)
+    stalled = [one for one in found.outcomes if one.outcome == survey_module.NOT_JUDGED]
+    assert [one.mutant.operator for one in stalled] == ["zero_for_constant", "zero_for_constant"]
+    course = load_course(declared)
+    kept = records.read(course.exercise("double"), deciding_digest(course, course.exercise("double")))
+    assert kept.keys() == {one.mutant.id for one in found.outcomes if one not in stalled} | {"prepared"}

@@ -38,6 +38,8 @@ _POLL_S = 0.2
 _WALL_FACTOR = 8.0
 """How much longer than its processor time a mutant may take on a busy machine."""
 _MEMORY_BYTES = 6 * 2**30
+STALLED = "stalled"
+"""Why a process was ended that neither computed much nor replied: it waits for something, or the machine is busy."""
 
 
 class ProcessEnded(Exception):
@@ -94,7 +96,7 @@ class MutantProcess:
                 if _cpu_s(self._process.pid) - used > limit_s:
                     raise ProcessEnded("time")
                 if time.monotonic() - begun > _WALL_FACTOR * limit_s:
-                    raise ProcessEnded("time")
+                    raise ProcessEnded(STALLED)
                 if _memory_bytes(self._process.pid) > _MEMORY_BYTES:
                     raise ProcessEnded("memory")
                 if not self._process.is_alive() and not self._line.poll():

@@ -12,7 +12,7 @@ from jaxguide.base.text import _
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise
 from jaxguide.proving.mutants.making import Mutant, make_mutants
-from jaxguide.proving.mutants.mutant_process import MutantProcess, ProcessEnded
+from jaxguide.proving.mutants.mutant_process import STALLED, MutantProcess, ProcessEnded
 from jaxguide.proving.mutants.mutant_records import MutantRecords, deciding_digest
 from jaxguide.proving.proof import Problem
 
@@ -225,7 +225,9 @@ class _Surveyor:
 
     def _keep(self, outcomes: dict[str, dict[str, Any]], prepared: dict[str, Any]) -> None:
         if self.records is not None:
-            self.records.write(self.exercise, self.digest, {**outcomes, "prepared": prepared})
+            # What could not be judged is tried again next time.
+            judged = {name: one for name, one in outcomes.items() if one["outcome"] != NOT_JUDGED}
+            self.records.write(self.exercise, self.digest, {**judged, "prepared": prepared})
 
     def _prepare(self, kept: dict[str, dict[str, Any]]) -> None:
         """Judge the key, which gives the limits, and compute what it gives on the inputs of its domain."""
@@ -253,18 +255,20 @@ class _Surveyor:
         try:
             judged = self.process.ask({"do": "judge", **request}, self.limit_s)
         except ProcessEnded as ended:
-            return {"outcome": REJECTED, "check": str(ended)}
+            why = str(ended)
+            return {"outcome": NOT_JUDGED, "why": why} if why == STALLED else {"outcome": REJECTED, "check": why}
         if "not_judged" in judged:
             return {"outcome": NOT_JUDGED, "why": judged["not_judged"]}
         if judged["check"]:
             return {"outcome": REJECTED, "check": judged["check"], "why": judged["why"]}
         if self.found.undeclared:
             return {"outcome": UNDECLARED, "why": self.found.undeclared}
+        request |= {"do": "compare", "origin": mutant.origin}
         try:
-            found = self.process.ask({"do": "compare", "origin": mutant.origin, **request}, self.compare_limit_s)[
-                "difference"
-            ]
+            found = self.process.ask(request, self.compare_limit_s)["difference"]
         except ProcessEnded as ended:
+            if str(ended) == STALLED:
+                return {"outcome": NOT_JUDGED, "why": STALLED}
             found = {"observed": str(ended), "kind": "", "call": "", "got": "", "expected": "", "disputed_by": ""}
         if found is None:
             return {"outcome": UNDECIDED}
