@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from jaxguide.base.text import _
 from jaxguide.course.judging.expect import (
     expect_close,
     expect_different,
@@ -29,6 +30,7 @@ __all__ = [
     "alternative",
     "alternative_value",
     "answer",
+    "equivalent",
     "exercise",
     "expect_close",
     "expect_different",
@@ -234,6 +236,18 @@ def alternative_value(name: str, value: Any) -> None:
 def wrong_value(name: str, value: Any, *, rejected_by: str, says: str = "") -> None:
     """Declare, in a key, a wrong answer that is not a `def`."""
     _declare("wrong", value, name=name, rejected_by=rejected_by, says=says)
+
+
+def equivalent(mutant: str, *, because: str) -> None:
+    """Declare, in a key, that a mutant is right although it differs from the answer's text.
+
+    Args:
+        mutant: its id, as `jaxguide verify --mutants` prints it.
+        because: the reason, in a sentence.
+    """
+    if not because.strip():
+        raise ValueError(_("give the reason why the mutant `{id}` is right").format(id=mutant))
+    _declare("equivalent", None, mutant=mutant, because=because)
 
 
 def given(name: str) -> FunctionName:

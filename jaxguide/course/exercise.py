@@ -52,12 +52,13 @@ class Planted:
 
 @dataclasses.dataclass
 class ExerciseKey:
-    """The key's part for one exercise."""
+    """The key's part for one exercise. `equivalent` has mutants that are right, too, each with the author's reason."""
 
     answer: Planted
     wrong: list[Planted]
     alternatives: list[Planted]
     hidden: list[Check]
+    equivalent: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass

@@ -55,7 +55,8 @@ def _read_cell(path: Path, cell: PercentCell, declarations: list[Declaration], e
                 message = _("the hidden check `{name}` has the same name as a visible check")
                 raise AuthorError(path, check.line, message.format(name=check.name))
             add_check(hidden, check)
-    return ExerciseKey(planted["answer"][0], wrong, planted["alternative"], hidden)
+    marks = {d.options["mutant"]: d.options["because"] for d in declarations if d.role == "equivalent"}
+    return ExerciseKey(planted["answer"][0], wrong, planted["alternative"], hidden, marks)
 
 
 def _name(declaration: Declaration) -> Any:
