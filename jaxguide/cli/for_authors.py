@@ -190,7 +190,7 @@ def _prove(
     if only is None:
         proof.problems += stale_problems(course, lessons or course.books)
     if only is None and not lessons:
-        proof.notes += kept_problems(course, proof)
+        proof.problems += kept_problems(course, proof)
     progress.tell(proof.problems[shown:])
     return proof
 

@@ -4,6 +4,7 @@ import ast
 import contextlib
 import dataclasses
 import inspect
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -36,6 +37,8 @@ MOST_KEPT = 0.1
 """The largest share of the points that all answers which miss the point may keep together."""
 
 _MOST_SHOWN = 80
+# JAX raises NameError, too, if an axis has no name.
+_UNDEFINED = re.compile(r"name '\w+' is not defined")
 
 _COUNTS = (
     "exercises",
@@ -312,11 +315,6 @@ class _Prover:
         path, line = (where.path, where.line) if where else (self.exercise.path, self.exercise.line)
         self.proof.problems.append(Problem(path, line, message, details))
 
-    def _point(self, message: str, where: Planted | None = None) -> None:
-        """Note points that are kept without the point; not a problem as long as the lessons here do not hold."""
-        path, line = (where.path, where.line) if where else (self.exercise.path, self.exercise.line)
-        self.proof.notes.append(Problem(path, line, message))
-
     def _count(self) -> None:
         proof, exercise = self.proof, self.exercise
         proof.exercises += 1
@@ -464,7 +462,7 @@ class _Prover:
                 "the starter of `{name}`, reworded, keeps {score:g} of {points:g} points by {checks}; mark the check "
                 "that it must not fail `required=True`"
             )
-            self._point(message.format(name=self.exercise.name, **_kept_words(result)))
+            self._problem(message.format(name=self.exercise.name, **_kept_words(result)))
 
     def _prove_wrong(self) -> None:
         name, checks = self.exercise.name, {check.name for check in self.exercise.all_checks()}
@@ -476,7 +474,7 @@ class _Prover:
                 "`{name}` has no planted wrong answer that misses the point; mark at least one with "
                 "`misses_the_point=True`"
             )
-            self._point(message.format(name=name), self.key.answer)
+            self._problem(message.format(name=name), self.key.answer)
         if self.exercise.keeps:
             message = _("an answer that misses the point of `{name}` may keep {share:.0%} of the points: {why}")
             why = self.exercise.why_keeps
@@ -511,7 +509,7 @@ class _Prover:
             self._problem(
                 message.format(wrong=planted.name, check=failure.name, trouble=failure.trouble), planted, details
             )
-        elif error is not None and error.type_name == "NameError":
+        elif error is not None and error.type_name == "NameError" and _UNDEFINED.match(error.message):
             message = _("the wrong answer `{wrong}` proves nothing, because it raises NameError: {error}")
             self._problem(message.format(wrong=planted.name, error=error.message), planted, details)
         elif failure.name != planted.rejected_by:
@@ -535,7 +533,7 @@ class _Prover:
                 "the wrong answer `{wrong}` misses the point, but keeps {score:g} of {points:g} points by {checks}; "
                 "mark the check of the point `required=True`, or declare `keeps` on the exercise, with the reason"
             )
-            self._point(message.format(wrong=planted.name, **_kept_words(result)), planted)
+            self._problem(message.format(wrong=planted.name, **_kept_words(result)), planted)
 
     def _prove_prediction(self) -> None:
         result = self._result(self.key.answer, 0)
