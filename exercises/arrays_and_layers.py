@@ -746,6 +746,7 @@ def peaks_are_capped(answer, draw):
     cap_peaks,
     stage="jit",
     idea="Under `jax.jit` shapes are fixed and values unknown: no `if`, no NumPy, no mask as an index, also in `.at`.",
+    required=True,
 )
 def peaks_are_capped_under_jit(answer, draw):
     """Under `jax.jit` the result is the same."""
@@ -888,6 +889,7 @@ def votes_count_under_jit(answer, draw):
     add_votes,
     stage="cost",
     idea="A Python loop is written out vote by vote; one indexed update is one operation for any number of votes.",
+    required=True,
 )
 def the_program_does_not_grow_with_the_votes(answer, draw):
     """The program is as long for 64 votes as for 4."""
@@ -1331,7 +1333,10 @@ def convolutions_are_float32(answer, draw):
 
 
 @visible(
-    convolve_two_ways, stage="cost", idea="Two ways that agree prove something; one result given twice proves nothing."
+    convolve_two_ways,
+    stage="cost",
+    idea="Two ways that agree prove something; one result given twice proves nothing.",
+    required=True,
 )
 def each_result_has_its_own_convolution(answer, draw):
     """The program has two convolutions: one from `jnp.convolve`, and one from `jax.lax`."""
@@ -1478,6 +1483,7 @@ def filters_the_same_under_jit(answer, draw):
     filter_rows,
     stage="cost",
     idea="The axis of signals is there for many rows at once; a Python loop is written out row by row.",
+    required=True,
 )
 def the_program_does_not_grow_with_the_rows(answer, draw):
     """The program is as long for 32 rows as for 2."""

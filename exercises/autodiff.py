@@ -1164,6 +1164,7 @@ def the_gradient_is_that_of_f(answer, draw):
     stage="cost",
     idea="The pass that makes the gradient computes the value on its way.",
     reproduces=["S2-32"],
+    required=True,
 )
 def the_loss_is_computed_once(answer):
     """f is computed once."""
@@ -1943,6 +1944,7 @@ SENT = (
     hessian_times,
     stage="cost",
     idea="One slope of the gradient along v costs a few times f. The whole Hessian costs n times that.",
+    required=True,
 )
 def the_cost_grows_as_that_of_f(answer):
     """From n = 8 to n = 16, the cost grows 4 times, as that of f does, and not 8 times."""

@@ -162,6 +162,7 @@ def returns_twice_the_sum(answer):
     stage="jit",
     idea="While it traces, Python sees a tracer: it has a dtype and a shape, and no value.",
     reproduces=["S4-01"],
+    required=True,
 )
 def pythons_print_shows_a_tracer(answer):
     """Under jit, Python's print shows a tracer, at the first call only."""
@@ -179,6 +180,7 @@ def pythons_print_shows_a_tracer(answer):
     stage="jit",
     idea="`jax.debug.print` is a part of the program, so it sees the numbers of each call.",
     reproduces=["S4-02"],
+    required=True,
 )
 def debug_print_shows_the_number(answer):
     """Under jit, debug.print shows the number of each call."""
@@ -559,6 +561,7 @@ def under_jit_it_gives_the_same(answer):
     stage="jit",
     idea="Since JAX 0.6.0 a pure_callback under vmap needs `vmap_method`.",
     reproduces=["S4-15"],
+    required=True,
 )
 def under_vmap_it_gives_the_same(answer, draw):
     """Under vmap it gives the same, for numbers and for rows."""
@@ -571,6 +574,7 @@ def under_vmap_it_gives_the_same(answer, draw):
     host_sine,
     stage="cost",
     idea="NumPy is asked at run time, through a callback; `jnp.sin` is not NumPy.",
+    required=True,
 )
 def the_host_computes_it(answer):
     """The program calls the host."""
@@ -662,6 +666,7 @@ def both_ways_give_sines(answer, draw):
     sines_two_ways,
     stage="cost",
     idea="`sequential` calls the host for each row; `expand_dims` and `broadcast_all` call it once for the batch.",
+    required=True,
 )
 def one_host_call_for_the_batch(answer, draw):
     """The host is called n times for the scan, and once for the batch."""
@@ -671,7 +676,12 @@ def one_host_call_for_the_batch(answer, draw):
     expect_that(seen == wanted, message, seen, wanted)
 
 
-@visible(sines_two_ways, stage="cost", idea="A scan stays one loop in the program; a Python loop is written out.")
+@visible(
+    sines_two_ways,
+    stage="cost",
+    idea="A scan stays one loop in the program; a Python loop is written out.",
+    required=True,
+)
 def the_scan_stays_a_loop(answer):
     """The program holds a scan, and does not grow with n."""
     small, large = (answer.program(np.ones(n, np.float32)) for n in (3, 7))
@@ -744,6 +754,7 @@ def the_value_or_one(answer):
     kind="observed",
     idea="A result that is used must be computed, at each call.",
     reproduces=["S4-18"],
+    required=True,
 )
 def used_it_prints(answer):
     """If the value is used, each call prints once."""
@@ -758,6 +769,7 @@ def used_it_prints(answer):
     kind="observed",
     idea="The compiler drops a pure call whose result is not used. Without jit there is no compiler to drop it.",
     reproduces=["S4-19"],
+    required=True,
 )
 def unused_it_prints_nothing(answer):
     """If the value is not used, nothing is printed."""
@@ -975,7 +987,12 @@ def a_singular_matrix_gets_nan(answer):
     expect_close(answer(SINGULAR), np.full((2, 2), np.nan, np.float32), "A singular matrix should give NaN everywhere.")
 
 
-@visible(inverse_or_nan, stage="jit", idea="Under jit the lines around the callback have run long before the host.")
+@visible(
+    inverse_or_nan,
+    stage="jit",
+    idea="Under jit the lines around the callback have run long before the host.",
+    required=True,
+)
 def under_jit_it_gives_nan_too(answer):
     """Under jit a singular matrix gives NaN too."""
     expect_close(answer.jit(SINGULAR), np.full((2, 2), np.nan, np.float32))
@@ -996,7 +1013,12 @@ def in_a_batch_each_counts_for_itself(answer):
     expect_close(got[2], np.array([[0.25, -0.0625], [0.0, 0.125]], np.float32))
 
 
-@visible(inverse_or_nan, stage="cost", idea="NumPy works on the host, through a callback; `jnp.linalg` is not NumPy.")
+@visible(
+    inverse_or_nan,
+    stage="cost",
+    idea="NumPy works on the host, through a callback; `jnp.linalg` is not NumPy.",
+    required=True,
+)
 def numpy_inverts_it(answer):
     """The program calls the host."""
     seen = answer.program(REGULAR).primitives
@@ -1090,6 +1112,7 @@ def the_stream_is_drawn_as_documented(answer):
     draws_from_the_host,
     stage="cost",
     idea="A stream is a side effect: `io_callback` keeps each draw, and `ordered=True` promises their order.",
+    required=True,
 )
 def the_draws_are_effects_in_order(answer):
     """The draws are calls of io_callback, and those of the scan are ordered."""
@@ -1395,6 +1418,7 @@ def totals_are_running(answer, draw):
     stage="jit",
     kind="observed",
     idea="A pure callback whose result is not used is dropped; an io_callback is not.",
+    required=True,
 )
 def each_total_is_noted(answer):
     """Each total is noted once, in order, at each call, also under jit."""
@@ -1410,6 +1434,7 @@ def each_total_is_noted(answer):
     kind="observed",
     idea="`ordered=True` puts the order into the program. So JAX refuses to map it: rows have no order.",
     reproduces=["S4-24"],
+    required=True,
 )
 def the_order_is_promised(answer):
     """The order is promised: under vmap JAX refuses."""
@@ -1621,7 +1646,14 @@ def x_is_passed_on(answer, draw):
     expect_close(answer(x), x)
 
 
-@visible(log_and_pass, stage="jit", kind="observed", idea="The program logs at each run.", reproduces=["S4-30"])
+@visible(
+    log_and_pass,
+    stage="jit",
+    kind="observed",
+    idea="The program logs at each run.",
+    reproduces=["S4-30"],
+    required=True,
+)
 def it_logs_under_jit(answer):
     """Under jit it logs the value, at each call."""
     first, second = answer.jit.observe_calls([(1.0,), (2.5,)])
@@ -1899,7 +1931,9 @@ def shapes_and_dtypes_are_kept(answer):
     expect_documented("S4-33", got, message="An order that is not of an integer dtype should raise an AssertionError.")
 
 
-@visible(host_bessel, stage="jit", idea="Under jit only shapes and dtypes are known.", reproduces=["S4-35"])
+@visible(
+    host_bessel, stage="jit", idea="Under jit only shapes and dtypes are known.", reproduces=["S4-35"], required=True
+)
 def the_same_under_jit(answer):
     """Under jit it gives the same."""
     expect_documented("S4-35", answer.jit(1, jnp.arange(5.0)))
@@ -2030,6 +2064,7 @@ def the_value_is_scipys(answer):
     kind="value",
     idea="With a rule from `custom_jvp`, a pure callback can be differentiated.",
     reproduces=["S4-10", "S4-40"],
+    required=True,
 )
 def the_slope_of_j1_is_as_documented(answer):
     """The slope of J_1 at 2 is -0.06447162."""
@@ -2058,6 +2093,7 @@ def slopes_follow_the_recurrence(answer):
     kind="value",
     idea="A rule that calls the function itself can be differentiated again and again.",
     reproduces=["S4-39", "S4-41"],
+    required=True,
 )
 def higher_derivatives_come_for_free(answer):
     """The second and third derivatives of J_1 at 2 are right."""

@@ -186,6 +186,7 @@ def x_comes_back(answer):
     stage="jit",
     idea="Python's `print` for static facts, `jax.debug.print` for traced values.",
     reproduces=["S0-01"],
+    required=True,
 )
 def both_lines_are_right(answer):
     """Under jit the first call prints the shape and dtype, and the value."""
@@ -199,6 +200,7 @@ def both_lines_are_right(answer):
     kind="observed",
     idea="Python's `print` runs once for each shape and dtype: only then does JAX trace.",
     reproduces=["S0-03"],
+    required=True,
 )
 def python_prints_when_it_traces(answer):
     """The line about the shape is printed when JAX traces, and not at other calls."""
@@ -337,6 +339,7 @@ def pythons_prints_show_tracers(answer):
     stage="jit",
     idea="The program knows the numbers when it runs. An f-string is filled in before.",
     reproduces=["S0-04"],
+    required=True,
 )
 def debug_prints_show_numbers(answer):
     """Under jit, the two debug prints show the numbers 2 and sin(2)."""
@@ -444,6 +447,7 @@ def the_sines_come_back(answer, draw):
     stage="jit",
     idea="vmap runs each step of the function for all examples, before the next step.",
     reproduces=["S0-06"],
+    required=True,
 )
 def vmap_prints_all_x_first(answer):
     """Under vmap all x are printed, then all y."""
@@ -459,6 +463,7 @@ def vmap_prints_all_x_first(answer):
     stage="jit",
     idea="`jax.lax.map` is a loop. Within a step the order is promised by `ordered=True` only.",
     reproduces=["S0-07"],
+    required=True,
 )
 def map_prints_step_by_step(answer):
     """Under jax.lax.map x and y are printed step by step; with ordered=True x comes before y."""
@@ -552,6 +557,7 @@ def the_sums_are_right(answer, draw):
     stage="jit",
     idea="`ordered=True` keeps the order in which the prints stand in the program.",
     reproduces=["S0-12"],
+    required=True,
 )
 def x_comes_before_y(answer):
     """For 1 and 2 it prints x, then y, and the sum is 3."""
@@ -627,6 +633,7 @@ def the_square_comes_back(answer):
     kind="observed",
     idea="The print belongs to the forward pass; nothing is printed on the way back.",
     reproduces=["S0-09"],
+    required=True,
 )
 def grad_prints_once(answer):
     """Under grad, debug.print prints one line: the value of x."""
@@ -654,6 +661,7 @@ def pythons_print_comes_first(answer):
     kind="observed",
     idea="What Python's print shows depends on the transformations around; what the program prints does not.",
     reproduces=["S0-10"],
+    required=True,
 )
 def only_debug_print_is_consistent(answer):
     """debug.print shows 1.0 with and without jit; Python's print shows it under plain grad only."""
@@ -770,6 +778,7 @@ def the_cube_comes_back(answer):
     stage="gradient",
     kind="value",
     idea="`backward` returns the cotangent that it got: a tuple, with one entry for each argument.",
+    required=True,
 )
 def the_gradient_is_unchanged(answer):
     """The slope is 3 sin(x)**2 cos(x)."""
@@ -777,7 +786,13 @@ def the_gradient_is_unchanged(answer):
         expect_close(plain(answer.grad()(x)), float(3 * np.sin(x) ** 2 * np.cos(x)), atol=1e-6)
 
 
-@visible(sine_cubed, stage="gradient", kind="observed", idea="There is no cotangent unless somebody asks for slopes.")
+@visible(
+    sine_cubed,
+    stage="gradient",
+    kind="observed",
+    idea="There is no cotangent unless somebody asks for slopes.",
+    required=True,
+)
 def the_forward_pass_is_silent(answer):
     """Without grad nothing is printed."""
     lines = answer.observe(0.5).lines + answer.jit.observe(0.5).lines
@@ -789,6 +804,7 @@ def the_forward_pass_is_silent(answer):
     stage="gradient",
     kind="observed",
     idea="The cotangent of y is the slope of y**3 at y: 3 y**2.",
+    required=True,
 )
 def the_cotangent_is_printed(answer):
     """Under grad, with and without jit, the cotangent is printed once."""
@@ -999,7 +1015,7 @@ def both_compute_the_sine(answer):
         expect_close(answer.then(verbose)(np.float32(0.5)), np.sin(np.float32(0.5)))
 
 
-@visible(make_sine, stage="jit", idea="The print shows the value at each run.")
+@visible(make_sine, stage="jit", idea="The print shows the value at each run.", required=True)
 def it_prints_when_it_is_on(answer):
     """With verbose=True each call under jit prints the sine."""
     for seen in answer.then(True).jit.observe_calls([(np.float32(0.0),), (np.float32(0.0),)]):
@@ -1010,6 +1026,7 @@ def it_prints_when_it_is_on(answer):
     make_sine,
     stage="cost",
     idea="A `cond`, a `where`, or a host function that does nothing stay in the program and cost time at each run.",
+    required=True,
 )
 def nothing_is_left_when_it_is_off(answer):
     """With verbose=False the program is one sine."""
@@ -1497,6 +1514,7 @@ def the_value_comes_back(answer):
     kind="observed",
     idea="The callback is a part of the program, and gets the value of each run.",
     reproduces=["S0-20"],
+    required=True,
 )
 def jit_logs_each_value(answer):
     """Under jit each call logs its value."""
@@ -1772,7 +1790,9 @@ def the_vector_comes_back(answer):
     expect_that(same, "A vector with NaN should come back as it is.", answer(x), "[1. nan 3.]")
 
 
-@visible(report_nonfinite, stage="jit", idea="Under jit a condition on a value needs the value: on the host.")
+@visible(
+    report_nonfinite, stage="jit", idea="Under jit a condition on a value needs the value: on the host.", required=True
+)
 def bad_elements_are_counted(answer):
     """Under jit the elements that are not finite are counted, at each run."""
     bad, good = (np.array(values, np.float32) for values in ([np.nan, 1, -np.inf, 2], [1, 2, 3, 4]))
@@ -1787,6 +1807,7 @@ def bad_elements_are_counted(answer):
     report_nonfinite,
     stage="jit",
     idea="Under vmap a `cond` becomes a select: both branches run for all examples, the print too.",
+    required=True,
 )
 def only_bad_examples_are_reported(answer):
     """Under vmap only the examples that are not finite are reported."""
@@ -1893,6 +1914,7 @@ def bad_indices_are_named(answer):
     checked_pick,
     stage="traces",
     idea="The point of checkify: the check is made by a compiled program, where no Python runs.",
+    required=True,
 )
 def the_check_is_under_jit(answer):
     """The table is read in a function under jit."""

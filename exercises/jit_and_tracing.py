@@ -270,6 +270,7 @@ def each_row_is_normalised(answer, draw):
     stage="jit",
     idea="`jit` does not change what a function computes, up to rounding.",
     reproduces=["S1-18"],
+    required=True,
 )
 def jit_gives_the_same_numbers(answer):
     """For the document's matrix, turned on its side, the plain and the jitted call agree to 0.000001."""
@@ -481,6 +482,7 @@ def the_negative_numbers_are_selected(answer):
     stage="jit",
     idea="The shape of the result depends on the numbers, and under `jit` there are none yet.",
     reproduces=["S1-21"],
+    required=True,
 )
 def jit_refuses_the_mask(answer):
     """Under `jax.jit` it raises NonConcreteBooleanIndexError: the mask's values are not known."""
@@ -589,7 +591,10 @@ def without_negatives_it_is_zero(answer):
 
 
 @visible(
-    mean_of_negatives, stage="jit", idea="Under `jit` shapes are fixed and numbers unknown: keep the shape and mask."
+    mean_of_negatives,
+    stage="jit",
+    idea="Under `jit` shapes are fixed and numbers unknown: keep the shape and mask.",
+    required=True,
 )
 def the_mean_under_jit(answer, draw):
     """Under `jax.jit` the result is the same, also without negative numbers."""
@@ -678,6 +683,7 @@ def the_dot_product_is_right(answer, draw):
     stage="traces",
     idea="While it is traced, your code sees tracers: shapes and dtypes, no numbers.",
     reproduces=["S1-22"],
+    required=True,
 )
 def the_first_call_prints_tracers(answer):
     """The first call prints the four lines, with tracers in them, and gives the document's numbers."""
@@ -1039,6 +1045,7 @@ def each_step_has_its_own_rate(answer, draw):
     steps_with_rates,
     stage="traces",
     idea="A traced argument may have any value; a new function, or a new static value, is traced anew.",
+    required=True,
 )
 def one_trace_for_all_rates(answer, draw):
     """Eight steps with eight rates need no more traces than one step."""
@@ -1158,7 +1165,7 @@ def layers_under_an_outer_jit(answer, draw):
     expect_close(list(layers), wanted_layers, rtol=1e-4, atol=1e-5)
 
 
-@visible(sum_and_layers, stage="traces", idea="The repair should not cost the speed.")
+@visible(sum_and_layers, stage="traces", idea="The repair should not cost the speed.", required=True)
 def the_model_is_still_jitted(answer, draw):
     """The model is traced by `jax.jit`."""
     traces = answer.observe(draw.floats(4), [0.5, 2.0]).traces
@@ -1223,6 +1230,7 @@ def each_call_has_its_own_factor(answer, draw):
     louder,
     stage="traces",
     idea="`jit` remembers by function: a lambda or partial made in each call is a new function each time.",
+    required=True,
 )
 def four_calls_one_trace(answer, draw):
     """Four calls with four factors make one trace."""
@@ -1409,6 +1417,7 @@ def neighbours_are_added_and_scaled(answer, draw):
     moving_sum,
     stage="traces",
     idea="Static is what decides about shapes. A number that only takes part in the sums should be traced.",
+    required=True,
 )
 def one_trace_for_each_width(answer, draw):
     """A new width makes a trace; a new scale makes none."""
@@ -1517,6 +1526,7 @@ def the_powers_are_added(answer):
     sum_of_powers,
     stage="jit",
     idea="Under `jit` n is a tracer: Python's `range` cannot use it; `fori_loop` and `while_loop` can.",
+    required=True,
 )
 def powers_with_a_traced_n(answer):
     """Under `jax.jit`, with a traced n, the result is the same."""
@@ -1592,6 +1602,7 @@ def the_number_of_elements(answer):
     stage="traces",
     idea="x is traced, its shape is static, and what `jnp` makes of the shape is traced again.",
     reproduces=["S1-30"],
+    required=True,
 )
 def three_lines_tell_what_is_traced(answer):
     """For float32[2,3] the three lines are those of the document."""
@@ -1673,6 +1684,7 @@ def the_numbers_keep_their_order(answer, draw):
     stage="jit",
     idea="What `jnp` computes under `jit` is a tracer, and a shape cannot be one.",
     reproduces=["S1-29"],
+    required=True,
 )
 def jaxs_product_is_no_shape(answer):
     """With `jaxs_product`, the call raises TypeError: a shape must be concrete."""

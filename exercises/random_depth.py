@@ -264,7 +264,7 @@ def the_same_key_draws_the_same_depth(answer, draw):
     expect_that(different > 250, "Different keys gave the same number.", f"{different} different numbers", "about 300")
 
 
-@visible(depth_between, stage="jit", idea="Bounds are values: no shape depends on them.")
+@visible(depth_between, stage="jit", idea="Bounds are values: no shape depends on them.", required=True)
 def bounds_may_be_traced(answer, draw):
     """With traced bounds it gives the same numbers."""
     for low, high in ((1, 6), (2, 40)):
@@ -361,6 +361,7 @@ def the_fraction_is_cut_off(answer):
     stage="jit",
     idea="`item()` and `int()` ask for a number that is not there while tracing.",
     reproduces=["S3-12"],
+    required=True,
 )
 def the_integer_survives_jit(answer):
     """Under `jax.jit`, zeros((1,)) becomes the integer 0 of type int32 and shape ()."""
@@ -1063,7 +1064,9 @@ def twelve_examples_equal_their_loops(answer, draw):
     compare_three_ways(answer, draw, "S3-14")
 
 
-@visible(masked_depth, stage="gradient", idea="The number of rounds is static, so the way back is known.")
+@visible(
+    masked_depth, stage="gradient", idea="The number of rounds is static, so the way back is known.", required=True
+)
 def the_masked_form_has_a_gradient(answer, draw):
     """There is no loop whose number of rounds is traced, so it can be run backwards."""
     program = answer.program(draw.floats(3, 3), draw.floats(2, 3), jnp.int32(2))
@@ -1071,7 +1074,7 @@ def the_masked_form_has_a_gradient(answer, draw):
     expect_that(not program.primitives.get("while"), message, "while", "scan")
 
 
-@visible(masked_depth, stage="cost", idea="A scan holds its body once.")
+@visible(masked_depth, stage="cost", idea="A scan holds its body once.", required=True)
 def the_block_is_in_the_program_once(answer, draw):
     """The program does not hold a block for each step."""
     products = answer.program(draw.floats(3, 3), draw.floats(2, 3), jnp.int32(2)).primitives.get("dot_general", 0)
@@ -1158,7 +1161,7 @@ def twelve_counted_examples_equal_their_loops(answer, draw):
     compare_three_ways(answer, draw, "S3-15")
 
 
-@visible(counted_depth, stage="cost", idea="A traced bound makes a `while` loop, a static one a `scan`.")
+@visible(counted_depth, stage="cost", idea="A traced bound makes a `while` loop, a static one a `scan`.", required=True)
 def the_program_counts_at_run_time(answer, draw):
     """The program is a `while` loop that holds the block once."""
     primitives = answer.program(draw.floats(3, 3), draw.floats(2, 3), jnp.int32(2)).primitives
@@ -1397,7 +1400,7 @@ def the_loss_is_that_of_plain_loops(answer, draw):
     expect_close(answer.jit(weights, xs, DEPTHS), loop_loss(weights, xs, DEPTHS), "This is not the loss.", rtol=1e-4)
 
 
-@visible(depth_loss, stage="gradient", idea="A traced number of rounds has no reverse gradient.")
+@visible(depth_loss, stage="gradient", idea="A traced number of rounds has no reverse gradient.", required=True)
 def the_gradient_is_that_of_plain_loops(answer, draw):
     """`jax.grad` gives the gradient of plain loops, also compiled."""
     weights, xs = draw.floats(3, 3), draw.floats(3, 2, 3)
@@ -1524,6 +1527,7 @@ def the_value_is_that_of_six_steps(answer, draw):
     stage="gradient",
     idea="`stop_gradient` keeps the value and cuts the gradient: only the gradient depends on k.",
     reproduces=["S3-10"],
+    required=True,
 )
 def only_the_gradient_depends_on_k(answer, draw):
     """For k = 1 to 5 the losses are equal and the gradients are five different ones: those of plain loops."""
@@ -1599,7 +1603,9 @@ def only_the_first_roots_count(answer):
     expect_close(answer(x, jnp.int32(0)), np.float32(0.0), "No entry counts: the sum is 0.")
 
 
-@visible(sum_of_roots, stage="gradient", idea="Mask the input too: the function must not see the padding.")
+@visible(
+    sum_of_roots, stage="gradient", idea="Mask the input too: the function must not see the padding.", required=True
+)
 def the_gradient_is_finite(answer):
     """The gradient is 1/4, 1/6, and 0 for the padding, plain and compiled."""
     x = jnp.array([4.0, 9.0, 0.0, -1.0])
@@ -1679,7 +1685,7 @@ def padding_does_not_count(answer, draw):
         expect_close(answer(values), np.exp(values).sum(), f"With {n} values this is not the sum of their exp.")
 
 
-@visible(sum_in_bucket, stage="traces", idea="A new shape is a new program; a new number n is not.")
+@visible(sum_in_bucket, stage="traces", idea="A new shape is a new program; a new number n is not.", required=True)
 def lengths_of_a_bucket_share_a_program(answer, draw):
     """For the lengths 5, 6, 7 and 8 there is no compilation after the first call, nor for 25 after 17."""
     seen = answer.observe_calls([(draw.numpy(n),) for n in (5, 6, 7, 8)])

@@ -1641,6 +1641,7 @@ def reproducible_compiled_and_vectorised(answer, draw):
     draw_per_key,
     stage="cost",
     idea="A vectorised operation is one operation for any number of keys; a Python loop writes one for each key.",
+    required=True,
 )
 def the_program_does_not_grow_with_the_keys(answer, draw):
     """The program is as long for 64 keys as for 4."""
@@ -1835,6 +1836,7 @@ def samples_look_standard_normal(answer, draw):
     two_samples,
     stage="keys",
     idea="Each key serves once: for one draw, for one split, or for `fold_in` with different numbers.",
+    required=True,
 )
 def each_key_is_used_once(answer, draw):
     """No key is used twice."""
@@ -1990,6 +1992,7 @@ def walks_the_same_under_jit(answer, draw):
     random_walk,
     stage="keys",
     idea="In each round, a key is either split or drawn from, not both.",
+    required=True,
 )
 def no_key_serves_two_rounds(answer, draw):
     """No key is used twice, in one round or in two."""

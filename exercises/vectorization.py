@@ -360,7 +360,12 @@ def rows_do_not_mix(answer, draw):
     expect_close(answer(xs, ws), wanted, "These are not the rows of the loop: rows were mixed.")
 
 
-@visible(vectorised_by_hand, stage="cost", idea="A vectorised operation is one operation for any number of rows.")
+@visible(
+    vectorised_by_hand,
+    stage="cost",
+    idea="A vectorised operation is one operation for any number of rows.",
+    required=True,
+)
 def no_loop_over_the_rows(answer, draw):
     """The program is as long for 40 rows as for 4."""
     small, large = (draw.floats(4, 6), draw.floats(4, 3)), (draw.floats(40, 6), draw.floats(40, 3))
@@ -435,7 +440,7 @@ def the_products_are_those_of_slide(answer, draw):
     expect_that(found == 4, message, f"{found} dot products", "4")
 
 
-@visible(vectorised_by_vmap, stage="cost", idea="`vmap` makes one operation for all rows.")
+@visible(vectorised_by_vmap, stage="cost", idea="`vmap` makes one operation for all rows.", required=True)
 def the_program_is_as_long_for_any_batch(answer, draw):
     """The program is as long for 40 rows as for 4."""
     small, large = (draw.floats(4, 6), draw.floats(4, 3)), (draw.floats(40, 6), draw.floats(40, 3))
@@ -576,7 +581,12 @@ def vmap_runs_again_and_jit_does_not(answer):
     expect_documented("S2-07", [as_lists(got["vmap"]), as_lists(got["jit of vmap"])], message=message)
 
 
-@visible(look_inside, stage="traces", idea="What is noted must have been seen: `f` itself notes it, each time it runs.")
+@visible(
+    look_inside,
+    stage="traces",
+    idea="What is noted must have been seen: `f` itself notes it, each time it runs.",
+    required=True,
+)
 def a_jitted_function_has_run(answer, draw):
     """A jitted function is traced."""
     traces = answer.observe(draw.floats(2, 5), draw.floats(2, 3), 2).traces
@@ -817,7 +827,7 @@ def every_row_gets_all_weights(answer, draw):
         expect_close(answer(xs, w), wanted, "Each row should be slid with all three weights.")
 
 
-@visible(slide_with_shared_weights, stage="cost", idea="`vmap` makes one operation for all rows.")
+@visible(slide_with_shared_weights, stage="cost", idea="`vmap` makes one operation for all rows.", required=True)
 def shared_weights_need_no_loop(answer, draw):
     """The program is as long for 40 rows as for 4."""
     w = draw.floats(3)
@@ -967,6 +977,7 @@ def jit_inside_gives_the_same_rows(answer):
     jit_and_vmap,
     stage="traces",
     idea="`vmap` alone compiles nothing. Each of the two needs a `jit`: one around `vmap`, one around `slide`.",
+    required=True,
 )
 def both_are_compiled(answer, draw):
     """In a first call, two jitted functions are traced."""
@@ -1053,7 +1064,7 @@ def every_x_meets_every_y(answer, draw):
     expect_close(answer(xs, ys), wanted, "These are not the distances of x number i and y number j.", atol=2e-3)
 
 
-@visible(pairwise_distances, stage="cost", idea="`vmap` in `vmap` is one operation for all pairs.")
+@visible(pairwise_distances, stage="cost", idea="`vmap` in `vmap` is one operation for all pairs.", required=True)
 def no_loop_over_the_points(answer, draw):
     """The program is as long for 40 points as for 4, in xs and in ys."""
     few, many, three = draw.floats(4, 2), draw.floats(40, 2), draw.floats(3, 2)
@@ -1126,7 +1137,7 @@ def each_model_predicts(answer, draw):
         expect_close(answer(members, x), wanted, "Row i should be the prediction of model i for the whole example.")
 
 
-@visible(ensemble_predictions, stage="cost", idea="Stacked parameters need one product for all models.")
+@visible(ensemble_predictions, stage="cost", idea="Stacked parameters need one product for all models.", required=True)
 def one_product_for_all_models(answer, draw):
     """There are as many matrix products for six models as for two."""
     x = draw.floats(3)
@@ -1212,7 +1223,7 @@ def gradients_are_those_of_one_example(answer, draw):
     expect_close(answer(params, xs, ys), gradients_by_hand(params, xs, ys), message, rtol=1e-4, atol=1e-5)
 
 
-@visible(per_example_gradients, stage="cost", idea="`vmap` of `grad` is one program for all examples.")
+@visible(per_example_gradients, stage="cost", idea="`vmap` of `grad` is one program for all examples.", required=True)
 def no_loop_over_the_examples(answer, draw):
     """The program is as long for 40 examples as for 4."""
     params = {"w": draw.floats(3), "b": draw.floats()}
@@ -1287,7 +1298,7 @@ def padding_may_be_nan(answer):
     expect_close(got, np.array([2.0, 6.0, 5.0], np.float32))
 
 
-@visible(means_of_padded_rows, stage="jit", idea="With a mask every shape is known, so `jit` works.")
+@visible(means_of_padded_rows, stage="jit", idea="With a mask every shape is known, so `jit` works.", required=True)
 def padded_means_can_be_compiled(answer, draw):
     """It works under `jax.jit`."""
     xs, lengths = draw.floats(3, 4), jnp.array([1, 4, 2])
@@ -1449,7 +1460,10 @@ def the_flag_may_be_traced(answer, draw):
 
 
 @visible(
-    one_switch_for_all, stage="cost", idea="A flag without a batch axis keeps the `cond`; a mapped one makes a select."
+    one_switch_for_all,
+    stage="cost",
+    idea="A flag without a batch axis keeps the `cond`; a mapped one makes a select.",
+    required=True,
 )
 def only_one_branch_is_run(answer, draw):
     """The program has one `cond`, and selects nothing."""

@@ -42,7 +42,11 @@ def numpys_points_for_both_and_a_list(n):
     return [np.sin(2 * x), jnp.sin(2 * jnp.asarray(x))]
 
 
-@wrong(rejected_by="one_curve_of_each_kind", says="NumPy computes the curve, and JAX only takes it over at the call.")
+@wrong(
+    rejected_by="one_curve_of_each_kind",
+    says="NumPy computes the curve, and JAX only takes it over at the call.",
+    misses_the_point=True,
+)
 def numpy_for_both(n):
     x = np.linspace(0, 10, n)
     y = 2 * np.sin(x) * np.cos(x)
@@ -127,7 +131,11 @@ def the_older_name(a, b):
     return values, ["numpy.ndarray", old, "numpy.ndarray", old, old]
 
 
-@wrong(rejected_by="mixed_calls_give_the_documented_kinds", says="NumPy's sine is believed to follow its argument.")
+@wrong(
+    rejected_by="mixed_calls_give_the_documented_kinds",
+    says="NumPy's sine is believed to follow its argument.",
+    misses_the_point=True,
+)
 def believes_the_sine_follows_its_argument(a, b):
     values = (a, b, np.sin(b), jnp.sin(a), a + b)
     return values, [type_name(a), *[type_name(b)] * 4]
@@ -178,7 +186,7 @@ def asks_for_at_first(x):
         return False
 
 
-@wrong(rejected_by="arrays_of_both_kinds_are_told_apart", says="A JAX array is no `np.ndarray`.")
+@wrong(rejected_by="arrays_of_both_kinds_are_told_apart", says="A JAX array is no `np.ndarray`.", misses_the_point=True)
 def asks_numpy(x):
     return isinstance(x, np.ndarray)
 
@@ -241,7 +249,11 @@ def by_the_method(x, value):
     return x
 
 
-@wrong(rejected_by="jax_array_refuses", says="The array is copied into NumPy, so that nothing refuses.")
+@wrong(
+    rejected_by="jax_array_refuses",
+    says="The array is copied into NumPy, so that nothing refuses.",
+    misses_the_point=True,
+)
 def copies_into_numpy(x, value):
     x = np.array(x)
     x[0] = value
@@ -316,7 +328,11 @@ def plain_for_minimal(code):
     return session.type_in("%xmode plain"), session.type_in(code)
 
 
-@wrong(rejected_by="the_report_is_one_line", says="What should be said is written down, and no mode is set.")
+@wrong(
+    rejected_by="the_report_is_one_line",
+    says="What should be said is written down, and no mode is set.",
+    misses_the_point=True,
+)
 def writes_it_down(code):
     return ["Exception reporting mode: Minimal"], Session().type_in(code)
 
@@ -383,7 +399,11 @@ def chosen(x, value):
     return [x, y][0], y
 
 
-@wrong(rejected_by="only_the_copy_is_changed", says="`.set` is believed to change x; what it returns is thrown away.")
+@wrong(
+    rejected_by="only_the_copy_is_changed",
+    says="`.set` is believed to change x; what it returns is thrown away.",
+    misses_the_point=True,
+)
 def throws_the_copy_away(x, value):
     y = x
     y.at[0].set(value)
@@ -462,7 +482,11 @@ def goes_through_numpy(x, limit):
     return jnp.asarray(y)
 
 
-@wrong(rejected_by="peaks_are_capped_under_jit", says="Python's `if` needs the value while the function is traced.")
+@wrong(
+    rejected_by="peaks_are_capped_under_jit",
+    says="Python's `if` needs the value while the function is traced.",
+    misses_the_point=True,
+)
 def decides_with_if(x, limit):
     return jnp.stack([jnp.asarray(limit, x.dtype) if element > limit else element for element in x])
 
@@ -534,7 +558,11 @@ def one_hot_floats(counts, votes):
     return counts + jax.nn.one_hot(votes, counts.shape[0]).sum(axis=0)
 
 
-@wrong(rejected_by="the_program_does_not_grow_with_the_votes", says="`jax.jit` unrolls a Python loop all the same.")
+@wrong(
+    rejected_by="the_program_does_not_grow_with_the_votes",
+    says="`jax.jit` unrolls a Python loop all the same.",
+    misses_the_point=True,
+)
 @jax.jit
 def compiles_the_loop(counts, votes):
     for vote in votes:
@@ -576,7 +604,7 @@ def a_compiled_sum(a, b):
     return total, total.weak_type
 
 
-@wrong(rejected_by="one_plus_one_is_a_weak_float", says="NumPy adds in float64.")
+@wrong(rejected_by="one_plus_one_is_a_weak_float", says="NumPy adds in float64.", misses_the_point=True)
 def numpy_adds(a, b):
     return np.add(a, b), False
 
@@ -630,7 +658,9 @@ def divided(x):
     return x / 2 + 1 / 4
 
 
-@wrong(rejected_by="the_dtype_is_that_of_x", says="A NumPy number is strong, also of half the size.")
+@wrong(
+    rejected_by="the_dtype_is_that_of_x", says="A NumPy number is strong, also of half the size.", misses_the_point=True
+)
 def always_half_precision(x):
     return (0.5 * x + 0.25).astype(jnp.float16)
 
@@ -686,7 +716,7 @@ def the_sum_of_the_last_two_first(a, b, c=None):
     return lax.add(a, b if c is None else lax.add(b, c))
 
 
-@wrong(rejected_by="mixed_types_are_refused", says="`jnp.add` promotes.")
+@wrong(rejected_by="mixed_types_are_refused", says="`jnp.add` promotes.", misses_the_point=True)
 def promotes(a, b, c=None):
     total = jnp.add(a, b)
     return total if c is None else jnp.add(total, c)
@@ -763,7 +793,11 @@ def with_arguments_of_its_own(function, *args):
     return sorted(program(function, *args).primitives)
 
 
-@wrong(rejected_by="jnp_functions_become_lax_operations", says="XLA's names are not those of `jax.lax`.")
+@wrong(
+    rejected_by="jnp_functions_become_lax_operations",
+    says="XLA's names are not those of `jax.lax`.",
+    misses_the_point=True,
+)
 def names_of_xla(function, *args):
     text = jax.jit(function).lower(*args).as_text()
     return sorted(set(re.findall(r"stablehlo\.(\w+)", text)))
@@ -841,7 +875,7 @@ def makes_the_first_a_correlation(x, y):
     return jnp.correlate(x, y, mode="full"), by_lax[0, 0]
 
 
-@wrong(rejected_by="each_result_has_its_own_convolution", says="One result is given twice.")
+@wrong(rejected_by="each_result_has_its_own_convolution", says="One result is given twice.", misses_the_point=True)
 def gives_one_result_twice(x, y):
     by_numpy = jnp.convolve(x, y)
     return by_numpy, by_numpy
@@ -946,7 +980,9 @@ def squeezes_a_single_row(rows, kernel):
     return lax.conv_general_dilated(rows[:, None, :], kernel[None, None, ::-1], (2,), [(m - 1, m - 1)]).squeeze()
 
 
-@wrong(rejected_by="the_program_does_not_grow_with_the_rows", says="A Python loop over the rows.")
+@wrong(
+    rejected_by="the_program_does_not_grow_with_the_rows", says="A Python loop over the rows.", misses_the_point=True
+)
 def loops_over_the_rows(rows, kernel):
     return jnp.stack([jnp.convolve(row, kernel)[::2] for row in rows])
 
@@ -988,7 +1024,11 @@ def asks_for_stablehlo_by_name(function, *args):
     return list(dict.fromkeys(re.findall(r"stablehlo\.([a-z_]+)", str(module))))
 
 
-@wrong(rejected_by="convolve_becomes_xla_operations", says="These are JAX's names, before the lowering.")
+@wrong(
+    rejected_by="convolve_becomes_xla_operations",
+    says="These are JAX's names, before the lowering.",
+    misses_the_point=True,
+)
 def reads_the_jaxpr(function, *args):
     return sorted(program(function, *args).primitives)
 
@@ -1054,7 +1094,7 @@ def waits_by_converting(start_machine):
     return np.float32(machine.clock() - before)
 
 
-@wrong(rejected_by="the_time_is_honest", says="The call comes back before the work is done.")
+@wrong(rejected_by="the_time_is_honest", says="The call comes back before the work is done.", misses_the_point=True)
 def does_not_wait(start_machine):
     machine = start_machine()
     machine.run().block_until_ready()

@@ -41,7 +41,11 @@ def folded(f, n):
     return reduce(lambda g, _: jax.grad(g), range(n), f)
 
 
-@wrong(rejected_by="the_next_derivatives_of_tanh", says="A power of the slope is taken for a derivative of the slope.")
+@wrong(
+    rejected_by="the_next_derivatives_of_tanh",
+    says="A power of the slope is taken for a derivative of the slope.",
+    misses_the_point=True,
+)
 def power_of_the_slope(f, n):
     return lambda x: jax.grad(f)(x) ** n if n else f(x)
 
@@ -133,7 +137,9 @@ def starts_with_the_slope(f, xs):
 
 
 @wrong(
-    rejected_by="any_function_can_be_tabulated", says="The formulas of the cubic are written down for every function."
+    rejected_by="any_function_can_be_tabulated",
+    says="The formulas of the cubic are written down for every function.",
+    misses_the_point=True,
 )
 def formulas_of_the_cubic(f, xs):
     one = jnp.ones_like(xs)
@@ -180,7 +186,7 @@ def looks_at_the_abstract_value(f, x):
     return "output" if jax.eval_shape(f, x).shape else "nothing"
 
 
-@wrong(rejected_by="five_calls_are_judged", says="A vector as input is taken for a problem.")
+@wrong(rejected_by="five_calls_are_judged", says="A vector as input is taken for a problem.", misses_the_point=True)
 def judges_the_shape_of_the_input(f, x):
     if jnp.asarray(x).dtype.kind != "f":
         return "input"
@@ -250,7 +256,11 @@ def in_forward_mode(f):
     return slope
 
 
-@wrong(rejected_by="slopes_are_float32", says="`allow_int=True` lets integers in, and gives an empty gradient.")
+@wrong(
+    rejected_by="slopes_are_float32",
+    says="`allow_int=True` lets integers in, and gives an empty gradient.",
+    misses_the_point=True,
+)
 def allows_integers(f):
     return jax.grad(f, allow_int=True)
 
@@ -330,7 +340,11 @@ def one_key_for_both(key):
     return w, b, loss(w, b)
 
 
-@wrong(rejected_by="the_loss_belongs_to_the_parameters", says="A seed inside is used instead of the argument.")
+@wrong(
+    rejected_by="the_loss_belongs_to_the_parameters",
+    says="A seed inside is used instead of the argument.",
+    misses_the_point=True,
+)
 def makes_its_own_key(key):
     _, w_key, b_key = jax.random.split(jax.random.key(0), 3)
     w, b = jax.random.normal(w_key, (3,)), jax.random.normal(b_key)
@@ -386,7 +400,11 @@ def sorts_the_positions(f, args, which=None):
     return jax.grad(f, which or 0)(*args)
 
 
-@wrong(rejected_by="gradients_have_the_shapes_of_arguments", says="Without `argnums` only the first argument counts.")
+@wrong(
+    rejected_by="gradients_have_the_shapes_of_arguments",
+    says="Without `argnums` only the first argument counts.",
+    misses_the_point=True,
+)
 def only_the_first(f, args, which=None):
     return jax.grad(f)(*args)
 
@@ -445,7 +463,9 @@ def with_numpy(f, args, steps):
 
 
 @wrong(
-    rejected_by="each_unit_step_gives_a_partial_derivative", says="The true change is taken for that of the tangent."
+    rejected_by="each_unit_step_gives_a_partial_derivative",
+    says="The true change is taken for that of the tangent.",
+    misses_the_point=True,
 )
 def takes_the_true_change(f, args, steps):
     return f(*(x + step for x, step in zip(args, steps, strict=True))) - f(*args)
@@ -524,7 +544,9 @@ def a_list_of_leaves(f, params, rate):
     return gradient, [p - rate * g for p, g in pairs]
 
 
-@wrong(rejected_by="each_parameter_goes_downhill", says="The step goes along the gradient: uphill.")
+@wrong(
+    rejected_by="each_parameter_goes_downhill", says="The step goes along the gradient: uphill.", misses_the_point=True
+)
 def climbs(f, params, rate):
     gradient = jax.grad(f)(params)
     return gradient, jax.tree.map(lambda p, g: p + rate * g, params, gradient)
@@ -655,7 +677,11 @@ def the_children_are_swapped(w, b):
     return jax.grad(model_loss)(Swapped(w, b))
 
 
-@wrong(rejected_by="the_gradient_is_a_model", says="The parts of the gradient are returned, without the class.")
+@wrong(
+    rejected_by="the_gradient_is_a_model",
+    says="The parts of the gradient are returned, without the class.",
+    misses_the_point=True,
+)
 def parts_without_the_class(w, b):
     gradient = jax.grad(model_loss)(Model(w, b))
     return gradient.w, gradient.b
@@ -710,7 +736,11 @@ def compiled(f, args):
     return jax.jit(jax.value_and_grad(lambda args: f(*args)))(args)
 
 
-@wrong(rejected_by="the_loss_is_computed_once", says="The value is computed once more, before the gradient.")
+@wrong(
+    rejected_by="the_loss_is_computed_once",
+    says="The value is computed once more, before the gradient.",
+    misses_the_point=True,
+)
 def computes_it_twice(f, args):
     return f(*args), jax.grad(f, tuple(range(len(args))))(*args)
 
@@ -781,7 +811,7 @@ def as_python_floats(f, args, direction, eps):
     return (along(eps / 2) - along(-eps / 2)) / eps, float(jax.jvp(f, args, direction)[1])
 
 
-@wrong(rejected_by="the_difference_is_central", says="The step goes to one side only.")
+@wrong(rejected_by="the_difference_is_central", says="The step goes to one side only.", misses_the_point=True)
 def one_sided(f, args, direction, eps):
     ahead = [x + eps * d for x, d in zip(args, direction, strict=True)]
     return (f(*ahead) - f(*args)) / eps, jax.jvp(f, args, direction)[1]
@@ -866,7 +896,7 @@ def the_step_that_was_taken(f, x):
     return (f(ahead) - f(behind)) / (ahead - behind)
 
 
-@wrong(rejected_by="small_errors_at_every_size", says="The step is a hundredth at every size.")
+@wrong(rejected_by="small_errors_at_every_size", says="The step is a hundredth at every size.", misses_the_point=True)
 def one_step_for_all(f, x):
     eps = 0.01
     return (f(x + eps / 2) - f(x - eps / 2)) / eps
@@ -997,7 +1027,11 @@ def the_first_argument_alone(f, args):
     return True
 
 
-@wrong(rejected_by="other_points_are_judged", says="The bad functions of the lesson are known by name.")
+@wrong(
+    rejected_by="other_points_are_judged",
+    says="The bad functions of the lesson are known by name.",
+    misses_the_point=True,
+)
 def knows_them_by_name(f, args):
     return f not in (wrong_slope, frozen_slope, wrong_by_q)
 
@@ -1045,6 +1079,7 @@ def a_small_number_below(x):
 @wrong(
     rejected_by="the_gradient_is_finite",
     says="The value is mended after the division; the gradient still goes through it.",
+    misses_the_point=True,
 )
 def mends_the_value(x):
     return jnp.nan_to_num(jnp.where(x == 0, 1.0, jnp.sin(x) / x), nan=1.0)
@@ -1111,7 +1146,7 @@ def a_reverse_rule(x):
     return rounded(x)
 
 
-@wrong(rejected_by="the_slope_is_one", says="`jnp.round` has the slope 0.")
+@wrong(rejected_by="the_slope_is_one", says="`jnp.round` has the slope 0.", misses_the_point=True)
 def plain_round(x):
     return jnp.round(x)
 
@@ -1186,7 +1221,11 @@ def clipped_before_the_risk(x):
     return jnp.where(x > 20, x, jnp.log1p(jnp.exp(jnp.minimum(x, 20.0))))
 
 
-@wrong(rejected_by="values_from_minus_100_to_100", says="Infinity is replaced by the largest number there is.")
+@wrong(
+    rejected_by="values_from_minus_100_to_100",
+    says="Infinity is replaced by the largest number there is.",
+    misses_the_point=True,
+)
 def replaces_infinity(x):
     return jnp.nan_to_num(jnp.log(1 + jnp.exp(x)))
 
@@ -1263,7 +1302,7 @@ def linearized(f, x, v):
     return push(v)
 
 
-@wrong(rejected_by="the_cost_grows_as_that_of_f", says="The full matrix is built.")
+@wrong(rejected_by="the_cost_grows_as_that_of_f", says="The full matrix is built.", misses_the_point=True)
 def the_full_matrix(f, x, v):
     return jax.jacfwd(jax.grad(f))(x) @ v
 

@@ -53,7 +53,7 @@ def f_string_in_debug_print(x):
     return y * 2
 
 
-@wrong(rejected_by="pythons_print_shows_a_tracer", says="Both prints are Python's.")
+@wrong(rejected_by="pythons_print_shows_a_tracer", says="Both prints are Python's.", misses_the_point=True)
 def python_prints_twice(x):
     y = x + 1
     print(f"intermediate value: {y}")
@@ -138,7 +138,11 @@ def under_jit_with_small_promises(x):
     return seen
 
 
-@wrong(rejected_by="the_host_gets_an_array_on_the_cpu", says="The argument is described while tracing.")
+@wrong(
+    rejected_by="the_host_gets_an_array_on_the_cpu",
+    says="The argument is described while tracing.",
+    misses_the_point=True,
+)
 def describes_the_tracer(x):
     seen = {}
 
@@ -259,7 +263,7 @@ def looks_into_jax_only(path):
     return hasattr(jax, path.rpartition(".")[2])
 
 
-@wrong(rejected_by="host_callback_is_gone", says="What is deprecated is believed to be there.")
+@wrong(rejected_by="host_callback_is_gone", says="What is deprecated is believed to be there.", misses_the_point=True)
 def trusts_the_guide(path):
     return path != "jax.experimental.no_callback"
 
@@ -283,7 +287,7 @@ def through_the_inner_jaxpr(f, x):
     return tuple(str(equation.primitive) for equation in jax.make_jaxpr(lambda value: f(value))(x).jaxpr.eqns)
 
 
-@wrong(rejected_by="each_equation_is_named", says="Only the first equation is read.")
+@wrong(rejected_by="each_equation_is_named", says="Only the first equation is read.", misses_the_point=True)
 def first_equation_only(f, x):
     return [jax.make_jaxpr(f)(x).eqns[0].primitive.name]
 
@@ -339,7 +343,7 @@ def numpy_on_a_tracer(x):
     return jnp.asarray(np.sin(x))
 
 
-@wrong(rejected_by="the_host_computes_it", says="JAX's own sine is taken.")
+@wrong(rejected_by="the_host_computes_it", says="JAX's own sine is taken.", misses_the_point=True)
 def jnp_instead(x):
     return jnp.sin(x)
 
@@ -396,7 +400,9 @@ def broadcast_all_of_them(xs):
     return jax.lax.scan(lambda carry, x: (carry, call(x)), 0, xs)[1], jax.vmap(call)(xs)
 
 
-@wrong(rejected_by="one_host_call_for_the_batch", says="`sequential` calls the host for each row.")
+@wrong(
+    rejected_by="one_host_call_for_the_batch", says="`sequential` calls the host for each row.", misses_the_point=True
+)
 def sequential_batch(xs):
     call = partial(jax.pure_callback, noisy_sine, jax.ShapeDtypeStruct((), jnp.float32), vmap_method="sequential")
     return jax.lax.scan(lambda carry, x: (carry, call(x)), 0, xs)[1], jax.vmap(call)(xs)
@@ -497,7 +503,7 @@ def prints_while_tracing(used):
     return program()
 
 
-@wrong(rejected_by="used_it_prints", says="The value is written down, and the call forgotten.")
+@wrong(rejected_by="used_it_prints", says="The value is written down, and the call forgotten.", misses_the_point=True)
 def value_without_a_call(used):
     @jax.jit
     def program():
@@ -568,7 +574,11 @@ def counts_without_jit(program, x):
     return len(calls)
 
 
-@wrong(rejected_by="pure_calls_are_dropped_or_repeated", says="The traces are counted instead of the host calls.")
+@wrong(
+    rejected_by="pure_calls_are_dropped_or_repeated",
+    says="The traces are counted instead of the host calls.",
+    misses_the_point=True,
+)
 def counts_traces(program, x):
     calls = []
 
@@ -691,7 +701,7 @@ def one_call_spoils_all(a):
     return jax.pure_callback(host, jax.ShapeDtypeStruct(a.shape, a.dtype), a, vmap_method="broadcast_all")
 
 
-@wrong(rejected_by="numpy_inverts_it", says="JAX's own inverse is taken, and no host is asked.")
+@wrong(rejected_by="numpy_inverts_it", says="JAX's own inverse is taken, and no host is asked.", misses_the_point=True)
 def jnp_instead(a):
     return jnp.where(jnp.linalg.det(a) == 0, jnp.nan, jnp.linalg.inv(a))
 
@@ -753,7 +763,7 @@ def pure_callback_for_a_stream(seed, x):
     return alone, mapped, jax.lax.scan(lambda carry, row: (carry, like(row)), None, x)[1]
 
 
-@wrong(rejected_by="the_draws_are_effects_in_order", says="NumPy draws alone, without JAX.")
+@wrong(rejected_by="the_draws_are_effects_in_order", says="NumPy draws alone, without JAX.", misses_the_point=True)
 def no_callback_at_all(seed, x):
     stream, x = np.random.default_rng(seed), np.asarray(x)
     each = lambda: jnp.asarray(np.stack([uniform_like(stream, value) for value in x]))
@@ -832,7 +842,7 @@ def error_in_a_variable(kind, situation):
     return [len(seen), text]
 
 
-@wrong(rejected_by="the_row_of_io_callback", says="The class of the exception is left out.")
+@wrong(rejected_by="the_row_of_io_callback", says="The class of the exception is left out.", misses_the_point=True)
 def message_only(kind, situation):
     calls = []
 
@@ -915,7 +925,7 @@ def by_the_helper(xs):
     return jax.lax.scan(step, jnp.float32(0.0), xs)[1]
 
 
-@wrong(rejected_by="the_order_is_promised", says="The order is left to luck.")
+@wrong(rejected_by="the_order_is_promised", says="The order is left to luck.", misses_the_point=True)
 def unordered(xs):
     def step(total, x):
         total = total + x
@@ -935,7 +945,7 @@ def python_loop(xs):
     return jnp.stack(totals)
 
 
-@wrong(rejected_by="each_total_is_noted", says="Python notes the tracer while it traces.")
+@wrong(rejected_by="each_total_is_noted", says="Python notes the tracer while it traces.", misses_the_point=True)
 def notes_while_tracing(xs):
     def step(total, x):
         total = total + x
@@ -990,7 +1000,11 @@ def by_value_and_grad(f, x):
         return f"{error}"
 
 
-@wrong(rejected_by="a_pure_callback_has_no_derivative", says="Only making the gradient function is tried.")
+@wrong(
+    rejected_by="a_pure_callback_has_no_derivative",
+    says="Only making the gradient function is tried.",
+    misses_the_point=True,
+)
 def tries_too_early(f, x):
     try:
         gradient = jax.grad(lambda value: f(value).sum())
@@ -1056,7 +1070,7 @@ def ordered_and_jitted_inside(x):
     return run(x)
 
 
-@wrong(rejected_by="it_logs_under_jit", says="Python logs the tracer.")
+@wrong(rejected_by="it_logs_under_jit", says="Python logs the tracer.", misses_the_point=True)
 def logs_the_tracer(x):
     log_value(x)
     return x
@@ -1116,7 +1130,7 @@ def notes_numpy_numbers(transform, x):
     return [np.float32(value) for value in seen], text
 
 
-@wrong(rejected_by="it_mirrors_what_runs", says="Python counts while it traces.")
+@wrong(rejected_by="it_mirrors_what_runs", says="Python counts while it traces.", misses_the_point=True)
 def counts_traces(transform, x):
     seen = []
 
@@ -1246,7 +1260,7 @@ def any_order(v, z):
     return jax.pure_callback(host, promise, v, z, vmap_method="broadcast_all")
 
 
-@wrong(rejected_by="the_same_under_jit", says="SciPy is called on a tracer.")
+@wrong(rejected_by="the_same_under_jit", says="SciPy is called on a tracer.", misses_the_point=True)
 def scipy_on_a_tracer(v, z):
     assert jnp.issubdtype(jnp.asarray(v).dtype, jnp.integer)
     return jnp.asarray(scipy.special.jv(np.asarray(v), np.asarray(z)), jnp.float32)
@@ -1300,12 +1314,16 @@ def divides_by_z(v, z):
     return function(v, z)
 
 
-@wrong(rejected_by="the_slope_of_j1_is_as_documented", says="There is no rule.")
+@wrong(rejected_by="the_slope_of_j1_is_as_documented", says="There is no rule.", misses_the_point=True)
 def no_rule(v, z):
     return scipy_jv(v, z + 0)
 
 
-@wrong(rejected_by="higher_derivatives_come_for_free", says="The rule calls SciPy's function, which has no rule.")
+@wrong(
+    rejected_by="higher_derivatives_come_for_free",
+    says="The rule calls SciPy's function, which has no rule.",
+    misses_the_point=True,
+)
 def rule_calls_the_host(v, z):
     @jax.custom_jvp
     def function(v, z):
@@ -1417,7 +1435,11 @@ def jax_and_array_interface(x):
     return {"host": found[0], "view": view, "device": x.addressable_data(0).unsafe_buffer_pointer()}
 
 
-@wrong(rejected_by="the_view_lies_where_x_lies", says="`id` is taken for the address of the numbers.")
+@wrong(
+    rejected_by="the_view_lies_where_x_lies",
+    says="`id` is taken for the address of the numbers.",
+    misses_the_point=True,
+)
 def ids_for_addresses(x):
     seen = {"device": id(x), "view": id(np.asarray(x))}
 

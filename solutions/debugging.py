@@ -41,7 +41,7 @@ def jitted_with_a_callback(x):
     return x
 
 
-@wrong(rejected_by="both_lines_are_right", says="Both lines are printed while tracing.")
+@wrong(rejected_by="both_lines_are_right", says="Both lines are printed while tracing.", misses_the_point=True)
 def python_prints_both(x):
     x = jnp.asarray(x)
     print(f"shape {x.shape} dtype {x.dtype}")
@@ -49,7 +49,9 @@ def python_prints_both(x):
     return x
 
 
-@wrong(rejected_by="python_prints_when_it_traces", says="The static facts are printed at each run.")
+@wrong(
+    rejected_by="python_prints_when_it_traces", says="The static facts are printed at each run.", misses_the_point=True
+)
 def debug_prints_both(x):
     x = jnp.asarray(x)
     jax.debug.print(f"shape {x.shape} dtype {x.dtype}", ordered=True)
@@ -121,7 +123,11 @@ def repairs_one(x):
     return y
 
 
-@wrong(rejected_by="debug_prints_show_numbers", says="`str.format` fills in the tracer, as an f-string does.")
+@wrong(
+    rejected_by="debug_prints_show_numbers",
+    says="`str.format` fills in the tracer, as an f-string does.",
+    misses_the_point=True,
+)
 def format_instead(x):
     print("print(x) ->", x)
     jax.debug.print("jax.debug.print(x) -> {}".format(x))  # noqa: UP032
@@ -203,7 +209,7 @@ def prints_vectors(how, xs, ordered):
     return ys
 
 
-@wrong(rejected_by="map_prints_step_by_step", says="vmap is taken for both.")
+@wrong(rejected_by="map_prints_step_by_step", says="vmap is taken for both.", misses_the_point=True)
 def vmap_for_both(how, xs, ordered):
     def one(x):
         jax.debug.print("jax.debug.print(x) -> {}", x, ordered=ordered)
@@ -308,7 +314,7 @@ def swaps_the_lines(xs, ys):
     return jax.lax.map(lambda pair: add(*pair), (xs, ys))
 
 
-@wrong(rejected_by="x_comes_before_y", says="Python prints the tracers, in order.")
+@wrong(rejected_by="x_comes_before_y", says="Python prints the tracers, in order.", misses_the_point=True)
 def python_prints_in_order(xs, ys):
     def add(x, y):
         print("jax.debug.print(x) ->", x)
@@ -367,7 +373,9 @@ def python_prints_both_lines(x):
     return y
 
 
-@wrong(rejected_by="only_debug_print_is_consistent", says="An f-string shows the tracer under jit.")
+@wrong(
+    rejected_by="only_debug_print_is_consistent", says="An f-string shows the tracer under jit.", misses_the_point=True
+)
 def f_string_under_grad(x):
     print("print(x) ->", x)
     text = str(getattr(x, "primal", x))
@@ -459,7 +467,11 @@ def both_ways_by_hand(x):
     return whole(x)
 
 
-@wrong(rejected_by="the_forward_pass_is_silent", says="The slope is computed and printed on the way forward.")
+@wrong(
+    rejected_by="the_forward_pass_is_silent",
+    says="The slope is computed and printed on the way forward.",
+    misses_the_point=True,
+)
 def prints_on_the_way_forward(x):
     y = jnp.sin(x)
     jax.debug.print("cotangent of y: {}", 3 * y**2)
@@ -541,7 +553,7 @@ def through_jit_trace(f, x):
     return [e.primitive.name for e in jaxpr.eqns if "debug" in e.primitive.name], list(map(str, jaxpr.effects))
 
 
-@wrong(rejected_by="nothing_runs", says="The function is run, too.")
+@wrong(rejected_by="nothing_runs", says="The function is run, too.", misses_the_point=True)
 def runs_the_function(f, x):
     f(x)
     program = jax.make_jaxpr(f)(x)
@@ -623,7 +635,11 @@ def flag_as_a_static_argument(verbose):
     return partial(sine, verbose)
 
 
-@wrong(rejected_by="nothing_is_left_when_it_is_off", says="`cond` decides at run time, and stays in the program.")
+@wrong(
+    rejected_by="nothing_is_left_when_it_is_off",
+    says="`cond` decides at run time, and stays in the program.",
+    misses_the_point=True,
+)
 def cond_on_the_flag(verbose):
     def sine(x):
         y = jnp.sin(x)
@@ -706,7 +722,11 @@ def commands_among_the_answers(program, x, commands):
     return result, str(transcript).split("(jdb) ")[1:]
 
 
-@wrong(rejected_by="the_result_comes_back", says="The program is only traced, and so it never stops.")
+@wrong(
+    rejected_by="the_result_comes_back",
+    says="The program is only traced, and so it never stops.",
+    misses_the_point=True,
+)
 def only_traces(program, x, commands):
     with scripted_breakpoints(commands) as transcript:
         result = jax.eval_shape(program, x)
@@ -820,7 +840,7 @@ def python_if(x, y):
     return z, answers_of(transcript)[:2]
 
 
-@wrong(rejected_by="finite_values_do_not_stop", says="It stops at every call.")
+@wrong(rejected_by="finite_values_do_not_stop", says="It stops at every call.", misses_the_point=True)
 def always_stops(x, y):
     @jax.jit
     def divide(x, y):
@@ -972,7 +992,7 @@ def from_the_outside_in(program, x, names):
     return found
 
 
-@wrong(rejected_by="the_call_stack_is_searched", says="Only the function that stopped is asked.")
+@wrong(rejected_by="the_call_stack_is_searched", says="Only the function that stopped is asked.", misses_the_point=True)
 def never_goes_up(program, x, names):
     with scripted_breakpoints([*(f"p {name}" for name in names), "c"]) as transcript:
         program(x)
@@ -1061,7 +1081,7 @@ def the_sign_goes_along(x):
     return x
 
 
-@wrong(rejected_by="jit_logs_each_value", says="The tracer is logged, while tracing.")
+@wrong(rejected_by="jit_logs_each_value", says="The tracer is logged, while tracing.", misses_the_point=True)
 def logs_while_tracing(x):
     log.warning(f"Logged value: {x}")
     return x
@@ -1155,7 +1175,7 @@ def arrays_of_an_unordered_callback(program, x):
     return [np.asarray(value) for value in seen]
 
 
-@wrong(rejected_by="numbers_come_out_of_jit", says="The list holds tracers: they leak.")
+@wrong(rejected_by="numbers_come_out_of_jit", says="The list holds tracers: they leak.", misses_the_point=True)
 def appends_tracers(program, x):
     seen = []
     program(seen.append, x)
@@ -1264,7 +1284,7 @@ def if_around_the_print(x):
     return x
 
 
-@wrong(rejected_by="bad_elements_are_counted", says="It reports at each run.")
+@wrong(rejected_by="bad_elements_are_counted", says="It reports at each run.", misses_the_point=True)
 def reports_always(x):
     jax.debug.print("not finite: {} of {}", (~jnp.isfinite(x)).sum(), x.size)
     return x
@@ -1417,7 +1437,7 @@ def off_by_one(table, i):
     return error.get(), value
 
 
-@wrong(rejected_by="the_check_is_under_jit", says="Python checks, outside of jit.")
+@wrong(rejected_by="the_check_is_under_jit", says="Python checks, outside of jit.", misses_the_point=True)
 def checked_by_python(table, i):
     if i >= len(table):
         return f"index {i} is out of bounds", table[-1]

@@ -39,7 +39,11 @@ def listed_by_the_traced_program(function, x):
     return np.int32(len(traced.jaxpr.eqns)), sum(1 for _ in jax.make_jaxpr(jax.jit(function))(x).eqns)
 
 
-@wrong(rejected_by="three_operations_become_one", says="What is inside the jitted operation is counted.")
+@wrong(
+    rejected_by="three_operations_become_one",
+    says="What is inside the jitted operation is counted.",
+    misses_the_point=True,
+)
 def counts_what_is_inside(function, x):
     from jaxguide.tracing import program
 
@@ -111,7 +115,11 @@ def forgets_keepdims(x):
     return x / x.std(1)
 
 
-@wrong(rejected_by="jit_gives_the_same_numbers", says="NumPy needs the numbers, and a tracer has none.")
+@wrong(
+    rejected_by="jit_gives_the_same_numbers",
+    says="NumPy needs the numbers, and a tracer has none.",
+    misses_the_point=True,
+)
 def asks_numpy(x):
     x = np.asarray(x)
     return jnp.asarray((x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True))
@@ -149,7 +157,7 @@ def with_jax(plain_s, jitted_s):
     return [plain / jitted, jnp.ceil((jitted_s[0] - jitted) / (plain - jitted)).astype(int)]
 
 
-@wrong(rejected_by="the_documents_ratio", says="The first call, which compiles, is counted.")
+@wrong(rejected_by="the_documents_ratio", says="The first call, which compiles, is counted.", misses_the_point=True)
 def counts_the_first_call(plain_s, jitted_s):
     plain, jitted = np.median(plain_s), np.median(jitted_s)
     return plain / jitted, int(np.ceil((jitted_s[0] - jitted) / (plain - jitted)))
@@ -232,7 +240,11 @@ def catches_the_error(x):
         return x
 
 
-@wrong(rejected_by="jit_refuses_the_mask", says="The size is fixed to 4, which happens to be right for these numbers.")
+@wrong(
+    rejected_by="jit_refuses_the_mask",
+    says="The size is fixed to 4, which happens to be right for these numbers.",
+    misses_the_point=True,
+)
 def fixes_the_size(x):
     return x[jnp.nonzero(x < 0, size=4)[0]]
 
@@ -281,7 +293,7 @@ def divides_by_nothing(x):
     return jnp.sum(jnp.where(mask, x, 0.0)) / jnp.sum(mask)
 
 
-@wrong(rejected_by="the_mean_under_jit", says="A mask as an index needs the numbers.")
+@wrong(rejected_by="the_mean_under_jit", says="A mask as an index needs the numbers.", misses_the_point=True)
 def still_selects(x):
     return jnp.nan_to_num(x[x < 0].mean())
 
@@ -336,7 +348,11 @@ def _printing(x, y):
     return result
 
 
-@wrong(rejected_by="the_first_call_prints_tracers", says="Without `jit` there are numbers, and each call prints.")
+@wrong(
+    rejected_by="the_first_call_prints_tracers",
+    says="Without `jit` there are numbers, and each call prints.",
+    misses_the_point=True,
+)
 def forgets_to_jit(x, y):
     x, y = jnp.asarray(x), jnp.asarray(y)
     print("Running f():")
@@ -461,7 +477,11 @@ def a_new_function_for_each(arguments):
     return so_far
 
 
-@wrong(rejected_by="shapes_and_dtypes_are_traced_anew", says="Without `jit` the code runs in every call.")
+@wrong(
+    rejected_by="shapes_and_dtypes_are_traced_anew",
+    says="Without `jit` the code runs in every call.",
+    misses_the_point=True,
+)
 def counts_the_calls(arguments):
     ran = []
     so_far = []
@@ -530,7 +550,11 @@ def of_the_inner_jaxpr(function, *args):
     return [str(jaxpr), [e.primitive.name for e in jaxpr.eqns]]
 
 
-@wrong(rejected_by="the_text_is_the_documents", says="The jitted function is listed: its program is one line.")
+@wrong(
+    rejected_by="the_text_is_the_documents",
+    says="The jitted function is listed: its program is one line.",
+    misses_the_point=True,
+)
 def lists_the_jitted_function(function, *args):
     jaxpr = jax.make_jaxpr(jax.jit(function))(*args)
     return str(jaxpr), [equation.primitive.name for equation in jaxpr.eqns]
@@ -624,7 +648,11 @@ def makes_the_rate_static(x, rates):
     return x
 
 
-@wrong(rejected_by="one_trace_for_all_rates", says="Without `jit` nothing is frozen, and nothing is fast.")
+@wrong(
+    rejected_by="one_trace_for_all_rates",
+    says="Without `jit` nothing is frozen, and nothing is fast.",
+    misses_the_point=True,
+)
 def gives_up_jit(x, rates):
     for rate in rates:
         x = x - rate * x
@@ -703,7 +731,11 @@ def converts_by_numpy(x, weights):
     return total, saved
 
 
-@wrong(rejected_by="the_model_is_still_jitted", says="Without `jit` nothing leaks, and nothing is fast.")
+@wrong(
+    rejected_by="the_model_is_still_jitted",
+    says="Without `jit` nothing leaks, and nothing is fast.",
+    misses_the_point=True,
+)
 def takes_away_jit(x, weights):
     saved = []
     for weight in weights:
@@ -772,7 +804,9 @@ def partial_for_lambda(x, factor):
     return jax.jit(partial(jnp.multiply, factor))(x) + jax.jit(lambda one: one)(1)
 
 
-@wrong(rejected_by="four_calls_one_trace", says="An inner `def` is a new function each time, too.")
+@wrong(
+    rejected_by="four_calls_one_trace", says="An inner `def` is a new function each time, too.", misses_the_point=True
+)
 def an_inner_def(x, factor):
     @jax.jit
     def apply(v):
@@ -799,7 +833,9 @@ wrong_value(
 )
 
 
-@wrong(rejected_by="four_calls_one_trace", says="Without `jit` there are no traces, and no speed.")
+@wrong(
+    rejected_by="four_calls_one_trace", says="Without `jit` there are no traces, and no speed.", misses_the_point=True
+)
 def without_jit(x, factor):
     return factor * x + 1
 
@@ -860,7 +896,7 @@ def everything_static(static):
     return jax.jit(negate_if, static_argnums=(0, 1)) if static else jax.jit(negate_if)
 
 
-@wrong(rejected_by="the_static_flag_negates", says="Without `jit` it is Python that negates.")
+@wrong(rejected_by="the_static_flag_negates", says="Without `jit` it is Python that negates.", misses_the_point=True)
 def leaves_out_jit(static):
     return negate_if if static else jax.jit(negate_if)
 
@@ -916,7 +952,9 @@ def with_a_python_loop(x, width, scale):
     return scale * sum(x[i : i + count] for i in range(width))
 
 
-@wrong(rejected_by="one_trace_for_each_width", says="A static scale is traced anew for each value.")
+@wrong(
+    rejected_by="one_trace_for_each_width", says="A static scale is traced anew for each value.", misses_the_point=True
+)
 @partial(jax.jit, static_argnames=("width", "scale"))
 def both_static(x, width, scale):
     return scale * jnp.convolve(x, jnp.ones(width), mode="valid")
@@ -934,7 +972,9 @@ def the_wrong_one(x, width, scale):
     return scale * jnp.convolve(x, jnp.ones(width), mode="valid")
 
 
-@wrong(rejected_by="one_trace_for_each_width", says="A function is made and jitted in each call.")
+@wrong(
+    rejected_by="one_trace_for_each_width", says="A function is made and jitted in each call.", misses_the_point=True
+)
 def jits_anew(x, width, scale):
     return jax.jit(lambda x, scale: scale * jnp.convolve(x, jnp.ones(width), mode="valid"))(x, scale)
 
@@ -998,7 +1038,11 @@ def by_a_formula_with_care_at_one(x, n):
     return jnp.where(is_one, n, safe * (1 - safe**n) / (1 - safe)).astype(x.dtype)
 
 
-@wrong(rejected_by="powers_with_a_traced_n", says="With a static n it compiles for each n, and a traced n is refused.")
+@wrong(
+    rejected_by="powers_with_a_traced_n",
+    says="With a static n it compiles for each n, and a traced n is refused.",
+    misses_the_point=True,
+)
 @partial(jax.jit, static_argnums=1)
 def makes_n_static(x, n):
     total, power = jnp.zeros_like(x), jnp.ones_like(x)
@@ -1088,7 +1132,11 @@ def _three(x):
     return size
 
 
-@wrong(rejected_by="three_lines_tell_what_is_traced", says="Without `jit` all three lines show numbers.")
+@wrong(
+    rejected_by="three_lines_tell_what_is_traced",
+    says="Without `jit` all three lines show numbers.",
+    misses_the_point=True,
+)
 def shows_numbers(x):
     product = jnp.array(x.shape).prod()
     print(f"x = {x}")
@@ -1158,7 +1206,7 @@ def asks_nobody(product):
     return jax.jit(lambda x: x.reshape(-1))
 
 
-@wrong(rejected_by="jaxs_product_is_no_shape", says="Without `jit` the product is a number.")
+@wrong(rejected_by="jaxs_product_is_no_shape", says="Without `jit` the product is a number.", misses_the_point=True)
 def flattens_without_jit(product):
     return lambda x: x.reshape(product(x.shape))
 
@@ -1239,7 +1287,11 @@ def by_make_jaxpr(operation, x):
     return "traced" if "Tracer" in kinds["kind"] else "static"
 
 
-@wrong(rejected_by="four_operations_are_told_apart", says="Outside of `jit` there is no tracer to refuse.")
+@wrong(
+    rejected_by="four_operations_are_told_apart",
+    says="Outside of `jit` there is no tracer to refuse.",
+    misses_the_point=True,
+)
 def looks_outside_of_jit(operation, x):
     try:
         value = operation(x)

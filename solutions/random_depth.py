@@ -43,7 +43,11 @@ def the_range_with_its_end(keys, low, high):
     return jnp.arange(low, high + 1)
 
 
-@wrong(rejected_by="only_what_was_drawn", says="The numbers that could come are named, not those that came.")
+@wrong(
+    rejected_by="only_what_was_drawn",
+    says="The numbers that could come are named, not those that came.",
+    misses_the_point=True,
+)
 def the_range_of_the_bounds(keys, low, high):
     return jnp.arange(low, high)
 
@@ -106,7 +110,7 @@ def converts_to_python(key, low, high):
     return jax.random.choice(key, numbers)
 
 
-@wrong(rejected_by="bounds_may_be_traced", says="The bounds are still static.")
+@wrong(rejected_by="bounds_may_be_traced", says="The bounds are still static.", misses_the_point=True)
 def still_static(key, low, high):
     sample = jax.jit(lambda k, a, b: jax.random.randint(k, (), a, b), static_argnums=(1, 2))
     return sample(key, low, high)
@@ -170,7 +174,7 @@ def stays_a_float(x):
     return x.reshape(())
 
 
-@wrong(rejected_by="the_integer_survives_jit", says="A Python int is made on the way.")
+@wrong(rejected_by="the_integer_survives_jit", says="A Python int is made on the way.", misses_the_point=True)
 def through_a_python_int(x):
     return jnp.array(int(x[0]))
 
@@ -265,7 +269,9 @@ def jits_a_call_without_arguments(function, *args):
     return tuple(names)
 
 
-@wrong(rejected_by="the_smallest_example_fails_twice", says="Only one class of exception is caught.")
+@wrong(
+    rejected_by="the_smallest_example_fails_twice", says="Only one class of exception is caught.", misses_the_point=True
+)
 def catches_concretization_only(function, *args):
     names = []
     for call in (function, jax.jit(function)):
@@ -411,7 +417,9 @@ def compiles_anew_each_time(function, batches):
     return count(jax.vmap), count(lambda f: jax.jit(jax.vmap(f)))
 
 
-@wrong(rejected_by="vmap_is_no_hidden_jit", says="Numbers are counted, not runs of the Python code.")
+@wrong(
+    rejected_by="vmap_is_no_hidden_jit", says="Numbers are counted, not runs of the Python code.", misses_the_point=True
+)
 def counts_the_examples(function, batches):
     return sum(len(xs) for xs in batches), len({xs.shape for xs in batches})
 
@@ -471,7 +479,9 @@ def starts_with_the_input(weights, xs, depth):
     return jax.vmap(one)(xs)
 
 
-@wrong(rejected_by="the_batch_of_the_question_runs", says="The weights are mapped like the inputs.")
+@wrong(
+    rejected_by="the_batch_of_the_question_runs", says="The weights are mapped like the inputs.", misses_the_point=True
+)
 def maps_the_weights(weights, xs, depth):
     def one(w, x):
         return jax.lax.scan(lambda h, _: (block(w, h, x), None), jnp.zeros_like(x), jnp.arange(depth))[0]
@@ -534,7 +544,7 @@ def splits_for_the_tokens(key, tokens):
     return keys, jax.vmap(draw_depth)(keys)
 
 
-@wrong(rejected_by="the_batch_gets_all_depths", says="Every example gets the same key.")
+@wrong(rejected_by="the_batch_gets_all_depths", says="Every example gets the same key.", misses_the_point=True)
 def repeats_one_key(key, tokens):
     keys = jnp.stack([key] * len(tokens))
     return keys, jax.vmap(draw_depth)(keys)
@@ -599,7 +609,7 @@ def a_mapping_written_out(function, *batches):
         return type(error).__qualname__, [first, second]
 
 
-@wrong(rejected_by="int_of_a_draw_fails", says="One example alone is not traced: nothing fails.")
+@wrong(rejected_by="int_of_a_draw_fails", says="One example alone is not traced: nothing fails.", misses_the_point=True)
 def runs_example_by_example(function, *batches):
     try:
         for example in zip(*batches, strict=True):
@@ -716,7 +726,7 @@ def zeroes_the_rest(weights, x, depth):
     return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))[0]
 
 
-@wrong(rejected_by="each_depth_equals_the_loop", says="All examples run the largest depth.")
+@wrong(rejected_by="each_depth_equals_the_loop", says="All examples run the largest depth.", misses_the_point=True)
 def no_mask(weights, x, depth):
     def step(h, _):
         return block(weights, h, x), None
@@ -738,7 +748,11 @@ def a_python_if(weights, x, depth):
     return h
 
 
-@wrong(rejected_by="the_block_is_in_the_program_once", says="A Python loop writes the block out for each step.")
+@wrong(
+    rejected_by="the_block_is_in_the_program_once",
+    says="A Python loop writes the block out for each step.",
+    misses_the_point=True,
+)
 def a_masked_python_loop(weights, x, depth):
     h = jnp.zeros_like(x)
     for i in range(MAX_DEPTH):
@@ -810,7 +824,11 @@ def int_of_the_depth(weights, x, depth):
     return jax.lax.fori_loop(0, int(depth), lambda i, h: block(weights, h, x), jnp.zeros_like(x))
 
 
-@wrong(rejected_by="the_program_counts_at_run_time", says="A largest depth of 1000 is believed to be enough.")
+@wrong(
+    rejected_by="the_program_counts_at_run_time",
+    says="A largest depth of 1000 is believed to be enough.",
+    misses_the_point=True,
+)
 def masks_many_rounds(weights, x, depth):
     step = lambda h, i: (jnp.where(i < depth, block(weights, h, x), h), None)
     return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(1000))[0]
@@ -903,7 +921,11 @@ def the_primal_of_jvp(power, w, n):
     return reverse, float(jax.jit(lambda w, n: jax.jvp(lambda v: power(v, n), (w,), (1.0,))[0])(w, n))
 
 
-@wrong(rejected_by="any_loop_is_differentiated", says="The formula of the power is written down for every loop.")
+@wrong(
+    rejected_by="any_loop_is_differentiated",
+    says="The formula of the power is written down for every loop.",
+    misses_the_point=True,
+)
 def formula_of_the_power(power, w, n):
     slope = n * w ** (n - 1)
     return (slope if power in (power_masked, power_masked_fori) else None), slope
@@ -970,7 +992,11 @@ def ignores_the_depths(weights, xs, depths):
     return jnp.mean(h**2)
 
 
-@wrong(rejected_by="the_gradient_is_that_of_plain_loops", says="`stop_gradient` hides the loop, and the gradient.")
+@wrong(
+    rejected_by="the_gradient_is_that_of_plain_loops",
+    says="`stop_gradient` hides the loop, and the gradient.",
+    misses_the_point=True,
+)
 def stops_the_gradient(weights, xs, depths):
     def state(x, depth):
         frozen = jax.lax.stop_gradient(weights)
@@ -1038,7 +1064,7 @@ def a_python_loop_of_wheres(weights, x, k):
     return (h**2).mean()
 
 
-@wrong(rejected_by="only_the_gradient_depends_on_k", says="Nothing is stopped.")
+@wrong(rejected_by="only_the_gradient_depends_on_k", says="Nothing is stopped.", misses_the_point=True)
 def forgets_to_stop(weights, x, k):
     h, _ = jax.lax.scan(lambda h, _: (block(weights, h, x), None), jnp.zeros_like(x), jnp.arange(MAX_DEPTH))
     return jnp.mean(h**2)
@@ -1111,7 +1137,7 @@ def selects_and_multiplies(x, n):
     return jnp.dot(jax.lax.select(used, x, jnp.full_like(x, 4.0)) ** 0.5, used.astype(x.dtype))
 
 
-@wrong(rejected_by="the_gradient_is_finite", says="0 times infinity is nan.")
+@wrong(rejected_by="the_gradient_is_finite", says="0 times infinity is nan.", misses_the_point=True)
 def multiplies_by_the_mask(x, n):
     used = jnp.arange(x.shape[0]) < n
     return (jnp.sqrt(jnp.abs(x)) * used).sum()
@@ -1180,7 +1206,11 @@ def counts_the_padding(values):
     return sum_of_exp(np.pad(values, (0, size - len(values))), size)
 
 
-@wrong(rejected_by="lengths_of_a_bucket_share_a_program", says="Nothing is padded: each length is compiled.")
+@wrong(
+    rejected_by="lengths_of_a_bucket_share_a_program",
+    says="Nothing is padded: each length is compiled.",
+    misses_the_point=True,
+)
 def compiles_each_length(values):
     return sum_of_exp(values, len(values))
 
@@ -1245,7 +1275,9 @@ def permutes_the_mask(key, items, k):
     return jax.random.permutation(key, jnp.arange(len(items)) < k)
 
 
-@wrong(rejected_by="exactly_k_are_chosen", says="Each item is chosen on its own: k on average only.")
+@wrong(
+    rejected_by="exactly_k_are_chosen", says="Each item is chosen on its own: k on average only.", misses_the_point=True
+)
 def bernoulli_for_each(key, items, k):
     return jax.random.bernoulli(key, k / len(items), items.shape)
 

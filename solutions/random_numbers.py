@@ -61,7 +61,7 @@ def forgets_the_seed(seed, draws):
     return state[1], state[2]
 
 
-@wrong(rejected_by="a_draw_changes_the_state", says="The state is read before the draws.")
+@wrong(rejected_by="a_draw_changes_the_state", says="The state is read before the draws.", misses_the_point=True)
 def reads_before_drawing(seed, draws):
     np.random.seed(seed)
     state = np.random.get_state()
@@ -114,7 +114,9 @@ def seeds_once(seed, n):
     return one_by_one, np.random.uniform(size=n)
 
 
-@wrong(rejected_by="single_draws_differ", says="The state is set again before every single draw.")
+@wrong(
+    rejected_by="single_draws_differ", says="The state is set again before every single draw.", misses_the_point=True
+)
 def seeds_before_each_draw(seed, n):
     one_by_one = np.empty(n)
     for i in range(n):
@@ -171,7 +173,9 @@ def a_vector_of_two_draws(seed):
 
 
 @wrong(
-    rejected_by="baz_first_is_another_sum", says="The terms change places on paper, but `bar` is still called first."
+    rejected_by="baz_first_is_another_sum",
+    says="The terms change places on paper, but `bar` is still called first.",
+    misses_the_point=True,
 )
 def swaps_the_terms_not_the_calls(seed):
     sums = []
@@ -290,7 +294,11 @@ def prints_the_words(key):
     }
 
 
-@wrong(rejected_by="any_key_of_either_kind", says="The words are taken for two zeros and the seed 42.")
+@wrong(
+    rejected_by="any_key_of_either_kind",
+    says="The words are taken for two zeros and the seed 42.",
+    misses_the_point=True,
+)
 def words_of_key_42(key):
     return {
         "dtype": str(key.dtype),
@@ -328,7 +336,7 @@ def legacy_key_from_the_seed(seed, n):
     return np.random.rand(n), jax.random.uniform(key, shape=(n,), minval=0.0, maxval=1.0)
 
 
-@wrong(rejected_by="the_libraries_disagree", says="NumPy's numbers are put into a JAX array.")
+@wrong(rejected_by="the_libraries_disagree", says="NumPy's numbers are put into a JAX array.", misses_the_point=True)
 def converts_numpys_numbers(seed, n):
     np.random.seed(seed)
     from_numpy = np.random.uniform(size=n)
@@ -385,7 +393,7 @@ def a_draw_of_shape_nothing(key):
     return first, second, np.asarray(jax.random.key_data(key))
 
 
-@wrong(rejected_by="one_key_gives_one_number", says="The key is split before the second draw.")
+@wrong(rejected_by="one_key_gives_one_number", says="The key is split before the second draw.", misses_the_point=True)
 def splits_between_the_draws(key):
     first = jax.random.normal(key)
     _, subkey = jax.random.split(key)
@@ -449,7 +457,11 @@ def one_new_key_for_both(key, n):
     return correlation(key, key), correlation(new_key, new_key)
 
 
-@wrong(rejected_by="reused_is_the_correlation_from_one_key", says="Two keys are used in both measurements.")
+@wrong(
+    rejected_by="reused_is_the_correlation_from_one_key",
+    says="Two keys are used in both measurements.",
+    misses_the_point=True,
+)
 def never_reuses(key, n):
     def correlation(key_u, key_z):
         return float(np.corrcoef(jax.random.uniform(key_u, (n,)), jax.random.normal(key_z, (n,)))[0, 1])
@@ -569,7 +581,11 @@ def forgets_the_watcher(function, key):
     return False
 
 
-@wrong(rejected_by="drawing_twice_is_reuse", says="Draws of two kinds are never equal, although they share their bits.")
+@wrong(
+    rejected_by="drawing_twice_is_reuse",
+    says="Draws of two kinds are never equal, although they share their bits.",
+    misses_the_point=True,
+)
 def looks_for_equal_draws(function, key):
     first, second = function(key)
     return bool(first == second)
@@ -671,7 +687,7 @@ def compiled_for_each_n(key, n):
     return jnp.array(draws)
 
 
-@wrong(rejected_by="every_draw_is_new", says="The new key never takes the place of the old one.")
+@wrong(rejected_by="every_draw_is_new", says="The new key never takes the place of the old one.", misses_the_point=True)
 def the_key_does_not_move_on(key, n):
     draws = []
     for _ in range(n):
@@ -732,7 +748,11 @@ alternative_value(
 )
 
 
-@wrong(rejected_by="all_keys_are_new_and_different", says="The old key is kept although it was split.")
+@wrong(
+    rejected_by="all_keys_are_new_and_different",
+    says="The old key is kept although it was split.",
+    misses_the_point=True,
+)
 def keeps_the_old_key(key, n):
     return key, jax.random.split(key, n)
 
@@ -789,7 +809,7 @@ def believes_in_sequential_equivalence(key, n):
     return at_once, at_once
 
 
-@wrong(rejected_by="the_two_ways_differ", says="Each single draw uses the same key.")
+@wrong(rejected_by="the_two_ways_differ", says="Each single draw uses the same key.", misses_the_point=True)
 def one_key_for_all_single_draws(key, n):
     return jnp.stack([jax.random.normal(key) for _ in range(n)]), jax.random.normal(key, (n,))
 
@@ -846,7 +866,11 @@ def splits_each_key_again(keys):
     return jax.vmap(lambda key: jax.random.normal(jax.random.split(key)[1]))(keys)
 
 
-@wrong(rejected_by="the_program_does_not_grow_with_the_keys", says="A Python loop writes one draw for each key.")
+@wrong(
+    rejected_by="the_program_does_not_grow_with_the_keys",
+    says="A Python loop writes one draw for each key.",
+    misses_the_point=True,
+)
 def a_python_loop(keys):
     return jnp.stack([jax.random.normal(keys[i]) for i in range(len(keys))])
 
@@ -897,12 +921,20 @@ def compiled_for_each_size(key, n, m):
     return jax.random.normal(keys[2], (n,)), jax.random.normal(keys[0], (m,))
 
 
-@wrong(rejected_by="neither_sample_begins_with_the_other", says="Both samples come from the key itself.")
+@wrong(
+    rejected_by="neither_sample_begins_with_the_other",
+    says="Both samples come from the key itself.",
+    misses_the_point=True,
+)
 def one_key_for_both(key, n, m):
     return jax.random.normal(key, (n,)), jax.random.normal(key, (m,))
 
 
-@wrong(rejected_by="each_key_is_used_once", says="One sample comes from the old key, the other from its child.")
+@wrong(
+    rejected_by="each_key_is_used_once",
+    says="One sample comes from the old key, the other from its child.",
+    misses_the_point=True,
+)
 def parent_and_child(key, n, m):
     child, _ = jax.random.split(key)
     return jax.random.normal(key, (n,)), jax.random.normal(child, (m,))
@@ -1010,7 +1042,11 @@ alternative_value(
 )
 
 
-@wrong(rejected_by="every_step_is_new", says="The carry holds the key, but the old one is handed on.")
+@wrong(
+    rejected_by="every_step_is_new",
+    says="The carry holds the key, but the old one is handed on.",
+    misses_the_point=True,
+)
 @jax.jit
 def hands_on_the_old_key(key, step_sizes):
     def step(carry, size):
@@ -1137,7 +1173,11 @@ alternative_value(
 )
 
 
-@wrong(rejected_by="layers_of_other_shape_are_unrelated", says="All layers come from the key itself.")
+@wrong(
+    rejected_by="layers_of_other_shape_are_unrelated",
+    says="All layers come from the key itself.",
+    misses_the_point=True,
+)
 def one_key_for_all_layers(key, shapes):
     return {name: jax.random.normal(key, shape) / jnp.sqrt(shape[0]) for name, shape in shapes.items()}
 
@@ -1319,7 +1359,11 @@ alternative_value(
 )
 
 
-@wrong(rejected_by="rows_have_different_masks", says="The key is made anew, but there is still one for all rows.")
+@wrong(
+    rejected_by="rows_have_different_masks",
+    says="The key is made anew, but there is still one for all rows.",
+    misses_the_point=True,
+)
 def one_new_key_for_all_rows(key, batch, keep):
     key, subkey = jax.random.split(key)
     return jax.vmap(lambda row: drop(subkey, row, keep))(batch)
@@ -1447,7 +1491,7 @@ def chooses_without_repetition(key, inputs, labels):
     return jnp.asarray(inputs)[order], jnp.asarray(labels)[order]
 
 
-@wrong(rejected_by="pairs_stay_together", says="Inputs and labels get an order each.")
+@wrong(rejected_by="pairs_stay_together", says="Inputs and labels get an order each.", misses_the_point=True)
 def two_orders(key, inputs, labels):
     key_a, key_b = jax.random.split(key)
     return jax.random.permutation(key_a, inputs), jax.random.permutation(key_b, labels)
@@ -1573,7 +1617,11 @@ def epochs_of_a_thousand_steps(key, epoch, step):
     return jax.random.normal(jax.random.fold_in(key, epoch * 1000 + step), (3,))
 
 
-@wrong(rejected_by="each_number_counts", says="The epoch is left out: every epoch repeats the first.")
+@wrong(
+    rejected_by="each_number_counts",
+    says="The epoch is left out: every epoch repeats the first.",
+    misses_the_point=True,
+)
 def leaves_out_the_epoch(key, epoch, step):
     return jax.random.normal(jax.random.fold_in(key, step), (3,))
 
@@ -1745,7 +1793,7 @@ def the_sum_of_the_workers(key, n):
     return rows, rows.sum() / jnp.sqrt(n)
 
 
-@wrong(rejected_by="workers_differ", says="All workers draw from one key.")
+@wrong(rejected_by="workers_differ", says="All workers draw from one key.", misses_the_point=True)
 def one_key_for_all_workers(key, n):
     worker_key, shared_key = jax.random.split(key)
     return jnp.stack([jax.random.normal(worker_key) for _ in range(n)]), jax.random.normal(shared_key)

@@ -41,7 +41,9 @@ def with_numpy(x, w):
     return windows @ np.asarray(w)
 
 
-@wrong(rejected_by="the_documented_numbers_come_out", says="A convolution turns the weights round.")
+@wrong(
+    rejected_by="the_documented_numbers_come_out", says="A convolution turns the weights round.", misses_the_point=True
+)
 def convolves(x, w):
     return jnp.convolve(x, w, mode="valid")
 
@@ -95,7 +97,7 @@ def turns_the_vector_twice(x, w):
     return slide(x, w), jnp.flip(slide(jnp.flip(x), w))
 
 
-@wrong(rejected_by="the_second_is_the_convolution", says="The two are taken for the same.")
+@wrong(rejected_by="the_second_is_the_convolution", says="The two are taken for the same.", misses_the_point=True)
 def calls_both_the_same(x, w):
     return slide(x, w), slide(x, w)
 
@@ -142,7 +144,7 @@ def stacks_with_numpy(vectors, weights):
     return np.stack(vectors), np.stack(weights), np.stack(rows)
 
 
-@wrong(rejected_by="batches_have_a_new_first_axis", says="`concatenate` makes one long vector.")
+@wrong(rejected_by="batches_have_a_new_first_axis", says="`concatenate` makes one long vector.", misses_the_point=True)
 def concatenates(vectors, weights):
     rows = [slide(x, w) for x, w in zip(vectors, weights, strict=True)]
     return jnp.concatenate(vectors), jnp.concatenate(weights), jnp.stack(rows)
@@ -211,7 +213,9 @@ def first_weights_for_all(xs, ws):
     return jnp.stack(dots, axis=1)
 
 
-@wrong(rejected_by="no_loop_over_the_rows", says="A Python loop over the rows is no vectorisation.")
+@wrong(
+    rejected_by="no_loop_over_the_rows", says="A Python loop over the rows is no vectorisation.", misses_the_point=True
+)
 def loops_over_rows(xs, ws):
     return jnp.stack([slide(x, w) for x, w in zip(xs, ws, strict=True)])
 
@@ -258,7 +262,7 @@ def all_pairs(xs, ws):
     return jax.vmap(lambda x: jax.vmap(lambda w: slide(x, w))(ws))(xs)
 
 
-@wrong(rejected_by="the_program_is_as_long_for_any_batch", says="A comprehension is a loop too.")
+@wrong(rejected_by="the_program_is_as_long_for_any_batch", says="A comprehension is a loop too.", misses_the_point=True)
 def loops_in_a_comprehension(xs, ws):
     return jnp.stack([slide(x, w) for x, w in zip(xs, ws, strict=True)])
 
@@ -367,7 +371,11 @@ def a_new_jit_in_each_call(xs, ws, calls):
     return {"vmap": look(jax.vmap), "jit of vmap": look(lambda f: jax.jit(jax.vmap(f)))}
 
 
-@wrong(rejected_by="a_jitted_function_has_run", says="The lists are derived from the shapes, and no function is run.")
+@wrong(
+    rejected_by="a_jitted_function_has_run",
+    says="The lists are derived from the shapes, and no function is run.",
+    misses_the_point=True,
+)
 def writes_down_what_it_expects(xs, ws, calls):
     seen = xs.shape[1:], ws.shape[1:]
     return {"vmap": [seen] * calls, "jit of vmap": [seen]}
@@ -396,7 +404,11 @@ def reads_the_printed_program(rows):
     return loop, str(jax.make_jaxpr(jax.vmap(slide))(xs, ws)).count("dot_general[")
 
 
-@wrong(rejected_by="the_loop_grows_and_vmap_does_not", says="All operations are counted, not the dot products.")
+@wrong(
+    rejected_by="the_loop_grows_and_vmap_does_not",
+    says="All operations are counted, not the dot products.",
+    misses_the_point=True,
+)
 def counts_all_equations(rows):
     xs, ws = jnp.ones((rows, 5)), jnp.ones((rows, 3))
     return program(slide_in_a_loop, xs, ws).equations, program(jax.vmap(slide), xs, ws).equations
@@ -442,7 +454,9 @@ def forgets_out_axes(xst, wst):
     return jax.vmap(slide, in_axes=1)(xst, wst)
 
 
-@wrong(rejected_by="columns_come_out", says="`out_axes` is believed to count for the inputs too.")
+@wrong(
+    rejected_by="columns_come_out", says="`out_axes` is believed to count for the inputs too.", misses_the_point=True
+)
 def forgets_in_axes(xst, wst):
     return jax.vmap(slide, out_axes=1)(xst, wst)
 
@@ -507,7 +521,11 @@ def none_for_the_vectors(xs, w):
     return jax.vmap(slide, in_axes=(None, 0))(xs, w)
 
 
-@wrong(rejected_by="shared_weights_need_no_loop", says="A Python loop over the rows is no vectorisation.")
+@wrong(
+    rejected_by="shared_weights_need_no_loop",
+    says="A Python loop over the rows is no vectorisation.",
+    misses_the_point=True,
+)
 def loops_over_rows(xs, w):
     return jnp.stack([slide(x, w) for x in xs])
 
@@ -539,7 +557,7 @@ def compiled(in_axes, out_axes, a, b):
         return result
 
 
-@wrong(rejected_by="the_rules_for_in_axes_hold", says="The error is not caught.")
+@wrong(rejected_by="the_rules_for_in_axes_hold", says="The error is not caught.", misses_the_point=True)
 def lets_the_error_out(in_axes, out_axes, a, b):
     return jax.vmap(slide, in_axes=in_axes, out_axes=out_axes)(a, b)
 
@@ -614,12 +632,16 @@ def jit_on_both_sides(xs, ws):
     return [mapped(xs, ws), mapped(xs, ws)]
 
 
-@wrong(rejected_by="both_are_compiled", says="`vmap` is believed to compile.")
+@wrong(rejected_by="both_are_compiled", says="`vmap` is believed to compile.", misses_the_point=True)
 def vmap_alone(xs, ws):
     return jax.vmap(slide)(xs, ws), jax.vmap(slide)(xs, ws)
 
 
-@wrong(rejected_by="both_are_compiled", says="The inner `jit` is left out, since the numbers are right.")
+@wrong(
+    rejected_by="both_are_compiled",
+    says="The inner `jit` is left out, since the numbers are right.",
+    misses_the_point=True,
+)
 def forgets_the_inner_jit(xs, ws):
     return jax.jit(jax.vmap(slide))(xs, ws), jax.vmap(slide)(xs, ws)
 
@@ -694,12 +716,12 @@ def squared_distances(xs, ys):
     return ((xs[:, None] - ys[None]) ** 2).sum(axis=2)
 
 
-@wrong(rejected_by="no_loop_over_the_points", says="The outer loop stays in Python.")
+@wrong(rejected_by="no_loop_over_the_points", says="The outer loop stays in Python.", misses_the_point=True)
 def loops_over_xs(xs, ys):
     return jnp.stack([jnp.linalg.norm(x - ys, axis=1) for x in xs])
 
 
-@wrong(rejected_by="no_loop_over_the_points", says="The loop over the ys stays in Python.")
+@wrong(rejected_by="no_loop_over_the_points", says="The loop over the ys stays in Python.", misses_the_point=True)
 def loops_over_ys(xs, ys):
     return jnp.stack([jnp.linalg.norm(xs - y, axis=1) for y in ys], axis=1)
 
@@ -759,7 +781,11 @@ def averages_the_parameters(members, x):
     return jnp.stack([predict(mean, x)] * len(members))
 
 
-@wrong(rejected_by="one_product_for_all_models", says="A Python loop over the models is no vectorisation.")
+@wrong(
+    rejected_by="one_product_for_all_models",
+    says="A Python loop over the models is no vectorisation.",
+    misses_the_point=True,
+)
 def loops_over_models(members, x):
     return jnp.stack([predict(member, x) for member in members])
 
@@ -817,7 +843,11 @@ def maps_over_the_parameters(params, xs, ys):
     return jax.vmap(jax.grad(squared_error))(params, xs, ys)
 
 
-@wrong(rejected_by="no_loop_over_the_examples", says="A Python loop over the examples is no vectorisation.")
+@wrong(
+    rejected_by="no_loop_over_the_examples",
+    says="A Python loop over the examples is no vectorisation.",
+    misses_the_point=True,
+)
 def loops_over_examples(params, xs, ys):
     each = [jax.grad(squared_error)(params, x, y) for x, y in zip(xs, ys, strict=True)]
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
@@ -869,7 +899,11 @@ def one_number_too_many(xs, lengths):
     return jnp.where(mask, xs, 0.0).sum(axis=1) / lengths
 
 
-@wrong(rejected_by="padded_means_can_be_compiled", says="A loop with slices needs the lengths as Python numbers.")
+@wrong(
+    rejected_by="padded_means_can_be_compiled",
+    says="A loop with slices needs the lengths as Python numbers.",
+    misses_the_point=True,
+)
 def slices_in_a_python_loop(xs, lengths):
     return jnp.stack([x[: int(n)].mean() for x, n in zip(xs, lengths, strict=True)])
 
@@ -909,7 +943,9 @@ def sum_and_count(xs):
     return jax.vmap(one, axis_name="rows")(xs)
 
 
-@wrong(rejected_by="the_mean_goes_over_the_batch", says="`mean` inside `vmap` goes over one row.")
+@wrong(
+    rejected_by="the_mean_goes_over_the_batch", says="`mean` inside `vmap` goes over one row.", misses_the_point=True
+)
 def mean_of_the_row(xs):
     return jax.vmap(lambda x: jnp.linalg.norm(x - jnp.mean(x, axis=0)))(xs)
 
@@ -958,12 +994,12 @@ def a_flag_for_each_row(flag, xs):
     return jax.vmap(choose)(jnp.broadcast_to(flag, xs.shape[:1]), xs)
 
 
-@wrong(rejected_by="only_one_branch_is_run", says="A Python loop writes a `cond` for each row.")
+@wrong(rejected_by="only_one_branch_is_run", says="A Python loop writes a `cond` for each row.", misses_the_point=True)
 def a_cond_for_each_row(flag, xs):
     return jnp.stack([choose(flag, x) for x in xs])
 
 
-@wrong(rejected_by="only_one_branch_is_run", says="`jnp.where` runs both branches.")
+@wrong(rejected_by="only_one_branch_is_run", says="`jnp.where` runs both branches.", misses_the_point=True)
 def where_runs_both(flag, xs):
     return jnp.where(flag, costly(xs), -xs)
 

@@ -27,7 +27,8 @@ from jaxguide.course.books.library import read_outline
 PARTS = 8
 TEST = "test_the_exercise_is_proven"
 ALL, BY_RECORDS = "all", "due"
-# The course and the helpers import none of these (see `test_imports.py`), so no proof depends on them.
+# The course and the helpers import none of these (see `test_imports.py`), and no verdict depends on what `proving` uses
+# of them.
 _CANNOT_DECIDE = frozenset({"cli", "fixtures.py", "grading", "lesson.py", "student", "translation", "__main__.py"})
 _LIBRARIES = ("jax", "jaxlib", "ml_dtypes", "numpy", "scipy")
 

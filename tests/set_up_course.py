@@ -74,7 +74,7 @@ def weighted(x):
     return FACTORS["last"] * pair.left / jax.device_count()
 
 
-@wrong(rejected_by="each_has_a_share", says="There is one device.")
+@wrong(rejected_by="each_has_a_share", says="There is one device.", misses_the_point=True)
 def for_one_device(x):
     return OFFSET * TABLE[-1] * x
 

@@ -91,7 +91,7 @@ def double(x):
     return 2 * x
 
 
-@wrong(rejected_by="twice_the_input", says="Squares instead of doubling.")
+@wrong(rejected_by="twice_the_input", says="Squares instead of doubling.", misses_the_point=True)
 def squares(x):
     return x * x
 

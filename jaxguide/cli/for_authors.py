@@ -1,8 +1,9 @@
 """The commands for authors and maintainers: `verify`, `print`, `coverage` and `drift`."""
 
-import dataclasses
+import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -11,9 +12,11 @@ import click
 from jaxguide.base.text import _, plural
 from jaxguide.cli.common import (
     author_errors_told,
+    begin_with_zygote,
     complete_exercise,
     complete_lesson,
     course_option,
+    files_of,
     json_option,
     judged_course,
     need_names,
@@ -25,8 +28,10 @@ from jaxguide.cli.common import (
 
 if TYPE_CHECKING:
     from jaxguide.course.books.library import Course
+    from jaxguide.course.exercise import Exercise
     from jaxguide.proving.mutants.survey import ExerciseSurvey
     from jaxguide.proving.proof import Problem, Proof
+    from jaxguide.proving.through_workers import WorkerProof
 
 # In the seconds that it takes to start a process, a running one proves about this many exercises.
 _WORTH_A_PROCESS = 4
@@ -40,6 +45,7 @@ _WORTH_A_PROCESS = 4
 @click.option("--only", metavar="EXERCISE", help="Prove only this exercise.", shell_complete=complete_exercise)
 @click.option("--jobs", type=click.IntRange(1), help="Exercises to prove in parallel; by default one per core.")
 @click.option("--mutants", is_flag=True, help="Try the checks with right answers, changed as learners err, instead.")
+@click.option("--workers/--no-workers", default=True, help="Grade the planted answers, too, as `grade` would, or not.")
 def verify(
     lessons: tuple[str, ...],
     folder: Path | None,
@@ -48,10 +54,12 @@ def verify(
     only: str | None,
     jobs: int | None,
     mutants: bool,
+    workers: bool,
 ) -> None:
     """Prove every exercise: right answers pass, and each wrong answer fails the check that it names.
 
-    If you name lessons, only their exercises are proven.
+    If you name lessons, only their exercises are proven. At the end, all planted answers are graded as `jaxguide grade`
+    would grade them, in processes of their own and under limits, and must get the same verdicts.
 
     With --mutants, the checks are tried with mutants of the right answers instead: a mutant that passes and that an
     input of the declared domain tells from the key shows a check that is missing. The exit status is 1 if there is one.
@@ -68,17 +76,26 @@ def verify(
     if mutants:
         _survey(lessons, folder, as_json, only, jobs)
     started = time.monotonic()
+    if workers:
+        begin_with_zygote(files_of(folder))
     with judged_course(folder, as_json=as_json) as course:
         from jaxguide.proving.proof import left_out_of_set_ups
 
         proof = _prove(course, lessons, only, seeds, jobs, as_json)
-        notes = left_out_of_set_ups(course, lessons or course.books) if only is None else []
-    seconds = round(time.monotonic() - started, 1)
+        left_out = left_out_of_set_ups(course, lessons or course.books) if only is None else []
+        seconds = round(time.monotonic() - started, 1)
+        by_workers = _prove_through_workers(course, lessons, only, proof, jobs, as_json) if workers else None
+    worker_seconds = round(time.monotonic() - started - seconds, 1)
     if as_json:
-        left_out = [{**dataclasses.asdict(note), "path": str(note.path)} for note in notes]
-        print_json({**proof.to_plain(), "left_out": left_out, "seconds": seconds})
+        graded = by_workers and {
+            "answers": by_workers.answers,
+            "cpu_s": round(by_workers.cpu_s, 3),
+            "seconds": worker_seconds,
+        }
+        notes = [note.to_plain() for note in left_out]
+        print_json({**proof.to_plain(), "left_out": notes, "seconds": seconds, "workers": graded})
     else:
-        for note in notes:
+        for note in [*proof.notes, *left_out]:
             click.echo(_("note: {note}").format(note=note))
         words = _(
             "exercises: {exercises}; predictions: {predictions}; visible checks: {checks}; hidden checks: {hidden}; "
@@ -97,47 +114,122 @@ def verify(
             plural("{count} problem", "{count} problems", len(proof.problems)) if proof.problems else _("all proven")
         )
         click.echo(_("{found}: {judged} answers judged in {s} s").format(found=found, judged=proof.judged, s=seconds))
+        if proof.kept:
+            words = _("answers that miss the point keep {share:.1%} of the points")
+            click.echo(words.format(share=proof.share_kept))
+        words = _("not graded through workers (--no-workers), so `grade` may give other verdicts")
+        if by_workers is not None:
+            words = _("through workers: {answers} answers graded in {s} s").format(
+                answers=by_workers.answers, s=worker_seconds
+            )
+        click.echo(words)
     sys.exit(1 if proof.problems else 0)
+
+
+def _chosen(course: "Course", lessons: tuple[str, ...], only: str | None) -> "list[Exercise]":
+    if only is not None:
+        return [course.exercise(only)]
+    books = [course.lesson(name) for name in dict.fromkeys(lessons)] or list(course.books.values())
+    return [exercise for book in books for exercise in book.exercises]
+
+
+class _Progress:
+    """The progress of a proof and its problems, on standard error; nothing with `--json`."""
+
+    def __init__(self, total: int, as_json: bool):
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        self._console, self._as_json = Console(stderr=True), as_json
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+        self._bar = Progress(*columns, console=self._console, transient=True, disable=as_json)
+        self._task = self._bar.add_task("", total=total)
+
+    def __enter__(self) -> "_Progress":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self._bar.stop()
+
+    def show(self, done: int, total: int, what: str) -> None:
+        self._bar.update(self._task, completed=done, total=total, description=what)
+
+    def tell(self, problems: "Sequence[Problem]") -> None:
+        for problem in problems if not self._as_json else []:
+            self._say(str(problem), "red")
+            for line in problem.details:
+                self._say(f"    {line}", "")
+
+    def _say(self, text: str, style: str) -> None:
+        self._console.print(text, style=style, markup=False, soft_wrap=True, highlight=False)
 
 
 def _prove(
     course: "Course", lessons: tuple[str, ...], only: str | None, seeds: int, jobs: int | None, as_json: bool
 ) -> "Proof":
     """Prove the requested exercises, and show the progress and the problems."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
     from jaxguide.grading.batch.pools import cores
-    from jaxguide.proving.proof import Proof, stale_problems
+    from jaxguide.proving.proof import Proof, kept_problems, stale_problems
     from jaxguide.proving.prove_in_parallel import ProverDied, prove
 
-    books = [course.lesson(name) for name in dict.fromkeys(lessons)] or list(course.books.values())
-    exercises = [exercise for book in books for exercise in book.exercises]
-    if only is not None:
-        exercises = [course.exercise(only)]
-    console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    bar = Progress(*columns, console=console, transient=True, disable=as_json)
+    exercises = _chosen(course, lessons, only)
 
-    def tell(problems: "list[Problem]") -> None:
-        for problem in problems if not as_json else []:
-            console.print(str(problem), style="red", markup=False, soft_wrap=True, highlight=False)
+    def stuck(problem: "Problem") -> None:
+        """End: the main thread is in code that cannot be stopped."""
+        # What that code prints is captured.
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+        if as_json:
+            print_json({"problems": [problem.to_plain()]})
+        else:
+            progress.tell([problem])
+            click.echo(_("What comes after it was not proven."), err=True)
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+        os._exit(1)
 
     jobs = jobs or min(cores(), max(1, len(exercises) // _WORTH_A_PROCESS))
     proof, shown = Proof(seeds=seeds), 0
+    progress = _Progress(len(exercises), as_json)
     try:
-        with bar:
-            task = bar.add_task("", total=len(exercises))
-            for exercise, proof in prove(course, exercises, seeds=seeds, jobs=jobs):
-                bar.update(task, advance=1, description=exercise.name)
-                tell(proof.problems[shown:])
+        with progress:
+            found = prove(course, exercises, seeds=seeds, jobs=jobs, stuck=stuck)
+            for number, (exercise, proof) in enumerate(found, start=1):
+                progress.show(number, len(exercises), exercise.name)
+                progress.tell(proof.problems[shown:])
                 shown = len(proof.problems)
     except ProverDied as died:
         raise click.ClickException(str(died)) from None
-    stale = stale_problems(course, [book.topic for book in books]) if only is None else []
-    tell(stale)
-    proof.problems += stale
+    if only is None:
+        proof.problems += stale_problems(course, lessons or course.books)
+    if only is None and not lessons:
+        proof.problems += kept_problems(course, proof)
+    progress.tell(proof.problems[shown:])
     return proof
+
+
+def _prove_through_workers(
+    course: "Course", lessons: tuple[str, ...], only: str | None, proof: "Proof", jobs: int | None, as_json: bool
+) -> "WorkerProof":
+    """Grade what was proven, and add what is graded differently to the problems."""
+    from jaxguide.grading.workers.worker_process import GraderError
+    from jaxguide.proving.through_workers import prove_through_workers
+
+    with _Progress(1, as_json) as progress:
+        try:
+            found = prove_through_workers(
+                course,
+                _chosen(course, lessons, only),
+                proof.verdicts,
+                jobs=jobs,
+                tell=lambda done, total: progress.show(done, total, _("through workers")),
+            )
+        except GraderError as error:
+            message = _("{error} To prove without workers, use --no-workers")
+            raise click.ClickException(message.format(error=error)) from None
+        progress.tell(found.problems)
+    proof.problems += found.problems
+    return found
 
 
 def _survey(

@@ -82,8 +82,20 @@ def _declare(role: str, function: Any, **options: Any) -> None:
         declarations.append(Declaration(role, function, options))
 
 
+def _listed(texts: Sequence[str]) -> Sequence[str]:
+    """Return texts as a tuple, but a single text as it is, so that the mistake can be told."""
+    return texts if isinstance(texts, str) else tuple(texts)
+
+
 def exercise(
-    *, title: str, points: float = 1, hints: Sequence[str] = (), reproduces: Sequence[str] = (), why_so_many: str = ""
+    *,
+    title: str,
+    points: float = 1,
+    hints: Sequence[str] = (),
+    reproduces: Sequence[str] = (),
+    why_so_many: str = "",
+    keeps: float = 0,
+    why_keeps: str = "",
 ) -> Callable[[F], F]:
     """Declare the function below to be an exercise: its signature, contract and starter.
 
@@ -94,6 +106,8 @@ def exercise(
             sibling: Python that runs after the lesson's cells and solves a similar task.
         reproduces: ids of the documented examples that its checks reproduce.
         why_so_many: the reason, if there are more than four ids.
+        keeps: the share of the points that a wrong answer may keep although it misses the point, at most 0.3.
+        why_keeps: the reason, if that is more than nothing.
     """
 
     def decorate(function: F) -> F:
@@ -102,9 +116,11 @@ def exercise(
             function,
             title=title,
             points=points,
-            hints=tuple(hints),
-            reproduces=tuple(reproduces),
+            hints=_listed(hints),
+            reproduces=_listed(reproduces),
             why_so_many=why_so_many,
+            keeps=keeps,
+            why_keeps=why_keeps,
         )
         return function
 
@@ -120,9 +136,11 @@ def prediction(*, title: str, points: float = 1, hints: Sequence[str] = ()) -> C
             function,
             title=title,
             points=points,
-            hints=tuple(hints),
+            hints=_listed(hints),
             reproduces=(),
             why_so_many="",
+            keeps=0,
+            why_keeps="",
         )
         return function
 
@@ -200,7 +218,7 @@ def hidden(
 
 def _check(role: str, **options: Any) -> Callable[[F], F]:
     def decorate(function: F) -> F:
-        _declare(role, function, **{**options, "reproduces": tuple(options["reproduces"])})
+        _declare(role, function, **{**options, "reproduces": _listed(options["reproduces"])})
         return function
 
     return decorate
@@ -212,11 +230,17 @@ def answer(function: F) -> F:
     return function
 
 
-def wrong(*, rejected_by: str, says: str = "") -> Callable[[F], F]:
-    """Declare, in a key, a wrong answer named after its misconception, and the check that must reject it."""
+def wrong(*, rejected_by: str, says: str = "", misses_the_point: bool = False) -> Callable[[F], F]:
+    """Declare, in a key, a wrong answer named after its misconception, and the check that must reject it.
+
+    Args:
+        rejected_by: the name of the first check that fails.
+        says: the misconception in a sentence.
+        misses_the_point: whether it does not do what the exercise is about, so that it must earn nothing.
+    """
 
     def decorate(function: F) -> F:
-        _declare("wrong", function, rejected_by=rejected_by, says=says)
+        _declare("wrong", function, rejected_by=rejected_by, says=says, misses_the_point=misses_the_point)
         return function
 
     return decorate
@@ -233,9 +257,9 @@ def alternative_value(name: str, value: Any) -> None:
     _declare("alternative", value, name=name)
 
 
-def wrong_value(name: str, value: Any, *, rejected_by: str, says: str = "") -> None:
+def wrong_value(name: str, value: Any, *, rejected_by: str, says: str = "", misses_the_point: bool = False) -> None:
     """Declare, in a key, a wrong answer that is not a `def`."""
-    _declare("wrong", value, name=name, rejected_by=rejected_by, says=says)
+    _declare("wrong", value, name=name, rejected_by=rejected_by, says=says, misses_the_point=misses_the_point)
 
 
 def equivalent(mutant: str, *, because: str) -> None:

@@ -39,7 +39,8 @@ class Check:
 class Planted:
     """An answer in the key: the right one, an alternative, or a wrong one with the check that must reject it.
 
-    `source` defines the exercise's function; it runs in a student's namespace, after the lesson's setup.
+    `source` defines the exercise's function; it runs in a student's namespace, after the lesson's setup. An answer that
+    `misses_the_point` may keep only the points that its exercise `keeps`.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Planted:
     path: Path
     rejected_by: str = ""
     says: str = ""
+    misses_the_point: bool = False
 
 
 @dataclasses.dataclass
@@ -73,6 +75,7 @@ class Task:
         line: the line of its decorator in the book.
         lesson: the topic of the book.
         path: the book.
+        keeps, why_keeps: the share of the points that an answer may keep although it misses the point, and the reason.
     """
 
     name: str
@@ -90,6 +93,8 @@ class Task:
     line: int
     lesson: str
     path: Path
+    keeps: float = 0.0
+    why_keeps: str = ""
 
 
 @dataclasses.dataclass

@@ -1,53 +1,128 @@
-"""Prove every exercise of a course: right answers pass, and wrong ones are rejected by the check that they name."""
+"""Prove every exercise of a course: right answers pass, wrong ones fail the check that they name and keep no points."""
 
 import ast
 import contextlib
 import dataclasses
 import inspect
-import io
+import re
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jaxguide.base.did_you_mean import did_you_mean
 from jaxguide.base.text import _
 from jaxguide.code.sameness import is_starter
 from jaxguide.code.slices import returns_value
 from jaxguide.course import ledger
 from jaxguide.course.books.book import Book, run_answer
+from jaxguide.course.books.digest import course_digest
 from jaxguide.course.books.handout import beside_lessons, stale_beside
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.printer import stale_files
-from jaxguide.course.exercise import Exercise, Planted
-from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.exercise import Check, Exercise, Planted
+from jaxguide.course.judging.answer import Answer, LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
-from jaxguide.course.verdict import ExerciseResult, Verdict
+from jaxguide.course.limits import Limits
+from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Verdict
+from jaxguide.proving.hint_ladder import ladder_problems
+from jaxguide.proving.limited import LimitedAnswer, TimeLimit
+from jaxguide.proving.repeated import Recorded, Repeated, Tape
+from jaxguide.proving.rewording import REWORDED_STARTER, reworded_starter
 
 MIN_WRONG = 2
 MANY_EXAMPLES = 4
-_MOST_SHOWN = 80
+MOST_KEPT = 0.1
+"""The largest share of the points that all answers which miss the point may keep together."""
 
-_COUNTS = ("exercises", "predictions", "checks", "hidden_checks", "wrong", "alternatives", "judged")
+_MOST_SHOWN = 80
+# JAX raises NameError, too, if an axis has no name.
+_UNDEFINED = re.compile(r"name '\w+' is not defined")
+
+_COUNTS = (
+    "exercises",
+    "predictions",
+    "checks",
+    "hidden_checks",
+    "wrong",
+    "alternatives",
+    "judged",
+    "cpu_s",
+    "key_cpu_s",
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """Something that is missing or wrong in a book or key."""
+    """Something that is missing or wrong in a book or key; `details` are lines for below the message."""
 
     path: Path
     line: int
     message: str
+    details: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.message}"
 
+    def to_plain(self) -> dict[str, Any]:
+        return {**dataclasses.asdict(self), "path": str(self.path), "details": list(self.details)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Kept:
+    """The points that a planted wrong answer keeps although it misses the point of its exercise."""
+
+    exercise: str
+    answer: str
+    kept: float
+    points: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdicts:
+    """The verdicts on an answer and on each check of it, and its points."""
+
+    verdict: Verdict
+    score: float
+    checks: dict[str, Verdict]
+
+    @classmethod
+    def of(cls, result: ExerciseResult) -> "Verdicts":
+        return cls(result.verdict, result.score, {check.name: check.verdict for check in result.checks})
+
+
+@dataclasses.dataclass(frozen=True)
+class ProofSettings:
+    """How answers are judged.
+
+    Args:
+        seeds: the number of seeds to judge each planted answer with; the verdict must not depend on the seed.
+        limits: the limits of one answer; in this process, only `cpu` and `idle` hold.
+        course_digest: the digest from which graders derive the hidden inputs of the first seed; see `Draw.hidden`.
+    """
+
+    seeds: int = 2
+    limits: Limits = dataclasses.field(default_factory=Limits)
+    course_digest: str = ""
+
+    @classmethod
+    def of_course(cls, course: Course, seeds: int = 2) -> "ProofSettings":
+        """Return the settings with which graders judge answers to a course, for a first seed that they use, too."""
+        return cls(seeds, course.settings.limits, course_digest(course))
+
 
 @dataclasses.dataclass
 class Proof:
-    """The proof of a course: the problems found, and how much was tried."""
+    """The proof of a course: the problems found, and how much was tried.
+
+    `verdicts` has those on each answer with the first seed, by the names of exercise and answer. `cpu_s` is the
+    processor time of all judging, and `key_cpu_s` that of judging the key's answers once.
+    """
 
     problems: list[Problem] = dataclasses.field(default_factory=list)
+    notes: list[Problem] = dataclasses.field(default_factory=list)
     exercises: int = 0
     predictions: int = 0
     checks: int = 0
@@ -56,20 +131,39 @@ class Proof:
     alternatives: int = 0
     judged: int = 0
     seeds: int = 0
+    cpu_s: float = 0.0
+    key_cpu_s: float = 0.0
     reproduced: set[str] = dataclasses.field(default_factory=set)
+    kept: list[Kept] = dataclasses.field(default_factory=list)
+    verdicts: dict[tuple[str, str], Verdicts] = dataclasses.field(default_factory=dict)
 
     def add(self, other: "Proof") -> None:
         """Add the proof of other exercises, made with as many seeds."""
         self.problems += other.problems
+        self.notes += other.notes
+        self.kept += other.kept
         self.reproduced |= other.reproduced
+        self.verdicts |= other.verdicts
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
+    @property
+    def share_kept(self) -> float:
+        """The share of the points that answers keep although they miss the point."""
+        return sum(one.kept for one in self.kept) / max(sum(one.points for one in self.kept), 1e-9)
+
     def to_plain(self) -> dict[str, Any]:
-        plain = dataclasses.asdict(self)
-        plain["problems"] = [{**dataclasses.asdict(p), "path": str(p.path)} for p in self.problems]
-        plain["reproduced"] = sorted(self.reproduced)
-        return plain
+        plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        del plain["verdicts"]
+        return {
+            **plain,
+            "problems": [problem.to_plain() for problem in self.problems],
+            "notes": [note.to_plain() for note in self.notes],
+            "reproduced": sorted(self.reproduced),
+            "kept": [dataclasses.asdict(one) for one in self.kept],
+            "cpu_s": round(self.cpu_s, 3),
+            "key_cpu_s": round(self.key_cpu_s, 3),
+        }
 
 
 def prove_course(course: Course, seeds: int = 2, only: str | None = None) -> Iterator[tuple[Exercise, Proof]]:
@@ -83,26 +177,37 @@ def prove_course(course: Course, seeds: int = 2, only: str | None = None) -> Ite
     Yields:
         Each exercise and the proof so far; the same `Proof` each time.
     """
-    proof = Proof(seeds=seeds)
+    proof, settings = Proof(seeds=seeds), ProofSettings(seeds, course.settings.limits)
     for book in course.books.values():
         for exercise in book.exercises:
             if only is None or exercise.name == only:
-                proof.add(prove_exercise(book, exercise, seeds))
+                proof.add(prove_exercise(book, exercise, settings))
                 yield exercise, proof
 
 
-def prove_exercise(book: Book, exercise: Exercise, seeds: int) -> Proof:
-    """Return the proof of one exercise of a book, whose key must be loaded."""
-    proof = Proof(seeds=seeds)
+def prove_exercise(
+    book: Book, exercise: Exercise, settings: ProofSettings, stuck: Callable[[Problem], None] | None = None
+) -> Proof:
+    """Return the proof of one exercise of a book, whose key must be loaded.
+
+    Args:
+        book: the book.
+        exercise: the exercise.
+        settings: how answers are judged.
+        stuck: see `TimeLimit`.
+    """
+    proof = Proof(seeds=settings.seeds)
+    began_s = time.process_time()
     # If an answer changed NumPy's print options, checks of the next exercise would read other text.
     with np.printoptions():
-        _Prover(book, exercise, seeds, proof).prove()
+        _Prover(book, exercise, settings, proof, stuck).prove()
+    proof.cpu_s = time.process_time() - began_s
     return proof
 
 
 def reproduced(book: Book, exercise: Exercise) -> set[str]:
     """Return the documented examples that an exercise's checks compare with the ledger and notice changes in."""
-    prover = _Prover(book, exercise, 1, Proof())
+    prover = _Prover(book, exercise, ProofSettings(seeds=1), Proof())
     prover.prove_documented()
     return prover.proof.reproduced
 
@@ -117,6 +222,17 @@ def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
     if not (course.settings.identity or course.folders.is_bundled):
         found.append(Problem(course.folders.settings_file, 1, _("there is no `identity` yet; run `jaxguide print`")))
     return found
+
+
+def kept_problems(course: Course, proof: Proof) -> list[Problem]:
+    """Return a problem if answers that miss the point keep too many of a whole course's points."""
+    if proof.share_kept <= MOST_KEPT:
+        return []
+    message = _(
+        "planted wrong answers that miss the point keep {share:.0%} of the points of the whole course; at most "
+        "{most:.0%} is allowed. Lower the `keeps` of some exercises"
+    )
+    return [Problem(course.folders.exercises, 1, message.format(share=proof.share_kept, most=MOST_KEPT))]
 
 
 def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]:
@@ -142,18 +258,44 @@ def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]
     return notes
 
 
+def what_is(planted: Planted, exercise: Exercise) -> str:
+    """Return how messages call one of an exercise's planted answers."""
+    assert exercise.key is not None
+    if planted.name == REWORDED_STARTER:
+        return _("the starter of `{name}`, reworded,").format(name=exercise.name)
+    if planted is exercise.key.answer:
+        return _("the key's answer")
+    message = _("the wrong answer `{name}`") if planted.rejected_by else _("the right answer `{name}`")
+    return message.format(name=planted.name)
+
+
 class _Prover:
-    def __init__(self, book: Book, exercise: Exercise, seeds: int, proof: Proof):
+    def __init__(
+        self,
+        book: Book,
+        exercise: Exercise,
+        settings: ProofSettings,
+        proof: Proof,
+        stuck: Callable[[Problem], None] | None = None,
+    ):
         assert exercise.key is not None
         self.book, self.exercise, self.key = book, exercise, exercise.key
-        self.seeds, self.proof = seeds, proof
-        self.answers: dict[str, LocalAnswer] = {}
+        self.settings, self.proof, self.stuck = settings, proof, stuck
+        self.answers: dict[str, LimitedAnswer] = {}
+        self.tapes = Tape(), Tape()
+        self.at = self.key.answer
+        self.watch = TimeLimit(settings.limits, self._tell_stuck if stuck else None)
 
     def prove(self) -> None:
+        with self.watch:
+            self._prove()
+
+    def _prove(self) -> None:
         self._count()
-        for message in ladder_problems(self.exercise, lambda source: run_answer(self.book, source)):
+        for message in ladder_problems(self.exercise, self._run, self._limited):
             self._problem(message)
         self._prove_signature()
+        self._prove_misconceptions()
         if self.exercise.is_prediction:
             self._prove_prediction()
             return
@@ -164,17 +306,18 @@ class _Prover:
                 "if several values are right"
             )
             self._problem(message.format(name=self.exercise.name))
-        if not self._prove_right(self.key.answer, _("the key's answer")):
+        if not self._prove_right(self.key.answer):
             return
+        self._prove_repeatable()
         for planted in self.key.alternatives:
-            self._prove_right(planted, _("the right answer `{name}`").format(name=planted.name))
+            self._prove_right(planted)
         self._prove_starter()
         self._prove_wrong()
         self.prove_documented()
 
-    def _problem(self, message: str, where: Planted | None = None) -> None:
+    def _problem(self, message: str, where: Planted | Check | None = None, details: tuple[str, ...] = ()) -> None:
         path, line = (where.path, where.line) if where else (self.exercise.path, self.exercise.line)
-        self.proof.problems.append(Problem(path, line, message))
+        self.proof.problems.append(Problem(path, line, message, details))
 
     def _count(self) -> None:
         proof, exercise = self.proof, self.exercise
@@ -195,74 +338,171 @@ class _Prover:
                 message.format(name=self.exercise.name, key=signature, book=self.exercise.signature), self.key.answer
             )
 
+    def _prove_misconceptions(self) -> None:
+        planted = [one.name for one in self.key.wrong]
+        for check in self.exercise.all_checks():
+            if check.misconception and check.misconception not in planted:
+                message = _("the check `{check}` names the misconception `{name}`, but no wrong answer is named so.")
+                said = message.format(check=check.name, name=check.misconception)
+                self._problem(said + did_you_mean(check.misconception, planted), check)
+
+    # Judging
+
+    def _result(self, planted: Planted, seed: int) -> ExerciseResult | None:
+        """Judge a planted answer; return None if it could not be judged, which is then a problem."""
+        what = what_is(planted, self.exercise)
+        try:
+            result = self._judge(planted, seed)
+        except AnswerGone as gone:
+            self._problem(_("{what} cannot be run: {error}").format(what=what, error=gone.note), planted)
+            return None
+        except Exception as error:
+            self._problem(_("{what} cannot be judged: {error}").format(what=what, error=_one_line(error)), planted)
+            return None
+        late = next((check for check in result.checks if check.verdict is Verdict.OUT_OF_TIME), None)
+        if late is not None:
+            message = _("{what} ran too long at the check `{check}`: {why}")
+            details = (_("Call: {call}").format(call=late.call),) if late.call else ()
+            self._problem(message.format(what=what, check=late.name, why=late.message), planted, details)
+            return None
+        if seed == 0:
+            self.proof.verdicts[self.exercise.name, planted.name] = Verdicts.of(result)
+        return result
+
     def _judge(self, planted: Planted, seed: int, exercise: Exercise | None = None) -> ExerciseResult:
+        answer: Answer = self._answer(planted)
+        reference: Answer = self._reference(planted)
+        if planted is self.key.answer and seed == 0 and exercise is None:
+            self.tapes = Tape(), Tape()
+            answer, reference = Recorded(answer, self.tapes[0]), Recorded(reference, self.tapes[1])
         self.proof.judged += 1
-        reference = self._answer(self.key.answer)
+        self.at = planted
+        self.watch.begin()
         # With the first seed, run all checks, since each must cope with every answer. With the others, it is enough to
         # see that the same check is the first to reject it.
+        return self._run_checks(exercise or self.exercise, answer, reference, seed, until_failure=seed > 0)
+
+    def _run_checks(
+        self, exercise: Exercise, answer: Answer, reference: Answer, seed: int, until_failure: bool
+    ) -> ExerciseResult:
         return judge(
-            exercise or self.exercise, self._answer(planted), seed=seed, reference=reference, until_failure=seed > 0
+            exercise,
+            answer,
+            seed=seed,
+            reference=reference,
+            course_digest=self.settings.course_digest,
+            until_failure=until_failure,
         )
 
-    def _answer(self, planted: Planted) -> LocalAnswer:
+    def _answer(self, planted: Planted) -> LimitedAnswer:
         """Return a planted answer, run only once so that its compiled programs serve every seed."""
         if planted.name not in self.answers:
-            namespace = run_answer(self.book, planted.source)
-            self.answers[planted.name] = LocalAnswer(self.exercise.name, namespace[self.exercise.name], namespace)
+            self.at = planted
+            namespace = self._run(planted.source)
+            self.answers[planted.name] = self._limited(namespace[self.exercise.name], namespace)
         return self.answers[planted.name]
 
-    def _prove_right(self, planted: Planted, what: str) -> bool:
-        for seed in range(self.seeds):
-            try:
-                result = self._judge(planted, seed)
-            except Exception as error:
-                self._problem(_("{what} cannot be run: {error}").format(what=what, error=_one_line(error)), planted)
+    def _reference(self, planted: Planted) -> LocalAnswer:
+        """Return the key's answer, limited only until it is proven."""
+        answer = self._answer(self.key.answer)
+        return answer.apart() if planted is self.key.answer else LocalAnswer(answer.name, answer.function, answer.names)
+
+    def _run(self, source: str) -> dict[str, Any]:
+        self.watch.begin()
+        return self.watch.call(lambda: run_answer(self.book, source))
+
+    def _limited(self, function: Callable[..., Any], names: dict[str, Any]) -> LimitedAnswer:
+        return LimitedAnswer(self.exercise.name, function, names, self.watch)
+
+    def _tell_stuck(self, note: str) -> None:
+        assert self.stuck is not None
+        message = _("{what} does not end: {why}, but could not be interrupted")
+        words = message.format(what=what_is(self.at, self.exercise), why=note)
+        self.stuck(Problem(self.at.path, self.at.line, words))
+
+    # Right answers
+
+    def _prove_right(self, planted: Planted) -> bool:
+        for seed in range(self.settings.seeds):
+            began_s = time.process_time()
+            result = self._result(planted, seed)
+            if planted is self.key.answer and seed == 0:
+                self.proof.key_cpu_s += time.process_time() - began_s
+            if result is None:
                 return False
             failure = result.first_failure
             if result.verdict is not Verdict.PASSED or failure:
                 message = _("{what} is rejected by the check `{check}` (seed {seed}): {why}")
                 name, why = (failure.name, failure.trouble or failure.message) if failure else ("-", result.verdict)
-                self._problem(message.format(what=what, check=name, seed=seed, why=why), planted)
+                what = what_is(planted, self.exercise)
+                self._problem(
+                    message.format(what=what, check=name, seed=seed, why=why), planted, call_and_values(failure)
+                )
                 return False
         return True
 
+    def _prove_repeatable(self) -> None:
+        """Run the checks of the key's answer again with the first seed: they must do the same with the same replies."""
+        answer, reference = (Repeated(self.exercise.name, tape) for tape in self.tapes)
+        failure = None
+        with contextlib.suppress(Exception):  # of a check that copes with some inputs only
+            failure = self._run_checks(self.exercise, answer, reference, 0, until_failure=True).first_failure
+        if failure is not None:
+            message = _("the check `{check}` differs between two runs with the same seed; take inputs from `draw`")
+            check = next(one for one in self.exercise.all_checks() if one.name == failure.name)
+            self._problem(message.format(check=check.name), check)
+
+    # Starters and wrong answers
+
     def _prove_starter(self) -> None:
-        starter = Planted("starter", self.exercise.starter_source + "\n", self.exercise.line, self.exercise.path)
-        name = self.exercise.name
-        try:
-            passed = self._judge(starter, 0).verdict is Verdict.PASSED
-        except Exception as error:
-            self._problem(
-                _("the starter of `{name}` breaks a check: {error}").format(name=name, error=_one_line(error))
-            )
+        """Judge the starter in other words: unchanged, it counts as not attempted."""
+        result = self._result(reworded_starter(self.exercise), 0)
+        if result is None:
             return
-        if passed:
-            self._problem(_("the starter of `{name}` passes all checks").format(name=name))
+        if result.verdict is Verdict.PASSED:
+            self._problem(_("the starter of `{name}` passes all checks").format(name=self.exercise.name))
+        elif result.score:
+            message = _(
+                "the starter of `{name}`, reworded, keeps {score:g} of {points:g} points by {checks}; mark the check "
+                "that it must not fail `required=True`"
+            )
+            self._problem(message.format(name=self.exercise.name, **_kept_words(result)))
 
     def _prove_wrong(self) -> None:
         name, checks = self.exercise.name, {check.name for check in self.exercise.all_checks()}
         if len(self.key.wrong) < MIN_WRONG:
             message = _("`{name}` has {count} planted wrong answers; it needs at least {least}")
             self._problem(message.format(name=name, count=len(self.key.wrong), least=MIN_WRONG), self.key.answer)
+        if not any(planted.misses_the_point for planted in self.key.wrong):
+            message = _(
+                "`{name}` has no planted wrong answer that misses the point; mark at least one with "
+                "`misses_the_point=True`"
+            )
+            self._problem(message.format(name=name), self.key.answer)
+        if self.exercise.keeps:
+            message = _("an answer that misses the point of `{name}` may keep {share:.0%} of the points: {why}")
+            why = self.exercise.why_keeps
+            words = message.format(name=name, share=self.exercise.keeps, why=why)
+            self.proof.notes.append(Problem(self.exercise.path, self.exercise.line, words))
         for planted in self.key.wrong:
             if planted.rejected_by not in checks:
                 message = _("the wrong answer `{wrong}` names the check `{check}`, which `{name}` does not have")
                 self._problem(message.format(wrong=planted.name, check=planted.rejected_by, name=name), planted)
                 continue
-            for seed in range(self.seeds):
+            for seed in range(self.settings.seeds):
                 if not self._rejected_as_named(planted, seed):
                     break
 
     def _rejected_as_named(self, planted: Planted, seed: int) -> bool:
-        try:
-            result = self._judge(planted, seed)
-            is_untouched = is_starter(planted.source, self.exercise)
-        except Exception as error:
-            message = _("the wrong answer `{wrong}` breaks a check: {error}")
-            self._problem(message.format(wrong=planted.name, error=_one_line(error)), planted)
+        result = self._result(planted, seed)
+        if result is None:
             return False
+        if seed == 0 and planted.misses_the_point:
+            self._prove_kept(planted, result)
         failure = result.first_failure
-        if is_untouched:
+        error = failure.error if failure else None
+        details = call_and_values(failure)
+        if is_starter(planted.source, self.exercise):
             message = _("the wrong answer `{wrong}` is the starter, which counts as not attempted: write another")
             self._problem(message.format(wrong=planted.name), planted)
         elif failure is None:
@@ -270,11 +510,16 @@ class _Prover:
             self._problem(message.format(wrong=planted.name, seed=seed), planted)
         elif failure.trouble:
             message = _("the wrong answer `{wrong}` breaks the check `{check}`: {trouble}")
-            self._problem(message.format(wrong=planted.name, check=failure.name, trouble=failure.trouble), planted)
+            self._problem(
+                message.format(wrong=planted.name, check=failure.name, trouble=failure.trouble), planted, details
+            )
+        elif error is not None and error.type_name == "NameError" and _UNDEFINED.match(error.message):
+            message = _("the wrong answer `{wrong}` proves nothing, because it raises NameError: {error}")
+            self._problem(message.format(wrong=planted.name, error=error.message), planted, details)
         elif failure.name != planted.rejected_by:
             message = _("the wrong answer `{wrong}` is rejected by `{got}`, not by `{named}` (seed {seed}): {why}")
             words = {"wrong": planted.name, "got": failure.name, "named": planted.rejected_by, "seed": seed}
-            self._problem(message.format(**words, why=failure.message), planted)
+            self._problem(message.format(**words, why=failure.message), planted, details)
         elif planted.name not in failure.misconceptions:
             message = _("the check `{check}` rejects `{wrong}` but names the misconception {names}")
             names = ", ".join(failure.misconceptions) or "-"
@@ -283,15 +528,24 @@ class _Prover:
             return True
         return False
 
+    def _prove_kept(self, planted: Planted, result: ExerciseResult) -> None:
+        exercise = self.exercise
+        self.proof.kept.append(Kept(exercise.name, planted.name, result.score, exercise.points))
+        # Scores are rounded to 4 decimals.
+        if result.first_failure and result.score > exercise.keeps * exercise.points + 1e-4:
+            message = _(
+                "the wrong answer `{wrong}` misses the point, but keeps {score:g} of {points:g} points by {checks}; "
+                "mark the check of the point `required=True`, or declare `keeps` on the exercise, with the reason"
+            )
+            self._problem(message.format(wrong=planted.name, **_kept_words(result)), planted)
+
     def _prove_prediction(self) -> None:
-        try:
-            result = self._judge(self.key.answer, 0)
-        except Exception as error:
-            self._problem(_("the prediction cannot be run: {error}").format(error=_one_line(error)), self.key.answer)
-            return
-        if result.verdict is not Verdict.PASSED or not guessed_right(result):
+        result = self._result(self.key.answer, 0)
+        if result is not None and (result.verdict is not Verdict.PASSED or not guessed_right(result)):
             message = _("the key predicts {guess}, but JAX gives {live}")
             self._problem(message.format(guess=result.note, live=result.reveal), self.key.answer)
+
+    # Documented examples
 
     def prove_documented(self) -> None:
         exercise, entries = self.exercise, ledger.entries()
@@ -344,44 +598,20 @@ def _one_line(error: Exception) -> str:
     return f"{type(error).__name__}: {inspect.cleandoc(str(error)).splitlines()[0] if str(error) else ''}"
 
 
-def ladder_problems(exercise: Exercise, run: Callable[[str], dict[str, Any]]) -> Iterator[str]:
-    """Yield a sentence for each problem with the hints of an exercise.
-
-    Args:
-        exercise: the exercise; its fourth hint, if it has one, is Python that runs.
-        run: a function that runs Python source in a new student namespace and returns the namespace.
-    """
-    question, concept, skeleton, *siblings = exercise.hints
-    name = exercise.name
-    if "?" not in question:
-        yield _("the first hint of `{name}` is not a question").format(name=name)
-    if "https://" not in concept:
-        yield _("the second hint of `{name}` has no link to the concept").format(name=name)
-    if "____" not in skeleton:
-        yield _("the third hint of `{name}` has no blank `____`").format(name=name)
-    for source in siblings:
-        yield from _sibling_problems(exercise, source, run)
+def call_and_values(failure: CheckResult | None) -> tuple[str, ...]:
+    """Return lines that show the call behind a failure, what it gave and what was expected."""
+    if failure is None:
+        return ()
+    rows = (
+        (_("Call: {value}"), failure.call),
+        (_("Got: {value}"), failure.got),
+        (_("Expected: {value}"), failure.expected),
+        (_("Line: {value}"), failure.error.source if failure.error else ""),
+    )
+    return tuple(words.format(value=value) for words, value in rows if value)
 
 
-def _sibling_problems(exercise: Exercise, source: str, run: Callable[[str], dict[str, Any]]) -> Iterator[str]:
-    name = exercise.name
-    try:
-        defined = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
-        with contextlib.redirect_stdout(io.StringIO()):
-            names = run(source)
-    except Exception as error:
-        message = _("the worked sibling of `{name}` cannot be run: {kind}: {error}")
-        yield message.format(name=name, kind=type(error).__name__, error=error)
-        return
-    if name in defined:
-        yield _("the worked sibling of `{name}` defines `{name}` itself; work out another task").format(name=name)
-    for other in defined:
-        if _passes(exercise, LocalAnswer(name, names[other], names)):
-            message = _("the worked sibling `{other}` of `{name}` is an answer to it; work out another task")
-            yield message.format(name=name, other=other)
-
-
-def _passes(exercise: Exercise, answer: LocalAnswer) -> bool:
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
-        return judge(exercise, answer).verdict is Verdict.PASSED
-    return False
+def _kept_words(result: ExerciseResult) -> dict[str, Any]:
+    """Return the words of a message about points that an answer keeps."""
+    names = ", ".join(f"`{check.name}`" for check in result.checks if check.passed)
+    return {"score": result.score, "points": result.points, "checks": names}

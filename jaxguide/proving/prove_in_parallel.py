@@ -2,24 +2,28 @@
 
 import contextlib
 import functools
+import json
 import multiprocessing
 import os
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from jaxguide import compat
+from jaxguide.base.files import write_whole
 from jaxguide.base.text import _
 from jaxguide.course.books.book import Book, load_book
 from jaxguide.course.books.key import load_key
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.compilation_cache import compiled_once
-from jaxguide.proving.proof import Proof, prove_exercise
+from jaxguide.proving.proof import Problem, Proof, ProofSettings, prove_exercise
+
+_STUCK = ".stuck.json"
 
 
 class ProverDied(RuntimeError):
@@ -27,7 +31,12 @@ class ProverDied(RuntimeError):
 
 
 def prove(
-    course: Course, exercises: Sequence[Exercise], *, seeds: int = 2, jobs: int = 1
+    course: Course,
+    exercises: Sequence[Exercise],
+    *,
+    seeds: int = 2,
+    jobs: int = 1,
+    stuck: Callable[[Problem], None] | None = None,
 ) -> Iterator[tuple[Exercise, Proof]]:
     """Prove exercises in parallel processes.
 
@@ -36,6 +45,8 @@ def prove(
         exercises: the exercises of the course to prove.
         seeds: the number of seeds to judge each planted answer with; the verdict must not depend on the seed.
         jobs: the number of processes; 1 means this one.
+        stuck: called in another thread if an answer in this process can only be stopped by ending the process. With
+            several processes, the answer's process ends, and the others go on.
 
     Yields:
         Each exercise, in the order given, and the proof so far; the same `Proof` each time.
@@ -43,29 +54,51 @@ def prove(
     Raises:
         ProverDied: a process ended early, for example because memory ran out.
     """
-    proof = Proof(seeds=seeds)
+    proof, settings = Proof(seeds=seeds), ProofSettings.of_course(course, seeds)
     if min(jobs, len(exercises)) <= 1:
         for exercise in exercises:
-            proof.add(prove_exercise(course.book_of(exercise), exercise, seeds))
+            proof.add(prove_exercise(course.book_of(exercise), exercise, settings, stuck))
             yield exercise, proof
         return
-    # A process forked after JAX has started would hang. Each process needs its own folder of programs.
-    context = multiprocessing.get_context("spawn")
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxguide-programs-")))
-        pool = ProcessPoolExecutor(min(jobs, len(exercises)), context, _begin)
-        stack.callback(pool.shutdown, cancel_futures=True)
-        found: list[Future[Proof]] = []
-        for exercise in exercises:
-            path = course.book_of(exercise).path
-            key = course.folders.solutions / path.name
-            found.append(pool.submit(_prove_here, path, key, exercise.name, seeds, folder))
+        proven: dict[str, Proof] = {}
+        begun: dict[str, Future[Proof]] = {}
         for number, exercise in enumerate(exercises):
-            try:
-                proof.add(found[number].result())
-            except BrokenProcessPool:
-                raise ProverDied(_died([e.name for e in exercises[number : number + jobs]])) from None
+            while exercise.name not in proven:
+                if not begun:
+                    waiting = [one for one in exercises[number:] if one.name not in proven]
+                    begun = _begin_all(stack, course, waiting, settings, min(jobs, len(waiting)), folder)
+                try:
+                    proven[exercise.name] = begun[exercise.name].result()
+                except BrokenProcessPool:
+                    ended = _ended_by_themselves(folder)
+                    if not ended.keys() - proven.keys():
+                        names = [e.name for e in exercises[number : number + jobs] if e.name not in proven]
+                        raise ProverDied(_died(names)) from None
+                    whole = {name: one.result() for name, one in begun.items() if one.done() and not one.exception()}
+                    proven, begun = proven | whole | ended, {}
+            proof.add(proven[exercise.name])
             yield exercise, proof
+
+
+def _begin_all(
+    stack: contextlib.ExitStack,
+    course: Course,
+    exercises: Sequence[Exercise],
+    settings: ProofSettings,
+    jobs: int,
+    folder: Path,
+) -> "dict[str, Future[Proof]]":
+    # A process forked after JAX has started would hang. Each process needs its own folder of programs.
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin)
+    stack.callback(pool.shutdown, cancel_futures=True)
+    begun = {}
+    for exercise in exercises:
+        path = course.book_of(exercise).path
+        key = course.folders.solutions / path.name
+        begun[exercise.name] = pool.submit(_prove_here, path, key, exercise.name, settings, folder)
+    return begun
 
 
 def _died(names: list[str]) -> str:
@@ -91,10 +124,25 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _prove_here(path: Path, key: Path, name: str, seeds: int, folder: Path) -> Proof:
+def _prove_here(path: Path, key: Path, name: str, settings: ProofSettings, folder: Path) -> Proof:
+    def end(problem: Problem) -> None:
+        # The main thread will never return a result, so leave it in a file and end.
+        write_whole(folder / f"{name}{_STUCK}", json.dumps(problem.to_plain()))
+        os._exit(1)
+
     with compiled_once(folder / str(os.getpid())):
         book = _book(path, key)
-        return prove_exercise(book, next(e for e in book.exercises if e.name == name), seeds)
+        return prove_exercise(book, next(e for e in book.exercises if e.name == name), settings, end)
+
+
+def _ended_by_themselves(folder: Path) -> dict[str, Proof]:
+    """Return the proofs of exercises whose processes ended because an answer could not be stopped."""
+    found = {}
+    for path in folder.glob(f"*{_STUCK}"):
+        plain = json.loads(path.read_text("utf-8"))
+        problem = Problem(Path(plain["path"]), plain["line"], plain["message"], tuple(plain["details"]))
+        found[path.name.removesuffix(_STUCK)] = Proof([problem], exercises=1)
+    return found
 
 
 @functools.cache

@@ -30,6 +30,16 @@ def test_the_starter_gets_nothing_and_is_not_attempted(whole_course: Course, suf
     assert len(result.results) == len(whole_course.books[topic].exercises)
 
 
+@ON_THE_NEWEST
+@pytest.mark.parametrize("topic", topics())
+def test_the_solved_lesson_gets_full_marks(whole_course: Course, topic: str, tmp_path: Path) -> None:
+    book = whole_course.books[topic]
+    graded = _grade(whole_course, submission(book, tmp_path / "ada.ipynb", right_answers(book)))
+    assert {c.name: c.verdict for e in graded.results for c in e.checks if not c.passed} == {}
+    assert graded.score == graded.points == sum(e.points for e in book.exercises)
+    assert len(graded.results) == len(book.exercises)
+
+
 _HOURS = pytest.mark.hours(reason="CI grades the first wrong answers and proves all of them in one process")
 
 

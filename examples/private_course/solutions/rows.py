@@ -11,7 +11,9 @@ def unit_rows(x):
     return jnp.where(length > 0, x / jnp.where(length > 0, length, 1), x)
 
 
-@wrong(rejected_by="every_row_has_length_one", says="The columns are scaled instead of the rows.")
+@wrong(
+    rejected_by="every_row_has_length_one", says="The columns are scaled instead of the rows.", misses_the_point=True
+)
 def scales_columns(x):
     return x / jnp.linalg.norm(x, axis=0, keepdims=True)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jaxguide.base.text import _
 from jaxguide.course.author import Declaration
-from jaxguide.course.books.parse import make_task
+from jaxguide.course.books.parse import is_number, make_task
 from jaxguide.course.books.percent import PercentCell
 from jaxguide.course.exercise import AuthorError, Check, Exercise
 from jaxguide.course.verdict import STAGES, Kind
@@ -47,6 +47,10 @@ def make_check(path: Path, declaration: Declaration, is_hidden: bool) -> Check:
     if not fact:
         message = _("the check `{name}` has no docstring; add one that states the fact that it checks")
         raise AuthorError(path, line, message.format(name=declaration.function.__name__))
+    if not is_number(options["weight"]) or options["weight"] <= 0:
+        message = _("the weight of the check `{name}` must be a number above 0, but is {weight}")
+        words = {"name": declaration.function.__name__, "weight": repr(options["weight"])}
+        raise AuthorError(path, line, message.format(**words))
     required = options["required"]
     if required is None:
         required = kind == "value" and stage in ("shape", "dtype", "value")

@@ -15,7 +15,7 @@ from jaxguide.course.set_up import process_settings
 # Cells of these kinds run completely when a book is loaded; in a key, all cells do.
 _RUN_WHOLE = ("exercise", "check")
 _PROSE = "[markdown]"
-_SAID_ONLY = frozenset({"hints", "title"})
+_SAID_ONLY = frozenset({"hints", "title", "keeps", "why_keeps"})
 
 
 @functools.lru_cache(maxsize=4)

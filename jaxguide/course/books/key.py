@@ -64,4 +64,5 @@ def _name(declaration: Declaration) -> Any:
 
 
 def _rejected(planted: Planted, options: dict[str, Any]) -> Planted:
-    return dataclasses.replace(planted, rejected_by=options["rejected_by"], says=options["says"])
+    wanted = ("rejected_by", "says", "misses_the_point")
+    return dataclasses.replace(planted, **{name: options[name] for name in wanted})

@@ -80,14 +80,14 @@ def _circumstances() -> str:
 # Cached field of a task -> whether a value read from the cache is valid.
 _FIELDS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(
-        ("name", "title", "why_so_many", "signature", "contract", "starter_source", "cell_source"),
+        ("name", "title", "why_so_many", "signature", "contract", "starter_source", "cell_source", "why_keeps"),
         lambda value: type(value) is str,
     ),
     **dict.fromkeys(
         ("hints", "reproduces", "headings"),
         lambda value: type(value) is list and all(type(part) is str for part in value),
     ),
-    "points": lambda value: type(value) in (int, float),
+    **dict.fromkeys(("points", "keeps"), lambda value: type(value) in (int, float)),
     "is_prediction": lambda value: type(value) is bool,
     "line": lambda value: type(value) is int,
 }

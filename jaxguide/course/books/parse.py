@@ -3,6 +3,7 @@
 import ast
 import builtins
 import inspect
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,9 +21,14 @@ EXERCISE_DECORATORS = ("exercise", "prediction")
 PLANTED_DECORATORS = ("answer", "wrong", "alternative")
 DECORATORS = frozenset({*EXERCISE_DECORATORS, "visible", "reveal", "hidden", *PLANTED_DECORATORS})
 """The decorators of `jaxguide.course.author`."""
+MOST_KEEPS = 0.3
+"""The largest share of its points that an exercise may leave to answers that miss its point."""
 _AUTHOR = "jaxguide.course.author"
 _VALUES = {"alternative_value": "alternative", "wrong_value": "wrong"}
-_DEFAULTS: Mapping[str, Any] = {"points": 1, "hints": (), "reproduces": (), "why_so_many": ""}
+_DEFAULTS: Mapping[str, Any] = {
+    **{"points": 1, "hints": (), "reproduces": (), "why_so_many": ""},
+    **{"keeps": 0, "why_keeps": ""},
+}
 _PREDICTIONS_OPTIONS = frozenset({"title", "points", "hints"})
 
 
@@ -125,6 +131,8 @@ def make_task(
         line=decorator_line(node, cell),
         lesson=path.stem,
         path=path,
+        keeps=options["keeps"],
+        why_keeps=options["why_keeps"],
     )
 
 
@@ -140,20 +148,46 @@ def other_decorators(node: ast.FunctionDef, lines: list[str]) -> list[str]:
 
 
 def check_whole(task: Task) -> None:
-    """Check that an exercise has everything that students read.
+    """Check that an exercise has everything that students read, and that its points make sense.
 
     Raises:
-        AuthorError: hints or the contract are missing, or a prediction takes arguments.
+        AuthorError: hints or the contract are missing, a prediction takes arguments, or the points make no sense.
     """
-    message = ""
-    if len(task.hints) < 3:
-        message = _("`{name}` has {count} hints; it needs three: a question, the concept with a link, a skeleton")
-    elif not task.contract:
-        message = _("`{name}` has no docstring; it is the contract that students read")
-    elif task.is_prediction and task.signature != "()":
-        message = _("the prediction `{name}` must take no arguments")
+    message = _about_points(task) or _about_words(task)
     if message:
-        raise AuthorError(task.path, task.line, message.format(name=task.name, count=len(task.hints)))
+        words = {"points": repr(task.points), "keeps": repr(task.keeps), "most": f"{MOST_KEEPS:g}"}
+        raise AuthorError(task.path, task.line, message.format(name=task.name, count=len(task.hints), **words))
+
+
+def _about_words(task: Task) -> str:
+    if type(task.hints) is not tuple or not all(isinstance(hint, str) for hint in task.hints):
+        return _("the hints of `{name}` must be a list of texts")
+    if len(task.hints) < 3:
+        return _("`{name}` has {count} hints; it needs three: a question, the concept with a link, a skeleton")
+    if not task.contract:
+        return _("`{name}` has no docstring; it is the contract that students read")
+    if task.is_prediction and task.signature != "()":
+        return _("the prediction `{name}` must take no arguments")
+    return ""
+
+
+def _about_points(task: Task) -> str:
+    if not is_number(task.points) or task.points < 0:
+        return _("the points of `{name}` must be a number, 0 or more, but are {points}")
+    if not is_number(task.keeps) or not 0 <= task.keeps <= MOST_KEEPS:
+        return _("`keeps` of `{name}` must be a share of its points from 0 to {most}, but is {keeps}")
+    if task.keeps and not task.why_keeps:
+        return _("`{name}` has `keeps={keeps}`, but no reason; give it in `why_keeps`")
+    return ""
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is an int or a finite float.
+
+    >>> is_number(2), is_number(True), is_number("2"), is_number(float("nan"))
+    (True, False, False, False)
+    """
+    return type(value) is int or (type(value) is float and math.isfinite(value))
 
 
 def stands_twice(name: str) -> str:
@@ -210,7 +244,9 @@ def _options(node: ast.FunctionDef, role: str) -> dict[str, Any]:
         {keyword.arg for keyword in decorator.keywords} <= allowed
         and isinstance(options.get("title"), str)
         and type(options["points"]) in (int, float)
+        and type(options["keeps"]) in (int, float)
         and isinstance(options["why_so_many"], str)
+        and isinstance(options["why_keeps"], str)
     )
     if not is_right:
         raise _NotPlain

@@ -63,7 +63,7 @@ def content_of(
         badge=exercise_badge(result),
         title=clean(translated(result.title), 200) or clean(result.name, 100),
         name=clean(result.name, 100),
-        counts=counts_of(result),
+        counts=" · ".join(filter(None, [counts_of(result), _what_is_required(result)])),
         checks=tuple(
             (
                 check_badge(check.verdict),
@@ -160,6 +160,15 @@ def counts_of(result: ExerciseResult) -> str:
         )
         said.append(words.format(passed=sum(check.passed for check in hidden)))
     return " · ".join(said)
+
+
+def _what_is_required(result: ExerciseResult) -> str:
+    """Return which failed check takes the points of the others, if one does."""
+    failed = (check for check in result.checks if check.required and check.verdict is not Verdict.NOT_CHECKED)
+    missed = next((check for check in failed if not check.passed), None)
+    if missed is None or result.score or not any(check.passed for check in result.checks):
+        return ""
+    return _("no points without this one: {fact}").format(fact=_fact(missed))
 
 
 def _with_failure(content: Content, check: CheckResult, note: str) -> Content:

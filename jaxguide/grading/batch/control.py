@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from jaxguide.base.text import _
@@ -31,7 +31,11 @@ def _is_right(result: SubmissionResult) -> bool:
 def control_submission(book: Book, only: Collection[str] | None = None) -> ReadEntry:
     """Return a notebook with the key's answers to a lesson's exercises, or to those in `only`."""
     asked = [exercise for exercise in book.exercises if only is None or exercise.name in only]
-    answers = [exercise.key.answer.source for exercise in asked if exercise.key is not None]
+    return submission_of(book, [exercise.key.answer.source for exercise in asked if exercise.key is not None])
+
+
+def submission_of(book: Book, answers: Iterable[str]) -> ReadEntry:
+    """Return a notebook with these answers to exercises of a lesson, each in a cell."""
     cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in answers]
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     return ReadEntry(Path(f"{book.topic}.ipynb"), json.dumps(notebook).encode())

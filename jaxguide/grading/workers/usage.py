@@ -12,7 +12,9 @@ from pathlib import Path
 import psutil
 
 TOKEN_VARIABLE = "JAXGUIDE_WORKER"
-_BUSY_SHARE = 0.1
+BUSY_SHARE = 0.1
+"""A process that computes for a smaller share of the time may be idle."""
+
 _LINUX = sys.platform.startswith("linux")
 _NO_FILES = re.compile(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
 _FIRST_TIME, _TIMES = 11, 4  # positions in /proc/PID/stat after the process name
@@ -78,7 +80,7 @@ class ProcessTree:
         cpu_s, memory = self._now()
         now = time.monotonic()
         passed = now - self._wall_last
-        if cpu_s - self._cpu_last < _BUSY_SHARE * passed and not self._is_ready():
+        if cpu_s - self._cpu_last < BUSY_SHARE * passed and not self._is_ready():
             self._idle_s += passed
         self._cpu_last, self._wall_last = max(cpu_s, self._cpu_last), now
         more = max(0, memory - self._memory_start)
@@ -137,15 +139,8 @@ class ProcessTree:
         """Return whether a thread of the tree is running, ready to run, or waiting for a disk."""
         for process in self._all or self.processes():
             with contextlib.suppress(psutil.Error, OSError):
-                if not _LINUX:
-                    if process.status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP):
-                        return True
-                    continue
-                tasks = Path(f"/proc/{process.pid}/task")
-                for task in os.listdir(tasks):
-                    state = Path(tasks, task, "stat").read_text().rpartition(")")[2].split()[0]
-                    if state in ("R", "D"):
-                        return True
+                if has_ready_thread(process.pid):
+                    return True
         return False
 
     def kill(self) -> None:
@@ -182,6 +177,25 @@ class ProcessTree:
                 if marked and _is_living(process := psutil.Process(pid)):
                     found.append(process)
         return found
+
+
+def has_ready_thread(pid: int, other_than: int | None = None) -> bool:
+    """Return whether a thread of a process is running, ready to run, or waiting for a disk.
+
+    Args:
+        pid: the process's id.
+        other_than: the id of a thread that does not count, such as the one that asks. On Linux only.
+    """
+    if not _LINUX:
+        return psutil.Process(pid).status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP)
+    tasks = Path(f"/proc/{pid}/task")
+    for task in os.listdir(tasks):
+        if int(task) != other_than:
+            with contextlib.suppress(OSError):  # the thread has ended
+                state = Path(tasks, task, "stat").read_text().rpartition(")")[2].split()[0]
+                if state in ("R", "D"):
+                    return True
+    return False
 
 
 def _cpu_s(process: psutil.Process) -> float:

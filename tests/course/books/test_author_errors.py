@@ -122,6 +122,40 @@ MISTAKES = {
     "an unknown documented example": (BOOK, "points=2,", 'points=2, reproduces=["S9-99"],', "S9-99", "@exercise"),
     "an example no check names": (BOOK, "points=2,", 'points=2, reproduces=["S0-41"],', "S0-41", "@exercise"),
     "an example no check compares": (BOOK, "points=2,", 'points=2, reproduces=["S0-41"],', "on both the", "@exercise"),
+    "points below 0": (BOOK, "points=2,", "points=-2,", "must be a number, 0 or more, but are -2", "@exercise"),
+    "points in words": (BOOK, "points=2,", 'points="2",', "must be a number, 0 or more, but are '2'", "@exercise"),
+    "hints that are no list": (BOOK, "hints=[", "hints='How?', why_so_many=[", "a list of texts", "@exercise"),
+    "a hint that is not written": (
+        BOOK,
+        "What is twice x?",
+        "TODO?",
+        "hint 1 of `double` still says TODO",
+        "@exercise",
+    ),
+    "a check without weight": (KEY, "weight=2", "weight=0", "above 0, but is 0", "@hidden"),
+    "a misconception that nothing plants": (
+        KEY,
+        "weight=2",
+        'weight=2, misconception="square"',
+        "named so. Did you mean `squares`?",
+        "@hidden",
+    ),
+    "a wrong answer with a typo": (
+        KEY,
+        "return x * x",
+        "return y * x",
+        "`squares` proves nothing, because it raises NameError: name 'y' is not defined",
+        "@wrong",
+    ),
+    "inputs that change": (
+        KEY,
+        "x = draw.floats(4)",
+        "x = jnp.asarray(np.random.default_rng().normal(size=4))",
+        "`matches_the_key` differs between two runs with the same seed",
+        "@hidden",
+    ),
+    "points kept without a reason": (BOOK, "points=2,", "keeps=0.2,", "give it in `why_keeps`", "@exercise"),
+    "too many points kept": (BOOK, "points=2,", "keeps=0.4,", "from 0 to 0.3, but is 0.4", "@exercise"),
     "an answer that needs another's": (KEY, "return (3,)", "return double(jnp.zeros(3)).shape", "NameError", "@answer"),
 }
 
@@ -195,7 +229,7 @@ def test_the_command_prints_one_sentence_and_ends_with_status_3(tiny: Path) -> N
 
 @pytest.mark.long
 def test_json_is_all_that_verify_prints_with_json(tiny: Path) -> None:
-    command = [sys.executable, "-m", "jaxguide", "verify", "--course", str(tiny), "--json"]
+    command = [sys.executable, "-m", "jaxguide", "verify", "--no-workers", "--course", str(tiny), "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     plain = json.loads(done.stdout)
     # The only problem with the tiny course is that its notebooks are not printed.
@@ -319,6 +353,13 @@ def test_the_tiny_course_is_proven(tiny: Path) -> None:
     assert _verify(tiny) == []
 
 
+def test_verify_shows_the_call_what_it_gave_and_what_was_expected(tiny: Path) -> None:
+    edit(tiny, KEY, "return x + x", "return x + x + 1")
+    said = run("verify", "--no-workers", "--course", tiny).stderr.splitlines()
+    place = next(number for number, line in enumerate(said) if "`jitted` is rejected by" in line)
+    assert [line.partition(": ")[0] for line in said[place + 1 : place + 4]] == ["    Call", "    Got", "    Expected"]
+
+
 def _verify(course: Path) -> list[str]:
     from jaxguide.course.books.library import load_course
     from jaxguide.course.exercise import AuthorError
@@ -351,10 +392,11 @@ def test_a_value_or_a_relation_between_values_decides(tiny: Path, how: str) -> N
 
 
 def test_a_lesson_that_is_not_printed_is_told_from_one_that_changed(tiny: Path) -> None:
-    assert "is not printed yet; run `jaxguide print`" in run("verify", "--course", tiny).output
+    verify = ("verify", "--no-workers", "--course", tiny)
+    assert "is not printed yet; run `jaxguide print`" in run(*verify).output
     run("print", "--course", tiny)
-    assert "prin" not in run("verify", "--course", tiny).output
+    assert "prin" not in run(*verify).output
     edit(tiny, BOOK, "# %% exercise\n", "# %%\nmore = 1\n\n# %% exercise\n")
-    said = run("verify", "--course", tiny).output
+    said = run(*verify).output
     assert "differs from what the book prints now" in said
     assert "is not printed yet" not in said

@@ -12,7 +12,11 @@ def standardize(x):
     return jnp.where(deviation > 0, (x - x.mean(axis=0)) / jnp.where(deviation > 0, deviation, 1), 0)
 
 
-@wrong(rejected_by="columns_have_mean_zero", says="The rows are standardized instead of the columns.")
+@wrong(
+    rejected_by="columns_have_mean_zero",
+    says="The rows are standardized instead of the columns.",
+    misses_the_point=True,
+)
 def standardizes_rows(x):
     return (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
 
@@ -36,7 +40,11 @@ def stable_softmax(scores):
     return powers / powers.sum()
 
 
-@wrong(rejected_by="softmax_sums_to_one", says="The powers are divided by the largest, not by their sum.")
+@wrong(
+    rejected_by="softmax_sums_to_one",
+    says="The powers are divided by the largest, not by their sum.",
+    misses_the_point=True,
+)
 def divides_by_the_largest(scores):
     powers = jnp.exp(scores - scores.max())
     return powers / powers.max()
@@ -60,7 +68,11 @@ def loss_gradient(w, x, y):
     return jax.grad(lambda w: ((x @ w - y) ** 2).mean())(w)
 
 
-@wrong(rejected_by="gradient_is_that_of_the_mean", says="The gradient is that of the sum, not of the mean.")
+@wrong(
+    rejected_by="gradient_is_that_of_the_mean",
+    says="The gradient is that of the sum, not of the mean.",
+    misses_the_point=True,
+)
 def differentiates_the_sum(w, x, y):
     return jax.grad(lambda w: ((x @ w - y) ** 2).sum())(w)
 
@@ -86,7 +98,11 @@ def distances(a, b):
     return jax.vmap(lambda u: jax.vmap(lambda v: between(u, v))(b))(a)
 
 
-@wrong(rejected_by="every_pair_is_there", says="The root is missing: these are squares of distances.")
+@wrong(
+    rejected_by="every_pair_is_there",
+    says="The root is missing: these are squares of distances.",
+    misses_the_point=True,
+)
 def squares_only(a, b):
     return ((a[:, None] - b[None]) ** 2).sum(-1)
 
@@ -113,7 +129,11 @@ def smooth(values, decay):
     return jax.lax.scan(step, values[0], values)[1]
 
 
-@wrong(rejected_by="each_step_mixes_old_and_new", says="The old and the new value have each other's weights.")
+@wrong(
+    rejected_by="each_step_mixes_old_and_new",
+    says="The old and the new value have each other's weights.",
+    misses_the_point=True,
+)
 def swaps_the_weights(values, decay):
     def step(last, value):
         new = (1 - decay) * last + decay * value

@@ -1,0 +1,66 @@
+"""Prove the hints of an exercise: each rung has what it must have, and the worked sibling runs and is no answer."""
+
+import ast
+import contextlib
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jaxguide.base.text import _
+from jaxguide.course.exercise import Exercise
+from jaxguide.course.judging.answer import Answer
+from jaxguide.course.judging.judge import judge
+from jaxguide.course.verdict import Verdict
+
+Run = Callable[[str], dict[str, Any]]
+"""Run Python source in a new student namespace and return the namespace."""
+
+MakeAnswer = Callable[[Callable[..., Any], dict[str, Any]], Answer]
+"""Make an answer from a function and its namespace."""
+
+
+def ladder_problems(exercise: Exercise, run: Run, answer: MakeAnswer) -> Iterator[str]:
+    """Yield a sentence for each problem with the hints of an exercise.
+
+    Args:
+        exercise: the exercise; its fourth hint, if it has one, is Python that runs.
+        run, answer: how code runs.
+    """
+    question, concept, skeleton, *siblings = exercise.hints
+    name = exercise.name
+    if "?" not in question:
+        yield _("the first hint of `{name}` is not a question").format(name=name)
+    if "https://" not in concept:
+        yield _("the second hint of `{name}` has no link to the concept").format(name=name)
+    if "____" not in skeleton:
+        yield _("the third hint of `{name}` has no blank `____`").format(name=name)
+    for number, hint in enumerate(exercise.hints, start=1):
+        if re.search(r"\bTODO\b", hint):
+            yield _("hint {number} of `{name}` still says TODO").format(number=number, name=name)
+    for source in siblings:
+        yield from _sibling_problems(exercise, source, run, answer)
+
+
+def _sibling_problems(exercise: Exercise, source: str, run: Run, answer: MakeAnswer) -> Iterator[str]:
+    name = exercise.name
+    try:
+        defined = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+        with contextlib.redirect_stdout(io.StringIO()):
+            names = run(source)
+    except Exception as error:
+        message = _("the worked sibling of `{name}` cannot be run: {kind}: {error}")
+        yield message.format(name=name, kind=type(error).__name__, error=error)
+        return
+    if name in defined:
+        yield _("the worked sibling of `{name}` defines `{name}` itself; work out another task").format(name=name)
+    for other in defined:
+        if _passes(exercise, answer(names[other], names)):
+            message = _("the worked sibling `{other}` of `{name}` is an answer to it; work out another task")
+            yield message.format(name=name, other=other)
+
+
+def _passes(exercise: Exercise, answer: Answer) -> bool:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+        return judge(exercise, answer).verdict is Verdict.PASSED
+    return False

@@ -1,0 +1,169 @@
+"""Grade keys, starters and planted answers as if students had submitted them, and compare the verdicts.
+
+`grade` judges through workers and under limits, so what is proven in one process may be graded differently.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+
+from jaxguide.base.text import _
+from jaxguide.course.books.book import Book
+from jaxguide.course.books.library import Course
+from jaxguide.course.exercise import Exercise, Planted
+from jaxguide.course.verdict import Verdict
+from jaxguide.grading.batch.control import submission_of
+from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
+from jaxguide.grading.batch.pools import Graded, ThreadPool
+from jaxguide.grading.batch.submission_result import SubmissionResult
+from jaxguide.proving.proof import Problem, Verdicts, call_and_values, what_is
+from jaxguide.proving.rewording import reworded_starter
+
+STARTER = "starter"
+
+KnownVerdicts = Mapping[tuple[str, str], Verdicts]
+"""Verdicts by the names of exercise and answer, as `Proof.verdicts` has them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class HandedIn:
+    """A planted answer in a submission, and the verdicts of this process on it."""
+
+    exercise: Exercise
+    planted: Planted
+    here: Verdicts
+
+
+@dataclasses.dataclass
+class WorkerProof:
+    """What was graded through workers: the differences, the number of answers, and the processor time of workers."""
+
+    problems: list[Problem] = dataclasses.field(default_factory=list)
+    answers: int = 0
+    cpu_s: float = 0.0
+
+
+def prove_through_workers(
+    course: Course,
+    exercises: Iterable[Exercise],
+    verdicts: KnownVerdicts,
+    *,
+    jobs: int | None = None,
+    most: int | None = None,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> WorkerProof:
+    """Grade the planted answers of exercises, and return how the verdicts differ from those of this process.
+
+    Each submission answers each exercise of a lesson once. An answer with another verdict is graded again in a
+    submission of its own, because answers in one notebook may define the same helper.
+
+    Args:
+        course: the course, with its keys.
+        exercises: the exercises.
+        verdicts: those of this process; answers without any are left out.
+        jobs: the number of submissions to grade at a time; by default one per core.
+        most: the number of submissions for each lesson; by default, as many as it takes. The first has the keys.
+        tell: called with how many submissions are graded, and of how many.
+
+    Raises:
+        GraderError: workers do not start on this machine.
+    """
+    proof, exercises = WorkerProof(), list(exercises)
+    names = frozenset(exercise.name for exercise in exercises)
+    # The author's own answers are as trusted as the books, which have already run in this process.
+    settings = GradeSettings(
+        limits=course.settings.limits,
+        only=None if names == course.exercises.keys() else names,
+        trust_submissions=True,
+    )
+    with open_grader(course, settings) as grader:
+        pool = ThreadPool(grader, jobs, is_controlled=False)
+        try:
+            waiting = [
+                (book, answers, _submit(pool, grader, book, answers))
+                for book, answers in submissions(course, exercises, verdicts, most)
+            ]
+            for number, (book, answers, future) in enumerate(waiting, start=1):
+                result, *_unused = future.result()
+                proof.answers += len(answers)
+                proof.cpu_s += result.cpu_s
+                for answer in answers:
+                    if _differences(answer, result):
+                        alone, *_unused = _submit(pool, grader, book, [answer]).result()
+                        proof.cpu_s += alone.cpu_s
+                        proof.problems += _differences(answer, alone)
+                tell(number, len(waiting))
+        finally:
+            pool.close()
+    return proof
+
+
+def submissions(
+    course: Course, exercises: Iterable[Exercise], verdicts: KnownVerdicts, most: int | None = None
+) -> Iterator[tuple[Book, list[HandedIn]]]:
+    """Yield submissions with all planted answers of some exercises; the first of each lesson has the keys."""
+    by_lesson = collections.defaultdict[str, list[list[HandedIn]]](list)
+    for exercise in exercises:
+        by_lesson[exercise.lesson].append(_handed_in(exercise, verdicts))
+    for topic, queues in by_lesson.items():
+        for number in range(max(map(len, queues))):
+            if most is None or number < most:
+                yield course.books[topic], [queue[number] for queue in queues if number < len(queue)]
+
+
+def _handed_in(exercise: Exercise, verdicts: KnownVerdicts) -> list[HandedIn]:
+    key = exercise.key
+    assert key is not None
+    judged = [key.answer, *key.alternatives, *key.wrong, reworded_starter(exercise)]
+    found = [
+        HandedIn(exercise, one, verdicts[exercise.name, one.name])
+        for one in judged
+        if (exercise.name, one.name) in verdicts
+    ]
+    starter = Planted(STARTER, exercise.starter_source + "\n", exercise.line, exercise.path)
+    unchecked = {check.name: Verdict.NOT_CHECKED for check in exercise.all_checks()}
+    return [*found, HandedIn(exercise, starter, Verdicts(Verdict.NOT_ATTEMPTED, 0.0, unchecked))]
+
+
+def _submit(pool: ThreadPool, grader: Grader, book: Book, answers: Sequence[HandedIn]) -> "Future[Graded]":
+    if len(answers) == len(book.exercises):  # the programs of some exercises must not be kept as those of the lesson
+        grader.prepare(book.topic)
+    return pool.submit(submission_of(book, [answer.planted.source for answer in answers]))
+
+
+def _differences(answer: HandedIn, result: SubmissionResult) -> list[Problem]:
+    """Return a problem if a submission's verdicts on an answer differ from those of this process."""
+    planted, name, here = answer.planted, answer.exercise.name, answer.here
+    what = _("the starter of `{name}`").format(name=name)
+    if planted.name != STARTER:
+        what = what_is(planted, answer.exercise)
+    why_not = result.unreadable or result.not_graded.get(name) or result.not_graded.get("")
+    outcome = next((one for one in result.results if one.name == name), None)
+    if why_not is not None or outcome is None:
+        message = _("{what} could not be graded: {why}")
+        return [Problem(planted.path, planted.line, message.format(what=what, why=why_not or "-"))]
+    there = Verdicts.of(outcome)
+    if there == here:
+        return []
+    for check in outcome.checks:
+        if check.verdict is not here.checks.get(check.name):
+            message = _(
+                "{what} is judged differently by the check `{check}`: {here} in this process, {there} in a worker"
+            )
+            verdict = here.checks.get(check.name, Verdict.NOT_CHECKED)
+            words = message.format(what=what, check=check.name, here=verdict.value, there=check.verdict.value)
+            details = (*filter(None, [check.message]), *call_and_values(check))
+            return [Problem(planted.path, planted.line, words, details)]
+    message = _(
+        "{what} is judged differently: {here} with {here_score:g} points in this process, {there} with {there_score:g} "
+        "points in a worker"
+    )
+    words = message.format(
+        what=what,
+        here=here.verdict.value,
+        there=there.verdict.value,
+        here_score=here.score,
+        there_score=there.score,
+    )
+    return [Problem(planted.path, planted.line, words)]
