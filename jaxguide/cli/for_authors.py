@@ -51,16 +51,17 @@ def verify(
     need_names(folder, [] if only is None else [only], lessons, as_json=as_json)
     started = time.monotonic()
     with judged_course(folder, as_json=as_json) as course:
-        from jaxguide.proving.proof import left_out_of_set_ups
+        from jaxguide.proving.proof import left_out_of_set_ups, unnamed_inputs
 
         proof = _prove(course, lessons, only, seeds, jobs, as_json)
-        notes = left_out_of_set_ups(course, lessons or course.books) if only is None else []
+        asked = list(lessons or course.books) if only is None else []
+        notes, unnamed = left_out_of_set_ups(course, asked), unnamed_inputs(course, asked)
     seconds = round(time.monotonic() - started, 1)
     if as_json:
-        left_out = [{**dataclasses.asdict(note), "path": str(note.path)} for note in notes]
-        print_json({**proof.to_plain(), "left_out": left_out, "seconds": seconds})
+        plain = {"left_out": _plain(notes), "unnamed_inputs": _plain(unnamed)}
+        print_json({**proof.to_plain(), **plain, "seconds": seconds})
     else:
-        for note in notes:
+        for note in [*notes, *unnamed]:
             click.echo(_("note: {note}").format(note=note))
         words = _(
             "exercises: {exercises}; predictions: {predictions}; visible checks: {checks}; hidden checks: {hidden}; "
@@ -80,6 +81,10 @@ def verify(
         )
         click.echo(_("{found}: {judged} answers judged in {s} s").format(found=found, judged=proof.judged, s=seconds))
     sys.exit(1 if proof.problems else 0)
+
+
+def _plain(notes: "list[Problem]") -> list[dict[str, object]]:
+    return [{**dataclasses.asdict(note), "path": str(note.path)} for note in notes]
 
 
 def _prove(

@@ -28,6 +28,7 @@ class Check:
     weight: float
     required: bool
     idea: str
+    on: str
     misconception: str
     reproduces: tuple[str, ...]
     hidden: bool
@@ -48,6 +49,11 @@ class Planted:
     path: Path
     rejected_by: str = ""
     says: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What it gets wrong: the author's sentence, or else its name in words."""
+        return self.says or self.name.replace("_", " ")
 
 
 @dataclasses.dataclass

@@ -21,6 +21,7 @@ from jaxguide.course.books.printer import stale_data, stale_files
 from jaxguide.course.exercise import Exercise, Planted
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
+from jaxguide.course.judging.run_check import says_its_input
 from jaxguide.course.verdict import ExerciseResult, Verdict
 
 MIN_WRONG = 2
@@ -135,6 +136,21 @@ def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]
             source = " ".join(statement.source.split())
             shown = source if len(source) <= _MOST_SHOWN else f"{source[: _MOST_SHOWN - 1]}…"
             notes.append(Problem(book.path, statement.line, message.format(source=shown, names=names)))
+    return notes
+
+
+def unnamed_inputs(course: Course, lessons: Iterable[str]) -> list[Problem]:
+    """Return a note for each exercise whose hidden checks do not say what kind of input they use.
+
+    Of a hidden check that fails, students see no values, so that kind is all that they have to go by.
+    """
+    notes = []
+    for exercise in (exercise for name in lessons for exercise in course.books[name].exercises):
+        hidden = [] if exercise.key is None else [c for c in exercise.key.hidden if not says_its_input(c)]
+        if hidden:
+            message = _('`{name}`: say on what kind of input {checks} can fail, such as `on="a row with a zero in it"`')
+            checks = ", ".join(f"`{check.name}`" for check in hidden)
+            notes.append(Problem(hidden[0].path, hidden[0].line, message.format(name=exercise.name, checks=checks)))
     return notes
 
 
@@ -271,7 +287,7 @@ class _Prover:
             message = _("the wrong answer `{wrong}` is rejected by `{got}`, not by `{named}` (seed {seed}): {why}")
             words = {"wrong": planted.name, "got": failure.name, "named": planted.rejected_by, "seed": seed}
             self._problem(message.format(**words, why=failure.message), planted)
-        elif planted.name not in failure.misconceptions:
+        elif failure.misconceptions and planted.name not in failure.misconceptions:
             message = _("the check `{check}` rejects `{wrong}` but names the misconception {names}")
             names = ", ".join(failure.misconceptions) or "-"
             self._problem(message.format(check=failure.name, wrong=planted.name, names=names), planted)
