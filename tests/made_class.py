@@ -49,7 +49,7 @@ def exercise(name: str, verdict: Verdict, hidden_fails: bool = False) -> Exercis
         "expected": "float32[3] [0.1, -0.7, 1.2]",
         "idea": idea,
         "misconceptions": (wrong,) if wrong else (),
-        "misconception": SAYS.get(wrong, ""),
+        "says": (SAYS.get(wrong, wrong.replace("_", " ")),) if wrong else (),
     }
     secret = {**failed, "got": SECRET, "expected": "float32[5] [9.75, 0.25]", "call": f"{name}({SECRET})"}
     passed, left = Verdict.PASSED, Verdict.NOT_CHECKED

@@ -73,6 +73,7 @@ GRADED = exercise(
             expected="secret expected 123",
             error=ErrorInfo("Leak123", "secret error 123", 7, "raise Leak"),
             misconceptions=("epoch_plus_step",),
+            says=("epoch plus step",),
         ),
     ],
     printed="secret print 123",

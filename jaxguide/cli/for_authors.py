@@ -79,10 +79,11 @@ def verify(
     if workers:
         begin_with_zygote(files_of(folder))
     with judged_course(folder, as_json=as_json) as course:
-        from jaxguide.proving.proof import left_out_of_set_ups
+        from jaxguide.proving.proof import left_out_of_set_ups, unnamed_inputs
 
         proof = _prove(course, lessons, only, seeds, jobs, as_json)
-        left_out = left_out_of_set_ups(course, lessons or course.books) if only is None else []
+        asked = list(lessons or course.books) if only is None else []
+        left_out, unnamed = left_out_of_set_ups(course, asked), unnamed_inputs(course, asked)
         seconds = round(time.monotonic() - started, 1)
         by_workers = _prove_through_workers(course, lessons, only, proof, jobs, as_json) if workers else None
     worker_seconds = round(time.monotonic() - started - seconds, 1)
@@ -92,10 +93,13 @@ def verify(
             "cpu_s": round(by_workers.cpu_s, 3),
             "seconds": worker_seconds,
         }
-        notes = [note.to_plain() for note in left_out]
-        print_json({**proof.to_plain(), "left_out": notes, "seconds": seconds, "workers": graded})
+        plain = {
+            "left_out": [note.to_plain() for note in left_out],
+            "unnamed_inputs": [note.to_plain() for note in unnamed],
+        }
+        print_json({**proof.to_plain(), **plain, "seconds": seconds, "workers": graded})
     else:
-        for note in [*proof.notes, *left_out]:
+        for note in [*proof.notes, *left_out, *unnamed]:
             click.echo(_("note: {note}").format(note=note))
         words = _(
             "exercises: {exercises}; predictions: {predictions}; visible checks: {checks}; hidden checks: {hidden}; "

@@ -7,6 +7,7 @@ Books and keys also run as plain scripts, so each decorator returns what it deco
 import contextlib
 import contextvars
 import dataclasses
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -22,7 +23,7 @@ from jaxguide.course.judging.expect import (
     expect_shape,
     expect_that,
 )
-from jaxguide.course.judging.values import FunctionName
+from jaxguide.course.judging.values import FunctionName, InputFunction
 from jaxguide.course.verdict import StudentError
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "expect_that",
     "given",
     "hidden",
+    "input",
     "prediction",
     "reveal",
     "visible",
@@ -162,6 +164,7 @@ def visible(
     *,
     stage: str = "value",
     idea: str = "",
+    on: str = "",
     kind: str | None = None,
     weight: float = 1.0,
     required: bool | None = None,
@@ -174,10 +177,11 @@ def visible(
         target: the exercise's function, or its name.
         stage: when it runs, one of `jaxguide.course.verdict.STAGES`.
         idea: the idea behind it, shown if it fails.
+        on: the kind of input that it uses, in words, such as 'a row with a zero in it'; shown if it fails.
         kind: 'value', 'relation' or 'observed'; by default 'observed' for traces, keys and cost, else 'value'.
         weight: its share of the points.
         required: whether the exercise earns nothing without it.
-        misconception: the planted wrong answer that its failure points to.
+        misconception: a planted wrong answer that it rejects, too, though another check is the first to do so.
         reproduces: ids of the documented examples that it compares with the ledger.
     """
     return _check(
@@ -185,6 +189,7 @@ def visible(
         target=target,
         stage=stage,
         idea=idea,
+        on=on,
         kind=kind,
         weight=weight,
         required=required,
@@ -197,6 +202,7 @@ def hidden(
     *,
     stage: str = "value",
     idea: str = "",
+    on: str = "",
     kind: str | None = None,
     weight: float = 1.0,
     required: bool | None = None,
@@ -208,6 +214,7 @@ def hidden(
         "hidden",
         stage=stage,
         idea=idea,
+        on=on,
         kind=kind,
         weight=weight,
         required=required,
@@ -274,6 +281,31 @@ def equivalent(mutant: str, *, because: str) -> None:
     _declare("equivalent", None, mutant=mutant, because=because)
 
 
-def given(name: str) -> FunctionName:
-    """Return an argument that passes the book's function `name` to an answer by name."""
-    return FunctionName(name)
+def input(function: F) -> F:
+    """Declare, in a key, a function that checks pass to answers: `given(function)`.
+
+    Its source, and nothing else of the key, goes to a submission with the call that needs it. So it may read names that
+    the book defines, and builtins, but no others.
+    """
+    _declare("input", function)
+    return function
+
+
+def given(function: Callable[..., Any] | str) -> FunctionName | InputFunction:
+    """Return an argument that passes a function to an answer.
+
+    Args:
+        function: a function of the book, or its name, which goes over by name; or an `@input` of the key.
+    """
+    if isinstance(function, str):
+        return FunctionName(function)
+    return _inputs.get(function) or FunctionName(function.__name__)
+
+
+def add_input(function: Callable[..., Any], source: InputFunction) -> None:
+    """Note the source of an `@input`, for `given`."""
+    _inputs[function] = source
+
+
+# A function that is no longer used need not be kept.
+_inputs: weakref.WeakKeyDictionary[Callable[..., Any], InputFunction] = weakref.WeakKeyDictionary()

@@ -28,6 +28,7 @@ class Check:
     weight: float
     required: bool
     idea: str
+    on: str
     misconception: str
     reproduces: tuple[str, ...]
     hidden: bool
@@ -50,6 +51,11 @@ class Planted:
     rejected_by: str = ""
     says: str = ""
     misses_the_point: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """What it gets wrong: the author's sentence, or else its name in words."""
+        return self.says or self.name.replace("_", " ")
 
 
 @dataclasses.dataclass

@@ -131,7 +131,11 @@ class NotJudged(Exception):
 
 
 class CheckFailed(Exception):
-    """A check failed: the message, what it got, what it expected, and the likely misconception."""
+    """A check failed: the message, what the function returned, what was expected, and the likely misconception.
+
+    `call` is the call that returned it. `compared` is what the check derived from it, and `label` says what that is.
+    `on` is the kind of input in words.
+    """
 
     def __init__(self, message: str, got: str = "", expected: str = "", misconception: str = ""):
         super().__init__(message)
@@ -139,11 +143,23 @@ class CheckFailed(Exception):
         self.got = got
         self.expected = expected
         self.misconception = misconception
+        self.call = self.compared = self.label = self.on = ""
 
 
 @dataclasses.dataclass
 class CheckResult:
-    """The result of one check of one answer; `trouble` is the exception that the check itself raised, if any."""
+    """The result of one check of one answer.
+
+    Args:
+        call: the call that the check failed on, or several, one a line.
+        got: what the call returned.
+        compared, label: what the check derived from that and compared, and what it is; '' if it compared `got`.
+        expected: what it should be.
+        on: the kind of input in the author's words, which students see also if the check is hidden.
+        misconceptions: the names of the planted wrong answers that fail on the same input in the same way.
+        says: a sentence for each of them, or what the check itself saw.
+        trouble: the exception that the check itself raised, if any.
+    """
 
     name: str
     fact: str
@@ -157,10 +173,13 @@ class CheckResult:
     idea: str = ""
     call: str = ""
     got: str = ""
+    compared: str = ""
+    label: str = ""
     expected: str = ""
+    on: str = ""
     error: ErrorInfo | None = None
-    misconception: str = ""
     misconceptions: tuple[str, ...] = ()
+    says: tuple[str, ...] = ()
     trouble: str = ""
 
     @property

@@ -91,7 +91,7 @@ def _run(check: Check, exercise: Exercise, answer: LocalAnswer) -> str:
     result = not_checked(check, required=False)
     draw = Draw(DEFAULT_SEED, exercise.name, check.name)
     try:
-        run_check(check, result, exercise, answer, answer, draw)
+        run_check(check, result, answer, answer, draw)
     except Exception as error:  # the check itself may depend on what changed
         return f"{type(error).__name__}: {error}"
     if result.passed:

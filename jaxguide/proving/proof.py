@@ -25,6 +25,7 @@ from jaxguide.course.books.printer import stale_files
 from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer, LocalAnswer
 from jaxguide.course.judging.judge import deciding, guessed_right, judge
+from jaxguide.course.judging.run_check import says_its_input
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Verdict
 from jaxguide.proving.hint_ladder import ladder_problems
@@ -267,6 +268,21 @@ def what_is(planted: Planted, exercise: Exercise) -> str:
         return _("the key's answer")
     message = _("the wrong answer `{name}`") if planted.rejected_by else _("the right answer `{name}`")
     return message.format(name=planted.name)
+
+
+def unnamed_inputs(course: Course, lessons: Iterable[str]) -> list[Problem]:
+    """Return a note for each exercise whose hidden checks do not say what kind of input they use.
+
+    Of a hidden check that fails, students see no values, so that kind is all that they have to go by.
+    """
+    notes = []
+    for exercise in (exercise for name in lessons for exercise in course.books[name].exercises):
+        hidden = [] if exercise.key is None else [c for c in exercise.key.hidden if not says_its_input(c)]
+        if hidden:
+            message = _('`{name}`: say on what kind of input {checks} can fail, such as `on="a row with a zero in it"`')
+            checks = ", ".join(f"`{check.name}`" for check in hidden)
+            notes.append(Problem(hidden[0].path, hidden[0].line, message.format(name=exercise.name, checks=checks)))
+    return notes
 
 
 class _Prover:
@@ -520,7 +536,7 @@ class _Prover:
             message = _("the wrong answer `{wrong}` is rejected by `{got}`, not by `{named}` (seed {seed}): {why}")
             words = {"wrong": planted.name, "got": failure.name, "named": planted.rejected_by, "seed": seed}
             self._problem(message.format(**words, why=failure.message), planted, details)
-        elif planted.name not in failure.misconceptions:
+        elif failure.misconceptions and planted.name not in failure.misconceptions:
             message = _("the check `{check}` rejects `{wrong}` but names the misconception {names}")
             names = ", ".join(failure.misconceptions) or "-"
             self._problem(message.format(check=failure.name, wrong=planted.name, names=names), planted)

@@ -7,12 +7,14 @@ from typing import Any
 
 from jaxguide.base.text import _
 from jaxguide.course.exercise import Check, Exercise
-from jaxguide.course.judging.answer import LocalAnswer, write_call
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.calls import write_call
 from jaxguide.course.judging.evaluate import Request, Step
-from jaxguide.course.judging.values import Data, show
+from jaxguide.course.judging.literals import in_line
+from jaxguide.course.judging.values import Data
 from jaxguide.course.verdict import ErrorInfo
 
-_VALUE_WIDTH = 80
+_VALUE_WIDTH = 120
 
 Cases = dict[str, list[str]]
 """The name of a check -> its cases, one line each."""
@@ -58,7 +60,7 @@ def _noting(check: Check, running: list[str]) -> Callable[..., None]:
 
 
 def _lines(name: str, request: Request, reply: dict[str, Any]) -> list[str]:
-    calls = [_in_a_line(write_call(name, dataclasses.replace(request, calls=(call,)))) for call in request.calls]
+    calls = [write_call(name, request, number) for number in range(len(request.calls))]
     if "error" in reply:
         return [_outcome(calls[0], None, ErrorInfo.from_plain(reply["error"]))]
     value = reply["value"]
@@ -75,9 +77,4 @@ def _lines(name: str, request: Request, reply: dict[str, Any]) -> list[str]:
 def _outcome(call: str, value: Data, error: ErrorInfo | None) -> str:
     if error is not None:
         return _("{call} raised {error}").format(call=call, error=error.type_name)
-    return f"{call} → {_in_a_line(show(value, _VALUE_WIDTH))}"
-
-
-def _in_a_line(words: str) -> str:
-    """Join the rows of a printed array into one line."""
-    return " ".join(words.split())
+    return f"{call} → {in_line(value, _VALUE_WIDTH)}"

@@ -95,7 +95,7 @@ def {name}(x):
     return {factor} * x
 
 
-@hidden(idea="One factor for all.", misconception="only_three")
+@hidden(idea="One factor for all.")
 def {name}s_any_numbers(answer, draw, reference):
     """It multiplies any numbers by {factor}."""
     x = draw.floats(5)

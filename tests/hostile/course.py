@@ -62,7 +62,7 @@ def double(x):
     return 2 * x
 
 
-@hidden(idea="One factor for all.", misconception="only_three")
+@hidden(idea="One factor for all.")
 def doubles_any_numbers(answer, draw, reference):
     """It multiplies any numbers by 2."""
     x = jnp.full(5, {HIDDEN_INPUT}, jnp.float32)

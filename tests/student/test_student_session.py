@@ -175,11 +175,11 @@ def test_verbose_lists_the_cases_of_every_check_that_ran(workspace: Path, capsys
     said = " ".join(capsys.readouterr().out.split())
     for check in installed_course().exercise("draw_per_key").checks:
         assert " ".join(check.fact.split()) in said
-    assert "draw_per_key(keys with bits" in said
+    assert "draw_per_key(jax.random.wrap_key_data(jnp.array(" in said
     assert "jax.jit(draw_per_key)(" in said
     assert "the program of draw_per_key(" in said
-    assert "]) → [" in said
-    assert "· draw_per_key(keys with bits" in said, "there must be a dot before each case"
+    assert "))) → jnp.array([" in said
+    assert "· draw_per_key(jax.random.wrap_key_data(" in said, "there must be a dot before each case"
     assert len(Progress(workspace).of("draw_per_key").attempts) == 1, "the same code must count as one attempt"
 
 

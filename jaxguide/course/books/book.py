@@ -30,11 +30,15 @@ from jaxguide.course.exercise import AuthorError, Exercise
 
 @dataclasses.dataclass
 class Book(Lesson):
-    """A lesson whose book has been run, with its cells in order and its namespace."""
+    """A lesson whose book has been run, with its cells in order and its namespace.
+
+    `read_by_inputs` are the names that inputs of the key read.
+    """
 
     exercises: list[Exercise]
     cells: list[PercentCell]
     namespace: dict[str, Any]
+    read_by_inputs: frozenset[str] = frozenset()
 
     @functools.cached_property
     def given(self) -> list[Statement]:
@@ -49,13 +53,14 @@ class Book(Lesson):
 
     def setup_source(self, names: Iterable[str]) -> str:
         """Return the code that must run before an answer: imports, given definitions, and what `names` need."""
-        wanted = {*names, *self._given_in_exercises, *self._sent_by_name}
+        wanted = {*names, *self._given_in_exercises, *self._sent_by_name, *self.read_by_inputs}
         return "\n".join(s.source for s in needed(self.given, wanted)) + "\n"
 
     @property
     def left_out(self) -> list[tuple[Statement, frozenset[str]]]:
         """The statements that change what exercises need and that do not run with answers; see `slices.left_out`."""
         names = {*self.exercise_setup_names, *self._given_in_exercises, *self._sent_by_name}
+        names |= self.read_by_inputs
         for exercise in self.exercises:
             names |= global_names(exercise.key.answer.source) if exercise.key is not None else frozenset()
         return left_out(self.given, names)

@@ -63,6 +63,7 @@ def make_check(path: Path, declaration: Declaration, is_hidden: bool) -> Check:
         weight=options["weight"],
         required=required,
         idea=options["idea"],
+        on=options["on"],
         misconception=options["misconception"],
         reproduces=options["reproduces"],
         hidden=is_hidden,

@@ -1,5 +1,7 @@
 """Load a key: the answers, alternative and wrong answers, and hidden checks of a book's exercises."""
 
+import ast
+import builtins
 import contextlib
 import dataclasses
 from pathlib import Path
@@ -11,9 +13,10 @@ from jaxguide.course import author
 from jaxguide.course.author import Declaration
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.declarations import add_check, function_line, make_check
-from jaxguide.course.books.parse import key_cells, planted_in, without_a_title
+from jaxguide.course.books.parse import function_source, key_cells, planted_in, without_a_title
 from jaxguide.course.books.percent import PercentCell, run_cell
 from jaxguide.course.exercise import AuthorError, Check, Exercise, ExerciseKey, Planted
+from jaxguide.course.judging.values import InputFunction
 
 
 def load_key(path: Path, book: Book) -> None:
@@ -26,8 +29,12 @@ def load_key(path: Path, book: Book) -> None:
     exercises = {exercise.name: exercise for exercise in book.exercises}
     for cell in key_cells(path, book):
         _import_what_it_reads(book, cell, namespace)
-        with author.collecting() as declarations:
+        with author.collecting() as declared:
             run_cell(path, cell.source, cell.line + 1, namespace)
+        declarations = [one for one in declared if one.role != "input"]
+        for declaration in declared:
+            if declaration.role == "input":
+                _add_input(path, cell, declaration.function, book)
         if cell.kind:
             exercises[cell.kind].key = _read_cell(path, cell, declarations, exercises[cell.kind])
         elif declarations:
@@ -41,6 +48,31 @@ def _import_what_it_reads(book: Book, cell: PercentCell, namespace: dict[str, An
         for statement in book.given:
             if statement.is_import and statement.binds & missing:
                 run_cell(book.path, statement.source, statement.line, namespace)
+
+
+def _add_input(path: Path, cell: PercentCell, function: Any, book: Book) -> None:
+    """Note the source of an `@input`.
+
+    Raises:
+        AuthorError: it needs something that does not go over with its source.
+    """
+    name = getattr(function, "__name__", "")
+    nodes = [n for n in ast.parse(cell.source).body if isinstance(n, ast.FunctionDef) and n.name == name]
+    if not nodes:
+        message = _("`@input` belongs on a function that is defined in a cell")
+        raise AuthorError(path, cell.line + 1, message)
+    source = function_source(cell, nodes[-1], name)
+    reads = global_names(source) - {name} - vars(builtins).keys()
+    unknown = sorted(reads - {bound for statement in book.given for bound in statement.binds})
+    if unknown:
+        message = _(
+            "the input `{name}` reads {names}, which the book does not define; only the input's own source goes to a "
+            "submission, so define or import it inside"
+        )
+        names = ", ".join(f"`{one}`" for one in unknown)
+        raise AuthorError(path, cell.line + nodes[-1].lineno, message.format(name=name, names=names))
+    author.add_input(function, InputFunction(name, source))
+    book.read_by_inputs |= reads
 
 
 def _read_cell(path: Path, cell: PercentCell, declarations: list[Declaration], exercise: Exercise) -> ExerciseKey:

@@ -19,7 +19,7 @@ from jaxguide.course.verdict import STAGES, Kind
 RESERVED = frozenset({"check", "hint", "solution", "start", "progress", "jaxguide"})
 EXERCISE_DECORATORS = ("exercise", "prediction")
 PLANTED_DECORATORS = ("answer", "wrong", "alternative")
-DECORATORS = frozenset({*EXERCISE_DECORATORS, "visible", "reveal", "hidden", *PLANTED_DECORATORS})
+DECORATORS = frozenset({*EXERCISE_DECORATORS, "visible", "reveal", "hidden", "input", *PLANTED_DECORATORS})
 """The decorators of `jaxguide.course.author`."""
 MOST_KEEPS = 0.3
 """The largest share of its points that an exercise may leave to answers that miss its point."""
@@ -379,7 +379,7 @@ def planted_in(path: Path, cell: PercentCell) -> dict[str, list[Planted]]:
         if isinstance(node, ast.FunctionDef):
             roles = [role for role in decorators(node) if role in PLANTED_DECORATORS]
             if roles:
-                source = _with_helpers(_function_source(cell, node), helpers)
+                source = _with_helpers(function_source(cell, node, cell.kind), helpers)
                 planted[roles[0]].append(Planted(node.name, source, decorator_line(node, cell), path))
         elif role := _value_role(node):
             assert isinstance(node, ast.Expr)
@@ -397,10 +397,11 @@ def _value_role(node: ast.stmt) -> str | None:
     return None
 
 
-def _function_source(cell: PercentCell, node: ast.FunctionDef) -> str:
+def function_source(cell: PercentCell, node: ast.FunctionDef, name: str) -> str:
+    """Return the source of a function of a key, under another name and without the author's decorators."""
     lines = cell.source.split("\n")
     body = lines[node.lineno - 1 : node.end_lineno]
-    body[0] = re.sub(rf"\bdef\s+{node.name}\b", f"def {cell.kind}", body[0], count=1)
+    body[0] = re.sub(rf"\bdef\s+{node.name}\b", f"def {name}", body[0], count=1)
     return "\n".join([*other_decorators(node, lines), *body])
 
 

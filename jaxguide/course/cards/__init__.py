@@ -21,8 +21,8 @@ JSON_TYPE = "application/vnd.jaxguide.result+json"
 class Card:
     """One exercise's result, for a terminal, a notebook or a program.
 
-    A card shows the student's view: of a hidden check, only its verdict, fact, idea and misconceptions. With `reveal`,
-    it shows everything, for instructors. `cases` maps names of checks to lines to show below them.
+    A card shows the student's view: of a hidden check, only its verdict, fact, idea, kind of input and misconceptions.
+    With `reveal`, it shows everything, for instructors. `cases` maps names of checks to lines to show below them.
     """
 
     def __init__(self, result: ExerciseResult, reveal: bool = False, cases: Mapping[str, list[str]] | None = None):

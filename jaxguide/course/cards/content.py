@@ -34,14 +34,19 @@ class CardRow:
 
 @dataclasses.dataclass(frozen=True)
 class Content:
-    """The full content of one card, from the first line to the last."""
+    """The full content of one card, from the first line to the last.
+
+    `pair` is what the check compared and what it should be. `got` is what the function returned, if that is another.
+    """
 
     badge: Badge
     title: str
     name: str
     failed: str = ""
     message: str = ""
+    on: CardRow | None = None
     call: CardRow | None = None
+    got: CardRow | None = None
     pair: tuple[CardRow, ...] = ()
     error: CardRow | None = None
     idea: str = ""
@@ -172,8 +177,10 @@ def _what_is_required(result: ExerciseResult) -> str:
 
 
 def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
-    got, expected = clean(translated(check.got), 600), clean(translated(check.expected), 600)
-    pair = [CardRow(_("Got"), got, code=True)] if got else []
+    got, compared, expected = (clean(translated(t), 600) for t in (check.got, check.compared, check.expected))
+    returned = CardRow(_("Got"), got, code=True) if got else None
+    pair = [returned] if returned and not compared else []
+    pair += [CardRow(clean(check.label, 60) or _("Compared"), compared, code=True)] if compared else []
     pair += [CardRow(_("Expected"), expected, code=True)] if expected else []
     message = clean(translated(check.message), 1000) or note
     error = _error_row(check.error, message) if check.error else None
@@ -183,11 +190,13 @@ def _with_failure(content: Content, check: CheckResult, note: str) -> Content:
         content,
         failed="" if _is_unreadable(check) else failed.format(fact=_fact(check)),
         message=message,
+        on=CardRow(_("Input"), clean(translated(check.on), 200)) if check.on and not check.call else None,
         call=CardRow(_("Call"), clean(check.call, 600), code=True) if check.call else None,
+        got=returned if compared else None,
         pair=tuple(pair),
         error=error,
         idea=clean(translated(check.idea), 600),
-        misconceptions=CardRow(_("Often behind this"), behind) if behind else None,
+        misconceptions=CardRow(_("What it does"), behind) if behind else None,
     )
 
 
@@ -196,9 +205,8 @@ def _fact(check: CheckResult) -> str:
 
 
 def _behind(check: CheckResult) -> str:
-    """Return the misconceptions that a failure points to, as a sentence or as a list of names."""
-    likely = [check.misconception] if check.misconception else check.misconceptions
-    return clean("; ".join(translated(one.replace("_", " ")) for one in likely), 300)
+    """Return what planted wrong answers do that fail in the same way, in the author's sentences."""
+    return clean(_(" Or: ").join(translated(one) for one in check.says), 300)
 
 
 def _error_row(error: ErrorInfo, message: str) -> CardRow | None:

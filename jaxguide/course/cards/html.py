@@ -21,7 +21,7 @@ def card_html(content: Content) -> str:
         parts.append(f'<p style="{_BLOCK}">{prose_html(content.failed)}</p>')
     if content.message:
         parts.append(f'<p style="{_BLOCK};{WRAP}">{prose_html(content.message)}</p>')
-    rows = [row for row in (content.call, *content.pair, content.error) if row]
+    rows = [row for row in (content.on, content.call, content.got, *content.pair, content.error) if row]
     if rows:
         parts.append(_rows(content))
     if content.idea:
@@ -46,7 +46,7 @@ def _head(content: Content) -> str:
 
 
 def _rows(content: Content) -> str:
-    call = _item(content.call) if content.call else ""
+    call = "".join(_item(row) for row in (content.on, content.call, content.got) if row)
     error = _item(content.error) if content.error else ""
     pair = ""
     if content.pair:

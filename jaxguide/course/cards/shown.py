@@ -16,7 +16,7 @@ class Shown(str):
 
 def written(data: "Data") -> str:
     """Format the answer to a prediction for students."""
-    from jaxguide.course.judging.values import show
+    from jaxguide.course.judging.literals import show
 
     return clean(data) if isinstance(data, Shown) else clean(show(data))
 

@@ -8,7 +8,9 @@ from jaxguide.course.verdict import CheckResult, ErrorInfo, ExerciseResult, Verd
 
 
 def for_student(result: ExerciseResult) -> ExerciseResult:
-    """Return the result as students may see it: of a hidden check, only its verdict, name, fact, idea, misconceptions.
+    """Return the result as students may see it.
+
+    Of a hidden check, that is its verdict, name, fact, idea, kind of input and misconceptions.
 
     Code that received a hidden input can reveal it in a value, in the message, class or line of an exception, or in
     its output. Visible checks are shown in full, since `Judging` runs them before the code gets a hidden input, unless
@@ -30,7 +32,9 @@ def _without_details(check: CheckResult) -> CheckResult:
     error = check.error
     if error is not None:
         error = ErrorInfo(error.type_name if error.type_name in known_exceptions() else "", "")
-    return dataclasses.replace(check, message="", call="", got="", expected="", trouble="", error=error)
+    return dataclasses.replace(
+        check, message="", call="", got="", compared="", label="", expected="", trouble="", error=error
+    )
 
 
 @functools.cache

@@ -92,8 +92,9 @@ def _head(content: Content, layout: Layout) -> Text:
 
 
 def _first_rows(content: Content, layout: Layout) -> Iterator[tuple[Text, Text]]:
-    if content.call:
-        yield _row(content.call, layout)
+    for row in (content.on, content.call, content.got):
+        if row:
+            yield _row(row, layout)
     yield from _pair_rows(content.pair, layout)
     if content.error:
         yield _row(content.error, layout)

@@ -1,52 +1,15 @@
 """Define `Answer`, the only way for checks to use a student's function, in this process or another."""
 
-import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from jaxguide.course.judging.calls import CallLog, Observation
 from jaxguide.course.judging.evaluate import Request, Step, evaluate
-from jaxguide.course.judging.values import Data, show, to_data
+from jaxguide.course.judging.values import Data, to_data
 from jaxguide.course.verdict import ErrorInfo, StudentError
 from jaxguide.keys import KeyUse
 from jaxguide.tracing import Program
-
-
-@dataclasses.dataclass(frozen=True)
-class Observation:
-    """Everything observed in one call: value, exception, printed lines in order, warnings, traces and compiles."""
-
-    value: Data
-    error: ErrorInfo | None
-    lines: list[str]
-    warnings: list[str]
-    traces: int
-    compiles: int
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "Observation":
-        error = ErrorInfo.from_plain(plain["error"]) if plain["error"] else None
-        return cls(**{**plain, "error": error})
-
-
-@dataclasses.dataclass
-class CallLog:
-    """The last call and its value, for the card, and everything that the student's code printed, in order."""
-
-    name: str = ""
-    request: Request | None = None
-    value: Data = None
-    printed: str = ""
-
-    @property
-    def is_called(self) -> bool:
-        """Whether the function has been called since the current check started."""
-        return self.request is not None
-
-    @property
-    def last(self) -> str:
-        """The last call as a student would type it; formatted only when a card needs it."""
-        return write_call(self.name, self.request) if self.request else ""
 
 
 class Answer(ABC):
@@ -104,7 +67,7 @@ class Answer(ABC):
         Raises:
             StudentError: the function raised; use `observe_error` if it should.
         """
-        return _unless_raised(self._observations([(args, kwargs)]))[0]
+        return self._unless_raised(self._observations([(args, kwargs)]))[0]
 
     def observe_error(self, *args: Any, **kwargs: Any) -> Observation:
         """Call a function that should raise, and return the observation for `expect_raises`."""
@@ -116,7 +79,7 @@ class Answer(ABC):
         Raises:
             StudentError: one of the calls raised.
         """
-        return _unless_raised(self._observations([(tuple(args), {}) for args in calls]))
+        return self._unless_raised(self._observations([(tuple(args), {}) for args in calls]))
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """Return the program that the function traces to, as data."""
@@ -128,26 +91,31 @@ class Answer(ABC):
 
     def _observations(self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Observation]:
         request = Request(self.steps, "observe", tuple((to_data(args), to_data(kwargs)) for args, kwargs in calls))
-        return [Observation.from_plain(plain) for plain in self._send(request)]
+        found = [Observation.from_plain(plain) for plain in self._send(request)]
+        for number, one in enumerate(found):
+            self.log.add(request, number, one)
+        return found
+
+    def _unless_raised(self, observations: list[Observation]) -> list[Observation]:
+        for number, one in enumerate(observations):
+            if one.error is not None:
+                self.log.raised = number
+                raise StudentError(one.error)
+        return observations
 
     def _question(self, question: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Data:
-        return self._send(Request(self.steps, question, ((to_data(args), to_data(kwargs)),)))
+        request = Request(self.steps, question, ((to_data(args), to_data(kwargs)),))
+        reply = self._send(request)
+        self.log.add(request, 0, reply)
+        return reply
 
     def _send(self, request: Request) -> Data:
-        self.log.name, self.log.request = self.name, request
+        self.log.start(self.name, request)
         reply = self._ask(request)
         self.log.printed += reply.get("printed", "")
         if "error" in reply:
             raise StudentError(ErrorInfo.from_plain(reply["error"]))
-        self.log.value = reply["value"]
         return reply["value"]
-
-
-def _unless_raised(observations: list[Observation]) -> list[Observation]:
-    for one in observations:
-        if one.error is not None:
-            raise StudentError(one.error)
-    return observations
 
 
 class LocalAnswer(Answer):
@@ -170,24 +138,3 @@ class LocalAnswer(Answer):
 
     def _ask(self, request: Request) -> dict[str, Any]:
         return evaluate(self.function, request, self.names)
-
-
-def write_call(name: str, request: Request) -> str:
-    """Write a request as the call that a student would type."""
-    text = name
-    for step in request.steps:
-        options = dict(step.options)
-        if step.name == "then":
-            text = f"{text}({_write_arguments(options['args'], {})})"
-        elif step.name == "documented_draws":
-            text = f"[jax.threefry_partitionable(False)] {text}"
-        else:
-            given = {k: v for k, v in options.items() if v != 0}
-            text = f"jax.{step.name}({', '.join([text, *(f'{k}={v!r}' for k, v in given.items())])})"
-    args, kwargs = request.calls[0]
-    return f"{text}({_write_arguments(args, kwargs)})"
-
-
-def _write_arguments(args: tuple[Data, ...], kwargs: dict[str, Data]) -> str:
-    shown = [show(arg, 120) for arg in args] + [f"{name}={show(value, 120)}" for name, value in kwargs.items()]
-    return ", ".join(shown)

@@ -1,36 +1,50 @@
 """Compare two values part by part, and name the near miss if they differ."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from jaxguide.base.text import _
-from jaxguide.course.judging.values import ArrayData, Data, KeyData, NodeData, Unsupported, describe_type, show
+from jaxguide.course.judging.literals import shortened, show
+from jaxguide.course.judging.values import ArrayData, Data, KeyData, NodeData, Unsupported, children_of, describe_type
 from jaxguide.course.verdict import CheckFailed
 
-# Relative tolerance by dtype; the coarser of two dtypes counts. Right answers may add numbers in another order.
+RESULT, DERIVED = "result", "compared"
+"""The names, in messages, of what a function returned and of what a check derived from it."""
+
 _NAMES_SHOWN = 20
 _REDUCED_LIMIT = 2**20  # elements
+# Relative tolerance by dtype; the coarser of two dtypes counts. Right answers may add numbers in another order.
 _RTOL = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9}
 
 
-def reject_missing(got: Data, path: str = "") -> None:
+class Mismatch(CheckFailed):
+    """Two values differ at `path`; for arrays of one shape, `index` is that of the first element that differs."""
+
+    def __init__(self, message: str, path: str, got: Data, expected: Data, index: tuple[int, ...] | None):
+        super().__init__(message)
+        self.path, self.part, self.expected_part, self.index = path, got, expected, index
+
+
+def reject_missing(got: Data, path: str = RESULT) -> None:
     """Reject a missing value: None after a forgotten `return`, the stub's `...`, or anything that is not data."""
-    if got is None and path:
-        raise CheckFailed(_("The value{where} is None.").format(where=_where(path)), "None")
+    if got is None and path != RESULT:
+        raise CheckFailed(_("The value{where} is None.").format(where=_where(path)))
     if got is None:
-        raise CheckFailed(_("Your function returned None. Is the `return` missing?"), "None")
-    if isinstance(got, Unsupported) and got.type_name == "ellipsis":
-        raise CheckFailed(_("Your function returned `...`: the stub is still there."), "...")
-    if isinstance(got, Unsupported) and got.type_name == "function":
+        raise CheckFailed(_("Your function returned None. Is the `return` missing?"))
+    if not isinstance(got, Unsupported):
+        return
+    if path != RESULT:
+        message = _("The value{where} is {what}, and a check cannot look inside it.")
+        raise CheckFailed(message.format(where=_where(path), what=describe_type(got)))
+    if got.type_name == "ellipsis":
+        raise CheckFailed(_("Your function returned `...`: the stub is still there."))
+    if got.type_name == "function":
         message = _("Your function returned a function. Is a call missing, such as the `(xs)` of `jax.vmap(f)(xs)`?")
-        raise CheckFailed(message, describe_type(got))
-    if isinstance(got, Unsupported):
-        raise CheckFailed(
-            _("Your function returned {what}, and a check cannot look inside it.").format(what=describe_type(got)),
-            describe_type(got),
-        )
+        raise CheckFailed(message)
+    raise CheckFailed(
+        _("Your function returned {what}, and a check cannot look inside it.").format(what=describe_type(got))
+    )
 
 
 def compare(
@@ -47,46 +61,42 @@ def compare(
 
     Args:
         got, expected: the values.
-        path: their position in the result, such as `[0].weights`.
+        path: where they are: `RESULT`, a part of it such as `result[0].weights`, or `DERIVED`.
         message: the message if values differ, instead of a near miss.
         rtol, atol: tolerances instead of those of the dtype.
         weak_type: whether weak types must agree.
         exact: whether values must be equal, not only close.
 
     Raises:
-        CheckFailed: the values differ.
+        Mismatch: the values of two arrays, keys or scalars differ.
+        CheckFailed: the structure differs, or a value is missing.
     """
     if expected is not None:
         reject_missing(got, path)
-    children = list(_children(expected))
+    children = list(children_of(expected))
     if children or isinstance(expected, tuple | list | dict | NodeData):
         _same_structure(got, expected, path)
-        for (name, left), (_name, right) in zip(_children(got), children, strict=True):
+        for (name, left), (_name, right) in zip(children_of(got), children, strict=True):
             compare(left, right, f"{path}{name}", message, rtol, atol, weak_type, exact)
         return
-    if isinstance(expected, KeyData):
-        _compare_keys(got, expected, path, message)
-    elif isinstance(expected, ArrayData) or _is_number(expected):
-        _compare_arrays(got, expected, path, message, rtol, atol, weak_type, exact)
-    elif type(got) is not type(expected) or got != expected:
-        raise CheckFailed(message or _("The value{where} is not the expected one.").format(where=_where(path)))
+    try:
+        if isinstance(expected, KeyData):
+            _compare_keys(got, expected, path, message)
+        elif isinstance(expected, ArrayData) or _is_number(expected):
+            _compare_arrays(got, expected, path, message, rtol, atol, weak_type, exact)
+        elif type(got) is not type(expected) or got != expected:
+            raise CheckFailed(message or _("The value{where} is not the expected one.").format(where=_where(path)))
+    except CheckFailed as failure:
+        index = _first_difference(got, expected, rtol, atol, exact)
+        raise Mismatch(failure.message, path, got, expected, index) from None
 
 
 def _is_number(data: Data) -> bool:
     return isinstance(data, bool | int | float | complex)
 
 
-def _children(data: Data) -> Iterator[tuple[str, Data]]:
-    if isinstance(data, tuple | list):
-        yield from ((f"[{i}]", child) for i, child in enumerate(data))
-    elif isinstance(data, dict):
-        yield from ((f"[{name!r}]", data[name]) for name in sorted(data, key=repr))
-    elif isinstance(data, NodeData):
-        yield from ((f".{name}", child) for name, child in data.children.items())
-
-
 def _where(path: str) -> str:
-    return _(" at `result{path}`").format(path=path) if path else ""
+    return _(" at `{path}`").format(path=shortened(path)) if path not in (RESULT, DERIVED) else ""
 
 
 def _same_structure(got: Data, expected: Data, path: str) -> None:
@@ -94,8 +104,8 @@ def _same_structure(got: Data, expected: Data, path: str) -> None:
     same_kind = type(got) is type(expected) and (
         not isinstance(expected, NodeData) or got.type_name == expected.type_name
     )
-    names = [name for name, _child in _children(expected)]
-    if not same_kind or [name for name, _child in _children(got)] != names:
+    names = [name for name, _child in children_of(expected)]
+    if not same_kind or [name for name, _child in children_of(got)] != names:
         text = _("The structure{where} is {got}; expected {expected}.").format(
             where=_where(path), got=_describe_tree(got), expected=_describe_tree(expected)
         )
@@ -147,7 +157,7 @@ def _compare_arrays(
         raise CheckFailed(_near_shape(left, right, rtol, atol, path))
     same_dtype = not dtype_matters or (isinstance(got, ArrayData) and left.dtype == right.dtype)
     if close and not same_dtype:
-        raise CheckFailed(wrong_dtype(describe_type(got), right.dtype.name, path))
+        raise CheckFailed(wrong_dtype(got, right.dtype.name, path))
     if not close:
         raise CheckFailed(message or _near_value(left, right, rtol, atol, path))
     if weak_type and isinstance(expected, ArrayData) and got.weak_type != expected.weak_type:
@@ -157,20 +167,40 @@ def _compare_arrays(
 
 
 def _close(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None, exact: bool) -> bool:
+    return bool(np.all(_are_close(left, right, rtol, atol, exact)))
+
+
+def _are_close(
+    left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float | None, exact: bool
+) -> np.ndarray | bool:
+    """Return for each element whether it is close, or False if the arrays cannot be compared."""
     if left.shape != right.shape or left.dtype.kind in "SU" or right.dtype.kind in "SU":
         return False
     if exact:
-        return bool(np.array_equal(left, right, equal_nan=left.dtype.kind in "fc" and right.dtype.kind in "fc"))
+        is_nan = left.dtype.kind in "fc" and right.dtype.kind in "fc"
+        same: np.ndarray = np.asarray(left == right)
+        return same | (np.isnan(left) & np.isnan(right)) if is_nan else same
     wide = _widen(left), _widen(right)
     tolerance = max(_RTOL.get(left.dtype.name, 0.0), _RTOL.get(right.dtype.name, 0.0))
-    return bool(
-        np.allclose(
-            *wide,
-            rtol=tolerance if rtol is None else rtol,
-            atol=tolerance * max(1.0, float(np.max(np.abs(wide[1]), initial=0.0))) if atol is None else atol,
-            equal_nan=True,
-        )
+    close: np.ndarray = np.isclose(
+        *wide,
+        rtol=tolerance if rtol is None else rtol,
+        atol=tolerance * max(1.0, float(np.max(np.abs(wide[1]), initial=0.0))) if atol is None else atol,
+        equal_nan=True,
     )
+    return close
+
+
+def _first_difference(
+    got: Data, expected: Data, rtol: float | None, atol: float | None, exact: bool
+) -> tuple[int, ...] | None:
+    """Return the index of the first element that differs, or None if these are not arrays of one shape."""
+    if not isinstance(got, ArrayData) or not isinstance(expected, ArrayData) or got.shape != expected.shape:
+        return None
+    close = _are_close(got.values, expected.values, rtol, atol, exact)
+    if isinstance(close, bool) or close.all():
+        return None
+    return tuple(int(place) for place in np.argwhere(~close)[0])
 
 
 def _widen(array: np.ndarray) -> np.ndarray:
@@ -235,10 +265,11 @@ def _wrong_shape(got: tuple[int, ...], expected: tuple[int, ...], path: str) -> 
     return _("The shape{where} is {got}; expected {expected}.").format(where=_where(path), got=got, expected=expected)
 
 
-def wrong_dtype(got: str, expected: str, path: str = "") -> str:
+def wrong_dtype(got: Data, expected: str, path: str = RESULT) -> str:
     text = _("The dtype{where} is {got}; it should be {expected}.").format(
-        where=_where(path), got=got, expected=expected
+        where=_where(path), got=describe_type(got), expected=expected
     )
-    if got.startswith("float64") and expected == "float32":
-        text += " " + _("NumPy computes in float64: did `np.` slip in for `jnp.`?")
+    is_numpy = isinstance(got, ArrayData) and got.origin == "numpy"
+    if is_numpy and got.dtype.name == "float64" and expected == "float32":
+        text += " " + _("It is a NumPy array, and NumPy computes in float64 where jax.numpy computes in float32.")
     return text

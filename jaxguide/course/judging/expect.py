@@ -1,22 +1,63 @@
 """Compare results with expected values, and explain differences in helpful messages."""
 
-from collections.abc import Collection
-from typing import Any
+import functools
+from collections.abc import Callable, Collection
+from typing import Any, ParamSpec, TypedDict, Unpack
 
 import numpy as np
 
 from jaxguide.base.text import _
 from jaxguide.course import ledger
-from jaxguide.course.judging.answer import Observation
-from jaxguide.course.judging.compare import compare, reject_missing, shape_of, wrong_dtype
-from jaxguide.course.judging.values import ArrayData, Data, KeyData, describe_type, show, to_data
+from jaxguide.course.judging.calls import Observation, ValueOrigin, current_log
+from jaxguide.course.judging.compare import (
+    DERIVED,
+    RESULT,
+    Mismatch,
+    compare,
+    reject_missing,
+    shape_of,
+    wrong_dtype,
+)
+from jaxguide.course.judging.literals import CUT, shortened, show
+from jaxguide.course.judging.values import ArrayData, Data, KeyData, describe_type, to_data
 from jaxguide.course.verdict import CheckFailed
 from jaxguide.keys import KeyUse
 
 # All records are shorter, so a longer value differs from them and need not be converted.
 _RECORD_LIMIT = 10_000
+_P = ParamSpec("_P")
 
 
+class Remarks(TypedDict, total=False):
+    """What can be added to each expectation.
+
+    Args:
+        label: what the check compares, if it derived it from what the function returned: 'the sum of row 0'.
+        on: the kind of input, in words, such as 'a row with a zero in it'. Students see it, also if the check is
+            hidden, so write no value of the input.
+        misconception: the planted wrong answer that this failure points to, or a sentence if the check itself saw
+            what was misunderstood.
+    """
+
+    label: str
+    on: str
+    misconception: str
+
+
+def _expectation(function: Callable[_P, None]) -> Callable[_P, None]:
+    """Note, each time an expectation holds, that the calls before it are settled."""
+
+    @functools.wraps(function)
+    def expect(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        function(*args, **kwargs)
+        log = current_log()
+        if log is not None:
+            log.settle()
+
+    return expect
+
+
+@_expectation
 def expect_close(
     got: Data,
     expected: Any,
@@ -25,7 +66,7 @@ def expect_close(
     rtol: float | None = None,
     atol: float | None = None,
     weak_type: bool = False,
-    misconception: str = "",
+    **remarks: Unpack[Remarks],
 ) -> None:
     """Expect the same structure, shapes and dtypes, and values within the tolerance of their dtype.
 
@@ -35,72 +76,176 @@ def expect_close(
         message: the message if values differ, instead of a near miss or the general sentence.
         rtol, atol: tolerances instead of those of the dtype.
         weak_type: whether weak types must agree too.
-        misconception: the planted wrong answer that this failure points to.
+        remarks: see `Remarks`.
 
     Raises:
         CheckFailed: the values differ; near misses (dtype, shape, transposed, sign, missing reduction...) are named.
     """
-    got, wanted = to_data(got), to_data(expected)
-    try:
-        compare(got, wanted, "", message, rtol, atol, weak_type, exact=False)
-    except CheckFailed as failure:
-        raise _with(failure, got, wanted, misconception) from None
+    _compare(got, expected, message, rtol, atol, weak_type, False, remarks)
 
 
-def expect_equal(got: Data, expected: Any, message: str = "", *, misconception: str = "") -> None:
+@_expectation
+def expect_equal(got: Data, expected: Any, message: str = "", **remarks: Unpack[Remarks]) -> None:
     """Expect the same structure, shapes, dtypes and exactly the same values; keys must have the same bits."""
-    got, wanted = to_data(got), to_data(expected)
+    _compare(got, expected, message, None, None, False, True, remarks)
+
+
+def _compare(
+    got: Any,
+    expected: Any,
+    message: str,
+    rtol: float | None,
+    atol: float | None,
+    weak_type: bool,
+    exact: bool,
+    remarks: Remarks,
+) -> None:
+    seen, wanted = to_data(got), to_data(expected)
     try:
-        compare(got, wanted, "", message, None, None, weak_type=False, exact=True)
-    except CheckFailed as failure:
-        raise _with(failure, got, wanted, misconception) from None
+        compare(seen, wanted, RESULT, message, rtol, atol, weak_type, exact)
+    except CheckFailed:
+        path = _path(_origin(got))
+        try:
+            compare(seen, wanted, path, message, rtol, atol, weak_type, exact)
+        except CheckFailed as failure:
+            raise _described(failure, got, seen, expected, wanted, path, remarks) from None
 
 
-def expect_different(first: Data, second: Any, message: str, *, misconception: str = "") -> None:
+def _described(
+    failure: CheckFailed, got: Any, seen: Data, expected: Any, wanted: Data, path: str, remarks: Remarks
+) -> CheckFailed:
+    """Add the values to a failure: whole if they are short, and otherwise the part that differs."""
+    if isinstance(failure, Mismatch):
+        texts = show(seen, at=failure.index), show(wanted, at=failure.index)
+        if failure.path != path and any(CUT in text or "..." in text for text in texts):
+            parts = show(failure.part, at=failure.index), show(failure.expected_part, at=failure.index)
+            return _failure(failure.message, got, texts[0], parts[1], remarks, expected, (failure.path, parts[0]))
+        return _failure(failure.message, got, texts[0], texts[1], remarks, expected)
+    return _failure(failure.message, got, show(seen), show(wanted), remarks, expected)
+
+
+def _origin(value: Any) -> ValueOrigin | None:
+    log = current_log()
+    return log.origin(value) if log is not None and log.is_called else None
+
+
+def _path(origin: ValueOrigin | None) -> str:
+    """Return how messages name a value from this origin."""
+    if origin is None:
+        return RESULT
+    return DERIVED if origin.path is None else f"{RESULT}{origin.path}"
+
+
+def _failure(
+    message: str,
+    value: Any,
+    text: str,
+    expected: str,
+    remarks: Remarks,
+    other: Any = None,
+    part: tuple[str, str] | None = None,
+) -> CheckFailed:
+    """Return a failure with the call that gave a value, what it returned, and what the check compared.
+
+    Args:
+        message: the message.
+        value: what the check compared, the very object.
+        text: `value` as it is shown.
+        expected: what it should be, in text.
+        remarks: see `Remarks`.
+        other: what it was compared with, which may come from a call, too.
+        part: the label and the text of the part of `value` that differs, if it is too long as a whole.
+    """
+    failure = CheckFailed(message, text, expected, remarks.get("misconception", ""))
+    failure.on = remarks.get("on", "")
+    log, origin = current_log(), _origin(value)
+    if log is None or origin is None:
+        return failure
+    evidence = log.evidence(origin, text, remarks.get("label", ""))
+    failure.call, failure.got, failure.compared, failure.label = evidence
+    if part is not None:
+        failure.label, failure.compared = shortened(part[0]), part[1]
+    against = () if other is None else log.origin(other).calls
+    log.blamed = tuple(dict.fromkeys((*origin.calls, *against, *log.unsettled())))
+    return failure
+
+
+@_expectation
+def expect_different(first: Data, second: Any, message: str, **remarks: Unpack[Remarks]) -> None:
     """Expect two results that differ, neither of which is missing."""
-    first, other = to_data(first), to_data(second)
-    for data in (first, other):
-        reject_missing(data)
+    one, other = to_data(first), to_data(second)
+    for data, raw in ((one, first), (other, second)):
+        _require(data, raw, remarks)
     try:
-        compare(first, other, "", "", 0.0, 0.0, weak_type=False, exact=True)
+        compare(one, other, RESULT, "", 0.0, 0.0, weak_type=False, exact=True)
     except CheckFailed:
         return
-    raise CheckFailed(message, show(first), _("different values"), misconception)
+    raise _failure(message, first, show(one), _("different values"), remarks, second)
 
 
-def expect_shape(got: Data, shape: tuple[int, ...], message: str = "", *, misconception: str = "") -> None:
+def _require(data: Data, raw: Any, remarks: Remarks) -> None:
+    """Reject a missing value."""
+    try:
+        reject_missing(data)
+    except CheckFailed:
+        try:
+            reject_missing(data, _path(_origin(raw)))
+        except CheckFailed as failure:
+            raise _failure(failure.message, raw, show(data), "", remarks) from None
+
+
+@_expectation
+def expect_shape(got: Data, shape: tuple[int, ...], message: str = "", **remarks: Unpack[Remarks]) -> None:
     """Expect an array, or keys, with this shape."""
-    reject_missing(got)
-    seen = shape_of(got)
+    data = to_data(got)
+    _require(data, got, remarks)
+    seen = shape_of(data)
     if seen != shape:
         text = message or _("The shape is {seen}; expected {shape}.").format(seen=seen, shape=shape)
         if seen is None and not message:
             text = _("This is {what}; one array of shape {shape} is expected.")
-            text = text.format(what=describe_type(got), shape=shape)
-        raise CheckFailed(text, describe_type(got), str(shape), misconception)
+            text = text.format(what=describe_type(data), shape=shape)
+        raise _property(text, got, data, ("shape", "" if seen is None else str(seen)), str(shape), remarks)
 
 
-def expect_dtype(got: Data, dtype: Any, message: str = "", *, misconception: str = "") -> None:
+@_expectation
+def expect_dtype(got: Data, dtype: Any, message: str = "", **remarks: Unpack[Remarks]) -> None:
     """Expect an array with this dtype."""
-    reject_missing(got)
-    seen = got.dtype if isinstance(got, ArrayData) else None
+    data = to_data(got)
+    _require(data, got, remarks)
+    seen = data.dtype if isinstance(data, ArrayData) else None
     if seen != np.dtype(dtype):
-        text = message or wrong_dtype(describe_type(got), np.dtype(dtype).name)
-        raise CheckFailed(text, describe_type(got), np.dtype(dtype).name, misconception)
+        text = message or wrong_dtype(data, np.dtype(dtype).name, _path(_origin(got)))
+        raise _property(text, got, data, ("dtype", "" if seen is None else seen.name), np.dtype(dtype).name, remarks)
 
 
-def expect_that(condition: bool, message: str, got: Any = "", expected: Any = "", *, misconception: str = "") -> None:
+def _property(
+    message: str, value: Any, data: Data, found: tuple[str, str], expected: str, remarks: Remarks
+) -> CheckFailed:
+    """Return a failure about an attribute of a value, given as its name and text ('' if the value has none)."""
+    failure = _failure(message, value, show(data), expected, remarks)
+    name, text = found
+    if text:
+        failure.compared = text
+        failure.label = remarks.get("label") or f"{shortened(_path(_origin(value)))}.{name}"
+    return failure
+
+
+@_expectation
+def expect_that(condition: bool, message: str, got: Any = "", expected: Any = "", **remarks: Unpack[Remarks]) -> None:
     """Expect a condition to hold; `message` is shown if it does not."""
     if not condition:
         seen, wanted = (value if isinstance(value, str) else show(to_data(value)) for value in (got, expected))
-        raise CheckFailed(message, seen, wanted, misconception)
+        raise _failure(message, got, seen, wanted, remarks)
 
 
-def expect_no_key_problem(use: KeyUse, allow: Collection[str] = (), *, misconception: str = "") -> None:
+@_expectation
+def expect_no_key_problem(use: KeyUse, allow: Collection[str] = (), **remarks: Unpack[Remarks]) -> None:
     """Expect no problems in key use other than the allowed kinds; the first problem is shown."""
     for problem in use.problems:
         if problem.kind not in allow:
-            raise CheckFailed(problem.message, _in_words(problem.kind), _("each key used once"), misconception)
+            seen, wanted = _in_words(problem.kind), _("each key used once")
+            raise _failure(problem.message, use, seen, wanted, {"label": _("Keys"), **remarks})
 
 
 def _in_words(kind: str) -> str:
@@ -118,35 +263,30 @@ def _in_words(kind: str) -> str:
     return said.get(kind, kind.replace("_", " "))
 
 
-def expect_raises(observation: Observation, type_name: str, phrase: str = "", *, misconception: str = "") -> None:
+@_expectation
+def expect_raises(observation: Observation, type_name: str, phrase: str = "", **remarks: Unpack[Remarks]) -> None:
     """Expect a call to have raised an exception of this class, with this phrase in its message."""
     error = observation.error
     if error is None:
-        raise CheckFailed(
-            _("It ran without an error; expected {name}.").format(name=type_name),
-            show(observation.value),
-            type_name,
-            misconception,
-        )
+        message = _("It ran without an error; expected {name}.").format(name=type_name)
+        raise _failure(message, observation, show(observation.value), type_name, remarks)
     if error.type_name != type_name or phrase not in error.message:
-        raise CheckFailed(
-            _("It raised another error than expected."),
-            f"{error.type_name}: {error.message}",
-            f"{type_name}: …{phrase}…" if phrase else type_name,
-            misconception,
-        )
+        seen, wanted = f"{error.type_name}: {error.message}", f"{type_name}: …{phrase}…" if phrase else type_name
+        raise _failure(_("It raised another error than expected."), observation, seen, wanted, remarks)
 
 
+@_expectation
 def expect_documented(
-    example: str, got: Data, part: str = "value", message: str = "", *, misconception: str = ""
+    example: str, got: Data, part: str = "value", message: str = "", **remarks: Unpack[Remarks]
 ) -> None:
     """Expect the result that the ledger records for a documented example.
 
     Args:
-        example: the example's id, such as 'S0-41'.
+        example: the example's id, such as 'S0-41', which students do not see.
         got: the result.
         part: 'value', or 'documented' or 'today' if today's JAX gives other digits than the document.
         message: the message if they differ, instead of the general sentence.
+        remarks: see `Remarks`.
 
     Raises:
         CheckFailed: the result differs from the record.
@@ -156,15 +296,18 @@ def expect_documented(
     expected = record.value
     if record.compare == "error":
         if not (isinstance(got, Observation) and got.error):
-            raise CheckFailed(_("It ran without an error."), "", f"{record.type_name}", misconception)
-        expect_raises(got, record.type_name, record.phrase, misconception=misconception)
+            text = show(got.value if isinstance(got, Observation) else to_data(got))
+            raise _failure(_("It ran without an error."), got, text, f"{record.type_name}", remarks)
+        expect_raises(got, record.type_name, record.phrase, **remarks)
         return
-    shown = show(to_data(expected))
-    message = message or _("Documented example {example} shows {expected}.").format(example=example, expected=shown)
-    reject_missing(got)
-    if _size(got) > _RECORD_LIMIT:
-        raise CheckFailed(message, describe_type(got), shown, misconception)
-    plain = _plain(got)
+    shown, data = show(to_data(expected)), to_data(got)
+    as_documented = _("It should give {expected}, as documented.")
+    general = _("It should give {expected}.") if part == "today" else as_documented
+    message = message or general.format(expected=shown)
+    _require(data, got, remarks)
+    if _size(data) > _RECORD_LIMIT:
+        raise _failure(message, got, show(data), shown, remarks)
+    plain = _plain(data)
     if record.compare == "text":
         same = isinstance(plain, str) and " ".join(plain.split()) == " ".join(str(expected).split())
     elif record.compare == "numeric":
@@ -172,7 +315,7 @@ def expect_documented(
     else:
         same = _same_json(plain, expected)
     if not same:
-        raise CheckFailed(message, show(got), shown, misconception)
+        raise _failure(message, got, show(data), shown, remarks)
 
 
 def _size(data: Data) -> int:
@@ -211,7 +354,3 @@ def _numbers_close(got: Any, expected: Any, rtol: float) -> bool:
     except (TypeError, ValueError):
         return False
     return left.shape == right.shape and bool(np.allclose(left, right, rtol=rtol, atol=rtol))
-
-
-def _with(failure: CheckFailed, got: Data, expected: Data, misconception: str) -> CheckFailed:
-    return CheckFailed(failure.message, failure.got or show(got), failure.expected or show(expected), misconception)

@@ -1,12 +1,16 @@
 """Judge an answer to an exercise: run the checks in order and decide the verdict and marks."""
 
+import functools
+
 from jaxguide.base.text import _
 from jaxguide.course import verdict
-from jaxguide.course.exercise import Check, Exercise
+from jaxguide.course.exercise import Check, Exercise, Planted
 from jaxguide.course.judging.answer import Answer
 from jaxguide.course.judging.draw import DEFAULT_SEED, Draw
+from jaxguide.course.judging.likeness import Failure, PlantedAnswers, is_alike
+from jaxguide.course.judging.literals import show
 from jaxguide.course.judging.run_check import error_sentence, error_verdict, run_check
-from jaxguide.course.judging.values import ArrayData, Data, Unsupported, describe_type, show, to_data
+from jaxguide.course.judging.values import ArrayData, Data, Unsupported, describe_type, to_data
 from jaxguide.course.verdict import (
     STAGES,
     AnswerGone,
@@ -28,6 +32,7 @@ def judge(
     all_or_nothing: bool = False,
     course_digest: str = "",
     until_failure: bool = False,
+    planted: PlantedAnswers | None = None,
 ) -> ExerciseResult:
     """Run an exercise's checks on an answer.
 
@@ -40,6 +45,8 @@ def judge(
         course_digest: together with the seed, determines the hidden inputs.
         until_failure: whether to stop after the first check that fails, in the order of `ordered`; the verdict is
             that of the checks that ran.
+        planted: runs planted wrong answers, to find out whether the answer fails as one of them does. Without it, only
+            misconceptions that a check itself saw are named.
 
     Returns:
         The verdict, the marks, and the result of every check, by stage.
@@ -51,6 +58,7 @@ def judge(
         all_or_nothing=all_or_nothing,
         course_digest=course_digest,
         until_failure=until_failure,
+        planted=planted,
     )
     judging.ask(answer, hidden=False)
     if judging.has_hidden:
@@ -75,9 +83,10 @@ class Judging:
         all_or_nothing: bool = False,
         course_digest: str = "",
         until_failure: bool = False,
+        planted: PlantedAnswers | None = None,
     ):
         self.exercise, self._reference, self._all_or_nothing = exercise, reference, all_or_nothing
-        self._until_failure = until_failure
+        self._until_failure, self._planted = until_failure, planted
         self._seed, self._course_digest = seed, course_digest
         self._checks = ordered(exercise, hidden=reference is not None)
         self._required = required_names(self._checks)
@@ -161,11 +170,44 @@ class Judging:
         return not_checked(check, check.name in self._required)
 
     def _run(self, number: int, answer: Answer) -> bool:
-        check, name = self._checks[number], self.exercise.name
-        draw = Draw(self._seed, name, check.name)
+        check, result = self._checks[number], self._outcome.checks[number]
+        gone = run_check(check, result, answer, self._reference, self._draw(check))
+        self._name_misconceptions(check, result, Failure.of(result, answer.log))
+        return gone
+
+    def _draw(self, check: Check) -> Draw:
+        """Return the inputs of a check, from the first on."""
         if check.hidden:
-            draw = Draw.hidden(self._seed, self._course_digest, name, check.name)
-        return run_check(check, self._outcome.checks[number], self.exercise, answer, self._reference, draw)
+            return Draw.hidden(self._seed, self._course_digest, self.exercise.name, check.name)
+        return Draw(self._seed, self.exercise.name, check.name)
+
+    def _name_misconceptions(self, check: Check, result: CheckResult, failure: Failure | None) -> None:
+        """Record the planted wrong answers that fail as this answer does, and what the check itself saw."""
+        (said,) = result.says or ("",)
+        if failure is None or self.exercise.key is None or self._planted is None:
+            result.misconceptions = (said,) if said and " " not in said else ()
+            named = [planted.sentence for planted in self._wrong() if planted.name == said]
+            result.says = tuple(named or [said.replace("_", " ")] if said else [])
+            return
+        likely = [p for p in self._wrong() if p.rejected_by == check.name or p.name in (said, check.misconception)]
+        judged = functools.partial(self._failure_of, check)
+        found = [
+            planted
+            for planted in likely
+            if (its := self._planted.failure(self.exercise, planted, check, judged)) is not None
+            and is_alike(failure, its)
+        ]
+        result.misconceptions = tuple(planted.name for planted in found)
+        result.says = tuple(planted.sentence for planted in found) or ((said,) if " " in said else ())
+
+    def _wrong(self) -> list[Planted]:
+        return [] if self.exercise.key is None else self.exercise.key.wrong
+
+    def _failure_of(self, check: Check, answer: Answer) -> Failure | None:
+        """Return how another answer fails a check on the same inputs."""
+        result = not_checked(check, required=False)
+        run_check(check, result, answer, self._reference, self._draw(check))
+        return Failure.of(result, answer.log)
 
 
 def ordered(exercise: Exercise, hidden: bool) -> list[Check]:

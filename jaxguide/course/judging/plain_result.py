@@ -12,7 +12,8 @@ if TYPE_CHECKING:  # this import loads JAX
     from jaxguide.course.judging.values import Data
 
 # Texts from the course, interned so that a class of any size needs one copy.
-_SAID_BY_THE_COURSE = ("name", "title", "lesson", "fact", "stage", "idea", "misconception")
+_SAID_BY_THE_COURSE = ("name", "title", "lesson", "fact", "stage", "idea", "on")
+_CHECK_FIELDS = frozenset(field.name for field in dataclasses.fields(CheckResult))
 
 
 def to_plain(result: ExerciseResult, write: "Callable[[Data], str]") -> dict[str, Any]:
@@ -56,8 +57,11 @@ def _check(plain: dict[str, Any]) -> CheckResult:
         "verdict": Verdict(plain["verdict"]),
         "error": plain["error"] and ErrorInfo.from_plain(plain["error"]),
         "misconceptions": tuple(map(sys.intern, plain["misconceptions"])),
+        "says": tuple(map(sys.intern, plain.get("says", ()))),
     }
-    return CheckResult(**{**_shared(plain), **changed})
+    # Documents that earlier versions wrote lack some fields, and have others.
+    known = {name: value for name, value in plain.items() if name in _CHECK_FIELDS}
+    return CheckResult(**{**_shared(known), **changed})
 
 
 def _shared(plain: dict[str, Any]) -> dict[str, Any]:

@@ -3,25 +3,24 @@
 import inspect
 import re
 import traceback
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from jaxguide.base.text import _
-from jaxguide.course.exercise import Check, Exercise
+from jaxguide.course.exercise import Check
 from jaxguide.course.judging.answer import Answer
+from jaxguide.course.judging.calls import ValueOrigin, noting_calls
 from jaxguide.course.judging.draw import Draw
 from jaxguide.course.judging.unattended import END_OF_INPUT
-from jaxguide.course.judging.values import show
 from jaxguide.course.verdict import AnswerGone, CheckFailed, CheckResult, NotJudged, StudentError, Verdict
 
 _TROUBLE_LIMIT = 1_000
 
 
-def run_check(
-    check: Check, result: CheckResult, exercise: Exercise, answer: Answer, reference: Answer | None, draw: Draw
-) -> bool:
-    """Run one check and fill in its result.
+def run_check(check: Check, result: CheckResult, answer: Answer, reference: Answer | None, draw: Draw) -> bool:
+    """Run one check and fill in its result; of misconceptions, only what the check itself says, in `says`.
 
     Returns:
         Whether the answer can no longer be called.
@@ -29,14 +28,25 @@ def run_check(
     Raises:
         NotJudged: judging itself is not possible on this machine.
     """
-    answer.log.request = None
+    log = answer.log
+    log.start_check()
+    result.on = check.on
     given: dict[str, Any] = {"answer": answer, "draw": draw, "reference": reference}
     try:
-        _call(check.function, given)
+        with noting_calls(log):
+            _call(check.function, given)
     except CheckFailed as failure:
         result.verdict = Verdict.FAILED
-        result.message, result.got, result.expected = failure.message, failure.got, failure.expected
-        _name_misconceptions(result, check, exercise, failure.misconception)
+        if not failure.call and log.calls:  # raised by the check itself
+            failure.call = log.evidence(ValueOrigin(log.unsettled(), None), "").call
+            log.blamed = log.unsettled()
+        for name in ("message", "call", "got", "compared", "label", "expected"):
+            setattr(result, name, getattr(failure, name))
+        if failure.on and failure.on in _constants(check.function):
+            result.on = failure.on
+        result.says = (failure.misconception,) if failure.misconception else ()
+        result.idea = check.idea
+        return False
     except StudentError as failure:
         result.verdict = error_verdict(failure)
         is_stopped = failure.info.type_name == "KeyboardInterrupt"
@@ -45,16 +55,16 @@ def run_check(
         if failure.info.type_name == "MemoryError" or "RESOURCE_EXHAUSTED" in failure.info.message:
             result.verdict = Verdict.OUT_OF_MEMORY
             result.message = _("It asked for more memory than there is.")
-        _name_misconceptions(result, check, exercise)
+        log.blamed = log.unsettled()
         # The idea behind a check rarely explains an exception, except if the check is about a transformation. If it is
         # hidden, the idea is all that students see.
         result.idea = check.idea if check.hidden or check.stage in ("jit", "traces", "gradient") else ""
-        result.call = answer.log.last
+        result.call = log.last
         return is_stopped
     except AnswerGone as gone:
         result.verdict, result.message = gone.verdict, gone.note
         result.idea = check.idea if check.hidden else ""
-        result.call = answer.log.last
+        result.call = log.last
         return True
     except NotJudged:
         raise
@@ -63,20 +73,36 @@ def run_check(
         raise NotJudged(f"{type(error).__name__}: {error}") from error
     except Exception as error:
         # `verify` proves each check on right answers, so the check cannot handle the form of this answer's value.
-        if not answer.log.is_called:
+        if not log.is_called:
             raise
-        result.verdict, result.got = Verdict.FAILED, show(answer.log.value)
+        seen = log.evidence(ValueOrigin(log.unsettled(), None), "")
+        result.verdict, result.call, result.got = Verdict.FAILED, seen.call or log.last, seen.got
         result.message = _("What your function returned has another form than the contract asks for.")
-        if answer.log.value is None:
+        if seen.got == "None":
             result.message = _("Your function returned None. Is the `return` missing?")
         result.trouble = _trouble(error)
-        _name_misconceptions(result, check, exercise)
-    else:
-        result.verdict = Verdict.PASSED
+        result.idea = check.idea
         return False
-    result.idea = check.idea
-    result.call = answer.log.last
+    result.verdict, result.on = Verdict.PASSED, ""
     return False
+
+
+def says_its_input(check: Check) -> bool:
+    """Return whether a check, or an expectation in it, says what kind of input it uses."""
+    # The names of a call's keyword arguments are a constant of the code.
+    return bool(check.on) or any(isinstance(names, tuple) and "on" in names for names in _constants(check.function))
+
+
+def _constants(function: Callable[..., None]) -> list[Any]:
+    """Return the constants in a check's code: texts that it contains as they are cannot tell a student an input."""
+    found, waiting = [], [getattr(inspect.unwrap(function), "__code__", None)]
+    while waiting:
+        code = waiting.pop()
+        for constant in code.co_consts if code is not None else ():
+            if isinstance(constant, types.CodeType):
+                waiting.append(constant)
+            found += [constant, *(constant if isinstance(constant, tuple) else ())]
+    return found
 
 
 def _trouble(error: Exception) -> str:
@@ -111,18 +137,3 @@ def error_sentence(failure: StudentError) -> str:
     if failure.info.type_name == "SyntaxError":
         return f"SyntaxError: {failure.info.message}"
     return _("Your code raised {name}: {message}").format(name=failure.info.type_name, message=failure.info.message)
-
-
-def _name_misconceptions(result: CheckResult, check: Check, exercise: Exercise, named: str = "") -> None:
-    """Record the planted wrong answers that a failure points to: the named one, or all that the check rejects."""
-    if exercise.key is None:  # students do not have it, so nothing but the failing expectation tells
-        result.misconception = named
-        return
-    wrong = {p.name: p.says for p in exercise.key.wrong if p.rejected_by == check.name}
-    named = named or check.misconception
-    result.misconceptions = (named,) if named in wrong else tuple(wrong)
-    says = [wrong[name] for name in result.misconceptions if wrong[name]]
-    # The misconception in a sentence, if there is one: the check's, or the key's if only one of these answers has one.
-    result.misconception = named if named not in wrong else ""
-    if not result.misconception and len(says) == 1:
-        result.misconception = says[0]

@@ -5,8 +5,7 @@ below, and tuple, list and dict of these, so none of the student's methods can r
 """
 
 import dataclasses
-import math
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -94,6 +93,22 @@ class FunctionName:
 
 
 @dataclasses.dataclass(frozen=True)
+class InputFunction:
+    """A function of the key that is an input, passed to an answer by its source, which is all that goes over."""
+
+    name: str
+    source: str
+
+    def define(self, names: dict[Any, Any]) -> Any:
+        """Define the function among the book's names, once for the requests that share `names`."""
+        if self not in names:
+            namespace = {name: value for name, value in names.items() if isinstance(name, str)}
+            exec(compile(self.source, f"<book> {self.name}", "exec", dont_inherit=True), namespace)
+            names[self] = namespace[self.name]
+        return names[self]
+
+
+@dataclasses.dataclass(frozen=True)
 class Unsupported:
     """A value that is not data: the name of its type and, optionally, a note about it."""
 
@@ -105,8 +120,8 @@ class NotData(TypeError):
     """An argument in a check is not data, so it cannot be passed to a student's function."""
 
 
-_FORMATTED_LIMIT = 2_000  # elements
 _SCALARS = (bool, int, float, complex, str)
+_CLASSES = (ArrayData, KeyData, NodeData, FunctionName, InputFunction, Unsupported)
 
 
 def to_data(value: Any, depth: int = 0) -> Data:
@@ -118,7 +133,7 @@ def to_data(value: Any, depth: int = 0) -> Data:
     if depth > 50:
         return Unsupported(type(value).__name__, "nested more than 50 deep")
     kind = type(value)
-    if value is None or kind in _SCALARS or kind in (ArrayData, KeyData, NodeData, FunctionName, Unsupported):
+    if value is None or kind in _SCALARS or kind in _CLASSES:
         return value
     if isinstance(value, jax.core.Tracer):
         return Unsupported("tracer", "a tracer that left its transformation")
@@ -174,12 +189,12 @@ def _path_name(path: tuple[Any, ...]) -> str:
     return jax.tree_util.keystr(path, simple=True, separator=".")
 
 
-def from_data(data: Data, names: dict[str, Any] | None = None) -> Any:
+def from_data(data: Data, names: dict[Any, Any] | None = None) -> Any:
     """Build a new value from data; since it is new, a call cannot change the arguments of another.
 
     Args:
         data: the result of `to_data`.
-        names: the namespace in which functions and namedtuples are looked up.
+        names: the namespace in which functions and namedtuples are looked up; it keeps those that come as source.
 
     Raises:
         NotData: the data cannot be an argument.
@@ -192,6 +207,8 @@ def from_data(data: Data, names: dict[str, Any] | None = None) -> Any:
         if names is None or data.name not in names:
             raise NotData(f"the book does not define a function `{data.name}` to pass as an argument")
         return names[data.name]
+    if isinstance(data, InputFunction):
+        return data.define({} if names is None else names)
     if type(data) is tuple:
         return tuple(from_data(child, names) for child in data)
     if type(data) is list:
@@ -235,7 +252,7 @@ def describe_type(data: Data) -> str:
         return describe_container(data)
     if isinstance(data, NodeData):
         return data.type_name
-    if isinstance(data, FunctionName):
+    if isinstance(data, FunctionName | InputFunction):
         return f"the function {data.name}"
     if isinstance(data, Unsupported):
         return f"a {data.type_name}" + (f" ({data.note})" if data.note else "")
@@ -247,54 +264,11 @@ def describe_type(data: Data) -> str:
 _IMPL_TAGS = {"threefry2x32": "fry", "rbg": "rbg", "unsafe_rbg": "urbg"}
 
 
-def show(data: Data, limit: int = 200) -> str:
-    """Format a value as a student would type or see it, truncated to `limit` characters.
-
-    >>> show(to_data(jax.numpy.arange(3)))
-    '[0 1 2]'
-    """
-    if isinstance(data, ArrayData):
-        text = _array_text(data.values, threshold=12, edgeitems=3)
-    elif isinstance(data, KeyData):
-        words = _array_text(data.bits, threshold=8, edgeitems=2)
-        text = f"key with bits {words}" if not data.shape else f"keys with bits {words}"
-    elif isinstance(data, tuple):
-        text = "(" + _joined((_in_line(child, limit) for child in data), limit) + ("," if len(data) == 1 else "") + ")"
-    elif isinstance(data, list):
-        text = "[" + _joined((_in_line(child, limit) for child in data), limit) + "]"
+def children_of(data: Data) -> Iterator[tuple[str, Data]]:
+    """Yield the children of data, each with its place as it is written after the name of the whole."""
+    if isinstance(data, tuple | list):
+        yield from ((f"[{i}]", child) for i, child in enumerate(data))
     elif isinstance(data, dict):
-        named = (f"{show(name, limit)}: {_in_line(child, limit)}" for name, child in data.items())
-        text = "{" + _joined(named, limit) + "}"
+        yield from ((f"[{name!r}]", data[name]) for name in sorted(data, key=repr))
     elif isinstance(data, NodeData):
-        named = (f"{name}={_in_line(child, limit)}" for name, child in data.children.items())
-        text = f"{data.type_name}({_joined(named, limit)})"
-    elif isinstance(data, FunctionName):
-        text = data.name
-    elif isinstance(data, Unsupported):
-        text = describe_type(data)
-    else:
-        text = repr(data[: limit + 1] if isinstance(data, str) else data)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _array_text(values: np.ndarray, threshold: int, edgeitems: int) -> str:
-    if math.prod(min(axis, 2 * edgeitems + 1) for axis in values.shape) > _FORMATTED_LIMIT:
-        values = values.reshape(-1)  # short axes are never shortened, and there may be dozens of them
-    return np.array2string(values, threshold=threshold, edgeitems=edgeitems, max_line_width=80)
-
-
-def _joined(texts: Iterable[str], limit: int) -> str:
-    """Join texts with commas, as far as `limit` characters can show them."""
-    kept, length = [], 0
-    for text in texts:
-        kept.append(text)
-        length += len(text) + 2
-        if length > limit:
-            break
-    return ", ".join(kept)
-
-
-def _in_line(data: Data, limit: int) -> str:
-    """Format an element of a container on one line; the rows of an array would not line up otherwise."""
-    text = show(data, limit)
-    return " ".join(text.split()) if isinstance(data, ArrayData | KeyData) else text
+        yield from ((f".{name}", child) for name, child in data.children.items())

@@ -24,6 +24,7 @@ from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.cell_fates import cell_facts
 from jaxguide.grading.batch.control import Control, GraderBroken
 from jaxguide.grading.batch.course_state import course_state_digest
+from jaxguide.grading.batch.planted_answers import PlantedWorkers
 from jaxguide.grading.batch.references import References
 from jaxguide.grading.batch.submission_result import State, SubmissionResult
 from jaxguide.grading.batch.turns import Turns
@@ -240,6 +241,7 @@ class Grader:
         reads = None if own else tier
         self._readers = Readers(lambda: CourseText.of(course), hidden, reads, self._surroundings.running)
         self._references = References(None if self.kept is None else self.kept / VALUES)
+        self._planted = PlantedWorkers(course, self._references, self._around) if settings.hidden else None
 
     def grade(self, submitted: Path | Entry) -> SubmissionResult:
         """Grade one file. The student is named after the file; a batch sets the real name.
@@ -353,6 +355,9 @@ class Grader:
     def _is_asked(self, exercise: Exercise) -> bool:
         return self.settings.only is None or exercise.name in self.settings.only
 
+    def _around(self, topic: str) -> Surroundings:
+        return dataclasses.replace(self._surroundings, programs=self._programs(topic))
+
     def _programs(self, topic: str) -> ProgramFolder | None:
         if self._fill is not None:
             return ProgramFolder(self._fill, is_filled=True)
@@ -370,6 +375,8 @@ class Grader:
     def close(self) -> None:
         """End the processes that wait for more files."""
         self._readers.close()
+        if self._planted is not None:
+            self._planted.close()
 
     def stop(self) -> None:
         """Stop all workers, from any thread; grading in progress raises `GraderError`."""
@@ -396,8 +403,7 @@ class Grader:
         """Grade one lesson; take the submission's processor time before it, and return the time after it."""
         judgings = [self._judging(exercise) for exercise in book.exercises if self._is_asked(exercise)]
         not_graded: dict[str, str] = {}
-        programs = self._programs(book.topic)
-        around = dataclasses.replace(self._surroundings, programs=programs, is_rerun=attempt.is_rerun)
+        around = dataclasses.replace(self._around(book.topic), is_rerun=attempt.is_rerun)
         plan = make_plan(submission, book)
         with Session(plan, [one.exercise.name for one in judgings], around, spent_s) as session:
             try:
@@ -454,6 +460,7 @@ class Grader:
             reference=reference,
             all_or_nothing=self.settings.all_or_nothing,
             course_digest=self._inputs_digest,
+            planted=self._planted,
         )
 
 

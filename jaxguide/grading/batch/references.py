@@ -12,7 +12,8 @@ from typing import Any
 from jaxguide.base.files import write_whole
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.judging.answer import Answer, CallLog
+from jaxguide.course.judging.answer import Answer
+from jaxguide.course.judging.calls import CallLog
 from jaxguide.course.judging.evaluate import Request, Step, evaluate
 from jaxguide.grading.workers import wire
 from jaxguide.grading.workers.program_folder import is_safe
@@ -57,17 +58,18 @@ class References:
         return self._names[exercise.name]
 
     def kept(self, asked: bytes) -> dict[str, Any] | None:
-        """Return the cached reply to an earlier request, or None if there is none. The caller holds the lock."""
-        found = self._kept.get(asked)
-        if found is None:
-            return None
-        self._kept.move_to_end(asked)
+        """Return the cached reply to an earlier request, or None if there is none."""
+        with _LOCK:
+            found = self._kept.get(asked)
+            if found is None:
+                return None
+            self._kept.move_to_end(asked)
         reply: dict[str, Any] = wire.decode(found)
         return reply
 
     def keep(self, asked: bytes, reply: dict[str, Any]) -> None:
-        """Cache a reply unless it is too large, and drop old ones if needed. The caller holds the lock."""
-        with contextlib.suppress(wire.WireError):
+        """Cache a reply unless it is too large, and drop old ones if needed."""
+        with contextlib.suppress(wire.WireError), _LOCK:
             self._keep(asked, wire.encode(reply))
             self._is_new = True
 

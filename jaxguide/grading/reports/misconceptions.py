@@ -1,4 +1,4 @@
-"""Misconceptions that a class's failures point to: how frequent each one is, with an example."""
+"""Misconceptions in a class: how many answers fail as a planted wrong answer does, with an example."""
 
 import collections
 import dataclasses
@@ -25,31 +25,32 @@ class Example:
 
 @dataclasses.dataclass(frozen=True)
 class Misconception:
-    """A likely cause of failures.
+    """What several answers get wrong.
 
     Args:
-        names: the planted wrong answers that fail this way, in words; several if the check cannot tell them apart.
-        says: the key's explanation, in a sentence; '' if the key has none.
+        names: what the planted wrong answers do that fail in this way, in the author's sentences; several if the check
+            cannot tell them apart. If there are none, the exception, the limit or the check, in words.
         idea: the idea that the failed check shows to students.
         is_named: whether a check failed, rather than an exception or a limit, which can have many causes.
-        students: the students whose failures point to it.
+        answers: the number of answers, one for each student and exercise.
+        students: the students who gave them.
         exercises: the titles of the exercises in which they failed.
         example: one failure, from a check that students may see in full if possible.
     """
 
     names: tuple[str, ...]
-    says: str
     idea: str
     is_named: bool
+    answers: int
     students: tuple[str, ...]
     exercises: tuple[str, ...]
     example: Example
 
 
 def misconceptions_of(batch: BatchResult) -> list[Misconception]:
-    """Return the misconceptions that the class's failures point to, the most frequent first.
+    """Return the misconceptions of a class, the most frequent first.
 
-    Only the first failure in an exercise counts, since later ones may have the same cause.
+    An answer counts once, with its first failure, since later ones may have the same cause.
     """
     groups: dict[tuple[str, ...], list[Example]] = collections.defaultdict(list)
     for submission in batch.counted:
@@ -58,7 +59,7 @@ def misconceptions_of(batch: BatchResult) -> list[Misconception]:
             if failure is not None and result.name not in submission.not_graded:
                 groups[_names(failure)].append(Example(submission.student, result, failure))
     found = [_misconception(names, examples) for names, examples in groups.items()]
-    return sorted(found, key=lambda one: (-len(one.students), one.names))
+    return sorted(found, key=lambda one: (-one.answers, one.names))
 
 
 def _misconception(names: tuple[str, ...], examples: list[Example]) -> Misconception:
@@ -66,17 +67,13 @@ def _misconception(names: tuple[str, ...], examples: list[Example]) -> Misconcep
     example = min(examples, key=lambda one: (one.is_private, not one.check.got, one.result.name, one.student))
     return Misconception(
         names=names,
-        says=next((one.check.misconception for one in examples if _is_sentence(one.check.misconception, names)), ""),
         idea=example.check.idea,
         is_named=example.check.verdict is Verdict.FAILED,
+        answers=len(examples),
         students=tuple(sorted({one.student for one in examples})),
         exercises=tuple(dict.fromkeys(one.result.title for one in sorted(examples, key=lambda one: one.result.name))),
         example=example,
     )
-
-
-def _is_sentence(says: str, names: tuple[str, ...]) -> bool:
-    return bool(says) and misconception_in_words(says) not in names
 
 
 def _names(failure: CheckResult) -> tuple[str, ...]:
@@ -85,17 +82,6 @@ def _names(failure: CheckResult) -> tuple[str, ...]:
         return (_("raised {name}").format(name=clean(failure.error.type_name, 60)),)
     if failure.verdict is not Verdict.FAILED:
         return (failure.verdict.value,)
-    if failure.misconceptions:
-        return tuple(misconception_in_words(name) for name in failure.misconceptions)
-    if failure.misconception:
-        return (misconception_in_words(failure.misconception),)
+    if failure.says:
+        return tuple(clean(sentence, 200) for sentence in failure.says)
     return (_("fails: {fact}").format(fact=clean(failure.fact or failure.name, 200)),)
-
-
-def misconception_in_words(name: str) -> str:
-    """Return the name of a misconception as words.
-
-    >>> misconception_in_words("one_key_for_all_rows")
-    'one key for all rows'
-    """
-    return clean(name, 200).replace("_", " ")

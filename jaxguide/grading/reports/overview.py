@@ -1,11 +1,12 @@
 """Write `report.html` for the instructor, one page for the whole class. The part before names can be projected."""
 
-from collections.abc import Iterable
+import collections
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jaxguide.base.clean import clean
 from jaxguide.base.text import _, plural
-from jaxguide.course.verdict import Outcome
+from jaxguide.course.verdict import Outcome, Verdict
 from jaxguide.grading.batch.batch_result import BatchResult
 from jaxguide.grading.batch.submission_result import State
 from jaxguide.grading.isolation.tier import PROCESS
@@ -142,24 +143,29 @@ def _misconceptions(batch: BatchResult, found: list[Misconception], names: bool)
     """Return the misconceptions, each with an example, or None if there are none; `names` adds students' names."""
     if not found:
         return None
-    students = len({one.student for one in batch.counted if one.results})
+    judged = collections.Counter(
+        result.title
+        for one in batch.counted
+        for result in one.results
+        if result.name not in one.not_graded and result.verdict is not Verdict.NOT_ATTEMPTED
+    )
     left = len(found) - _SHOWN
     return {
-        "shown": [_misconception(one, students, names) for one in found[:_SHOWN]],
+        "shown": [_misconception(one, judged, names) for one in found[:_SHOWN]],
         "others_title": plural("{count} more, less frequent", "{count} more, less frequent", left) if left > 0 else "",
-        "others": [(_title(one), len(one.students)) for one in found[_SHOWN:]],
+        "others": [(_title(one), one.answers) for one in found[_SHOWN:]],
     }
 
 
-def _misconception(one: Misconception, students: int, names: bool) -> dict[str, Any]:
-    count, title = len(one.students), _title(one)
-    share = count / students if students else 0.0
+def _misconception(one: Misconception, judged: Mapping[str, int], names: bool) -> dict[str, Any]:
+    """Describe a misconception and its share of the answers to its exercises, which `judged` counts."""
+    title = _title(one)
+    share = one.answers / max(1, sum(judged[title] for title in one.exercises))
     return {
         "title": title,
-        "count": plural("{count} student", "{count} students", count) + f", {_percent(share)}",
+        "count": plural("{count} answer", "{count} answers", one.answers) + f", {_percent(share)}",
         "bar": share_bar(title, share),
-        "says": one.says,
-        "idea": one.idea if one.idea != one.says else "",
+        "idea": one.idea if one.idea not in one.names else "",
         "met_in": _("Exercises: {exercises}").format(exercises=_exercises_of(one)),
         "met_by": _met_by(clean(student, 100) for student in one.students) if names else "",
         "example": _example(one.example, names),
@@ -192,6 +198,8 @@ def _example(example: Example, names: bool) -> dict[str, Any]:
         "message": check.message,
         "call": check.call,
         "got": check.got,
+        "label": (clean(check.label, 60) or _("Compared")) if check.compared else "",
+        "compared": check.compared,
         "expected": check.expected,
         "line": check.error.source if check.error is not None else "",
         "student": example.student if names else "",

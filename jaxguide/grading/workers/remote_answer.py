@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from jaxguide.course.judging.answer import Answer, CallLog, Observation
+from jaxguide.course.judging.answer import Answer
+from jaxguide.course.judging.calls import CallLog, Observation
 from jaxguide.course.judging.evaluate import PRINTED_LIMIT, Request, Step
 from jaxguide.course.judging.values import NodeData
 from jaxguide.course.verdict import AnswerGone, StudentError

@@ -3,6 +3,8 @@
 A message is a frame: 4 bytes `JGW1`, the header's length (uint32), the payload's length (uint64), the header (JSON in
 which everything but None, bool and str is a tagged list) and the payload (the bytes of all arrays, one after the other,
 little-endian, in C order). Anything else raises `WireError`.
+
+Code goes in one direction and place only: a worker takes functions by their source as arguments of a request.
 """
 
 import json
@@ -17,7 +19,7 @@ import ml_dtypes
 import numpy as np
 
 from jaxguide.course.judging.evaluate import Request, Step
-from jaxguide.course.judging.values import ArrayData, Data, FunctionName, KeyData, NodeData, Unsupported
+from jaxguide.course.judging.values import ArrayData, Data, FunctionName, InputFunction, KeyData, NodeData, Unsupported
 
 PREFIX = struct.Struct("<4sIQ")
 MAGIC = b"JGW1"
@@ -26,6 +28,8 @@ PAYLOAD_LIMIT_BYTES = 32 * 2**20
 DEPTH_LIMIT = 100
 LEAF_LIMIT = 200_000
 INT_LIMIT_BITS = 14_000  # Python does not convert integers of more than 4300 digits to text
+SOURCE_LIMIT = 20_000
+"""The most characters of a function that is passed by its source."""
 _NAME_LIMIT = 200
 _AXES_LIMIT = 32
 _EMPTY_LIMIT = 2**28  # on the product of the nonzero axes of an empty array
@@ -93,8 +97,12 @@ def frame_size(prefix: bytes) -> int:
     return size
 
 
-def decode(frame: bytes) -> Data:
+def decode(frame: bytes, takes_code: bool = False) -> Data:
     """Decode the data of one complete frame.
+
+    Args:
+        frame: the frame.
+        takes_code: whether arguments of a request may be functions by their source. Only workers take them.
 
     Raises:
         WireError: the frame is not valid.
@@ -108,7 +116,7 @@ def decode(frame: bytes) -> Data:
         tree = json.loads(frame[PREFIX.size : start].decode("ascii"), parse_constant=_refuse, parse_int=_refuse)
     except (ValueError, RecursionError) as error:
         raise WireError(f"a frame's header is not valid JSON: {type(error).__name__}") from None
-    reader = _Reader(memoryview(frame)[start:])
+    reader = _Reader(memoryview(frame)[start:], takes_code)
     data = reader.read(tree, 0)
     if reader.rest:
         raise WireError(f"{len(reader.rest)} bytes of the payload do not belong to any array")
@@ -164,6 +172,8 @@ class _Writer:
             return ["n", data.type_name[:_NAME_LIMIT], children, self.write(data.static, depth + 1)]
         if isinstance(data, FunctionName):
             return ["F", data.name]
+        if isinstance(data, InputFunction):
+            return ["P", data.name, data.source]
         if isinstance(data, Unsupported):
             return ["u", data.type_name[:_NAME_LIMIT], data.note[:_NAME_LIMIT]]
         if isinstance(data, Step):
@@ -194,9 +204,10 @@ def _is_key(bits: np.ndarray, impl: str) -> bool:
 
 
 class _Reader:
-    def __init__(self, payload: memoryview):
+    def __init__(self, payload: memoryview, takes_code: bool):
         self.rest = payload
         self.leaves = 0
+        self._takes_code, self._is_in_request = takes_code, False
 
     def read(self, tree: Any, depth: int) -> Data:
         self.leaves += 1
@@ -279,8 +290,15 @@ class _Reader:
         name, *options = parts
         return Step(_text(name), tuple((_text(key), self.read(value, depth)) for key, value in _pairs(options)))
 
+    def function_source(self, parts: list[Any], depth: int) -> InputFunction:
+        if not (self._takes_code and self._is_in_request):
+            raise WireError("a message contains code where none belongs")
+        return InputFunction(_text(parts[0]), _text(parts[1], SOURCE_LIMIT))
+
     def request(self, parts: list[Any], depth: int) -> Request:
+        self._is_in_request = True
         steps, question, calls = self.read(parts[0], depth), _text(parts[1]), self.read(parts[2], depth)
+        self._is_in_request = False
         if type(steps) is not tuple or not all(type(step) is Step for step in steps):
             raise WireError("a request's steps are not valid")
         good = type(calls) is tuple and calls and all(_is_call(call) for call in calls)
@@ -345,6 +363,7 @@ _READERS: dict[str, tuple[int, int, Callable[[_Reader, list[Any], int], Data]]] 
     "k": (3, 3, _Reader.key_data),
     "n": (3, 3, _Reader.node),
     "F": (1, 1, lambda reader, parts, depth: FunctionName(_text(parts[0]))),
+    "P": (2, 2, _Reader.function_source),
     "u": (2, 2, lambda reader, parts, depth: Unsupported(_text(parts[0]), _text(parts[1]))),
     "S": (1, _MANY, _Reader.step),
     "R": (3, 3, _Reader.request),

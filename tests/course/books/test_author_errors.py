@@ -395,8 +395,23 @@ def test_a_lesson_that_is_not_printed_is_told_from_one_that_changed(tiny: Path) 
     verify = ("verify", "--no-workers", "--course", tiny)
     assert "is not printed yet; run `jaxguide print`" in run(*verify).output
     run("print", "--course", tiny)
-    assert "prin" not in run(*verify).output
+    assert "jaxguide print" not in run(*verify).output
     edit(tiny, BOOK, "# %% exercise\n", "# %%\nmore = 1\n\n# %% exercise\n")
     said = run(*verify).output
     assert "differs from what the book prints now" in said
     assert "is not printed yet" not in said
+
+
+def test_verify_asks_for_the_kind_of_input_of_hidden_checks(tiny: Path) -> None:
+    asks = "say on what kind of input `matches_the_key` can fail"
+    run("print", "--course", tiny)
+    before = run("verify", "--no-workers", "--course", tiny)
+    assert asks in before.output
+    assert before.exit_code == 0
+    (note,) = json.loads(run("verify", "--no-workers", "--course", tiny, "--json").output)["unnamed_inputs"]
+    assert asks in note["message"]
+    edit(tiny, KEY, "expect_close(answer(x), reference(x))", 'expect_close(answer(x), reference(x), on="four numbers")')
+    assert asks not in run("verify", "--no-workers", "--course", tiny).output
+    edit(tiny, KEY, ', on="four numbers")', ")")
+    edit(tiny, KEY, '@hidden(idea="Any input."', '@hidden(idea="Any input.", on="any numbers"')
+    assert asks not in run("verify", "--no-workers", "--course", tiny).output

@@ -1,7 +1,6 @@
 """Test the plain data that crosses between answers and checks."""
 
 import functools
-import time
 from typing import Any, NamedTuple
 
 import jax
@@ -11,7 +10,6 @@ import pytest
 
 from jaxguide.course.judging.values import (
     ArrayData,
-    Data,
     FunctionName,
     KeyData,
     NodeData,
@@ -19,7 +17,6 @@ from jaxguide.course.judging.values import (
     Unsupported,
     describe_type,
     from_data,
-    show,
     to_data,
 )
 
@@ -130,20 +127,3 @@ def test_types_are_written_as_jax_prints_them() -> None:
     assert describe_type(to_data(jax.random.key(0))) == "key<fry>[]"
     assert describe_type(KeyData(np.zeros((2, 2), np.uint32), "threefry2x32")) == "key<fry>[2]"
     assert describe_type(2.0) == "a Python float"
-    assert show(to_data((1, jnp.arange(2)))) == "(1, [0 1])"
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        ArrayData(np.ones((2,) * 21, np.int8)),
-        KeyData(np.ones((2,) * 18, np.uint32), "threefry2x32"),
-        [1.5] * 1_000_000,
-        dict.fromkeys(range(1_000_000), 1.5),
-        "x" * 10**7,
-    ],
-)
-def test_large_values_are_shown_without_formatting_all_of_them(value: Data) -> None:
-    before_s = time.process_time()
-    assert len(show(value)) <= 200
-    assert time.process_time() - before_s < 5  # of minutes, for the first

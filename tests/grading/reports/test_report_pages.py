@@ -110,7 +110,7 @@ def view(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     if request.param != "report":
         checks = [check for one in batch.submissions for result in one.results for check in result.checks]
         for number, check in enumerate(check for check in checks if check.misconceptions):
-            check.misconceptions = (f"wrong_{number % 20}",)
+            check.says = (f"Does wrong {number % 20}.",)
     return "report.html", report_view(batch, names=True)
 
 
@@ -270,10 +270,10 @@ def test_full_marks_and_none_fall_into_the_last_and_the_first_tenth() -> None:
     assert (found.full, found.none, found.median) == (1, 1, 0.7)
 
 
-def test_misconceptions_are_counted_by_student_and_exemplified_by_a_visible_check() -> None:
+def test_misconceptions_are_counted_by_answer_and_exemplified_by_a_visible_check() -> None:
     batch = made_class()
     found = misconceptions_of(batch)
-    one = next(m for m in found if m.names == ("one key for all rows",))
+    one = next(m for m in found if m.names == ("The rows share one key, so that every row drops the same columns.",))
     met = {
         s.student
         for s in batch.counted
@@ -281,10 +281,21 @@ def test_misconceptions_are_counted_by_student_and_exemplified_by_a_visible_chec
         if r.first_failure is not None and r.first_failure.misconceptions == ("one_key_for_all_rows",)
     }
     assert set(one.students) == met
-    assert one.says == "The rows share one key, so that every row drops the same columns."
     assert not one.example.check.hidden
-    assert [len(m.students) for m in found] == sorted((len(m.students) for m in found), reverse=True)
+    assert [m.answers for m in found] == sorted((m.answers for m in found), reverse=True)
     assert {m.names for m in found if not m.is_named} == {("raised TypeError",), ("out of time",)}
+
+
+def test_two_answers_of_one_student_count_twice_and_the_share_is_of_answers() -> None:
+    ada = made_class().submissions[0]
+    ada.results = [exercise(name, Verdict.FAILED) for name in ("random_walk", "train_step")]
+    for result in ada.results:
+        result.checks[0].says = ("The loop starts over.",)
+    bo = dataclasses.replace(ada, student="Bo", results=[exercise("random_walk", Verdict.PASSED)])
+    batch = BatchResult([ada, bo])
+    (one,) = misconceptions_of(batch)
+    assert (one.names, one.answers, one.students) == (("The loop starts over.",), 2, ("Ada",))
+    assert report_view(batch, names=False)["misconceptions"]["shown"][0]["count"] == "2 answers, 67 %"
 
 
 def test_an_example_is_of_a_visible_check_where_there_is_one() -> None:

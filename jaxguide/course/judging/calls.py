@@ -1,0 +1,276 @@
+"""Record the calls that a check makes, and find the call that a compared value came from."""
+
+import contextlib
+import contextvars
+import dataclasses
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from jaxguide.base.text import _
+from jaxguide.course.judging.evaluate import Request
+from jaxguide.course.judging.literals import CUT, in_line, shortened, show
+from jaxguide.course.judging.values import ArrayData, Data, children_of
+from jaxguide.course.verdict import ErrorInfo
+
+_ARGUMENT_LIMIT = 240  # characters
+_KEPT = 64  # calls
+_SHOWN = 3  # calls
+_NODES = 10_000  # parts of a value that are searched
+_SCALARS = (bool, int, float, complex, str)
+_NOT_GIVEN = object()
+_T = TypeVar("_T")
+
+
+@dataclasses.dataclass(frozen=True)
+class Observation:
+    """Everything observed in one call: value, exception, printed lines in order, warnings, traces and compiles."""
+
+    value: Data
+    error: ErrorInfo | None
+    lines: list[str]
+    warnings: list[str]
+    traces: int
+    compiles: int
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "Observation":
+        error = ErrorInfo.from_plain(plain["error"]) if plain["error"] else None
+        return cls(**{**plain, "error": error})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MadeCall:
+    """One call of the function: the request, which of its calls it is, and what came back.
+
+    `reply` is the value, an `Observation`, or, for other questions and exceptions, plain data about the function.
+    """
+
+    request: Request
+    number: int
+    reply: Any
+    made: int
+
+    def written(self, name: str) -> str:
+        """Return the call as a student would type it."""
+        return write_call(name, self.request, self.number)
+
+    @property
+    def value(self) -> Data:
+        """What the function returned; `_NOT_GIVEN` if it was not asked for."""
+        if isinstance(self.reply, Observation):
+            return self.reply.value if self.reply.error is None else _NOT_GIVEN
+        return self.reply if self.request.question == "value" else _NOT_GIVEN
+
+    def returned(self) -> str:
+        """Write what the function returned, or the exception that was observed; '' if neither was asked for."""
+        if isinstance(self.reply, Observation):
+            if self.reply.error is not None:
+                return f"{self.reply.error.type_name}: {self.reply.error.message}"
+            if self.reply.value is None:  # of a function that prints, it says nothing
+                return ""
+        return "" if self.value is _NOT_GIVEN else show(self.value)
+
+
+class ValueOrigin(NamedTuple):
+    """Where a compared value came from: the calls, and its path in what the call returned, None if it was derived.
+
+    `label` says what it is, if that is known.
+    """
+
+    calls: tuple[MadeCall, ...]
+    path: str | None
+    label: str = ""
+
+
+class Evidence(NamedTuple):
+    """What a failed check shows: the call, what it returned, and what the check derived from that, with its label."""
+
+    call: str = ""
+    got: str = ""
+    compared: str = ""
+    label: str = ""
+
+
+@dataclasses.dataclass
+class CallLog:
+    """The calls that the current check made, and everything that the student's code printed, in order.
+
+    `request` is the last request, and `raised` says which of its calls raised the exception that was observed.
+    `blamed` are the calls that the check failed on.
+    """
+
+    name: str = ""
+    request: Request | None = None
+    printed: str = ""
+    raised: int | None = None
+    calls: list[MadeCall] = dataclasses.field(default_factory=list)
+    blamed: tuple[MadeCall, ...] = ()
+    _made: int = 0
+    _settled: int = 0
+    _settled_before: int = 0
+
+    def start_check(self) -> None:
+        """Forget the calls of the check before."""
+        self.request, self.calls, self.blamed = None, [], ()
+        self._made = self._settled = self._settled_before = 0
+
+    @property
+    def is_called(self) -> bool:
+        """Whether the function has been called since the current check started."""
+        return self.request is not None
+
+    def start(self, name: str, request: Request) -> None:
+        """Note a request before it is sent."""
+        self.name, self.request, self.raised = name, request, None
+
+    @property
+    def last(self) -> str:
+        """The last request as a student would type it: the call that raised an exception, or else all of its calls."""
+        if self.request is None:
+            return ""
+        count = len(self.request.calls)
+        numbers = range(count) if self.raised is None else [self.raised]
+        return _in_rows(_last(write_call(self.name, self.request, one) for one in numbers), count)
+
+    def add(self, request: Request, number: int, reply: Any) -> None:
+        """Record a call and what came back."""
+        self.calls.append(MadeCall(request, number, reply, self._made))
+        self._made += 1
+        del self.calls[:-_KEPT]
+
+    def settle(self) -> None:
+        """Note that an expectation held: calls made until now are not what a later one fails on, unless it says so."""
+        if self._made > self._settled:
+            self._settled_before, self._settled = self._settled, self._made
+
+    def origin(self, value: Any) -> ValueOrigin:
+        """Return where a value that an expectation got came from.
+
+        A value that no call returned was derived: from an array with the same memory, or else from the calls since the
+        expectation before.
+        """
+        for call in reversed(self.calls):
+            found = _origin_in(call, value)
+            if found is not None:
+                return found
+        return ValueOrigin(self.unsettled(), None)
+
+    def unsettled(self) -> tuple[MadeCall, ...]:
+        """Return the calls since the last expectation that held; if there are none, those since the one before."""
+        since = self._settled if self._made > self._settled else self._settled_before
+        return tuple(call for call in self.calls if call.made >= since)
+
+    def evidence(self, origin: ValueOrigin, text: str, label: str = "") -> Evidence:
+        """Return what to show for a value from `origin` that is written as `text`."""
+        pairs = _last((one.written(self.name), one.returned()) for one in origin.calls)
+        call = _in_rows([call for call, _got in pairs], len(origin.calls))
+        if origin.path == "":
+            return Evidence(call, text)
+        several = [" ".join(got.split()) for _call, got in pairs]
+        got = pairs[0][1] if len(pairs) == 1 else _in_rows(several if any(several) else [], len(origin.calls))
+        if text == got:
+            return Evidence(call, got)
+        place = shortened(f"result{origin.path}") if origin.path else ""
+        return Evidence(call, got, text, label or origin.label or place)
+
+
+_current: contextvars.ContextVar[CallLog | None] = contextvars.ContextVar("current", default=None)
+
+
+@contextlib.contextmanager
+def noting_calls(log: CallLog) -> Iterator[None]:
+    """Let expectations in the block find the calls in this log."""
+    token = _current.set(log)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current_log() -> CallLog | None:
+    """Return the log of the answer whose check is running."""
+    return _current.get()
+
+
+def _last(found: Iterable[_T]) -> list[_T]:
+    """Return the last few, and equal ones once."""
+    return list(dict.fromkeys(found))[-_SHOWN:]
+
+
+def _in_rows(texts: list[str], count: int) -> str:
+    """Put texts on lines of their own, after a mark if they are the last of more; equal ones are written once."""
+    if len(set(texts)) <= 1:
+        return texts[0] if texts else ""
+    return "\n".join([CUT, *texts] if count > _SHOWN else texts)
+
+
+def _origin_in(call: MadeCall, value: Any) -> ValueOrigin | None:
+    """Return the origin of a value that came from this call, or None."""
+    reply = call.reply
+    if isinstance(reply, Observation):
+        if value is reply:
+            return ValueOrigin((call,), "")
+        for part, label in ((reply.lines, _("Printed")), (reply.warnings, _("Warnings"))):
+            if value is part:
+                return ValueOrigin((call,), None, label)
+    whole = call.value
+    if whole is _NOT_GIVEN:
+        return None
+    # Equal scalars read the same, whichever call they came from; but an observed number may be a count.
+    is_scalar = type(value) in _SCALARS and not isinstance(reply, Observation)
+    if (value is None and whole is None) or (is_scalar and type(whole) is type(value) and whole == value):
+        return ValueOrigin((call,), "")
+    path = _path_to(whole, value)
+    if path is not None:
+        return ValueOrigin((call,), path)
+    if isinstance(value, np.ndarray) and any(np.may_share_memory(value, part) for part in _arrays(whole)):
+        return ValueOrigin((call,), None)
+    return None
+
+
+def _path_to(whole: Data, part: Any) -> str | None:
+    """Return the path of an object within data, such as `[0]`, or None if it is not in there."""
+    if part is None or isinstance(part, bool) or (type(part) is int and abs(part) < 257):
+        return None  # Python has one object for all that are equal
+    for path, child in _parts(whole):
+        if child is part or (isinstance(child, ArrayData) and child.values is part):
+            return path
+    return None
+
+
+def _parts(data: Data) -> Iterator[tuple[str, Data]]:
+    """Yield data and its parts, each with its path."""
+    waiting, seen = [("", data)], 0
+    while waiting and seen < _NODES:
+        path, one = waiting.pop()
+        seen += 1
+        yield path, one
+        waiting += [(path + name, child) for name, child in itertools.islice(children_of(one), _NODES)]
+
+
+def _arrays(data: Data) -> Iterator[np.ndarray]:
+    return (one.values for _path, one in _parts(data) if isinstance(one, ArrayData))
+
+
+def write_call(name: str, request: Request, number: int = 0) -> str:
+    """Write one of a request's calls as a student would type it."""
+    text = name
+    for step in request.steps:
+        options = dict(step.options)
+        if step.name == "then":
+            text = f"{text}({_write_arguments(options['args'], {})})"
+        elif step.name == "documented_draws":
+            text = f"[jax.threefry_partitionable(False)] {text}"
+        else:
+            given = {k: v for k, v in options.items() if v != 0}
+            text = f"jax.{step.name}({', '.join([text, *(f'{k}={v!r}' for k, v in given.items())])})"
+    args, kwargs = request.calls[number]
+    return f"{text}({_write_arguments(args, kwargs)})"
+
+
+def _write_arguments(args: tuple[Data, ...], kwargs: dict[str, Data]) -> str:
+    shown = [in_line(arg, _ARGUMENT_LIMIT) for arg in args]
+    return ", ".join([*shown, *(f"{name}={in_line(value, _ARGUMENT_LIMIT)}" for name, value in kwargs.items())])

@@ -1,0 +1,111 @@
+"""Tell whether an answer fails a check as a planted wrong answer does."""
+
+import dataclasses
+import re
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from jaxguide.course.exercise import Check, Exercise, Planted
+from jaxguide.course.judging.answer import Answer
+from jaxguide.course.judging.calls import CallLog, MadeCall, Observation
+from jaxguide.course.judging.compare import RESULT, compare
+from jaxguide.course.judging.evaluate import Request, Step
+from jaxguide.course.judging.values import Data
+from jaxguide.course.verdict import CheckFailed, CheckResult, Verdict
+
+_NUMBER = re.compile(r"[-+]?\d[\d.]*(e[-+]?\d+)?")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Failure:
+    """How an answer failed a check: the result, the last request, and the calls that the check failed on."""
+
+    verdict: Verdict
+    message: str
+    error: str
+    request: Request | None
+    calls: tuple[MadeCall, ...]
+
+    @classmethod
+    def of(cls, result: CheckResult, log: CallLog) -> "Failure | None":
+        """Return how the check failed of which this is the result, or None if it passed or ended the process."""
+        if result.verdict not in (Verdict.FAILED, Verdict.ERROR):
+            return None
+        error = "" if result.error is None else result.error.type_name
+        # The lines after the first are about the place in the code.
+        message = _NUMBER.sub("#", result.message.partition("\n")[0])
+        return cls(result.verdict, message, error, log.request, log.blamed)
+
+
+class PlantedAnswers(Protocol):
+    """The planted wrong answers of a course, where they can be run."""
+
+    def failure(
+        self, exercise: Exercise, planted: Planted, check: Check, judge: Callable[[Answer], Failure | None]
+    ) -> Failure | None:
+        """Return how a planted answer fails a check, or None if it passes or this is not known.
+
+        Args:
+            exercise, planted, check: the exercise, the answer and the check.
+            judge: runs the check on an answer.
+        """
+
+
+def is_alike(one: Failure, other: Failure) -> bool:
+    """Return whether two answers failed a check in the same way on the same input.
+
+    That is: with the same message, apart from numbers, after the same exception or after the same calls returned the
+    same. Traces and printed lines count where they were observed, primitives and outputs of a program, and problems in
+    the use of keys.
+    """
+    if (one.verdict, one.message, one.error) != (other.verdict, other.message, other.error):
+        return False
+    try:
+        if one.verdict is Verdict.ERROR:
+            return _same_request(one.request, other.request)
+        same = [
+            _same_request(left.request, right.request) and left.number == right.number and _same_reply(left, right)
+            for left, right in zip(one.calls, other.calls, strict=False)
+        ]
+    except Exception:  # what a worker said about a program or keys has another form than it should have
+        return False
+    return bool(same) and len(one.calls) == len(other.calls) and all(same)
+
+
+def _same_request(one: Request | None, other: Request | None) -> bool:
+    if one is None or other is None or one.question != other.question:
+        return False
+    return _are_equal(_plain_steps(one.steps), _plain_steps(other.steps)) and _are_equal(one.calls, other.calls)
+
+
+def _plain_steps(steps: tuple[Step, ...]) -> list[Data]:
+    return [(step.name, dict(step.options)) for step in steps]
+
+
+def _same_reply(one: MadeCall, other: MadeCall) -> bool:
+    left, right = one.reply, other.reply
+    if isinstance(left, Observation) or isinstance(right, Observation):
+        seen = [(o.error and o.error.type_name, o.lines, o.traces) for o in (left, right)]
+        return seen[0] == seen[1] and _are_close(left.value, right.value)
+    if one.request.question == "program":
+        return bool((left["primitives"], left["outputs"]) == (right["primitives"], right["outputs"]))
+    if one.request.question == "key_use":
+        kinds = [[problem["kind"] for problem in use["problems"]] for use in (left, right)]
+        return kinds[0] == kinds[1]
+    return _are_close(left, right)
+
+
+def _are_equal(one: Data, other: Data) -> bool:
+    return _compares(one, other, exact=True)
+
+
+def _are_close(one: Data, other: Data) -> bool:
+    return _compares(one, other, exact=False)
+
+
+def _compares(one: Any, other: Any, exact: bool) -> bool:
+    try:
+        compare(one, other, RESULT, "", None, None, weak_type=True, exact=exact)
+    except CheckFailed:
+        return one is None and other is None
+    return True
