@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from jaxguide.base.text import _
-from jaxguide.course.judging.answer import CallLog, LocalAnswer
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.calls import CallLog
 from jaxguide.course.judging.evaluate import Request, Step
 from jaxguide.course.limits import Limits
 from jaxguide.course.verdict import AnswerGone, Verdict

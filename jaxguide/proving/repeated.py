@@ -3,7 +3,8 @@
 import dataclasses
 from typing import Any
 
-from jaxguide.course.judging.answer import Answer, CallLog
+from jaxguide.course.judging.answer import Answer
+from jaxguide.course.judging.calls import CallLog
 from jaxguide.course.judging.evaluate import Request, Step
 from jaxguide.course.verdict import AnswerGone, Verdict
 from jaxguide.grading.workers import wire

@@ -19,8 +19,10 @@ import numpy as np
 from jaxguide.base.text import _
 from jaxguide.course.books.book import Book, run_answer
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.judging.answer import LocalAnswer, write_call
+from jaxguide.course.judging.answer import LocalAnswer
+from jaxguide.course.judging.calls import write_call
 from jaxguide.course.judging.evaluate import Request
+from jaxguide.course.judging.literals import show
 from jaxguide.course.judging.values import (
     ArrayData,
     Data,
@@ -30,7 +32,6 @@ from jaxguide.course.judging.values import (
     Unsupported,
     describe_type,
     from_data,
-    show,
     to_data,
 )
 from jaxguide.course.verdict import StudentError
