@@ -163,11 +163,13 @@ def _close(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float 
         return bool(np.array_equal(left, right, equal_nan=left.dtype.kind in "fc" and right.dtype.kind in "fc"))
     wide = _widen(left), _widen(right)
     tolerance = max(_RTOL.get(left.dtype.name, 0.0), _RTOL.get(right.dtype.name, 0.0))
+    # With the size infinity, the tolerance would be infinite too.
+    size = max(1.0, float(np.max(np.abs(wide[1]), initial=0.0, where=np.isfinite(wide[1]))))
     return bool(
         np.allclose(
             *wide,
             rtol=tolerance if rtol is None else rtol,
-            atol=tolerance * max(1.0, float(np.max(np.abs(wide[1]), initial=0.0))) if atol is None else atol,
+            atol=tolerance * size if atol is None else atol,
             equal_nan=True,
         )
     )
