@@ -52,7 +52,8 @@ class CallLog:
 class Answer(ABC):
     """A student's function, with plain data as arguments and results.
 
-    Transformations return another Answer: `answer.jit`, `answer.vmap(in_axes=0)`, `answer.grad()`, and chains of them.
+    Transformations return another Answer, and can be chained: `answer.jit`, `answer.vmap(in_axes=0)`,
+    `answer.sum.grad()`.
     """
 
     def __init__(self, name: str, steps: tuple[Step, ...] = (), log: CallLog | None = None):
@@ -80,6 +81,11 @@ class Answer(ABC):
     def grad(self, argnums: int | tuple[int, ...] = 0) -> "Answer":
         """Return the answer under `jax.grad`."""
         return self._with((*self.steps, Step("grad", (("argnums", argnums),))))
+
+    @property
+    def sum(self) -> "Answer":
+        """The answer with everything in its result added up to one number, as `grad` needs it."""
+        return self._with((*self.steps, Step("sum")))
 
     @property
     def documented_draws(self) -> "Answer":
@@ -181,6 +187,8 @@ def write_call(name: str, request: Request) -> str:
             text = f"{text}({_write_arguments(options['args'], {})})"
         elif step.name == "documented_draws":
             text = f"[jax.threefry_partitionable(False)] {text}"
+        elif step.name == "sum":
+            text = f"(lambda *args: {text}(*args).sum())"
         else:
             given = {k: v for k, v in options.items() if v != 0}
             text = f"jax.{step.name}({', '.join([text, *(f'{k}={v!r}' for k, v in given.items())])})"
