@@ -202,7 +202,7 @@ def what_grad_refuses(f, x):
 
     Args:
         f: a function of one argument; its result is a float, or an array of floats.
-        x: a number or an array; its dtype is a float, an int or bool.
+        x: a number or an array of any size; its dtype is a float, also bfloat16, an int or bool.
 
     Returns:
         A str: "input" if `jax.grad` refuses to differentiate with respect to this x; otherwise "output" if it refuses

@@ -418,7 +418,7 @@ check(predict_same_question)
 # %%
 # Exercise: An exception becomes a value (3 points)
 def inverse_or_nan(a):
-    """Repair this: the inverse by NumPy, or NaN everywhere where there is none.
+    """Repair this: the inverse that `np.linalg.inv` gives, or NaN everywhere where it raises an exception.
 
     It works under jit and vmap. In a batch, each matrix counts for itself.
 

@@ -112,12 +112,13 @@ except ValueError as error:
 def depth_between(key, low, high):
     """Repair this sampler: it must also work where its bounds are traced.
 
-    Numbers from `low` to `high - 1` are equally likely. One compiled program must serve all bounds.
+    Numbers from `low` to `high - 1` are equally likely. Each of them can come, also if they are many. One compiled
+    program must serve all bounds.
 
     Args:
         key: key<fry>[].
         low: int or int32[].
-        high: int or int32[], more than `low`.
+        high: int or int32[], more than `low`; `high - low` fits into int32 too.
 
     Returns:
         int32[].
@@ -162,7 +163,7 @@ def as_integer(x):
     The part after the decimal point is cut off: 2.7 becomes 2, and -2.7 becomes -2.
 
     Args:
-        x: float32[1].
+        x: float32[1], a number between the smallest and the largest int32.
 
     Returns:
         int32[].
@@ -276,7 +277,7 @@ def body_runs(function, batches):
 
     Returns:
         A tuple of two ints: the runs under `jax.vmap(function)`, and those under
-        `jax.jit(jax.vmap(function))`.
+        `jax.jit(jax.vmap(function))`. An exception of the function is not caught.
     """
     ...
 
@@ -405,7 +406,7 @@ def complaint_under_vmap(function, *batches):
 
     Returns:
         A tuple `(name, lines)`: the name of the exception's class, a str, and a list of the first
-        two lines of its message. Without an exception: `("", [])`.
+        two lines of its message, or of its only line. Without an exception: `("", [])`.
     """
     ...
 
@@ -440,8 +441,8 @@ for rounds in (1, 3):
 def masked_depth(weights, x, depth):
     """Run `block` `depth` times on a state of zeros, where `depth` is traced.
 
-    It must work under `jax.jit` and `jax.vmap`, and have a gradient. The program holds the block once, not MAX_DEPTH
-    times.
+    It must work under `jax.jit` and `jax.vmap`, and have the gradient of the plain loop, by `weights` and by `x`. The
+    program holds the block once, not MAX_DEPTH times.
 
     Args:
         weights: float32[d,d].
@@ -594,7 +595,7 @@ def depth_loss(weights, xs, depths):
     """Repair this loss: `jax.grad` of it must work, also under `jax.jit`.
 
     Every example runs `block` as often as its own depth says, from a state of zeros. The loss is the mean of the
-    squares of all last states.
+    squares of all last states. The gradient is that of plain loops, by `weights` and by `xs`.
 
     Args:
         weights: float32[d,d].
@@ -677,7 +678,7 @@ def sum_of_roots(x, n):
     The result is the sum of the roots of the first n entries. The other entries are padding; their gradient is 0.
 
     Args:
-        x: float32[m]; the first n entries are positive, the others anything, also 0 or negative.
+        x: float32[m]; the first n entries are positive, perhaps tiny; the others anything, also 0, negative or NaN.
         n: int32[], traced, from 0 to m.
 
     Returns:

@@ -155,7 +155,7 @@ def vectorised_by_hand(xs, ws):
         ws: float32[b,3], the weights of each.
 
     Returns:
-        float32[b,n-2]: row i is `slide(xs[i], ws[i])`. No Python loop over the rows.
+        float32[b,n-2]: row i is `slide(xs[i], ws[i])`. No Python loop over the rows, and no loop of `jax.lax`.
     """
     return jnp.array([jnp.dot(xs[i - 1 : i + 2], ws) for i in range(1, len(xs) - 1)])
 
@@ -174,7 +174,7 @@ print(norms(jnp.array([[3.0, 4.0], [6.0, 8.0], [0.0, 1.0]])))
 # %%
 # Exercise: Vectorised by vmap (1 point)
 def vectorised_by_vmap(xs, ws):
-    """Slide a batch, with `slide` as it is, and without a Python loop over the rows.
+    """Slide a batch, with `slide` as it is, without a Python loop over the rows, and without a loop of `jax.lax`.
 
     Args:
         xs: [b,n].
@@ -222,16 +222,16 @@ check(predict_shape_inside)
 
 # %%
 # Exercise: Look inside (2 points)
-def look_inside(xs, ws, calls):
+def look_inside(xs, ws, rows):
     """Map `slide` over the batches, call the mapped function several times, and note what it sees.
 
-    Make the mapped function once, then call it `calls` times: first `jax.vmap(f)`, then
-    `jax.jit(jax.vmap(f))`. Here `f` is `slide` with a line added that notes the shapes.
+    Make the mapped function once, then call it for each number n in `rows`, with the first n rows of both batches:
+    first `jax.vmap(f)`, then `jax.jit(jax.vmap(f))`. Here `f` is `slide` with a line added that notes the shapes.
 
     Args:
         xs: [b,n].
         ws: float32[b,3].
-        calls: int, how often to call each.
+        rows: a list of int, each from 1 to b: one for each call.
 
     Returns:
         A dict with two lists, "vmap" and "jit of vmap": the pair `(x.shape, w.shape)` for each time
@@ -334,7 +334,7 @@ print("columns:", jax.vmap(jnp.sum, in_axes=1)(table))
 # %%
 # Exercise: A batch in columns (1 point)
 def slide_columns(xst, wst):
-    """Slide a batch whose examples are columns.
+    """Slide a batch whose examples are columns, without a Python loop over the columns.
 
     Args:
         xst: [n,b]: column j is a vector.
@@ -356,7 +356,7 @@ check(slide_columns)
 def slide_with_shared_weights(xs, w):
     """Slide one set of weights along every row: xs[b,n], w float32[3] -> float32[b,n-2].
 
-    No Python loop over the rows.
+    No Python loop over the rows, and no loop of `jax.lax`.
     """
     ...
 
@@ -379,7 +379,7 @@ def try_axes(in_axes, out_axes, a, b):
 
     Returns:
         What the mapped function returns. When that raises ValueError: the text "ValueError: "
-        followed by the message.
+        followed by the message. Any other exception is not caught.
     """
     ...
 
@@ -397,7 +397,7 @@ check(try_axes)
 def jit_and_vmap(xs, ws):
     """Slide a batch with `jit` around `vmap`, and with `vmap` around `jit`.
 
-    Both lines are wrong: repair them.
+    Both lines are wrong: repair them. No Python loop over the rows.
 
     Args:
         xs: [b,n].
@@ -427,6 +427,8 @@ print(times_table(jnp.arange(1, 4), jnp.arange(1, 6)))
 # Exercise: Pairwise distances (2 points)
 def pairwise_distances(xs, ys):
     """Give the Euclidean distance of every x to every y.
+
+    Equal points are 0 apart, and near points are near, however far they all are from 0.
 
     Args:
         xs: float32[n,d], n points.
@@ -465,7 +467,7 @@ def ensemble_predictions(members, x):
         x: float32[d], one example for all.
 
     Returns:
-        float32[m,h]: row i is `predict(members[i], x)`; one matrix product for all models.
+        float32[m,h]: row i is `predict(members[i], x)`; one matrix product for all models, and no loop of `jax.lax`.
     """
     ...
 
@@ -492,7 +494,7 @@ print(jax.grad(squared_error)(line, jnp.array([1.0, 1.0]), 3.0))
 def per_example_gradients(params, xs, ys):
     """Give the gradient of `squared_error` with respect to the parameters, for each example.
 
-    No Python loop over the examples.
+    No Python loop over the examples, and no loop of `jax.lax`.
 
     Args:
         params: a dict of "w" float32[d] and "b" float32[].
@@ -522,7 +524,8 @@ def means_of_padded_rows(xs, lengths):
     The slice below cannot work: repair it.
 
     Args:
-        xs: float32[b,n]; the padding at the end of a row may be anything, also NaN.
+        xs: float32[b,n]; the padding at the end of a row may be anything, also NaN. What counts are a row's own
+            numbers as they are: where one of them is NaN or infinite, so is the mean.
         lengths: int32[b], from 1 to n.
 
     Returns:

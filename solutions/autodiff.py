@@ -78,7 +78,42 @@ def one_too_many(f, n):
     return f
 
 
-@hidden(idea="Any function, any order.")
+@wrong(rejected_by="high_orders_of_other_functions", says="The list of derivatives ends with the fourth.")
+def a_list_of_derivatives(f, n):
+    derivatives = [f]
+    for _ in range(4):
+        derivatives.append(jax.grad(derivatives[-1]))
+    return derivatives[min(n, 4)]
+
+
+@wrong(rejected_by="high_orders_of_other_functions", says="The formulas of the lesson's functions are written down.")
+def formulas_of_the_lesson(f, n):
+    def tanhs(x):
+        t = jnp.tanh(x)
+        s = 1 - t**2
+        return (t, s, -2 * t * s, (6 * t**2 - 2) * s, (16 * t - 24 * t**3) * s)[n]
+
+    def cubics(x):
+        return (x**3 + 2 * x**2 - 3 * x + 1, 3 * x**2 + 4 * x - 3, 6 * x + 4, 6.0, 0.0)[min(n, 4)]
+
+    def waves(x):
+        return 2**n * jnp.sin(2 * x + n * jnp.pi / 2)
+
+    return {"tanh": tanhs, "cubic": cubics}.get(f.__name__, waves)
+
+
+@hidden(idea="The derivatives 1 and 2 of another function, and the derivatives 5 and 6.")
+def high_orders_of_other_functions(answer):
+    """The first derivatives of the sigmoid and the fifth and sixth of sin(2x) are right."""
+    s = 1 / (1 + np.exp(-0.7))
+    wanted = {("sigmoid", 1): s * (1 - s), ("sigmoid", 2): s * (1 - s) * (1 - 2 * s)}
+    wanted |= {("wave", n): 2**n * np.sin(1.4 + n * np.pi / 2) for n in (5, 6)}
+    for (name, n), value in wanted.items():
+        message = f"The derivative number {n} of `{name}` at 0.7 should be {value:.6g}."
+        expect_close(answer.then(given(name), n)(0.7), np.float32(value), message, rtol=1e-4)
+
+
+@hidden(idea="The derivatives 1, 2 and 4 of sin(2x), at positive and negative points.")
 def any_function_and_order(answer, draw, reference):
     """For other functions and orders it gives the right derivative."""
     x = draw.integer(-9, 10) / 10
@@ -151,7 +186,26 @@ def the_slope_four_times(f, xs):
     return jnp.stack([jax.vmap(f)(xs)] + [jax.vmap(jax.grad(f))(xs)] * 4)
 
 
-@hidden(idea="Any function, any points.")
+@wrong(rejected_by="one_point_of_another_function", says="A batch of one is taken for no batch.")
+def squeezes_one_point(f, xs):
+    rows = []
+    for _ in range(5):
+        rows.append(jax.vmap(f)(xs))
+        f = jax.grad(f)
+    return jnp.squeeze(jnp.stack(rows))
+
+
+@hidden(idea="One point, and a function that the checks you see do not use.")
+def one_point_of_another_function(answer):
+    """For the sigmoid at one point, the table has one column."""
+    s = 1 / (1 + np.exp(-0.7))
+    slope = s * (1 - s)
+    rows = [s, slope, slope * (1 - 2 * s), slope * (1 - 6 * slope), slope * (1 - 2 * s) * (1 - 12 * slope)]
+    got = answer(given("sigmoid"), np.float32([0.7]))
+    expect_close(got, np.float32(rows)[:, None], "The table should have one column.", rtol=1e-3, atol=1e-4)
+
+
+@hidden(idea="tanh, at nine points.")
 def any_points(answer, draw, reference):
     """For tanh and other points, each derivative is right too."""
     xs = draw.numpy(9)
@@ -180,8 +234,7 @@ def looks_at_both(f, x):
 
 @alternative
 def looks_at_the_abstract_value(f, x):
-    x = np.asarray(x)
-    if x.dtype.kind != "f":
+    if not jnp.issubdtype(jax.typeof(jnp.asarray(x)).dtype, jnp.inexact):
         return "input"
     return "output" if jax.eval_shape(f, x).shape else "nothing"
 
@@ -219,7 +272,33 @@ def looks_only_at_arrays(f, x):
     return "output" if jnp.ndim(x) and jnp.ndim(f(x)) else "nothing"
 
 
-@hidden(idea="The dtype of the input, then the shape of the output.")
+@wrong(rejected_by="bfloat16_and_empty_arrays", says="NumPy does not know bfloat16 as a float.")
+def knows_numpys_floats_only(f, x):
+    if np.asarray(x).dtype.kind != "f":
+        return "input"
+    return "output" if jax.eval_shape(f, x).shape else "nothing"
+
+
+@wrong(rejected_by="bfloat16_and_empty_arrays", says="An array without numbers is taken for no output.")
+def looks_for_more_than_one_number(f, x):
+    if not jnp.issubdtype(jnp.asarray(x).dtype, jnp.floating):
+        return "input"
+    y = f(x)
+    return "output" if jnp.size(y) > 1 or (jnp.size(y) and jnp.ndim(y)) else "nothing"
+
+
+@hidden(idea="bfloat16, small ints, and arrays without numbers.")
+def bfloat16_and_empty_arrays(answer):
+    """bfloat16 is a float, int8 is none, and an array without numbers is no single number."""
+    calls = [("energy", jnp.ones(2, "bfloat16"), "nothing"), ("wave", jnp.ones(2, "bfloat16"), "output")]
+    calls += [("energy", jnp.ones(2, "int8"), "input"), ("energy", jnp.zeros(0), "nothing")]
+    for name, x, wanted in [*calls, ("first_entry", jnp.zeros(0), "output")]:
+        message = f"For `{name}` at {x.dtype}{list(x.shape)}, the answer should be {wanted!r}."
+        got = answer(given(name), x)
+        expect_that(got == wanted, message, got, wanted)
+
+
+@hidden(idea="Vectors of floats and ints, and single numbers of both kinds.")
 def other_calls_are_judged(answer, draw, reference):
     """Other functions and inputs are judged right."""
     calls = [("energy", draw.floats(4)), ("wave", draw.floats(2)), ("cubic", draw.integer(1, 9)), ("cubic", 0.5)]
@@ -287,7 +366,21 @@ def knows_only_pythons_int(f):
     return lambda x: jax.grad(f)(float(x) if isinstance(x, int) else x)
 
 
-@hidden(idea="Any whole number is a float too.")
+@wrong(rejected_by="large_whole_numbers", says="float16 keeps whole numbers up to 2048 only.")
+def by_way_of_float16(f):
+    return lambda x: jax.grad(f)(jnp.asarray(x).astype(jnp.float16).astype(jnp.float32))
+
+
+@hidden(idea="Whole numbers of more than 2048, 0, and arrays of small ints.")
+def large_whole_numbers(answer):
+    """At large whole numbers, at 0 and at an int8 the slope of the cubic is right."""
+    for x in (3001, -20003, 0, np.int8(-3)):
+        wanted = np.float32(3 * int(x) ** 2 + 4 * int(x) - 3)
+        got = answer.then(given("cubic"))(x)
+        expect_close(got, wanted, f"The slope of the cubic at {x} should be {wanted}.", rtol=1e-5)
+
+
+@hidden(idea="Whole numbers from -4 to 4.")
 def any_whole_number(answer, draw, reference):
     """At other numbers and for other functions the slope is right."""
     for name in ("wave", "cubic"):
@@ -351,7 +444,7 @@ def makes_its_own_key(key):
     return w, b, loss(w, b)
 
 
-@hidden(idea="The key decides everything.")
+@hidden(idea="A key other than `jax.random.key(0)`.")
 def any_key(answer, draw, reference):
     """For another key it gives what the key's answer gives."""
     key = draw.key()
@@ -421,7 +514,24 @@ def unpacks_one_position(f, args, which=None):
     return jax.grad(f, which or 0)(*args)
 
 
-@hidden(idea="Any positions of any function.")
+@wrong(rejected_by="one_argument_that_is_a_matrix", says="A tuple of position 0 alone is taken for the default.")
+def takes_a_first_position_for_none(f, args, which=None):
+    if not which or (which == (0,) and len(args) == 1):
+        return jax.grad(f)(*args)
+    return jax.grad(f, which)(*args)
+
+
+@hidden(idea="A function of one argument, which is a matrix.")
+def one_argument_that_is_a_matrix(answer, draw):
+    """For the energy of a matrix, the position 0 gives a gradient, and the tuple (0,) a tuple."""
+    x = draw.numpy(2, 3)
+    for which in (None, 0):
+        expect_close(answer(given("energy"), (x,), which), 2 * x, "The gradient should be 2 x.")
+    (got,) = parts(answer(given("energy"), (x,), (0,)), 1)
+    expect_close(got, 2 * x, "The gradient should be 2 x.")
+
+
+@hidden(idea="The positions 0, 1 and 2 alone, and in the order (1, 2, 0).")
 def any_positions(answer, draw, reference):
     """For other positions and arguments it gives the right gradients."""
     p, q, r = draw.floats(3)
@@ -496,7 +606,16 @@ def multiplies_matrices(f, args, steps):
     return sum(jnp.sum(jnp.dot(partial, step)) for partial, step in zip(partials, steps, strict=True))
 
 
-@hidden(idea="Any function, any steps.")
+@hidden(idea="A small share beside large numbers, long steps, and steps of 0.")
+def a_small_share_beside_large_numbers(answer):
+    """A small share is exact beside large numbers, and steps of 0 change nothing."""
+    x = np.float32([1000.0, 0.01])
+    for step, wanted in (([0.0, 3.0], 0.06), ([2000.0, 0.0], 4e6), ([0.0, 0.0], 0.0)):
+        got = number(answer(given("energy"), (x,), (np.float32(step),)))
+        expect_close(got, wanted, f"The change of x · x should be {wanted}.", rtol=1e-4, atol=0.0)
+
+
+@hidden(idea="Steps in three numbers, and in a vector of four.")
 def any_steps(answer, draw, reference):
     """For other steps it gives the right change."""
     p, q, r = draw.floats(3)
@@ -564,7 +683,31 @@ def scales_the_gradient(f, params, rate):
     return change, jax.tree.map(lambda p, c: p - c, params, change)
 
 
-@hidden(idea="Any parameters, any rate.")
+@wrong(rejected_by="one_array_and_a_rate_of_zero", says="Parameters are believed to come in a container always.")
+def goes_through_containers(f, params, rate):
+    gradient = jax.grad(f)(params)
+
+    def step(p, g):
+        if isinstance(p, dict):
+            return {name: step(p[name], g[name]) for name in p}
+        if isinstance(p, tuple | list):
+            return type(p)(step(a, b) for a, b in zip(p, g, strict=True))
+        return p - rate * g
+
+    return gradient, step(params, gradient) if isinstance(params, dict | tuple | list) else params
+
+
+@hidden(idea="One array without a container, and a rate of 0.")
+def one_array_and_a_rate_of_zero(answer, draw):
+    """An array alone is a pytree too, and with the rate 0 nothing moves."""
+    x = draw.numpy(2, 3)
+    for rate in (0.25, 0.0):
+        gradient, new = parts(answer(given("energy"), x, rate), 2)
+        expect_close(gradient, 2 * x, "The gradient should be 2 x.")
+        expect_close(new, x - np.float32(rate) * 2 * x, "The new array should be x - rate * 2 x.")
+
+
+@hidden(idea="Parameters in a nested list, and a rate between 0.1 and 0.8.")
 def any_parameters(answer, draw, reference):
     """For other parameters in a nested list it gives what the key gives."""
     params = [draw.floats(3), [draw.floats()]]
@@ -700,7 +843,7 @@ def makes_numpy_arrays(w, b):
     return jax.grad(model_loss)(Model(np.asarray(w), np.asarray(b)))
 
 
-@hidden(idea="Any parameters, compiled and mapped.")
+@hidden(idea="A batch of two models.")
 def any_model(answer, draw, reference):
     """For a batch of other parameters it gives the right gradients."""
     w, b = draw.floats(2, 3), draw.floats(2)
@@ -767,7 +910,26 @@ def two_arguments_always(f, args):
     return jax.value_and_grad(f, (0, 1))(*args)
 
 
-@hidden(idea="Any arguments.")
+@wrong(
+    rejected_by="the_program_computes_f_once",
+    says="`jit` runs the Python code once; the program still computes f twice.",
+)
+def hides_a_second_computation(f, args):
+    compiled = jax.jit(lambda *args: f(*args))
+    return compiled(*args), jax.grad(compiled, tuple(range(len(args))))(*args)
+
+
+@hidden(stage="cost", required=True, idea="f is computed once in the program too, not only in Python.")
+def the_program_computes_f_once(answer, draw, reference):
+    """The program has as many `tanh` and `log` as that of the key."""
+    args = given("loss"), (draw.floats(3), draw.floats())
+    got, wanted = (
+        {name: one.program(*args).primitives.get(name, 0) for name in ("tanh", "log")} for one in (answer, reference)
+    )
+    expect_that(all(got[name] <= wanted[name] for name in wanted), "The loss should be computed once.", got, wanted)
+
+
+@hidden(idea="A function of one argument.")
 def any_arguments(answer, draw, reference):
     """For other arguments, and for one argument alone, value and gradient are right."""
     x = draw.floats(4)
@@ -854,7 +1016,41 @@ def one_argument_after_the_other(f, args, direction, eps):
     return numerical, jax.jvp(f, args, direction)[1]
 
 
-@hidden(idea="Any point, any direction.")
+@wrong(rejected_by="the_exact_slope_is_exact", says="A smaller step is taken for an exact slope.")
+def a_smaller_step_for_the_exact_slope(f, args, direction, eps):
+    def along(t):
+        return f(*(x + t * d for x, d in zip(args, direction, strict=True)))
+
+    return (along(eps / 2) - along(-eps / 2)) / eps, (along(0.01) - along(-0.01)) / 0.02
+
+
+@wrong(rejected_by="a_direction_of_zero", says="The direction is scaled to length 1, and back.")
+def divides_by_the_length(f, args, direction, eps):
+    length = jnp.sqrt(sum(jnp.vdot(d, d) for d in direction))
+
+    def along(t):
+        return f(*(x + t * d / length * length for x, d in zip(args, direction, strict=True)))
+
+    return (along(eps / 2) - along(-eps / 2)) / eps, jax.jvp(f, args, direction)[1]
+
+
+@hidden(idea="A slope of some thousand: the exact one has no error of a step.")
+def the_exact_slope_is_exact(answer):
+    """At 30, the exact slope of the cubic is 2817."""
+    args, direction = (jnp.float32(30.0),), (jnp.float32(1.0),)
+    _numerical, exact = parts(answer(given("cubic"), args, direction, 1.0), 2)
+    expect_close(number(exact), 2817.0, "The exact slope of the cubic at 30 should be 2817.", rtol=2e-6, atol=0.0)
+
+
+@hidden(idea="A direction of zeros.")
+def a_direction_of_zero(answer, draw):
+    """Along zeros both slopes are 0."""
+    x = draw.floats(4)
+    got = [number(part) for part in parts(answer(given("energy"), (x,), (jnp.zeros(4),), 0.01), 2)]
+    expect_close(got, [0.0, 0.0], "Along a direction of zeros both slopes should be 0.")
+
+
+@hidden(idea="A vector of four numbers, and a direction in it.")
 def any_direction(answer, draw, reference):
     """For another point and direction both slopes are right."""
     x, d = draw.floats(4), draw.floats(4)
@@ -926,7 +1122,23 @@ def formulas_of_the_examples(f, x):
     return slopes.get(f, -1 / x**2)
 
 
-@hidden(idea="Any size of x.")
+@wrong(rejected_by="points_near_zero", says="The step is not made smaller than 0.01.")
+def a_smallest_step(f, x):
+    eps = max(0.01 * x, 0.001) if x != 0.01 else 0.0001
+    return (f(x + eps / 2) - f(x - eps / 2)) / eps
+
+
+@hidden(idea="Points between 0.01 and 0.1.")
+def points_near_zero(answer, draw):
+    """Between 0.01 and 0.1, the error is below 0.001 of the slope too."""
+    for x in (0.0113, draw.integer(15, 100) / 1000):
+        for name, slope in (("cube_in_numpy", 3 * x**2), ("inverse_in_numpy", -1 / x**2)):
+            got = float(np.asarray(answer(given(name), x)))
+            message = f"The slope of {name} at {x} should be right to 0.001."
+            expect_that(abs(got - slope) <= 1e-3 * abs(slope), message, got, slope)
+
+
+@hidden(idea="Points between 2 and 1000, and a function that the checks you see do not use.")
 def any_size(answer, draw, reference):
     """At other points, and for x², the error is below 0.001 of the slope too."""
     for low, high in ((2, 100), (100, 1000)):
@@ -966,6 +1178,15 @@ def by_hand(f, args):
         return np.allclose(exact, numerical, rtol=0.01, atol=0.01)
 
     return agrees(of_vector, point) and agrees(jax.grad(of_vector), point)
+
+
+@alternative
+def by_the_printed_name(f, args):
+    try:
+        jax.test_util.check_grads(f, args, order=2)
+        return True
+    except AssertionError:
+        return False
 
 
 @alternative
@@ -1036,7 +1257,14 @@ def knows_them_by_name(f, args):
     return f not in (wrong_slope, frozen_slope, wrong_by_q)
 
 
-@hidden(idea="A bad rule is bad at other points too, and a frozen part is a bad rule.")
+@hidden(idea="Right functions that the checks you see do not use, one of them with `where`.")
+def right_functions_are_told_right(answer):
+    """Other right functions are told right."""
+    told = [bool(np.asarray(answer(given(name), (jnp.float32(2.0),)))) for name in ("sigmoid", "safer_root", "wave")]
+    expect_that(told == [True, True, True], "All three should be told right.", told, [True, True, True])
+
+
+@hidden(idea="A bad rule at other points, and a factor behind `stop_gradient`.")
 def other_points_are_judged(answer, draw, reference):
     """At another point, and for x * x with a frozen factor, the answer is right too."""
     x = jnp.float32(draw.integer(5, 14) / 10)
@@ -1109,7 +1337,40 @@ def one_near_zero(x):
     return jnp.where(near, 1.0, jnp.sin(far) / far)
 
 
-@hidden(stage="gradient", idea="Zero in any place, and any other numbers.", required=True)
+@wrong(rejected_by="numbers_near_zero", says="Near 0 the value is said to be 1.")
+def one_in_a_small_range(x):
+    near = jnp.abs(x) < 0.01
+    far = jnp.where(near, 1.0, x)
+    return jnp.where(near, 1.0, jnp.sin(far) / far)
+
+
+@wrong(rejected_by="minus_zero_and_no_numbers", says="Only the bits of 0.0 are known as 0, not those of -0.0.")
+def knows_one_zero_only(x):
+    is_zero = jax.lax.bitcast_convert_type(x, jnp.int32) == 0
+    harmless = jnp.where(is_zero, 1.0, x)
+    return jnp.where(is_zero, 1.0, jnp.sin(harmless) / harmless)
+
+
+@hidden(stage="gradient", required=True, idea="Numbers between -0.05 and 0.05, without 0.")
+def numbers_near_zero(answer):
+    """Near 0 the value is not 1 yet, and the gradient is not 0."""
+    x = np.float32([0.009, -0.009, 0.006, 0.02, -0.05])
+    wide = x.astype(np.float64)
+    expect_close(answer(x), np.sinc(wide / np.pi).astype("float32"), "The values should be exact.", rtol=2e-6, atol=0.0)
+    wanted = (-wide / 3 + wide**3 / 30).astype("float32")
+    expect_close(answer.grad().vmap()(x), wanted, "The gradient should be near -x / 3.", rtol=0.0, atol=1e-4)
+
+
+@hidden(stage="gradient", required=True, idea="-0.0, and an array without numbers.")
+def minus_zero_and_no_numbers(answer):
+    """At -0.0 the value is 1 and the gradient 0, and an empty array stays empty."""
+    x = np.float32([-0.0, 0.0])
+    expect_close(answer(x), np.ones(2, np.float32), "At 0 and -0.0 the value should be 1.")
+    expect_close(answer.grad().vmap()(x), np.zeros(2, np.float32), "At 0 and -0.0 the gradient should be 0.")
+    expect_close(answer(jnp.zeros((0, 2))), np.zeros((0, 2), np.float32), "An empty array should stay empty.")
+
+
+@hidden(stage="gradient", idea="Numbers with a 0 among them.", required=True)
 def any_numbers(answer, draw, reference):
     """For other numbers, with a zero among them, the gradient is right."""
     x = draw.numpy(6)
@@ -1171,7 +1432,35 @@ def halves_go_up(x):
     return x + jax.lax.stop_gradient(jnp.floor(x + 0.5) - x)
 
 
-@hidden(stage="value", idea="Any numbers, value and slope.")
+@wrong(rejected_by="the_slope_is_one_at_every_kind_of_number", says="Whole numbers are passed through `round` itself.")
+def leaves_whole_numbers_alone(x):
+    return jnp.where(x == jnp.round(x), jnp.round(x), x + jax.lax.stop_gradient(jnp.round(x) - x))
+
+
+@wrong(rejected_by="large_numbers_are_whole", says="int16 ends at 32767.")
+def by_way_of_int16(x):
+    whole = jnp.round(x).astype(jnp.int16).astype(x.dtype)
+    return x + jax.lax.stop_gradient(whole - x)
+
+
+@hidden(
+    stage="gradient", required=True, idea="0, whole numbers, numbers halfway between, and large numbers: slope 1 too."
+)
+def the_slope_is_one_at_every_kind_of_number(answer):
+    """At 0, at whole numbers, halfway and far out the slope is 1."""
+    for x in (0.0, -0.0, 3.0, -2.0, 0.5, 2.5, -1.5, 1000.25):
+        expect_close(answer.grad()(x), jnp.float32(1.0), f"The slope at {x} should be 1.")
+
+
+@hidden(idea="Large numbers, NaN, and an array without numbers.")
+def large_numbers_are_whole(answer):
+    """Large numbers are rounded exactly, NaN stays NaN, and an empty array stays empty."""
+    x = np.float32([40000.6, -123456.7, 8388607.5, np.nan])
+    expect_close(answer(x), np.round(x), "The values should be whole numbers.", rtol=0.0, atol=0.0)
+    expect_close(answer(jnp.zeros((0, 2))), np.zeros((0, 2), np.float32), "An empty array should stay empty.")
+
+
+@hidden(stage="value", idea="Numbers of both signs, in a matrix.")
 def any_values(answer, draw, reference):
     """Other numbers are rounded right."""
     x = 5 * draw.floats(2, 3)
@@ -1211,7 +1500,7 @@ def small_and_large_apart(x):
     return jnp.where(is_large, large + jnp.exp(-large), jnp.log1p(jnp.exp(small)))
 
 
-@alternative
+@wrong(rejected_by="zero_and_the_ends", says="At 0, the slopes of `abs` and `maximum` do not fit together.")
 def the_stable_formula(x):
     return jnp.maximum(x, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(x)))
 
@@ -1273,7 +1562,45 @@ def half_the_scale(x):
     return stable(x)
 
 
-@hidden(stage="gradient", idea="Any number between -100 and 100.", required=True)
+@wrong(rejected_by="very_negative_numbers", says="1 + exp(-30) is 1, and its logarithm 0.")
+def forgets_log1p(x):
+    small = jnp.where(x > 15, 0.0, x)
+    return jnp.where(x > 15, x, jnp.log(1 + jnp.exp(small)))
+
+
+@wrong(rejected_by="zero_and_the_ends", says="At 0 the pieces do not fit together.")
+def two_pieces_without_zero(x):
+    return jnp.where(x > 0, x, 0.0) + jnp.where(x == 0, 0.0, jnp.log1p(jnp.exp(-jnp.abs(x))))
+
+
+@hidden(
+    stage="gradient",
+    required=True,
+    idea="Numbers from -10 to -80, where value and slope are tiny: the relative error counts.",
+)
+def very_negative_numbers(answer):
+    """From -80 to -10, value and slope are near exp(x), and not 0."""
+    x = np.float32([-10.5, -18.7, -33.3, -60.1, -79.9])
+    wide = x.astype(np.float64)
+    message = "For very negative x, the values should be near exp(x)."
+    expect_close(answer(x), np.log1p(np.exp(wide)).astype("float32"), message, rtol=1e-4, atol=0.0)
+    message = "For very negative x, the slopes should be near exp(x)."
+    expect_close(answer.grad().vmap()(x), true_sigmoid(x).astype("float32"), message, rtol=1e-4, atol=0.0)
+
+
+@hidden(stage="gradient", required=True, idea="0, and the ends: -100 and 100.")
+def zero_and_the_ends(answer):
+    """At 0, at -100 and at 100 value and slope are right, and at 0 the second derivative."""
+    x = np.float32([0.0, -100.0, 100.0])
+    wanted = np.logaddexp(x.astype(np.float64), 0.0).astype("float32")
+    expect_close(answer(x), wanted, "At 0 and at the ends the values should be log(1 + exp(x)).", atol=1e-6)
+    wanted = true_sigmoid(x).astype("float32")
+    expect_close(answer.grad().vmap()(x), wanted, "At 0 and at the ends the slopes should be right.", atol=1e-6)
+    got = answer.grad().grad()(np.float32(0.0))
+    expect_close(got, np.float32(0.25), "At 0 the second derivative should be 0.25.")
+
+
+@hidden(stage="gradient", idea="Seven numbers between -100 and 100.", required=True)
 def any_number(answer, draw, reference):
     """At other numbers the slope is right."""
     x = np.float32(30) * draw.numpy(7)
@@ -1329,7 +1656,27 @@ def the_diagonal_alone(f, x, v):
     return jax.jvp(jax.grad(f), (x,), (jnp.ones_like(v),))[1] * v
 
 
-@hidden(idea="Any point, any vector.")
+@wrong(rejected_by="long_and_short_vectors", says="The product is estimated by a small step along v.")
+def by_a_small_step(f, x, v):
+    eps = 0.003
+    return (jax.grad(f)(x + eps * v) - jax.grad(f)(x - eps * v)) / (2 * eps)
+
+
+@hidden(idea="Vectors a thousand times as long and as short, zeros, and one parameter alone.")
+def long_and_short_vectors(answer, draw):
+    """For long and short vectors, for zeros and for one parameter the product is right."""
+    x, v = draw.numpy(4), draw.numpy(4)
+    product = valley_hessian(x) @ v
+    for scale in (1e3, 1e-3, 0.0):
+        wanted = (scale * product).astype("float32")
+        got = answer(given("valley"), x, np.float32(scale) * v)
+        message = f"With v times {scale:g}, the product should be {scale:g} times as large."
+        expect_close(got, wanted, message, rtol=1e-3, atol=1e-3 * float(np.abs(wanted).max()))
+    got = answer(given("energy"), np.float32([3.0]), np.float32([0.5]))
+    expect_close(got, np.float32([1.0]), "For one parameter the product should be a vector of one number.")
+
+
+@hidden(idea="Four parameters, at other points.")
 def any_vector(answer, draw, reference):
     """For other points and vectors the product is right."""
     x, v = draw.numpy(4), draw.numpy(4)

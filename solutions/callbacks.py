@@ -9,6 +9,7 @@ import scipy.special
 from jax.experimental import io_callback
 
 from jaxguide.course.author import (
+    StudentError,
     alternative,
     answer,
     expect_close,
@@ -43,6 +44,22 @@ def jitted_with_ordered_print(x):
     print("intermediate value:", y)
     jax.debug.print("intermediate value: {}", y, ordered=True)
     return y + y
+
+
+@alternative
+def adds_a_jax_number(x):
+    y = jnp.add(x, jnp.int32(1))  # no weak type
+    print(f"intermediate value: {y}")
+    jax.debug.print("intermediate value: {}", y)
+    return y * 2
+
+
+@alternative
+def prints_the_repr(x):
+    y = jnp.asarray(x) + 1
+    print("intermediate value: " + repr(y))
+    jax.debug.print("intermediate value: {}", y)
+    return y * 2
 
 
 @wrong(rejected_by="debug_print_shows_the_number", says="An f-string writes the tracer into the text while tracing.")
@@ -93,13 +110,14 @@ def prints_a_fixed_number(x):
     return y * 2
 
 
-@hidden(stage="jit", idea="Each call prints its own number.")
+@hidden(stage="jit", idea="Numbers of more than 10, 0 and -1, and an int32 array.")
 def any_number_is_printed(answer, draw):
-    """Any number is printed at run time."""
-    x = draw.integer(10, 1000)
-    seen = answer.jit.observe(x)
-    expect_that(seen.lines[-1:] == [f"intermediate value: {x + 1}"], "Another number is printed.", seen.lines)
-    expect_close(plain(seen.value), 2 * (x + 1))
+    """Large numbers, 0 and -1, and an int32 array are printed at run time."""
+    for x in (draw.integer(10, 1000), 0, -1, jnp.int32(41)):
+        seen, y = answer.jit.observe(x), int(x) + 1
+        wanted = f"intermediate value: {y}"
+        expect_that(seen.lines[-1:] == [wanted], "The program should print its own number.", seen.lines, wanted)
+        expect_close(plain(seen.value), 2 * y)
 
 
 # %% what_arrives
@@ -191,12 +209,33 @@ def loses_the_pure_callback(x):
     return seen
 
 
-@hidden(idea="The host gets the array that was handed over.")
+@wrong(rejected_by="all_three_kinds_are_called", says="The documented text is written down, and no host is called.")
+def writes_down_the_text(x):
+    text = f"jax.Array {x.dtype}{list(x.shape)} on cpu"
+    return dict.fromkeys(("pure_callback", "io_callback", "debug.callback"), text)
+
+
+@hidden(idea="A matrix of whole numbers, and a single number.")
 def any_array_arrives(answer):
-    """Any shape and dtype arrives."""
-    got = entries(answer(np.ones((2, 4), np.int32)), ("pure_callback", "io_callback", "debug.callback"))
-    right = all(text == "jax.Array int32[2, 4] on cpu" for text in got.values())
-    expect_that(right, "The host functions get something else.", got)
+    """A matrix and a single number arrive as they are."""
+    for shape in ((2, 4), ()):
+        got = entries(answer(np.ones(shape, np.int32)), ("pure_callback", "io_callback", "debug.callback"))
+        text = f"jax.Array int32{list(shape)} on cpu"
+        message = f"Each host function should get a {text}."
+        expect_that(all(one == text for one in got.values()), message, got, text)
+
+
+@hidden(stage="cost", required=True, idea="All three kinds are called: what the host gets is seen on the host.")
+def all_three_kinds_are_called(answer):
+    """The program holds a call of each kind."""
+    try:
+        seen = answer.program(np.ones(3, np.float32)).primitives
+    except StudentError as raised:
+        if "block_until_ready" in str(raised):
+            return  # waiting by this method cannot be traced, and is as good
+        raise
+    missing = [name for name in ("pure_callback", "io_callback", "debug_callback") if name not in seen]
+    expect_that(not missing, "There should be a call of each kind.", f"no {', '.join(missing)}", "all three")
 
 
 # %% is_there
@@ -236,7 +275,7 @@ def tries_both(path):
     try:
         exec(f"from {home} import {name}")
         return True
-    except ImportError:
+    except (ImportError, SyntaxError):  # SyntaxError: there is no dot in path
         return False
 
 
@@ -268,12 +307,37 @@ def trusts_the_guide(path):
     return path != "jax.experimental.no_callback"
 
 
-@hidden(idea="Any dotted name will do.")
+@wrong(rejected_by="names_in_other_modules", says="A name is looked for in every module that JAX has.")
+def looks_into_many_modules(path):
+    try:
+        importlib.import_module(path)
+        return True
+    except ImportError:
+        name = path.rpartition(".")[2]
+        return any(hasattr(module, name) for module in (jax, jax.lax, jax.experimental, jax.debug))
+
+
+@hidden(idea="A name that is in another module than the one before its dot, and names without JAX.")
+def names_in_other_modules(answer):
+    """A name counts only in its own module."""
+    for path, wanted in (
+        ("jax.debug.scan", False),
+        ("jax.io_callback", False),
+        ("math.tau", True),
+        ("math.scan", False),
+    ):
+        message = f"`{path}` should{'' if wanted else ' not'} be found."
+        expect_that(truth(answer(path)) is wanted, message, not wanted, wanted)
+
+
+@hidden(idea="Names that never were, with and without a dot, and a package that is not installed.")
 def any_path_is_answered(answer, draw):
     """Any name is answered with True or False."""
-    number = draw.integer(1, 1000)
-    for path, wanted in ((f"jax.lax.scan{number}", False), ("jax.lax.scan", True), ("no_such_package.name", False)):
-        expect_that(truth(answer(path)) is wanted, "The answer is wrong.", not wanted, wanted)
+    name = f"scan{draw.integer(1, 1000)}"
+    paths = {f"jax.lax.{name}": False, "jax.lax.scan": True, "no_such_package.name": False, f"no_{name}": False}
+    for path, wanted in paths.items():
+        message = f"`{path}` should{'' if wanted else ' not'} be found."
+        expect_that(truth(answer(path)) is wanted, message, not wanted, wanted)
 
 
 # %% primitive_names
@@ -303,11 +367,32 @@ def old_name_for_debug_print(f, x):
     return [name.replace("debug_print", "debug_callback") for name in names]
 
 
-@hidden(idea="Repeated primitives are listed as often as they occur.")
+@wrong(rejected_by="any_function_is_read", says="Each primitive is listed once.")
+def each_name_once(f, x):
+    return list(dict.fromkeys(equation.primitive.name for equation in jax.make_jaxpr(f)(x).eqns))
+
+
+@wrong(rejected_by="no_equations_and_matrices", says="A program is believed to have an equation always.")
+def at_least_one_equation(f, x):
+    first, *others = jax.make_jaxpr(f)(x).eqns
+    return [first.primitive.name, *(equation.primitive.name for equation in others)]
+
+
+@hidden(idea="A function without any equation, and a matrix as argument.")
+def no_equations_and_matrices(answer, reference):
+    """A function that computes nothing has no primitives, and a matrix changes nothing."""
+    got = texts(answer(given("look_at"), 1.0))
+    expect_that(got == [], "A function that computes nothing should have no primitives.", got, [])
+    for name in ("calls_io", "guides_sin"):
+        got, wanted = (texts(one(given(name), np.ones((2, 3), np.float32))) for one in (answer, reference))
+        expect_that(got == wanted, f"These should be the primitives of `{name}`, in order.", got, wanted)
+
+
+@hidden(idea="A function in which a primitive comes twice.")
 def any_function_is_read(answer, reference):
-    """Any function of the book is read."""
+    """A primitive that comes twice is named twice."""
     got, wanted = (texts(one(given("wave_twice"), 1.0)) for one in (answer, reference))
-    expect_that(got == wanted, "These are not the primitives, in order.", got, wanted)
+    expect_that(got == wanted, "These should be the primitives, in order.", got, wanted)
 
 
 # %% host_sine
@@ -369,7 +454,29 @@ def vectorized_argument(x):
     return jax.pure_callback(host, jax.ShapeDtypeStruct(x.shape, x.dtype), x, vectorized=True)
 
 
-@hidden(stage="jit", idea="Transformations can be combined.")
+@wrong(rejected_by="the_host_computes_it", says="The host is asked for nothing, and a cosine is shifted.")
+def shifts_a_cosine(x):
+    jax.pure_callback(lambda v: np.sin(np.asarray(v)), x, x, vmap_method="expand_dims")
+    return jnp.cos(x - np.float32(np.pi / 2))
+
+
+@wrong(rejected_by="one_number_none_and_infinity", says="Numbers are believed to be finite.")
+def replaces_nan(x):
+    host = lambda v: np.nan_to_num(np.sin(np.asarray(v)))
+    return jax.pure_callback(host, x, x, vmap_method="expand_dims")
+
+
+@hidden(stage="jit", required=True, idea="One number, no numbers, NaN and infinity, and a batch of one row.")
+def one_number_none_and_infinity(answer, draw):
+    """One number, no numbers, NaN and infinity, and a batch of one row come out as NumPy gives them."""
+    with np.errstate(invalid="ignore"):
+        for x in (draw.numpy(), np.zeros((0, 3), np.float32), np.float32([np.nan, np.inf, 3.0])):
+            expect_close(answer.jit(x), np.float32(np.sin(x)), "This should be what NumPy gives.")
+        x = draw.numpy(1, 3)
+        expect_close(answer.vmap()(x), np.sin(x), "A batch of one row should give one row.")
+
+
+@hidden(stage="jit", idea="A batch of batches, compiled.")
 def jit_of_vmap_of_vmap(answer, draw):
     """It works under vmap twice, and jit."""
     x = draw.floats(2, 3, 4)
@@ -428,12 +535,19 @@ def adds_them_up(xs):
     return looped, jnp.cumsum(jax.vmap(call)(xs))
 
 
-@hidden(idea="Any number of numbers.")
+@wrong(rejected_by="any_length", says="A batch of one is taken for no batch.")
+def squeezes_one_number(xs):
+    call = partial(jax.pure_callback, noisy_sine, jax.ShapeDtypeStruct((), jnp.float32), vmap_method="expand_dims")
+    return jax.lax.scan(lambda carry, x: (carry, call(x)), 0, xs)[1], jnp.squeeze(jax.vmap(call)(xs))
+
+
+@hidden(idea="Three numbers, and one number.")
 def any_length(answer, draw):
-    """For any length both ways give sines."""
-    xs = draw.floats(3)
-    for part in parts(answer(xs), 2):
-        expect_close(part, np.sin(np.asarray(xs)))
+    """For three numbers and for one both ways give sines."""
+    for n in (3, 1):
+        xs = draw.floats(n)
+        for part in parts(answer(xs), 2):
+            expect_close(part, np.sin(np.asarray(xs)), "Both vectors should hold the sines.")
 
 
 # %% used_or_dropped
@@ -513,11 +627,13 @@ def value_without_a_call(used):
     return program()
 
 
-@hidden(stage="jit", kind="observed", idea="Calls in turn do not depend on each other.")
+@hidden(stage="jit", kind="observed", idea="Calls with True and False in turn.")
 def calls_in_turn(answer):
     """Used and unused in turn, it prints when used."""
-    lines = [seen.lines for seen in answer.observe_calls([(False,), (True,), (False,)])]
-    expect_that(lines == [[], ["printing something"], []], "It prints at other calls.", lines)
+    order = (False, True, False, True, True, True)
+    lines = [seen.lines for seen in answer.observe_calls([(used,) for used in order])]
+    wanted = [["printing something"] if used else [] for used in order]
+    expect_that(lines == wanted, "It should print in the calls with True, and in no others.", lines, wanted)
 
 
 # %% host_calls
@@ -620,11 +736,32 @@ def counts_equations(program, x):
     return len(seen) if str(jax.make_jaxpr(lambda x: program(host, x))(x)).count("pure_callback") else 0
 
 
-@hidden(idea="A program that asks the same thing in each step may ask once.")
+@wrong(rejected_by="other_programs_are_counted", says="The programs of the lesson are known by name.")
+def knows_them_by_name(program, x):
+    counts = {"never_used": 0, "twice_alike": 2, "for_four_rows": 4, "never_used_io": 1, "same_in_each_step": 1}
+    return counts.get(program.__name__, 0)
+
+
+@hidden(idea="Programs that the checks you see do not run: one call, and one in each of four rows.")
+def other_programs_are_counted(answer):
+    """Other programs are counted too."""
+    got = calls_of(answer, "by_pure", "by_io", "by_io_ordered")
+    expect_that(got == [1, 1, 1], "Each of these programs should call the host once.", got, [1, 1, 1])
+
+
+@hidden(idea="The same program again, with another x.")
+def a_second_run_counts_anew(answer):
+    """A second run of the same program is counted from 0."""
+    calls = [(given("by_pure"), np.float32(x)) for x in (2.0, 2.0, -3.0)]
+    got = [plain(seen.value) for seen in answer.observe_calls(calls)]
+    expect_that(got == [1, 1, 1], "Each run should count one call.", got, [1, 1, 1])
+
+
+@hidden(idea="A program that asks the same thing in each step: the compiler asks once.")
 def counts_in_a_loop(answer):
     """The same question in three steps is asked once."""
     got = calls_of(answer, "same_in_each_step")
-    expect_that(got == [1], "The same question in each of three steps: 1 call.", got, [1])
+    expect_that(got == [1], "For the same question in three steps there should be 1 call.", got, [1])
 
 
 # %% predict_same_question
@@ -652,14 +789,35 @@ def loops_over_the_batch_on_the_host(a):
         batch = np.asarray(batch)
         result = np.full_like(batch, np.nan)
         for index in np.ndindex(batch.shape[:-2]):
-            if np.linalg.det(batch[index]) != 0:
+            try:
                 result[index] = np.linalg.inv(batch[index])
+            except np.linalg.LinAlgError:
+                continue  # it is NaN already
         return result
 
     return jax.pure_callback(host, jax.typeof(jnp.asarray(a)), a, vmap_method="broadcast_all")
 
 
-@alternative
+@wrong(
+    rejected_by="tiny_and_stretched_matrices", says="The determinant of a matrix of small numbers may come out as 0."
+)
+def asks_for_the_determinant(a):
+    def host(a):
+        a = np.asarray(a)
+        return np.linalg.inv(a) if np.linalg.det(a) != 0 else np.full(a.shape, np.nan, np.float32)
+
+    promise = jax.ShapeDtypeStruct(a.shape, jnp.float32)
+    return jax.pure_callback(host, promise, a, vmap_method="sequential")
+
+
+@wrong(rejected_by="numpy_inverts_it", says="The host is asked for nothing, and JAX inverts.")
+def asks_and_forgets(a):
+    jax.pure_callback(lambda a: np.asarray(a), a, a, vmap_method="sequential")
+    inverse = jnp.linalg.inv(a)
+    return jnp.where(jnp.isfinite(inverse).all(), inverse, jnp.nan)
+
+
+@wrong(rejected_by="tiny_and_stretched_matrices", says="The rank is counted up to a tolerance, and NumPy inverts more.")
 def asks_for_the_rank_first(a):
     def host(a):
         a = np.asarray(a)
@@ -703,7 +861,8 @@ def one_call_spoils_all(a):
 
 @wrong(rejected_by="numpy_inverts_it", says="JAX's own inverse is taken, and no host is asked.", misses_the_point=True)
 def jnp_instead(a):
-    return jnp.where(jnp.linalg.det(a) == 0, jnp.nan, jnp.linalg.inv(a))
+    inverse = jnp.linalg.inv(a)
+    return jnp.where(jnp.isfinite(inverse).all(), inverse, jnp.nan)
 
 
 @wrong(rejected_by="a_singular_matrix_gets_nan", says="A pseudo-inverse is always there.")
@@ -712,7 +871,28 @@ def pseudo_inverse(a):
     return jax.pure_callback(lambda a: np.linalg.pinv(np.asarray(a)), promise, a, vmap_method="sequential")
 
 
-@hidden(idea="Matrices of any size.")
+@hidden(
+    stage="jit", required=True, idea="Matrices of tiny numbers, or with a large and a tiny one: NumPy inverts them."
+)
+def tiny_and_stretched_matrices(answer):
+    """Tiny and stretched matrices get the inverse that NumPy gives."""
+    for numbers in ((1e-25, 1e-25), (1.0, 1e-9)):
+        matrix = np.diag(np.float32(numbers))
+        expect_close(answer.jit(matrix), np.linalg.inv(matrix), "This matrix should get its inverse.", rtol=1e-4)
+
+
+@hidden(stage="jit", required=True, idea="Matrices of one number, a batch of one, and a batch of batches.")
+def one_number_and_one_matrix(answer):
+    """A matrix of one number and a batch of one matrix are inverted, and a batch of batches is."""
+    expect_close(answer.jit(np.float32([[4.0]])), np.float32([[0.25]]))
+    expect_close(answer.jit(np.float32([[0.0]])), np.float32([[np.nan]]), "The matrix [[0]] should give NaN.")
+    expect_close(answer.vmap()(REGULAR[None]), np.linalg.inv(REGULAR)[None], "A batch of one should give one inverse.")
+    got = np.asarray(answer.vmap().vmap()(np.stack([REGULAR, SINGULAR])[None]))
+    nan = np.isnan(got).all(axis=(2, 3)).tolist()
+    expect_that(nan == [[False, True]], "Only the singular matrix should give NaN.", nan, [[False, True]])
+
+
+@hidden(idea="Matrices of three by three, regular and singular.")
 def any_size(answer):
     """It works for 3 by 3 matrices, regular and singular."""
     regular = np.array([[2, 0, 1], [0, 4, 0], [0, 0, 1]], np.float32)
@@ -798,15 +978,29 @@ def scan_before_vmap(seed, x):
     return alone, jax.vmap(like)(x), looped
 
 
-@hidden(idea="Any seed has its own stream.")
+@wrong(rejected_by="any_stream", says="A vector of one number is taken for a number.")
+def squeezes_one_number(seed, x):
+    stream = np.random.default_rng(seed)
+    like = lambda x: io_callback(lambda v: uniform_like(stream, v), x, x)
+    alone = jax.block_until_ready(jax.jit(like)(x))
+    mapped = jax.block_until_ready(jax.vmap(like)(x))
+    step = lambda row: io_callback(lambda v: uniform_like(stream, v), row, row, ordered=True)
+    return jnp.squeeze(alone), jnp.squeeze(mapped), jnp.squeeze(jax.lax.map(step, x))
+
+
+@hidden(idea="Other seeds, and five numbers or one.")
 def any_stream(answer, draw):
-    """For any seed the vectors are those of its stream."""
-    seed = draw.integer(1, 10_000)
-    stream = np.random.default_rng(seed).uniform(size=15).astype(np.float32)
-    got = [np.asarray(vector) for vector in parts(answer(seed, np.zeros(5, np.float32)), 3)]
-    expect_close(got[0], stream[:5], "The first vector is another one.")
-    expect_close(np.sort(got[1]), np.sort(stream[5:10]), "The mapped numbers are others.")
-    expect_close(got[2], stream[10:], "The third vector is another one.")
+    """For other seeds, and for one number, the vectors are those of the stream."""
+    for n in (5, 1):
+        seed = draw.integer(1, 10_000)
+        stream = np.random.default_rng(seed).uniform(size=3 * n).astype(np.float32)
+        got = [np.asarray(vector) for vector in parts(answer(seed, np.ones(n, np.float32)), 3)]
+        expect_close(got[0], stream[:n], "The first vector should be the first numbers of the stream.")
+        expect_that(got[1].shape == (n,), "The mapped numbers should be a vector.", str(got[1].shape), f"({n},)")
+        expect_close(
+            np.sort(got[1]), np.sort(stream[n : 2 * n]), "The mapped numbers should be the next of the stream."
+        )
+        expect_close(got[2], stream[2 * n :], "The third vector should be the last numbers of the stream.")
 
 
 # %% try_out
@@ -874,7 +1068,15 @@ def catches_two_classes(kind, situation):
     return len(calls), ""
 
 
-@hidden(idea="Every kind is tried in the same way.")
+@hidden(idea="Kinds that make two calls, or one whose value nobody uses.")
+def other_kinds_of_calls(answer):
+    """Two calls are counted as two, and a dropped call as none."""
+    for kind, wanted in (("twice_alike", (2, "")), ("never_used", (0, "")), ("never_used_io", (1, ""))):
+        got = tried(answer, kind, "under_jit")
+        expect_that(got == wanted, f"`{kind}` under jit should make {wanted[0]} calls.", got, wanted)
+
+
+@hidden(idea="`by_debug` in `vmap_of_scan`.")
 def any_pair(answer):
     """Another pair is reported as well."""
     got = tried(answer, "by_debug", "vmap_of_scan")
@@ -964,13 +1166,25 @@ def notes_the_numbers(xs):
     return jax.lax.scan(step, jnp.float32(0.0), xs)[1]
 
 
-@hidden(stage="jit", kind="observed", idea="Any numbers are noted in order.")
+@wrong(rejected_by="any_totals", says="A vector of one number is taken for a number.")
+def squeezes_one_number(xs):
+    def step(total, x):
+        total = total + x
+        io_callback(note_total, None, total, ordered=True)
+        return total, total
+
+    return jnp.squeeze(jax.lax.scan(step, jnp.float32(0.0), xs)[1])
+
+
+@hidden(stage="jit", kind="observed", idea="Numbers of both signs, with a 0 among them, and one number alone.")
 def any_totals(answer, draw):
-    """For any numbers the totals are noted in order."""
-    xs = np.array([draw.integer(-9, 9) for _ in range(5)], np.float32)
-    seen, totals = answer.jit.observe(xs), np.cumsum(xs)
-    expect_close(seen.value, totals)
-    expect_that(seen.lines == [f"total {total:.1f}" for total in totals], "Other totals are noted.", seen.lines)
+    """For numbers of both signs, and for one number, the totals are noted in order."""
+    for xs in ([draw.integer(-9, 9), 0, *(draw.integer(-9, 9) for _ in range(3))], [draw.integer(1, 9)]):
+        xs = np.array(xs, np.float32)
+        seen, totals = answer.jit.observe(xs), np.cumsum(xs)
+        expect_close(seen.value, totals, "The result should be the running totals.")
+        wanted = [f"total {total:.1f}" for total in totals]
+        expect_that(seen.lines == wanted, "The totals should be noted in order.", seen.lines, wanted)
 
 
 # %% gradient_or_reason
@@ -1038,7 +1252,31 @@ def runs_f_first(f, x):
         return str(error)
 
 
-@hidden(idea="Any array, and a function with a gradient.")
+@wrong(rejected_by="functions_not_seen_before", says="The functions of the lesson are known by name.")
+def knows_them_by_name(f, x):
+    reasons = {
+        "host_sine_of": "Pure callbacks do not support JVP. "
+        "Please use `jax.custom_jvp` to use callbacks while taking gradients.",
+        "host_noise_like": "IO callbacks do not support JVP.",
+    }
+    if f.__name__ in reasons:
+        return reasons[f.__name__]
+    jax.block_until_ready(f(x))
+    return 3 * x**2 if f.__name__ == "cube" else jnp.ones_like(x)
+
+
+@hidden(idea="Functions that the checks you see do not use: one has a gradient, one has none.")
+def functions_not_seen_before(answer, draw):
+    """Other functions are differentiated, or their reason is given."""
+    x = draw.floats(3)
+    wanted = 2 * np.cos(2 * np.sin(np.asarray(x, np.float64))) * np.cos(np.asarray(x, np.float64))
+    got = answer(given("wave_twice"), x)
+    expect_close(got, wanted.astype(np.float32), "For `wave_twice` the gradient should be returned.", rtol=1e-4)
+    got = answer(given("guides_sin"), x)
+    expect_that(isinstance(got, str), "For `guides_sin` the reason should be returned.", got)
+
+
+@hidden(idea="A matrix, with functions that have a gradient.")
 def any_shape_has_a_gradient(answer, draw):
     """Arrays of any shape have a gradient."""
     x = draw.floats(2, 3)
@@ -1089,7 +1327,7 @@ def io_callback_for_a_log(x):
     return x
 
 
-@hidden(stage="gradient", kind="observed", idea="Transformations can be combined.")
+@hidden(stage="gradient", kind="observed", idea="`jit` of `vmap` of `grad`, for three rows.")
 def it_logs_under_jit_of_vmap_of_grad(answer, draw):
     """Under jit of vmap of grad each row is logged."""
     xs = np.array([draw.integer(1, 99) for _ in range(3)], np.float32)
@@ -1169,11 +1407,15 @@ def watches_the_sine(transform, x):
     return seen, "None"
 
 
-@hidden(idea="The callback sees the x that was given.")
+@hidden(idea="Positive and negative x, 0, and a shape alone.")
 def any_x_is_seen(answer, draw):
-    """Any x is seen."""
-    calls, _ = debug_saw(answer, "gradient_of_checkpoint", draw.integer(2, 99) / 4)
-    expect_that(calls == 2, "Under grad of checkpoint: 2 calls.", calls, 2)
+    """Positive x, negative x and 0 are seen, and None comes back."""
+    for x in (draw.integer(2, 99) / 4, -0.5, 0.0):
+        calls, came_back = debug_saw(answer, "gradient_of_checkpoint", x)
+        expect_that(calls == 2, "Under grad of checkpoint there should be 2 calls.", calls, 2)
+        expect_that(came_back == "None", "Nothing should come back: 'None'.", came_back, "None")
+    got = debug_saw(answer, "shape_only", 2.0)
+    expect_that(got == (0, "None"), "For a shape alone there should be no call.", got, (0, "None"))
 
 
 # %% predict_watched_rows
@@ -1266,7 +1508,32 @@ def scipy_on_a_tracer(v, z):
     return jnp.asarray(scipy.special.jv(np.asarray(v), np.asarray(z)), jnp.float32)
 
 
-@hidden(stage="jit", idea="Any orders and arguments.")
+@wrong(rejected_by="tiny_values_and_negative_points", says="The computation is cut to half precision on the way.")
+def rounds_to_six_decimals(v, z):
+    assert jnp.issubdtype(jnp.result_type(v), jnp.integer)
+    v, z = jnp.broadcast_arrays(v, jnp.asarray(z, jnp.float32))
+    host = lambda v, z: np.round(scipy.special.jv(v, z), 6).astype(np.float32)
+    return jax.pure_callback(host, jax.ShapeDtypeStruct(z.shape, jnp.float32), v, z, vmap_method="expand_dims")
+
+
+@hidden(stage="jit", required=True, idea="High orders at small points, where the values are tiny, and negative points.")
+def tiny_values_and_negative_points(answer):
+    """Tiny values are exact too, and negative points have their values."""
+    v, z = np.array([6, 8, 5, 0], np.int32), np.float32([0.5, 1.0, -1.5, -2.0])
+    message = "Tiny values and those at negative points should be SciPy's."
+    expect_close(answer.jit(v, z), bessel_values(v, z), message, rtol=1e-4, atol=0.0)
+
+
+@hidden(stage="jit", required=True, idea="A batch of orders with all points for each, and a batch of one.")
+def a_batch_of_orders(answer):
+    """Under vmap over v alone, each row has all points; a batch of one has one row."""
+    z = np.float32([0.5, 1.5, 2.5, 3.5])
+    for v in (np.array([0, 1, 2], np.int32), np.array([3], np.int32)):
+        got = answer.vmap(in_axes=(0, None))(v, z)
+        expect_close(got, bessel_values(v[:, None], z), "Row i should be the order v[i] at all points.", atol=1e-5)
+
+
+@hidden(stage="jit", idea="Three orders and points, in one batch, compiled.")
 def any_orders(answer, draw):
     """Any orders and arguments, under jit and vmap over both."""
     v = np.array([draw.integer(0, 5) for _ in range(3)], np.int32)
@@ -1396,7 +1663,40 @@ def python_if_on_the_order(v, z):
     return function(v, z)
 
 
-@hidden(stage="gradient", kind="value", idea="The slope is multiplied by the step, at any point.")
+@wrong(rejected_by="orders_zero_and_high", says="The slopes of high orders are believed to be 0.")
+def stops_at_order_four(v, z):
+    @jax.custom_jvp
+    def function(v, z):
+        return scipy_jv(v, z)
+
+    @function.defjvp
+    def rule(primals, tangents):
+        (v, z), (_, dz) = primals, tangents
+        slope = jnp.where(v > 4, 0.0, 0.5 * (bessel(v - 1, z) - bessel(v + 1, z)))
+        return function(v, z), slope * dz
+
+    return function(v, z)
+
+
+@hidden(
+    stage="gradient",
+    kind="value",
+    required=True,
+    idea="High orders, where slopes are tiny, negative points, and second derivatives of J_0.",
+)
+def orders_zero_and_high(answer):
+    """Tiny slopes are exact, at negative points too, and J_0 has its second derivative."""
+    slope = answer.grad(argnums=1)
+    for v, z in ((5, 1.0), (7, 1.5), (3, -2.0)):
+        wanted = np.float32(scipy.special.jvp(v, z))
+        message = f"The slope of J_{v} at {z} should be {wanted:.6g}."
+        expect_close(slope(v, np.float32(z)), wanted, message, rtol=1e-3, atol=0.0)
+    wanted = np.float32(scipy.special.jvp(0, 1.5, 2))
+    message = f"The second derivative of J_0 at 1.5 should be {wanted:.6g}."
+    expect_close(slope.grad(argnums=1)(0, np.float32(1.5)), wanted, message, atol=1e-5)
+
+
+@hidden(stage="gradient", kind="value", idea="The point 0, and points up to 5.")
 def any_point_has_a_slope(answer, draw):
     """The slope is right at any point."""
     z = np.float32(draw.integer(1, 40) / 8)
@@ -1496,8 +1796,9 @@ def copies_for_the_view(x):
     return seen
 
 
-@hidden(kind="relation", idea="Any number of numbers.")
+@hidden(kind="relation", idea="An array of 777 numbers.")
 def any_size_is_copied(answer):
     """For another size the view is no copy, and the host's array is one."""
     got = places(answer, 777)
-    expect_that(got == (True, False), "Same place as x: the view, the host's array?", got, (True, False))
+    message = "The view should lie where x lies, and the host's array elsewhere."
+    expect_that(got == (True, False), message, got, (True, False))

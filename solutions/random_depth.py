@@ -10,6 +10,8 @@ from jaxguide.course.author import (
     answer,
     expect_close,
     expect_equal,
+    expect_raises,
+    expect_shape,
     expect_that,
     given,
     hidden,
@@ -68,7 +70,22 @@ def all_draws(keys, low, high):
     return jnp.sort(jax.vmap(lambda key: jax.random.randint(key, (), low, high))(keys))
 
 
-@hidden(idea="Any bounds, also negative ones.")
+@wrong(rejected_by="one_key_and_equal_keys", says="One number is taken for no list.")
+def squeezes_one_number(keys, low, high):
+    drawn = np.unique(jax.vmap(lambda key: jax.random.randint(key, (), low, high))(keys))
+    return drawn[0] if len(keys) == 1 else drawn
+
+
+@hidden(idea="One key, and two keys that are equal.")
+def one_key_and_equal_keys(answer, draw, reference):
+    """One key draws one number, and so do two equal keys."""
+    keys = draw.keys(1)
+    expect_equal(answer(keys, 0, 50), reference(keys, 0, 50), "One key should draw one number, in an array.")
+    twice = jnp.concatenate([keys, keys])
+    expect_equal(answer(twice, 0, 50), reference(keys, 0, 50), "Two equal keys should draw one number.")
+
+
+@hidden(idea="Bounds below 0.")
 def any_bounds(answer, draw, reference):
     """For other bounds the numbers are those that were drawn."""
     low = draw.integer(-9, 9)
@@ -95,8 +112,59 @@ def compiled_whole(key, low, high):
 
 
 @alternative
+def an_offset_from_low(key, low, high):
+    return low + jax.random.randint(key, (), 0, high - low, dtype=jnp.int32)
+
+
+@wrong(rejected_by="each_of_many_numbers_can_come", says="A float32 has 24 bits: of many numbers it leaves most out.")
 def scales_a_uniform_number(key, low, high):
     return (low + jnp.floor(jax.random.uniform(key) * (high - low))).astype(jnp.int32)
+
+
+# For very many numbers `randint` prefers small ones just as much.
+@alternative
+def takes_the_rest_of_a_division(key, low, high):
+    bits = jax.random.bits(key) % jnp.asarray(high - low).astype(jnp.uint32)
+    return low + bits.astype(jnp.int32)
+
+
+@wrong(rejected_by="one_program_serves_all_bounds", says="Python numbers are compiled in, only tracers are passed on.")
+def static_where_it_can(key, low, high):
+    if isinstance(low, jax.core.Tracer) or isinstance(high, jax.core.Tracer):
+        return jax.random.randint(key, (), low, high)
+    sample = jax.jit(lambda k, a, b: jax.random.randint(k, (), a, b), static_argnums=(1, 2))
+    return sample(key, int(low), int(high))
+
+
+@wrong(rejected_by="keys_with_one_second_word", says="A new key is made of one word of the key.")
+def seeds_with_the_last_word(key, low, high):
+    return jax.random.randint(jax.random.key(jax.random.key_data(key)[1]), (), low, high)
+
+
+@hidden(kind="relation", required=True, idea="Bounds with more than a thousand million numbers between them.")
+def each_of_many_numbers_can_come(answer, draw):
+    """Of 1610612736 numbers, half of those drawn are odd."""
+    got = np.asarray(answer.vmap(in_axes=(0, None, None))(draw.keys(300), 0, 3 * 2**29))
+    # The standard deviation is 8.7; the bound is 7 of them: chance 3e-12.
+    odd = int((got % 2 == 1).sum())
+    expect_that(abs(odd - 150) < 61, "Half of the numbers should be odd.", f"{odd} of 300", "about 150")
+
+
+@hidden(kind="relation", required=True, idea="Keys that differ in their first word only.")
+def keys_with_one_second_word(answer, draw):
+    """Keys that differ in their first word only draw different numbers."""
+    bits = np.stack([draw.generator.integers(0, 2**32, size=300, dtype=np.uint32), np.full(300, 7, np.uint32)], axis=1)
+    keys = jax.random.wrap_key_data(jnp.asarray(bits))
+    different = len(np.unique(np.asarray(answer.vmap(in_axes=(0, None, None))(keys, 0, 10**6))))
+    expect_that(different > 250, "300 keys should draw about 300 different numbers.", different, "about 300")
+
+
+@hidden(stage="traces", idea="A second call with other bounds, as Python numbers: nothing is compiled again.")
+def one_program_serves_all_bounds(answer, draw):
+    """After the first call, other bounds compile nothing."""
+    calls = [(draw.key(), 1, 6), (draw.key(), 2, 9), (draw.key(), -3, 40)]
+    later = sum(one.compiles for one in answer.observe_calls(calls)[1:])
+    expect_that(later == 0, "Other bounds should compile nothing.", f"{later} compilations", "0")
 
 
 @wrong(rejected_by="all_depths_below_high_occur", says="The upper bound is drawn too.")
@@ -133,7 +201,7 @@ def rounds_to_the_nearest(key, low, high):
     return jnp.round(jax.random.uniform(key, minval=low, maxval=high - 1)).astype(int)
 
 
-@hidden(stage="jit", kind="relation", idea="Any bounds, also negative ones.")
+@hidden(stage="jit", kind="relation", idea="Bounds below 0, compiled.")
 def other_bounds_are_kept(answer, draw):
     """Compiled, with other bounds, the numbers lie within them."""
     for _ in range(3):
@@ -194,7 +262,35 @@ def rounds_down(x):
     return jnp.floor(x).astype(int).reshape(())
 
 
-@hidden(stage="jit", idea="Any number, compiled.")
+@wrong(rejected_by="large_numbers_are_cut_off", says="int16 ends at 32767.")
+def by_way_of_int16(x):
+    return x.astype(jnp.int16).astype(jnp.int32).reshape(())
+
+
+@wrong(rejected_by="large_numbers_are_cut_off", says="int8 ends at 127.")
+def by_way_of_int8(x):
+    return x.astype(jnp.int8).astype(jnp.int32).reshape(())
+
+
+@wrong(rejected_by="large_numbers_are_cut_off", says="float16 has 11 bits, and ends at 65504.")
+def by_way_of_float16(x):
+    return x.astype(jnp.float16).astype(jnp.int32).reshape(())
+
+
+@wrong(rejected_by="large_numbers_are_cut_off", says="A small number is added against rounding.")
+def adds_a_small_number(x):
+    return jnp.trunc(x + jnp.sign(x) * 1e-6).astype(int).reshape(())
+
+
+@hidden(stage="jit", required=True, idea="Large numbers, up to a thousand million, and numbers just below 1.")
+def large_numbers_are_cut_off(answer):
+    """Large numbers are cut off exactly, and numbers just below 1 become 0."""
+    for number in (130.7, -300.25, 2049.5, -40001.5, 123456.75, 16777213.0, -1.5e9, 0.99999994, -0.99999994):
+        x = np.float32([number])
+        expect_equal(answer.jit(x), jnp.int32(int(x[0])), f"{x[0]} should become {int(x[0])}.")
+
+
+@hidden(stage="jit", idea="Numbers between -200 and 200, compiled.")
 def any_number_becomes_an_integer(answer, draw):
     """Other numbers are cut off too, also when compiled."""
     for _ in range(3):
@@ -323,7 +419,61 @@ def one_name_for_compiled(function, *args):
     return tuple(names)
 
 
-@hidden(idea="Any function, any exception.")
+@wrong(rejected_by="python_numbers_are_traced_too", says="Only arrays are traced, Python numbers stay static.")
+def traces_arrays_only(function, *args):
+    static = tuple(i for i, arg in enumerate(args) if not hasattr(arg, "dtype"))
+    names = []
+    for call in (function, jax.jit(function, static_argnums=static)):
+        try:
+            call(*args)
+            names.append("")
+        except Exception as error:
+            names.append(type(error).__name__)
+    return tuple(names)
+
+
+@wrong(rejected_by="several_arguments_are_passed_on", says="Only the first argument is passed on.")
+def passes_one_argument(function, *args):
+    names = []
+    for call in (function, jax.jit(function)):
+        try:
+            call(*args[:1])
+            names.append("")
+        except Exception as error:
+            names.append(type(error).__name__)
+    return tuple(names)
+
+
+@wrong(rejected_by="several_arguments_are_passed_on", says="The functions of the lesson are known by name.")
+def knows_them_by_name(function, *args):
+    name = function.__name__
+    plain = {"smallest_example": "AttributeError"}.get(name, "")
+    late = {
+        **dict.fromkeys(("value_to_float", "smallest_example", "value_to_item", "value_to_int"), "Concretization"),
+        **dict.fromkeys(("value_as_index", "value_as_range"), "TracerIntegerConversion"),
+    }
+    compiled = {"Concretization": "ConcretizationTypeError", "TracerIntegerConversion": "TracerIntegerConversionError"}
+    return plain, compiled.get(late.get(name, ""), "")
+
+
+@hidden(idea="A Python number as argument: `jax.jit` must trace it too.")
+def python_numbers_are_traced_too(answer):
+    """A Python number is traced by `jax.jit` as well."""
+    got = tuple(answer(given("value_to_float"), 2.0))
+    expect_equal(got, ("", "ConcretizationTypeError"), "A Python number should be traced too.")
+
+
+@hidden(idea="A function of three arguments, whose shapes fit or do not fit.")
+def several_arguments_are_passed_on(answer, draw):
+    """Functions of three arguments get all of them."""
+    square, row = draw.floats(2, 2), draw.floats(1, 2)
+    expect_equal(tuple(answer(given("block"), square, row, row)), ("", ""), "`block` should not fail.")
+    wrong_size = draw.floats(1, 3)
+    names = ("TypeError", "TypeError")
+    expect_equal(tuple(answer(given("block"), square, wrong_size, row)), names, "`block` should fail both ways.")
+
+
+@hidden(idea="An index that is too large, and a function without its argument.")
 def any_exception_is_named(answer):
     """An index that is too big fails in one way when plain and in another when compiled."""
     got = answer(given("value_as_index"), jnp.array(7))
@@ -429,7 +579,30 @@ def traced_once_for_ever(function, batches):
     return len(batches), 1
 
 
-@hidden(idea="Another dtype is traced again.")
+@wrong(rejected_by="a_function_that_fails", says="The counts are derived from shapes and dtypes, and nothing is run.")
+def never_runs(function, batches):
+    return len(batches), len({(xs.shape, xs.dtype) for xs in batches})
+
+
+@hidden(idea="A function that fails under `vmap`: it is run, so its exception comes out.")
+def a_function_that_fails(answer):
+    """A function that fails under `vmap` fails here too."""
+    seen = answer.observe_error(given("value_to_int"), [jnp.ones(2)])
+    expect_raises(seen, "ConcretizationTypeError")
+
+
+@hidden(idea="The same call twice, and a call without batches.")
+def a_second_call_counts_anew(answer):
+    """The same call gives the same counts again, and no batches are no runs."""
+    batches = [jnp.ones(2), jnp.ones(1), jnp.ones(2)]
+    for seen in answer.observe_calls([(given("value_in_jax"), batches)] * 2):
+        got = tuple(int(part) for part in seen.value)
+        expect_that(got == (3, 2), "Each call should count 3 and 2 runs.", got, (3, 2))
+    got = tuple(int(part) for part in answer(given("value_in_jax"), []))
+    expect_that(got == (0, 0), "Without batches there should be no runs.", got, (0, 0))
+
+
+@hidden(idea="Batches of one length and two dtypes.")
 def another_dtype_is_traced_again(answer):
     """Batches of one length and two dtypes, four in all: 4 runs and 2 runs."""
     batches = [jnp.ones(3), jnp.ones(3, int), jnp.zeros(3), jnp.zeros(3, int)]
@@ -509,7 +682,20 @@ def six_steps_at_most(weights, xs, depth):
     return h
 
 
-@hidden(idea="Any sizes, any depth.")
+@wrong(rejected_by="one_example_of_one_row", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(weights, xs, depth):
+    return jnp.squeeze(jax.lax.fori_loop(0, depth, lambda _, h: jnp.tanh(h @ weights + xs), jnp.zeros_like(xs)))
+
+
+@hidden(idea="A batch of one example with one row.")
+def one_example_of_one_row(answer, draw, reference):
+    """A batch of one example has one state."""
+    weights, xs = draw.floats(3, 3), draw.floats(1, 1, 3)
+    for depth in (0, 2):
+        expect_close(answer(weights, xs, depth), reference(weights, xs, depth), atol=1e-5)
+
+
+@hidden(idea="A depth of more than six.")
 def other_sizes_run_too(answer, draw, reference):
     """Other shapes and a greater depth give the state of a plain loop."""
     # The weights turn the state by a quarter at each step and make it grow, so that it never comes to rest.
@@ -568,7 +754,35 @@ def a_fixed_seed_for_all(key, tokens):
     return keys, jax.vmap(draw_depth)(keys)
 
 
-@hidden(kind="relation", idea="Any number of examples.")
+@wrong(rejected_by="keys_with_one_second_word", says="A new key is made of one word of the key.")
+def seeds_with_the_last_word(key, tokens):
+    keys = jax.random.split(jax.random.key(jax.random.key_data(key)[1]), len(tokens))
+    return keys, jax.vmap(draw_depth)(keys)
+
+
+@wrong(rejected_by="one_example", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(key, tokens):
+    keys = jax.random.split(key, len(tokens))
+    return keys, jnp.squeeze(jax.vmap(draw_depth)(keys))
+
+
+@hidden(kind="relation", required=True, idea="Keys that differ in their first word only.")
+def keys_with_one_second_word(answer, draw):
+    """Keys that differ in their first word only give different keys."""
+    keys = [jax.random.wrap_key_data(jnp.uint32([word, 7])) for word in (1, 2)]
+    first, other = (answer(key, jnp.zeros((5, 2), int))[0] for key in keys)
+    message = "Another key should give other keys."
+    expect_that(not (first.bits[:, None] == other.bits).all(-1).any(), message, other, "other keys")
+
+
+@hidden(kind="relation", required=True, idea="A batch of one example.")
+def one_example(answer, draw):
+    """One example gets one key and one depth, in arrays."""
+    for part in pair(answer(draw.key(), jnp.zeros((1, 4), int))):
+        expect_shape(part, (1,), "One example should get one key and one depth, in arrays.")
+
+
+@hidden(kind="relation", idea="A batch of seven examples.")
 def another_batch_gets_its_depths(answer, draw):
     """Seven examples get seven different keys and depths from 1 to 6."""
     keys, depths = answer(draw.key(), jnp.zeros((7, 3), int))
@@ -605,8 +819,8 @@ def a_mapping_written_out(function, *batches):
         mapped(*batches)
         return "", []
     except (TypeError, ValueError, IndexError) as error:
-        first, second, *_ = error.args[0].splitlines()
-        return type(error).__qualname__, [first, second]
+        first, *others = error.args[0].splitlines()
+        return type(error).__qualname__, [first, *others[:1]]
 
 
 @wrong(rejected_by="int_of_a_draw_fails", says="One example alone is not traced: nothing fails.", misses_the_point=True)
@@ -665,7 +879,23 @@ def expects_two_classes(function, *batches):
     return "", []
 
 
-@hidden(idea="Any function.")
+@wrong(rejected_by="three_batches_are_mapped", says="Two arrays are taken for the most there can be.")
+def maps_two_arrays(function, *batches):
+    try:
+        jax.vmap(function)(*batches[:2])
+    except Exception as error:
+        return type(error).__name__, str(error).splitlines()[:2]
+    return "", []
+
+
+@hidden(idea="A function of three arguments that works under `vmap`.")
+def three_batches_are_mapped(answer, draw):
+    """A function of three arguments gets all three, and does not complain."""
+    got = answer(given("block"), draw.floats(2, 3, 3), draw.floats(2, 1, 3), draw.floats(2, 1, 3))
+    expect_that(tuple(got) == ("", []), "`block` works under `vmap`: it should not complain.", tuple(got), ("", []))
+
+
+@hidden(idea="A batch of indices for a Python list.")
 def another_failure_is_read(answer):
     """A batch of numbers as a Python index fails with TracerIntegerConversionError."""
     name, lines = answer(given("value_as_index"), jnp.array([0, 1]))
@@ -765,12 +995,48 @@ def counts_instead(weights, x, depth):
     return jax.lax.fori_loop(0, depth, lambda _, h: block(weights, h, x), jnp.zeros_like(x))
 
 
-@hidden(stage="jit", idea="Any depth from 0 to MAX_DEPTH, compiled.")
+@wrong(rejected_by="the_gradient_is_that_of_the_loop", says="The state is frozen, and most of the gradient with it.")
+def freezes_the_state(weights, x, depth):
+    def step(h, i):
+        return jnp.where(i < depth, block(weights, jax.lax.stop_gradient(h), x), h), None
+
+    return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))[0]
+
+
+@wrong(rejected_by="the_gradient_is_that_of_the_loop", says="The input is frozen: there is no gradient by x.")
+def freezes_the_input(weights, x, depth):
+    frozen = jax.lax.stop_gradient(x)
+
+    def step(h, i):
+        return jnp.where(i < depth, block(weights, h, frozen), h), None
+
+    return jax.lax.scan(step, jnp.zeros_like(x), jnp.arange(MAX_DEPTH))[0]
+
+
+@wrong(rejected_by="every_depth_is_honoured", says="A batch of one is taken for no batch.")
+def squeezes_one_row(weights, x, depth):
+    h = jax.lax.fori_loop(0, MAX_DEPTH, lambda i, h: jnp.where(i < depth, block(weights, h, x), h), jnp.zeros_like(x))
+    return jnp.squeeze(h)
+
+
+@hidden(stage="gradient", required=True, idea="Depths 0, 2 and 6, and the gradient by `weights` and by `x`.")
+def the_gradient_is_that_of_the_loop(answer, draw, reference):
+    """The gradients by the weights and by x are those of a plain loop."""
+    weights, x = np.float32(TURN) + np.float32(0.05) * draw.numpy(3, 3), 0.3 * draw.floats(2, 3)
+    for depth in (0, 2, 6):
+        got, wanted = (one.sum.grad((0, 1)).jit(weights, x, jnp.int32(depth)) for one in (answer, reference))
+        message = f"With depth {depth}, the gradients by the weights and by x should be those of a plain loop."
+        expect_close(tuple(got), tuple(wanted), message, rtol=1e-3, atol=1e-4)
+
+
+@hidden(stage="jit", idea="Each depth from 0 to 6, compiled, and an input of one row.")
 def every_depth_is_honoured(answer, draw, reference):
     """Compiled, each depth from 0 to 6 gives the state of the reference."""
     weights, x = draw.floats(3, 3), draw.floats(2, 3)
     for depth in range(7):
         expect_close(answer.jit(weights, x, jnp.int32(depth)), reference.jit(weights, x, jnp.int32(depth)), rtol=1e-3)
+    x = draw.floats(1, 3)
+    expect_close(answer.jit(weights, x, jnp.int32(4)), reference.jit(weights, x, jnp.int32(4)), rtol=1e-3)
 
 
 # %% counted_depth
@@ -840,13 +1106,13 @@ def stops_at_64(weights, x, depth):
     return jax.lax.fori_loop(0, depth, lambda i, h: block(weights, h, x), jnp.zeros_like(x))
 
 
-@hidden(stage="jit", idea="There is no largest depth.")
+@hidden(stage="jit", idea="A depth of some hundred, and a depth of 1000.")
 def a_large_depth_is_honoured(answer, draw, reference):
-    """Compiled, a depth of some hundred gives the state of the reference."""
+    """Compiled, depths of some hundred and of a thousand give the state of the reference."""
     weights, x = np.float32(TURN) + np.float32(0.05) * draw.numpy(3, 3), 0.3 * draw.floats(2, 3)
     depth = draw.integer(101, 400)
     # The state goes round and comes by the same places again, but not after one step.
-    for steps in (jnp.int32(depth), jnp.int32(depth + 1)):
+    for steps in (jnp.int32(depth), jnp.int32(depth + 1), jnp.int32(1000)):
         wanted = reference.jit(weights, x, steps)
         expect_close(answer.jit(weights, x, steps), wanted, rtol=1e-2, atol=1e-2)
 
@@ -931,7 +1197,32 @@ def formula_of_the_power(power, w, n):
     return (slope if power in (power_masked, power_masked_fori) else None), slope
 
 
-@hidden(idea="Any number and any count.")
+@wrong(rejected_by="no_rounds_and_zero", says="The formula divides by w, which may be 0.")
+def formula_from_the_value(power, w, n):
+    def or_none(derivative):
+        try:
+            return float(derivative(w, n))
+        except ValueError:
+            return None
+
+    reverse = or_none(jax.jit(jax.grad(power)))
+    value = float(jax.jit(power)(w, n))
+    rounds = 1 if power is double_rounds else n
+    return (None if reverse is None else rounds * value / w), rounds * value / w
+
+
+@hidden(idea="w = 0, negative w, and no rounds at all.")
+def no_rounds_and_zero(answer):
+    """At w = 0 and w = -1.5, and for 0 rounds, the derivatives are right."""
+    for w, n, wanted in ((0.0, 3, 0.0), (0.0, 1, 1.0), (2.0, 0, 0.0), (-1.5, 3, 6.75)):
+        for name, both in (("power_masked", True), ("power_while", False)):
+            got = [None if part is None else float(part) for part in answer(given(name), w, n)]
+            right = [wanted if both else None, wanted]
+            message = f"At w = {w} and n = {n} the derivatives should be {tuple(right)}."
+            expect_that(got == right, message, tuple(got), tuple(right))
+
+
+@hidden(idea="A w between 0.5 and 1.5, and two to seven rounds.")
 def other_slopes_are_right(answer, draw):
     """For other numbers the derivatives are n * w**(n - 1)."""
     w, n = draw.generator.uniform(0.5, 1.5), draw.integer(2, 8)
@@ -1015,9 +1306,30 @@ def a_sum_of_squares(weights, xs, depths):
     return (jax.lax.fori_loop(0, MAX_DEPTH, body, jnp.zeros_like(xs)) ** 2).sum()
 
 
-@hidden(stage="gradient", idea="Any depths.")
+@wrong(rejected_by="the_gradient_by_the_inputs", says="The inputs are frozen: there is no gradient by xs.")
+def freezes_the_inputs(weights, xs, depths):
+    keep, frozen = depths[:, None, None], jax.lax.stop_gradient(xs)
+
+    def body(i, h):
+        return jnp.where(i < keep, jnp.tanh(h @ weights + frozen), h)
+
+    return (jax.lax.fori_loop(0, MAX_DEPTH, body, jnp.zeros_like(xs)) ** 2).mean()
+
+
+@hidden(stage="gradient", required=True, idea="The gradient by `xs`, for depths from 0 to 6.")
+def the_gradient_by_the_inputs(answer, draw, reference):
+    """The gradient by xs is that of plain loops."""
+    weights, xs = draw.floats(3, 3), draw.floats(3, 2, 3)
+    depths = np.array([0, 6, draw.integer(1, 6)], np.int32)
+    got, wanted = (one.grad(1).jit(weights, xs, depths) for one in (answer, reference))
+    expect_close(got, wanted, "The gradient by xs should be that of plain loops.", rtol=1e-3, atol=1e-5)
+
+
+@hidden(stage="gradient", idea="Depths of 0 and of 6 among others, and a batch of one.")
 def other_depths_have_their_gradient(answer, draw, reference):
-    """For other depths, also 0 and 6, the gradient is that of the reference."""
+    """For other depths, also 0 and 6, and for one example, the gradient is that of the reference."""
+    weights, xs, one = draw.floats(3, 3), draw.floats(1, 1, 3), np.array([2], np.int32)
+    expect_close(answer.grad().jit(weights, xs, one), reference.grad().jit(weights, xs, one), rtol=1e-3, atol=1e-4)
     weights, xs = draw.floats(3, 3), draw.floats(3, 2, 3)
     depths = np.array([0, 6, draw.integer(1, 6)], np.int32)
     expect_close(
@@ -1107,7 +1419,7 @@ def counts_in_both_phases(weights, x, k):
     return jnp.mean(run(jax.lax.stop_gradient(run(jnp.zeros_like(x), k)), MAX_DEPTH - k) ** 2)
 
 
-@hidden(stage="gradient", idea="Also k = 0 and k = MAX_DEPTH.")
+@hidden(stage="gradient", idea="k = 0 and k = 6.")
 def the_ends_of_the_range_are_right(answer, draw, reference):
     """For k = 0 all steps have a gradient, and for k = 6 none has."""
     weights, x = draw.floats(3, 3), draw.floats(2, 3)
@@ -1163,7 +1475,39 @@ def slices_the_array(x, n):
     return jnp.sqrt(x[: int(n)]).sum()
 
 
-@hidden(stage="gradient", idea="Any entries, compiled and mapped.")
+@wrong(rejected_by="tiny_entries_count", says="Numbers are kept away from 0, also those that count.")
+def clamps_from_below(x, n):
+    return jnp.where(jnp.arange(len(x)) < n, jnp.sqrt(jnp.maximum(x, 1e-8)), 0.0).sum()
+
+
+@wrong(rejected_by="the_padding_may_be_anything", says="NaN times 0 is NaN.")
+def multiplies_the_input_by_the_mask(x, n):
+    used = (jnp.arange(len(x)) < n).astype(x.dtype)
+    return (jnp.sqrt(x * used + (1 - used)) * used).sum()
+
+
+@hidden(stage="gradient", required=True, idea="Tiny entries, as 1e-12 and 1e-20.")
+def tiny_entries_count(answer):
+    """Tiny entries have their root and their slope."""
+    x = np.float32([1e-12, 1e-20, 4.0, -1.0])
+    expect_close(answer(x, jnp.int32(2)), np.float32(1.0001e-6), "Tiny entries should have their roots.", atol=1e-6)
+    wanted = np.float32([0.5e6, 0.5e10, 0.25, 0.0])
+    expect_close(answer.grad()(x, jnp.int32(3)), wanted, "Tiny entries should have their slopes.", rtol=1e-3, atol=0.0)
+
+
+@hidden(stage="gradient", required=True, idea="Padding of NaN and of infinity, no padding, and nothing but padding.")
+def the_padding_may_be_anything(answer):
+    """Padding of NaN and infinity leaves no trace in value and gradient."""
+    x = np.float32([4.0, np.nan, np.inf, -np.inf])
+    expect_close(answer(x, jnp.int32(1)), np.float32(2.0), "The padding should leave no trace in the sum.")
+    for n, wanted in ((1, [0.25, 0, 0, 0]), (0, [0, 0, 0, 0])):
+        got = answer.grad().jit(x, jnp.int32(n))
+        expect_close(got, np.float32(wanted), "The padding should have the gradient 0.")
+    x = np.float32([4.0, 16.0])
+    expect_close(answer.grad()(x, jnp.int32(2)), np.float32([0.25, 0.125]), "All entries should count.")
+
+
+@hidden(stage="gradient", idea="A batch of rows with a count for each, padded with 0.")
 def other_roots_have_a_finite_gradient(answer, draw):
     """For other entries, with a count for each row, the gradient is that of the used entries."""
     x = np.abs(draw.numpy(3, 4)) + np.float32(0.5)
@@ -1244,7 +1588,48 @@ def pads_to_eights(values):
     return sum_of_exp(np.pad(values, (0, -n % 8)), n)
 
 
-@hidden(idea="Any length.")
+@wrong(rejected_by="every_power_of_two_is_a_bucket", says="The buckets are powers of four.")
+def powers_of_four(values):
+    size = 1
+    while size < len(values):
+        size *= 4 if size >= 8 else 2
+    return sum_of_exp(np.pad(values, (0, size - len(values))), len(values))
+
+
+@wrong(rejected_by="every_power_of_two_is_a_bucket", says="The smallest bucket is 2.")
+def at_least_two(values):
+    size = 2
+    while size < len(values):
+        size *= 2
+    return sum_of_exp(np.pad(values, (0, size - len(values))), len(values))
+
+
+@wrong(rejected_by="large_buckets_are_shared", says="The list of buckets ends at 64; longer arrays are not padded.")
+def a_list_that_ends(values):
+    n = len(values)
+    size = next((size for size in (1, 2, 4, 8, 16, 32, 64) if size >= n), n)
+    return sum_of_exp(np.pad(values, (0, size - n)), n)
+
+
+@hidden(stage="cost", idea="The lengths 1, 2, 3, 5, 9, 17, 33 and 65: each pads to another power of two.")
+def every_power_of_two_is_a_bucket(answer, draw):
+    """Each of the lengths 1, 2, 3, 5, 9, 17, 33 and 65 needs a program of its own."""
+    lengths = (1, 2, 3, 5, 9, 17, 33, 65)
+    seen = answer.observe_calls([(draw.numpy(n),) for n in lengths])
+    shared = [n for n, one in zip(lengths, seen, strict=True) if not one.compiles]
+    expect_that(not shared, "Each of these lengths should have a program of its own.", f"no new program for {shared}")
+
+
+@hidden(stage="cost", idea="Lengths of some hundred and of some thousand.")
+def large_buckets_are_shared(answer, draw):
+    """Long arrays are padded to powers of two as well."""
+    for first, then in ((130, 256), (600, 1000), (2049, 4000), (5000, 8192)):
+        seen = answer.observe_calls([(draw.numpy(first),), (draw.numpy(then),)])
+        message = f"The length {then} should need no new program after {first}."
+        expect_that(seen[1].compiles == 0, message, f"{seen[1].compiles} compilations", "0")
+
+
+@hidden(idea="Between 10 and 15 values.")
 def another_length_is_summed(answer, draw):
     """For another length the result is the sum of exp of the values."""
     values = draw.numpy(draw.integer(10, 16))
@@ -1307,7 +1692,48 @@ def draws_with_repetition(key, items, k):
     return jnp.zeros(n, bool).at[places].max(jnp.arange(n) < k)
 
 
-@hidden(stage="jit", kind="relation", idea="Any number of items.")
+@wrong(
+    rejected_by="all_pairs_are_equally_likely", says="Random whole numbers are sorted: among equal ones the first win."
+)
+def sorts_numbers_that_may_be_equal(key, items, k):
+    n = len(items)
+    return jnp.argsort(jax.random.randint(key, (n,), 0, n)) < k
+
+
+@wrong(rejected_by="items_may_be_anything", says="The items themselves take part in the draw.")
+def weighs_with_the_items(key, items, k):
+    numbers = jax.random.uniform(key, items.shape) + 0 * items
+    return (k > 0) & (numbers <= jnp.sort(numbers)[k - 1])
+
+
+@wrong(rejected_by="keys_with_one_second_word", says="A new key is made of one word of the key.")
+def seeds_with_the_last_word(key, items, k):
+    return jax.random.permutation(jax.random.key(jax.random.key_data(key)[1]), len(items)) < k
+
+
+@hidden(stage="jit", kind="relation", required=True, idea="Items that are NaN or infinite, and one item alone.")
+def items_may_be_anything(answer, draw):
+    """Of items that are NaN, infinite or equal, exactly k are chosen."""
+    items = np.float32([np.nan, np.inf, 1, 1, np.nan, -np.inf])
+    for k in (0, 2, 6):
+        got = int(np.asarray(answer.jit(draw.key(), items, jnp.int32(k))).sum())
+        expect_that(got == k, f"With k = {k}, exactly {k} items should be chosen.", got, k)
+    for k in (0, 1):
+        got = np.asarray(answer(draw.key(), np.zeros(1, np.float32), jnp.int32(k))).tolist()
+        expect_that(got == [bool(k)], f"Of one item, {k} should be chosen.", got, [bool(k)])
+
+
+@hidden(stage="jit", kind="relation", required=True, idea="Keys that differ in their first word only.")
+def keys_with_one_second_word(answer, draw):
+    """Keys that differ in their first word only choose different items."""
+    bits = np.stack([np.arange(6000, dtype=np.uint32), np.full(6000, 7, np.uint32)], axis=1)
+    keys, ks = jax.random.wrap_key_data(jnp.asarray(bits)), np.full(6000, 2, np.int32)
+    got = np.asarray(answer.vmap(in_axes=(0, None, 0)).jit(keys, jnp.zeros(5), ks))
+    different = len(np.unique(got, axis=0))
+    expect_that(different == 10, "6000 keys should choose all 10 pairs.", different, 10)
+
+
+@hidden(stage="jit", kind="relation", idea="Nine items.")
 def other_sizes_choose_too(answer, draw):
     """Of nine items exactly k are chosen, and the same key chooses the same ones."""
     key, k = draw.key(), draw.integer(1, 9)

@@ -9,6 +9,7 @@ from jaxguide.course.author import (
     answer,
     expect_close,
     expect_equal,
+    expect_raises,
     expect_that,
     hidden,
     wrong,
@@ -80,6 +81,29 @@ def any_vector_and_weights(answer, draw, reference):
         expect_close(answer(x, w), reference(x, w), atol=1e-5)
 
 
+@wrong(rejected_by="infinity_stays_in_its_windows", says="Weights of 0 are multiplied with numbers outside the window.")
+def multiplies_by_zero_outside(x, w):
+    places = jnp.arange(len(x)) - jnp.arange(len(x) - len(w) + 1)[:, None]
+    inside = (places >= 0) & (places < len(w))
+    return jnp.where(inside, w[jnp.clip(places, 0, len(w) - 1)], 0.0) @ x
+
+
+@hidden(idea="A vector with infinity in one place: only the windows that hold it are infinite.")
+def infinity_stays_in_its_windows(answer, draw):
+    """With infinity in the first place, only the first window is infinite."""
+    x, w = draw.numpy(6), np.abs(draw.numpy(3)) + np.float32(0.5)
+    wanted = np.correlate(x, w, "valid")
+    x[0], wanted[0] = np.inf, np.inf
+    expect_close(answer(x, w), wanted, "Only the first window should be infinite.", atol=1e-5)
+
+
+@hidden(idea="One number and one weight.")
+def one_number_and_one_weight(answer, draw):
+    """One number and one weight give one product, in a vector."""
+    x, w = draw.numpy(1), draw.numpy(1)
+    expect_close(answer(x, w), x * w, "The result should be a vector with one product.")
+
+
 # %% correlation_and_convolution
 @answer
 def correlation_and_convolution(x, w):
@@ -116,6 +140,18 @@ def swaps_the_names(x, w):
 def any_vector(answer, draw, reference):
     """Both are right for another length."""
     x, w = draw.floats(8), draw.floats(3)
+    expect_close(pair(answer(x, w)), pair(reference(x, w)), atol=1e-5)
+
+
+@wrong(rejected_by="one_window", says="A result of one number is taken for a number.")
+def squeezes_both(x, w):
+    return jnp.squeeze(slide(x, w)), jnp.squeeze(slide(x, w[::-1]))
+
+
+@hidden(idea="Three numbers, so that there is one window.")
+def one_window(answer, draw, reference):
+    """Three numbers give two vectors of one number."""
+    x, w = draw.floats(3), draw.floats(3)
     expect_close(pair(answer(x, w)), pair(reference(x, w)), atol=1e-5)
 
 
@@ -166,6 +202,27 @@ def first_weights_for_all(vectors, weights):
 def any_batch(answer, draw, reference):
     """A batch of three vectors of five is right."""
     vectors, weights = [draw.floats(5) for _ in range(3)], [draw.floats(3) for _ in range(3)]
+    for got, wanted in zip(answer(vectors, weights), reference(vectors, weights), strict=True):
+        expect_close(got, wanted, atol=1e-5)
+
+
+@wrong(rejected_by="one_vector_is_a_batch", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(vectors, weights):
+    xs, ws = jnp.stack(vectors), jnp.stack(weights)
+    return jnp.squeeze(xs), jnp.squeeze(ws), jnp.squeeze(jax.vmap(slide)(xs, ws))
+
+
+@wrong(rejected_by="one_vector_is_a_batch", says="Whole numbers are made into float32 in all batches but the first.")
+def keeps_the_dtype_of_the_example(vectors, weights):
+    xs, ws = jnp.stack(vectors), jnp.stack(weights)
+    xs = xs if len(vectors) == 2 else xs.astype(jnp.float32)
+    return xs, ws, jax.vmap(slide)(xs, ws)
+
+
+@hidden(idea="A batch of one vector of three whole numbers.")
+def one_vector_is_a_batch(answer, draw, reference):
+    """One vector of three whole numbers gives batches of one row."""
+    vectors, weights = [jnp.array([draw.integer(-9, 9) for _ in range(3)])], [draw.floats(3)]
     for got, wanted in zip(answer(vectors, weights), reference(vectors, weights), strict=True):
         expect_close(got, wanted, atol=1e-5)
 
@@ -227,6 +284,32 @@ def any_batch(answer, draw, reference):
     expect_close(answer(xs, ws), reference(xs, ws), atol=1e-5)
 
 
+@wrong(rejected_by="all_rows_in_one_operation", says="`jax.lax.map` is a loop too: it does one row after the other.")
+def loops_with_lax_map(xs, ws):
+    return jax.lax.map(lambda row: slide(*row), (xs, ws))
+
+
+@wrong(rejected_by="one_row_and_infinity", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(xs, ws):
+    return jnp.squeeze(jax.vmap(slide)(xs, ws))
+
+
+@hidden(stage="cost", idea="All rows in one operation: a loop of `jax.lax` does one row after the other.")
+def all_rows_in_one_operation(answer, draw):
+    """The program holds no loop."""
+    expect_no_loop(answer, draw.floats(4, 6), draw.floats(4, 3))
+
+
+@hidden(idea="A batch of one row of three numbers, and a batch with infinity in one row.")
+def one_row_and_infinity(answer, draw, reference):
+    """A batch of one row has one row, and infinity in a row stays in that row."""
+    xs, ws = draw.floats(1, 3), draw.floats(1, 3)
+    expect_close(answer(xs, ws), reference(xs, ws), "A batch of one row should give one row.", atol=1e-5)
+    xs, ws = draw.numpy(3, 5), np.abs(draw.numpy(3, 3)) + np.float32(0.5)
+    xs[1, 0] = np.inf
+    expect_close(answer(xs, ws), reference(xs, ws), "Only one number should be infinite.", atol=1e-5)
+
+
 # %% vectorised_by_vmap
 @answer
 def vectorised_by_vmap(xs, ws):
@@ -279,6 +362,32 @@ def any_batch(answer, draw, reference):
     expect_close(answer(xs, ws), reference(xs, ws), atol=1e-5)
 
 
+@wrong(rejected_by="all_rows_in_one_operation", says="`jax.lax.map` is a loop too: it does one row after the other.")
+def loops_with_lax_map(xs, ws):
+    return jax.lax.map(lambda row: slide(*row), (xs, ws))
+
+
+@wrong(rejected_by="one_row_and_infinity", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(xs, ws):
+    return jnp.squeeze(jax.vmap(slide)(xs, ws))
+
+
+@hidden(stage="cost", idea="All rows in one operation: a loop of `jax.lax` does one row after the other.")
+def all_rows_in_one_operation(answer, draw):
+    """The program holds no loop."""
+    expect_no_loop(answer, draw.floats(4, 6), draw.floats(4, 3))
+
+
+@hidden(idea="A batch of one row of three numbers, and a batch with infinity in one row.")
+def one_row_and_infinity(answer, draw, reference):
+    """A batch of one row has one row, and infinity in a row stays in that row."""
+    xs, ws = draw.floats(1, 3), draw.floats(1, 3)
+    expect_close(answer(xs, ws), reference(xs, ws), "A batch of one row should give one row.", atol=1e-5)
+    xs, ws = draw.numpy(3, 5), np.abs(draw.numpy(3, 3)) + np.float32(0.5)
+    xs[1, 0] = np.inf
+    expect_close(answer(xs, ws), reference(xs, ws), "Only one number should be infinite.", atol=1e-5)
+
+
 # %% predict_shape_inside
 @answer
 def predict_shape_inside():
@@ -287,7 +396,7 @@ def predict_shape_inside():
 
 # %% look_inside
 @answer
-def look_inside(xs, ws, calls):
+def look_inside(xs, ws, rows):
     def look(mapped_by):
         seen = []
 
@@ -296,15 +405,15 @@ def look_inside(xs, ws, calls):
             return slide(x, w)
 
         mapped = mapped_by(spy)
-        for _ in range(calls):
-            mapped(xs, ws)
+        for n in rows:
+            mapped(xs[:n], ws[:n])
         return seen
 
     return {"vmap": look(jax.vmap), "jit of vmap": look(lambda f: jax.jit(jax.vmap(f)))}
 
 
 @alternative
-def shapes_as_lists(xs, ws, calls):
+def shapes_as_lists(xs, ws, rows):
     found = {}
     for name, compiled in (("jit of vmap", True), ("vmap", False)):
         seen = found[name] = []
@@ -315,13 +424,13 @@ def shapes_as_lists(xs, ws, calls):
 
         mapped = jax.vmap(spy, in_axes=(0, 0))
         mapped = jax.jit(mapped) if compiled else mapped
-        for _ in range(calls):
-            mapped(xs, ws)
+        for n in rows:
+            mapped(xs[:n], ws[:n])
     return found
 
 
 @wrong(rejected_by="one_run_serves_all_rows", says="The spy stands outside `vmap` and sees the batch.")
-def spies_on_the_batch(xs, ws, calls):
+def spies_on_the_batch(xs, ws, rows):
     def look(wrap):
         seen = []
 
@@ -330,21 +439,21 @@ def spies_on_the_batch(xs, ws, calls):
             return jax.vmap(slide)(xs, ws)
 
         mapped = wrap(spy)
-        for _ in range(calls):
-            mapped(xs, ws)
+        for n in rows:
+            mapped(xs[:n], ws[:n])
         return seen
 
     return {"vmap": look(lambda f: f), "jit of vmap": look(jax.jit)}
 
 
 @wrong(rejected_by="one_run_serves_all_rows", says="`vmap` is believed to run the function once for each row.")
-def one_run_for_each_row(xs, ws, calls):
-    rows = [(x.shape, w.shape) for x, w in zip(xs, ws, strict=True)]
-    return {"vmap": rows * calls, "jit of vmap": rows}
+def one_run_for_each_row(xs, ws, rows):
+    seen = [(x.shape, w.shape) for x, w in zip(xs, ws, strict=True)]
+    return {"vmap": seen * len(rows), "jit of vmap": seen}
 
 
 @wrong(rejected_by="vmap_runs_again_and_jit_does_not", says="`vmap` is believed to use `jit` inside.")
-def vmap_keeps_its_program(xs, ws, calls):
+def vmap_keeps_its_program(xs, ws, rows):
     seen = []
 
     def spy(x, w):
@@ -356,16 +465,16 @@ def vmap_keeps_its_program(xs, ws, calls):
 
 
 @wrong(rejected_by="vmap_runs_again_and_jit_does_not", says="A new jitted function in each call traces each time.")
-def a_new_jit_in_each_call(xs, ws, calls):
+def a_new_jit_in_each_call(xs, ws, rows):
     def look(wrap):
         seen = []
-        for _ in range(calls):
+        for n in rows:
 
             def spy(x, w):
                 seen.append((x.shape, w.shape))
                 return slide(x, w)
 
-            wrap(spy)(xs, ws)
+            wrap(spy)(xs[:n], ws[:n])
         return seen
 
     return {"vmap": look(jax.vmap), "jit of vmap": look(lambda f: jax.jit(jax.vmap(f)))}
@@ -376,17 +485,37 @@ def a_new_jit_in_each_call(xs, ws, calls):
     says="The lists are derived from the shapes, and no function is run.",
     misses_the_point=True,
 )
-def writes_down_what_it_expects(xs, ws, calls):
+def writes_down_what_it_expects(xs, ws, rows):
     seen = xs.shape[1:], ws.shape[1:]
-    return {"vmap": [seen] * calls, "jit of vmap": [seen]}
+    return {"vmap": [seen] * len(rows), "jit of vmap": [seen] * len(set(rows))}
 
 
-@hidden(idea="Other shapes and other numbers of calls.")
-def any_shapes_and_calls(answer, draw, reference):
-    """For three calls with four rows of six, what is seen is right."""
-    args = draw.floats(4, 6), draw.floats(4, 3), 3
+@wrong(
+    rejected_by="another_number_of_rows_is_another_shape",
+    says="`jit` inside of `vmap` sees one row, and so knows batches of every size.",
+)
+def vmap_around_jit(xs, ws, rows):
+    def look(mapped_by):
+        seen = []
+
+        def spy(x, w):
+            seen.append((x.shape, w.shape))
+            return slide(x, w)
+
+        mapped = mapped_by(spy)
+        for n in rows:
+            mapped(xs[:n], ws[:n])
+        return seen
+
+    return {"vmap": look(jax.vmap), "jit of vmap": look(lambda f: jax.vmap(jax.jit(f)))}
+
+
+@hidden(idea="Calls with another number of rows each: for `jit` around `vmap`, that is another shape.")
+def another_number_of_rows_is_another_shape(answer, draw, reference):
+    """For calls with 4, 4, 3, 1 and 4 rows of six, what is seen is right."""
+    args = draw.floats(4, 6), draw.floats(4, 3), [4, 4, 3, 1, 4]
     got, wanted = ({name: as_lists(seen) for name, seen in one(*args).items()} for one in (answer, reference))
-    expect_equal(got, wanted, "Python ran the function another number of times, or saw other shapes.")
+    expect_equal(got, wanted, "`f` should note the shapes five times under `vmap`, and three times under `jit` of it.")
 
 
 # %% products_in_the_program
@@ -434,6 +563,18 @@ def any_number_of_rows(answer, draw, reference):
     expect_that(got == wanted, "These are other counts.", got, wanted)
 
 
+@wrong(rejected_by="one_row", says="The loop is believed to need no product for its first row.")
+def one_row_needs_no_loop(rows):
+    return (3 * rows if rows > 1 else 0), 3
+
+
+@hidden(idea="A batch of one row.")
+def one_row(answer, draw, reference):
+    """The counts are right for a batch of one row."""
+    got, wanted = ([int(np.asarray(one)) for one in pair(asked(1))] for asked in (answer, reference))
+    expect_that(got == wanted, "These are other counts.", got, wanted)
+
+
 # %% slide_columns
 @answer
 def slide_columns(xst, wst):
@@ -476,6 +617,23 @@ def any_columns(answer, draw, reference):
     """Three columns of seven are right."""
     xst, wst = draw.floats(7, 3), draw.floats(3, 3)
     expect_close(answer(xst, wst), reference(xst, wst), atol=1e-5)
+
+
+@wrong(rejected_by="columns_need_no_loop", says="A Python loop over the columns is no vectorisation.")
+def loops_over_columns(xst, wst):
+    return jnp.stack([slide(x, w) for x, w in zip(xst.T, wst.T, strict=True)], axis=1)
+
+
+@wrong(rejected_by="one_column", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(xst, wst):
+    return jnp.squeeze(jax.vmap(slide, in_axes=1, out_axes=1)(xst, wst))
+
+
+@hidden(idea="A batch of one column of three numbers.")
+def one_column(answer, draw, reference):
+    """A batch of one column has one column."""
+    xst, wst = draw.floats(3, 1), draw.floats(3, 1)
+    expect_close(answer(xst, wst), reference(xst, wst), "A batch of one column should give one column.", atol=1e-5)
 
 
 # %% slide_with_shared_weights
@@ -535,6 +693,29 @@ def any_batch(answer, draw, reference):
     """Five rows of seven are right."""
     xs, w = draw.floats(5, 7), draw.floats(3)
     expect_close(answer(xs, w), reference(xs, w), atol=1e-5)
+
+
+@wrong(rejected_by="all_rows_in_one_operation", says="`jax.lax.map` is a loop too: it does one row after the other.")
+def loops_with_lax_map(xs, w):
+    return jax.lax.map(lambda x: slide(x, w), xs)
+
+
+@wrong(rejected_by="one_row", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(xs, w):
+    return jnp.squeeze(jax.vmap(slide, in_axes=(0, None))(xs, w))
+
+
+@hidden(stage="cost", idea="All rows in one operation: a loop of `jax.lax` does one row after the other.")
+def all_rows_in_one_operation(answer, draw):
+    """The program holds no loop."""
+    expect_no_loop(answer, draw.floats(4, 6), draw.floats(3))
+
+
+@hidden(idea="A batch of one row of three numbers.")
+def one_row(answer, draw, reference):
+    """A batch of one row has one row."""
+    xs, w = draw.floats(1, 3), draw.floats(3)
+    expect_close(answer(xs, w), reference(xs, w), "A batch of one row should give one row.", atol=1e-5)
 
 
 # %% try_axes
@@ -603,6 +784,29 @@ def other_axes(answer, draw, reference):
     said = isinstance(refused, str) and refused.startswith("ValueError: ") and "inconsistent sizes" in refused
     said = said and "float32[4,6]" in refused and "float32[2,3]" in refused
     expect_that(said, "For batches of 4 and 2, return the whole text of JAX's ValueError.", refused, "ValueError: …")
+
+
+@wrong(rejected_by="other_exceptions_come_out", says="Every exception is reported as a ValueError.")
+def calls_every_exception_a_value_error(in_axes, out_axes, a, b):
+    try:
+        return jax.vmap(slide, in_axes=in_axes, out_axes=out_axes)(a, b)
+    except Exception as error:
+        return f"ValueError: {error}"
+
+
+@wrong(rejected_by="other_exceptions_come_out", says="Every exception is reported, with its own class.")
+def reports_every_exception(in_axes, out_axes, a, b):
+    try:
+        return jax.vmap(slide, in_axes=in_axes, out_axes=out_axes)(a, b)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@hidden(idea="Four weights for windows of three numbers: the TypeError is not a ValueError.")
+def other_exceptions_come_out(answer, draw):
+    """With rows of four weights, the TypeError of `slide` is not caught."""
+    seen = answer.observe_error(0, 0, draw.floats(4, 6), draw.floats(4, 4))
+    expect_raises(seen, "TypeError")
 
 
 # %% jit_and_vmap
@@ -674,6 +878,39 @@ def any_batch(answer, draw, reference):
         expect_close(got, wanted, atol=1e-5)
 
 
+@wrong(rejected_by="no_loop_over_the_rows_of_either", says="A Python loop of jitted calls stands for `vmap`.")
+def a_loop_of_jitted_calls(xs, ws):
+    compiled = jax.jit(slide)
+    return jax.jit(jax.vmap(slide))(xs, ws), jnp.stack([compiled(x, w) for x, w in zip(xs, ws, strict=True)])
+
+
+@wrong(rejected_by="both_are_compiled", says="`jit` is inside of `vmap` both times.")
+def the_same_order_twice(xs, ws):
+    mapped = jax.vmap(jax.jit(slide))
+    return mapped(xs, ws), mapped(xs, ws)
+
+
+@wrong(rejected_by="one_row", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(xs, ws):
+    return jnp.squeeze(jax.jit(jax.vmap(slide))(xs, ws)), jnp.squeeze(jax.vmap(jax.jit(slide))(xs, ws))
+
+
+@hidden(stage="cost", required=True, idea="`vmap` does all rows at once: no loop over the rows, for either array.")
+def no_loop_over_the_rows_of_either(answer, draw):
+    """The program is as long for 40 rows as for 4, and holds no loop."""
+    small, large = (draw.floats(4, 6), draw.floats(4, 3)), (draw.floats(40, 6), draw.floats(40, 3))
+    expect_no_growth(answer, small, large, UNROLLED)
+    expect_no_loop(answer, *small)
+
+
+@hidden(idea="A batch of one row of three numbers.")
+def one_row(answer, draw, reference):
+    """A batch of one row has one row, in both arrays."""
+    xs, ws = draw.floats(1, 3), draw.floats(1, 3)
+    for got, wanted in zip(pair(answer(xs, ws)), pair(reference(xs, ws)), strict=True):
+        expect_close(got, wanted, "A batch of one row should give one row.", atol=1e-5)
+
+
 # %% pairwise_distances
 @answer
 def pairwise_distances(xs, ys):
@@ -695,10 +932,31 @@ def ys_outside_then_turned(xs, ys):
     return rows(ys)
 
 
-@alternative
+@wrong(
+    rejected_by="equal_points_are_zero_apart", says="Large squares are subtracted: for near points rounding is left."
+)
 def by_one_matrix_product(xs, ys):
     squares = (xs**2).sum(1)[:, None] + (ys**2).sum(1) - 2 * xs @ ys.T
     return jnp.sqrt(jnp.maximum(squares, 0.0))
+
+
+@wrong(rejected_by="equal_points_are_zero_apart", says="Large squares are subtracted, and may come out below 0.")
+def by_a_product_without_a_clamp(xs, ys):
+    squares = (xs**2).sum(1)[:, None] + (ys**2).sum(1) - 2 * xs @ ys.T
+    return jnp.sqrt(squares)
+
+
+@wrong(rejected_by="equal_points_are_zero_apart", says="A small number is added, for the gradient at 0.")
+def adds_a_small_number(xs, ys):
+    return jnp.sqrt(((xs[:, None] - ys[None]) ** 2).sum(axis=2) + 1e-6)
+
+
+@alternative
+def a_loop_over_the_coordinates(xs, ys):
+    squares = jnp.zeros((len(xs), len(ys)))
+    for k in range(xs.shape[1]):
+        squares += jnp.subtract.outer(xs[:, k], ys[:, k]) ** 2
+    return squares**0.5
 
 
 @wrong(rejected_by="a_row_for_each_x", says="Row i of one meets only row i of the other.")
@@ -735,6 +993,40 @@ def city_blocks(xs, ys):
 def any_points(answer, draw, reference):
     """Two points and five points in a space of three dimensions are right."""
     xs, ys = draw.floats(2, 3), draw.floats(5, 3)
+    expect_close(answer(xs, ys), reference(xs, ys), atol=2e-3)
+
+
+@wrong(rejected_by="one_point_each", says="A batch of one is taken for no batch.")
+def squeezes_one_point(xs, ys):
+    distances = jnp.linalg.norm(xs[:, None] - ys[None], axis=2)
+    return distances if distances.size > 1 else jnp.squeeze(distances)
+
+
+@hidden(idea="Equal points, far from 0 and near it.")
+def equal_points_are_zero_apart(answer, draw):
+    """Equal points are 0 apart."""
+    for scale in (1.0, 1000.0):
+        xs = scale * draw.floats(20, 3)
+        got = np.asarray(answer(xs, xs[::-1]))
+        equal = np.diagonal(got[:, ::-1])
+        expect_that(got.shape == (20, 20) and not equal.any(), "Equal points should be 0 apart.", equal, "0")
+
+
+@hidden(idea="Points near each other, and far from 0.")
+def near_points_far_from_zero(answer, draw):
+    """Near points far from 0 have their distance."""
+    # Multiples of 1/256, so that their differences are exact in float32.
+    steps = draw.generator.integers(1, 9, size=(2, 3, 2)) / 256
+    xs, ys = (np.float32([[500, -700]]) + steps).astype(np.float32)
+    wanted = np.sqrt(((xs[:, None].astype(np.float64) - ys[None]) ** 2).sum(axis=2))
+    got = answer(xs, ys)
+    expect_close(got, wanted.astype(np.float32), "Near points should have their distance.", rtol=1e-4, atol=0.0)
+
+
+@hidden(idea="One point in xs and one in ys.")
+def one_point_each(answer, draw, reference):
+    """One x and one y give a table with one entry."""
+    xs, ys = draw.floats(1, 2), draw.floats(1, 2)
     expect_close(answer(xs, ys), reference(xs, ys), atol=2e-3)
 
 
@@ -796,6 +1088,31 @@ def any_ensemble(answer, draw, reference):
     members = [{"w": draw.floats(2, 5), "b": draw.floats(5)} for _ in range(2)]
     x = draw.floats(2)
     expect_close(answer(members, x), reference(members, x), atol=1e-5)
+
+
+@wrong(rejected_by="one_product_without_a_loop", says="`jax.lax.map` is a loop too: one product after the other.")
+def loops_with_lax_map(members, x):
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
+    return jax.lax.map(lambda params: predict(params, x), stacked)
+
+
+@wrong(rejected_by="an_ensemble_of_one", says="An ensemble of one is taken for a model.")
+def squeezes_an_ensemble_of_one(members, x):
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
+    return jnp.squeeze(jax.vmap(predict, in_axes=(0, None))(stacked, x))
+
+
+@hidden(stage="cost", idea="One product for all models: a loop of `jax.lax` makes one after the other.")
+def one_product_without_a_loop(answer, draw):
+    """The program holds no loop."""
+    expect_no_loop(answer, some_members(draw, 3), draw.floats(3))
+
+
+@hidden(idea="An ensemble of one model.")
+def an_ensemble_of_one(answer, draw, reference):
+    """One model gives one row."""
+    members, x = some_members(draw, 1), draw.floats(3)
+    expect_close(answer(members, x), reference(members, x), "One model should give one row.", atol=1e-5)
 
 
 # %% per_example_gradients
@@ -860,6 +1177,39 @@ def any_examples(answer, draw, reference):
     expect_close(answer(*args), reference(*args), rtol=1e-4, atol=1e-5)
 
 
+@wrong(rejected_by="all_examples_at_once", says="`jax.lax.map` is a loop too: it does one example after the other.")
+def loops_with_lax_map(params, xs, ys):
+    return jax.lax.map(lambda one: jax.grad(squared_error)(params, *one), (xs, ys))
+
+
+@wrong(rejected_by="one_example", says="A batch of one is taken for no batch.")
+def squeezes_one_example(params, xs, ys):
+    each = jax.vmap(jax.grad(squared_error), in_axes=(None, 0, 0))(params, xs, ys)
+    return jax.tree.map(jnp.squeeze, each)
+
+
+@hidden(stage="cost", idea="All examples at once: a loop of `jax.lax` does one after the other.")
+def all_examples_at_once(answer, draw):
+    """The program holds no loop."""
+    expect_no_loop(answer, {"w": draw.floats(3), "b": draw.floats()}, draw.floats(4, 3), draw.floats(4))
+
+
+@hidden(idea="A batch of one example, of one number.")
+def one_example(answer, draw, reference):
+    """One example of one number has its gradients in a batch."""
+    args = {"w": draw.floats(1), "b": draw.floats()}, draw.floats(1, 1), draw.floats(1)
+    expect_close(answer(*args), reference(*args), "One example should give a batch of one.", rtol=1e-4, atol=1e-5)
+
+
+@hidden(idea="An example with large numbers and one with small ones: each gradient to a small relative error.")
+def a_small_gradient_beside_a_large_one(answer, draw):
+    """The gradient of an example of small numbers is as exact as that of large ones."""
+    params = {"w": jnp.array([1.0, 2.0]), "b": jnp.float32(0.5)}
+    xs, ys = np.float32([[300.0, -200.0], [0.001, 0.002]]), np.float32([100.0, 0.25])
+    got, wanted = answer(params, xs, ys), gradients_by_hand(params, xs, ys)
+    expect_close(got, wanted, "Each gradient should be exact.", rtol=1e-4, atol=0.0)
+
+
 # %% means_of_padded_rows
 @answer
 def means_of_padded_rows(xs, lengths):
@@ -913,6 +1263,43 @@ def any_lengths(answer, draw, reference):
     """Four rows of any length are right."""
     xs, lengths = draw.floats(4, 6), jnp.array([draw.integer(1, 7) for _ in range(4)])
     expect_close(answer(xs, lengths), reference(xs, lengths), atol=1e-5)
+
+
+@wrong(rejected_by="own_nan_counts", says="Every NaN is taken for padding.")
+def takes_nan_for_padding(xs, lengths):
+    mask = jnp.arange(xs.shape[1]) < lengths[:, None]
+    return jnp.nanmean(jnp.where(mask, xs, jnp.nan), axis=1)
+
+
+@wrong(rejected_by="own_nan_counts", says="NaN is made 0 before the mask, also in a row's own numbers.")
+def makes_nan_zero(xs, lengths):
+    mask = jnp.arange(xs.shape[1]) < lengths[:, None]
+    return (jnp.nan_to_num(xs) * mask).sum(axis=1) / lengths
+
+
+@wrong(rejected_by="one_row_of_one_number", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(xs, lengths):
+    mask = jnp.arange(xs.shape[1]) < lengths[:, None]
+    return jnp.squeeze(jnp.where(mask, xs, 0.0).sum(axis=1) / lengths)
+
+
+@hidden(idea="Rows whose own numbers hold NaN or infinity, and rows padded with infinity.")
+def own_nan_counts(answer, draw):
+    """Own NaN and infinity come through; infinite padding does not."""
+    xs = np.float32([[1, np.nan, 3, 0], [np.inf, 1, np.nan, 0], [1, 3, np.inf, -np.inf], [-2, 4, 1, 1]])
+    wanted = np.float32([np.nan, np.inf, 2, 1])
+    expect_close(answer(xs, jnp.array([3, 2, 2, 4])), wanted, "Only a row's own NaN and infinity should come through.")
+
+
+@hidden(idea="A batch of one row of one number, and a very large number in the padding.")
+def one_row_of_one_number(answer, draw, reference):
+    """One row of one number is its own mean, and large padding leaves no trace."""
+    xs, lengths = draw.floats(1, 1), jnp.array([1])
+    expect_close(answer(xs, lengths), reference(xs, lengths), "One row should give one mean, in a vector.")
+    xs, lengths = np.float32([[0.25, 1e30], [1e-3, 3e-3]]), jnp.array([1, 2])
+    expect_close(
+        answer(xs, lengths), np.float32([0.25, 2e-3]), "The means should be 0.25 and 0.002.", rtol=1e-5, atol=0.0
+    )
 
 
 # %% distance_from_batch_mean
@@ -972,6 +1359,33 @@ def any_batch(answer, draw, reference):
     expect_close(answer(xs), reference(xs), atol=1e-5)
 
 
+@wrong(rejected_by="rows_far_from_zero", says="Large squares are subtracted: for near rows rounding is left.")
+def by_subtracting_squares(xs):
+    mean = xs.mean(axis=0)
+    squares = (xs**2).sum(axis=1) - 2 * xs @ mean + (mean**2).sum()
+    return jnp.sqrt(jnp.maximum(squares, 0.0))
+
+
+@wrong(rejected_by="one_row_is_its_own_mean", says="A small number is added, for the gradient at 0.")
+def adds_a_small_number(xs):
+    return jnp.sqrt(((xs - xs.mean(axis=0)) ** 2).sum(axis=1) + 1e-6)
+
+
+@hidden(idea="A batch of one row: its distance is 0.")
+def one_row_is_its_own_mean(answer, draw):
+    """A batch of one row is 0 away from its mean."""
+    message = "One row should be 0 away from its own mean."
+    expect_close(answer(draw.floats(1, 3)), np.zeros(1, np.float32), message, atol=1e-5)
+
+
+@hidden(idea="Rows near each other, and far from 0.")
+def rows_far_from_zero(answer, draw):
+    """Rows far from 0 have their distance from the mean row."""
+    xs = (np.float32([[300, -500]]) + draw.generator.integers(0, 64, size=(4, 2)) / 64).astype(np.float32)
+    wanted = np.linalg.norm(xs.astype(np.float64) - xs.astype(np.float64).mean(axis=0), axis=1).astype(np.float32)
+    expect_close(answer(xs), wanted, "Each row should have its distance.", rtol=1e-3, atol=1e-3)
+
+
 # %% one_switch_for_all
 @answer
 def one_switch_for_all(flag, xs):
@@ -1020,3 +1434,15 @@ def any_batch(answer, draw, reference):
     xs = draw.floats(3, 5)
     for flag in (jnp.array(True), jnp.array(False)):
         expect_close(answer(flag, xs), reference(flag, xs), atol=1e-5)
+
+
+@wrong(rejected_by="one_row_and_infinity", says="A batch of one is taken for no batch.")
+def squeezes_a_batch_of_one(flag, xs):
+    return jnp.squeeze(jax.vmap(choose, in_axes=(None, 0))(flag, xs))
+
+
+@hidden(idea="A batch of one row, and rows that hold infinity.")
+def one_row_and_infinity(answer, draw):
+    """A batch of one row has one row, and infinity is negated."""
+    x = np.float32([[np.inf, -np.inf, 0.5]])
+    expect_close(answer(jnp.array(False), x), -x, "Without the flag, the row should be negated.")

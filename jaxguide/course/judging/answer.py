@@ -15,7 +15,8 @@ from jaxguide.tracing import Program
 class Answer(ABC):
     """A student's function, with plain data as arguments and results.
 
-    Transformations return another Answer: `answer.jit`, `answer.vmap(in_axes=0)`, `answer.grad()`, and chains of them.
+    Transformations return another Answer, and can be chained: `answer.jit`, `answer.vmap(in_axes=0)`,
+    `answer.sum.grad()`.
     """
 
     def __init__(self, name: str, steps: tuple[Step, ...] = (), log: CallLog | None = None):
@@ -43,6 +44,11 @@ class Answer(ABC):
     def grad(self, argnums: int | tuple[int, ...] = 0) -> "Answer":
         """Return the answer under `jax.grad`."""
         return self._with((*self.steps, Step("grad", (("argnums", argnums),))))
+
+    @property
+    def sum(self) -> "Answer":
+        """The answer with everything in its result added up to one number, as `grad` needs it."""
+        return self._with((*self.steps, Step("sum")))
 
     @property
     def documented_draws(self) -> "Answer":

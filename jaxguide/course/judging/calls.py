@@ -264,6 +264,8 @@ def write_call(name: str, request: Request, number: int = 0) -> str:
             text = f"{text}({_write_arguments(options['args'], {})})"
         elif step.name == "documented_draws":
             text = f"[jax.threefry_partitionable(False)] {text}"
+        elif step.name == "sum":
+            text = f"(lambda *args: {text}(*args).sum())"
         else:
             given = {k: v for k, v in options.items() if v != 0}
             text = f"jax.{step.name}({', '.join([text, *(f'{k}={v!r}' for k, v in given.items())])})"

@@ -182,10 +182,12 @@ def _are_close(
         return same | (np.isnan(left) & np.isnan(right)) if is_nan else same
     wide = _widen(left), _widen(right)
     tolerance = max(_RTOL.get(left.dtype.name, 0.0), _RTOL.get(right.dtype.name, 0.0))
+    # With the size infinity, the tolerance would be infinite too.
+    size = max(1.0, float(np.max(np.abs(wide[1]), initial=0.0, where=np.isfinite(wide[1]))))
     close: np.ndarray = np.isclose(
         *wide,
         rtol=tolerance if rtol is None else rtol,
-        atol=tolerance * max(1.0, float(np.max(np.abs(wide[1]), initial=0.0))) if atol is None else atol,
+        atol=tolerance * size if atol is None else atol,
         equal_nan=True,
     )
     return close

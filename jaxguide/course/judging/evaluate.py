@@ -44,7 +44,7 @@ class Printed(io.StringIO):
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One transformation of the answer, with its options: 'jit', 'vmap', 'grad', 'documented_draws' or 'then'."""
+    """A transformation of the answer, with its options: 'jit', 'vmap', 'grad', 'sum', 'documented_draws' or 'then'."""
 
     name: str
     options: tuple[tuple[str, Data], ...] = ()
@@ -121,8 +121,17 @@ def _with_documented_draws(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _summed(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function, updated=())
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return sum(jax.numpy.sum(leaf) for leaf in jax.tree.leaves(function(*args, **kwargs)))
+
+    return run
+
+
 _STEPS: dict[str, Callable[..., Callable[..., Any]]] = {
     "jit": jax.jit,
+    "sum": _summed,
     "vmap": jax.vmap,
     "grad": jax.grad,
     "documented_draws": _with_documented_draws,

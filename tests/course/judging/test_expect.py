@@ -77,6 +77,14 @@ def test_weak_types_matter_only_when_asked_for() -> None:
         expect.expect_close(weak, strong, weak_type=True)
 
 
+def test_infinity_among_the_expected_values_excuses_no_other_value() -> None:
+    expected = np.float32([np.inf, 1.0, np.nan])
+    expect.expect_close(to_data(expected), expected)
+    for wrong in ([np.inf, 2.0, np.nan], [1.0, 1.0, np.nan], [-np.inf, 1.0, np.nan], [np.inf, 1.0, 0.0]):
+        with pytest.raises(CheckFailed):
+            expect.expect_close(to_data(np.float32(wrong)), expected)
+
+
 def test_different_means_not_the_same() -> None:
     expect.expect_different(to_data(X), X + 1, "same")
     with pytest.raises(CheckFailed, match="same"):

@@ -74,3 +74,10 @@ def test_an_exception_of_a_host_function_is_told_without_the_traceback_around_it
     assert error is not None
     assert error.message.endswith("calling callback: ValueError: no such order")
     assert "File" not in error.message
+
+
+def test_everything_in_a_result_is_added_up_so_that_it_has_a_gradient() -> None:
+    answer = LocalAnswer("both", lambda x: (x**2, {"last": 3 * x[-1]}), {})
+    assert float(np.asarray(answer.sum(X))) == 6
+    assert np.array_equal(np.asarray(answer.sum.grad()(X)), [2, 2, 5])
+    assert answer.log.last == "jax.grad((lambda *args: both(*args).sum()))([1. 1. 1.])"
