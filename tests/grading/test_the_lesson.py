@@ -40,6 +40,8 @@ def test_the_solved_lesson_gets_full_marks(whole_course: Course, topic: str, tmp
     assert len(graded.results) == len(book.exercises)
 
 
+UNREPEATABLE = {"forgets_the_seed", "forgets_to_seed_numpy"}
+"""Wrong answers that return something else each time, so that no answer can be said to behave like them."""
 _HOURS = pytest.mark.hours(reason="CI grades the first wrong answers and proves all of them in one process")
 
 
@@ -50,10 +52,14 @@ def test_each_planted_misconception_is_reported(whole_course: Course, tmp_path: 
     wrong = wrong_answers(book, number)
     path = submission(book, tmp_path / "bob.ipynb", {name: source for name, (_n, _c, source) in wrong.items()})
     by_name = {e.name: e for e in _grade(whole_course, path).results}
+    unnamed = set()
     for name, (misconception, check, _source) in wrong.items():
         failure = by_name[name].first_failure
         assert failure is not None, (name, misconception)
-        assert (failure.name, misconception in failure.misconceptions) == (check, True), (name, failure.message)
+        assert failure.name == check, (name, failure.message)
+        if misconception not in failure.misconceptions:
+            unnamed.add(misconception)
+    assert unnamed <= UNREPEATABLE
 
 
 BREAKING = {

@@ -35,7 +35,7 @@ def squares_twice(answer, draw):
 
 KEY = '''
 # %% twice
-SECRET = "the secret of the key"
+ONLY_THE_KEY_HAS_IT = "the secret of the key"
 
 
 @input
@@ -63,7 +63,7 @@ def applies_what_is_not_in_the_book(answer, draw, reference):
     """It applies other functions, too."""
     x = draw.floats(2)
     expect_close(answer(given(shift), x), shift(shift(x)))
-    expect_close(answer(given(shift), x), reference(given(shift), x), SECRET)
+    expect_close(answer(given(shift), x), reference(given(shift), x), ONLY_THE_KEY_HAS_IT)
 '''
 
 
@@ -133,7 +133,8 @@ def texts(one, depth=0):
 def twice(f, x):
     found = {text for one in everything(f) for text in texts(one)}
     # Backwards, so that the names are not found here.
-    of_the_key = ("yek eht fo terces eht", "koob_eht_ni_ton_si_tahw_seilppa", "serauqs_syawla", "TERCES", "tupni@")
+    of_the_key = ["yek eht fo terces eht", "koob_eht_ni_ton_si_tahw_seilppa", "serauqs_syawla", "tupni@"]
+    of_the_key.append("TI_SAH_YEK_EHT_YLNO")
     leaks = [text[:80] for text in found for name in of_the_key if name[::-1] in text]
     came = any("def shift" in text for text in found if "def texts" not in text)
     raise ValueError(f"leaks {leaks}, source {came}")
@@ -179,7 +180,7 @@ def test_one_request_defines_an_input_once() -> None:
     assert from_data(FunctionName("np"), names) is np
 
 
-@pytest.mark.parametrize("body", ["return x + SECRET", "return double(x)", "return twice(shift, x)"])
+@pytest.mark.parametrize("body", ["return x + ONLY_THE_KEY_HAS_IT", "return double(x)", "return twice(shift, x)"])
 def test_an_input_that_needs_more_than_its_source_is_refused(course: Path, body: str) -> None:
     path = edit(course, "solutions/tiny.py", "return square(x) + FACTOR + jnp.float32(0.25)", body)
     with pytest.raises(AuthorError, match="the input `shift` reads `") as error:
