@@ -19,6 +19,7 @@ from jaxguide.proving.mutants.domains import (
 )
 
 FLOATS, INTS = ArrayType("float32", ("n",)), ArrayType("int32", ("n",))
+ENTRIES = DictType((("w", FLOATS), ("b", INTS)))
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,8 @@ FLOATS, INTS = ArrayType("float32", ("n",)), ArrayType("int32", ("n",))
         ("a list of floats, one for each layer.", (ListType("", (ScalarType("float"),)),)),
         ("a list of b arrays float32[n].", (ListType("b", (FLOATS,)),)),
         ('a dict of "w" float32[n] and "b" int32[n].', (DictType((("w", FLOATS), ("b", INTS))),)),
+        ('a list of m dicts, each with "w" float32[n] and "b" int32[n].', (ListType("m", (ENTRIES,)),)),
+        ("a function from one float to one float; it works on arrays, too.", (FunctionType(1, ()),)),
         ("a function of one array, such as `wave`.", (FunctionType(1, ("wave",)),)),
     ],
 )
