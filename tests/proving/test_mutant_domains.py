@@ -141,3 +141,11 @@ def test_functions_that_no_lesson_defines() -> None:
     found = cases("    f: a function of one array, such as `wave`.\n    x: its argument.", "(f, x)", wave=abs)
     names = {case.args[0].name for case in found if isinstance(case.args[0], FunctionName)}
     assert names >= {"wave", "identity", "shape_of", "refuses"}
+
+
+def test_rows_of_two_arguments_may_be_equal() -> None:
+    found = cases("    xs: float32[n,d].\n    ys: float32[m,d].", "(xs, ys)")
+    (case,) = (one for one in found if one.kind == "equal arguments")
+    xs, ys = (one.values for one in case.args)
+    assert len(xs) != len(ys)
+    assert any((x == y).all() for x in xs for y in ys)
