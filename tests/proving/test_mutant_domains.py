@@ -19,6 +19,7 @@ from jaxguide.proving.mutants.domains import (
 )
 
 FLOATS, INTS = ArrayType("float32", ("n",)), ArrayType("int32", ("n",))
+ENTRIES = DictType((("w", FLOATS), ("b", INTS)))
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,8 @@ FLOATS, INTS = ArrayType("float32", ("n",)), ArrayType("int32", ("n",))
         ("a list of floats, one for each layer.", (ListType("", (ScalarType("float"),)),)),
         ("a list of b arrays float32[n].", (ListType("b", (FLOATS,)),)),
         ('a dict of "w" float32[n] and "b" int32[n].', (DictType((("w", FLOATS), ("b", INTS))),)),
+        ('a list of m dicts, each with "w" float32[n] and "b" int32[n].', (ListType("m", (ENTRIES,)),)),
+        ("a function from one float to one float; it works on arrays, too.", (FunctionType(1, ()),)),
         ("a function of one array, such as `wave`.", (FunctionType(1, ("wave",)),)),
     ],
 )
@@ -138,3 +141,11 @@ def test_functions_that_no_lesson_defines() -> None:
     found = cases("    f: a function of one array, such as `wave`.\n    x: its argument.", "(f, x)", wave=abs)
     names = {case.args[0].name for case in found if isinstance(case.args[0], FunctionName)}
     assert names >= {"wave", "identity", "shape_of", "refuses"}
+
+
+def test_rows_of_two_arguments_may_be_equal() -> None:
+    found = cases("    xs: float32[n,d].\n    ys: float32[m,d].", "(xs, ys)")
+    (case,) = (one for one in found if one.kind == "equal arguments")
+    xs, ys = (one.values for one in case.args)
+    assert len(xs) != len(ys)
+    assert any((x == y).all() for x in xs for y in ys)

@@ -357,9 +357,10 @@ class _Builder:
             return KeyData(self._words(shape), "threefry2x32")
         values = self._values(argument, kind, shape)
         if self.wish.are_equal:
-            place = (kind.dtype, shape)
+            # Points of two sets agree although there are not as many of each.
+            place = (kind.dtype, shape[1:])
             self.is_used = self.is_used or place in self.made
-            values = self.made.setdefault(place, values)
+            values = np.resize(self.made.setdefault(place, values), shape)
         if kind.dtype == "uint32" and shape[-1:] == (2,):
             values = self._words(shape[:-1])
         return ArrayData(values, origin=kind.origins[self.wish.library % len(kind.origins)])

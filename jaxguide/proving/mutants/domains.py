@@ -58,7 +58,7 @@ _NARROWS = re.compile(
 )
 _HARMLESS = re.compile(
     r"\b(traced|static|any values|anything|any dtype|may be|the others|such as|also|under `?jax|under jit|"
-    r"without inner|always three)\b"
+    r"the same for all|without inner|always three)\b"
 )
 
 
@@ -226,7 +226,8 @@ def _clauses(text: str) -> list[str]:
     parts, depth, begun = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter in "([") - (letter in ")]")
-        if letter in ",;:." and not depth and text[place + 1 : place + 2] in ("", " "):
+        is_end = text[place + 1 : place + 2] in ("", " ") and not text.startswith(' each with "', place + 1)
+        if letter in ",;:." and not depth and is_end:
             parts.append(text[begun:place])
             begun = place + 1
     parts.append(text[begun:])
@@ -239,7 +240,7 @@ def _types(clause: str) -> tuple[list[ArgumentType], tuple[str, ...]]:
     whole = re.sub(r"^(?:an?|one|the) ", "", clause)
     if found := _FUNCTION.match(whole):
         named = tuple(re.findall(r"`(\w+)`", found[1]))
-        is_known = re.match(r" (one array|one number|arrays|one argument)\b", found[1])
+        is_known = re.match(r" (one array|one number|one float to one float|arrays|one argument)\b", found[1])
         return [_function(found[1], named)] if is_known else [], ()
     if re.match(r"its arguments?$", whole):
         return [SuitingType()], ()

@@ -196,6 +196,8 @@ def mask_multiplied(node: ast.AST) -> Iterator[Replacement]:
         mask, first, second = node.args
         yield expression("m * a + (1 - m) * b", m=mask, a=first, b=second)
         yield expression("m * a", m=mask, a=first)
+        # JAX (0.12) chooses where a factor is a boolean.
+        yield expression("jnp.asarray(m, float) * a", m=mask, a=first)
         yield expression("~m * b", m=mask, b=second)
 
 

@@ -96,18 +96,22 @@ def jit_in_each_call(tree: ast.Module, name: str) -> Iterator[ast.Module]:
 def one_operation_jitted(tree: ast.Module, name: str) -> Iterator[ast.Module]:
     """Jit the last operation only, instead of the whole function."""
     node = binding_of(tree, name)
-    if not isinstance(node, ast.FunctionDef) or not node.decorator_list:
+    last = node.body[-1] if isinstance(node, ast.FunctionDef) and node.decorator_list else None
+    if not isinstance(node, ast.FunctionDef) or not isinstance(last, ast.Return):
+        return
+    if isinstance(last.value, ast.BinOp):
+        jitted = expression("lambda _a, _b: _c", _c=ast.BinOp(ast.Name("_a"), last.value.op, ast.Name("_b")))
+        last.value = ast.Call(ast.Name("_jitted"), [last.value.left, last.value.right], [])
+    elif isinstance(last.value, ast.Call) and isinstance(last.value.func, ast.Attribute):
+        jitted = last.value.func
+        last.value = ast.Call(ast.Name("_jitted"), last.value.args, last.value.keywords)
+    else:
         return
     node.decorator_list = []
-    last = node.body[-1]
-    if isinstance(last, ast.Return) and isinstance(last.value, ast.BinOp):
-        one = last.value
-        jitted = expression("jax.jit(lambda _a, _b: _c)", _c=ast.BinOp(ast.Name("_a"), one.op, ast.Name("_b")))
-        last.value = ast.Call(jitted, [one.left, one.right], [])
-        yield tree
-    elif isinstance(last, ast.Return) and isinstance(last.value, ast.Call):
-        last.value = ast.Call(expression("jax.jit(_f)", _f=last.value.func), last.value.args, last.value.keywords)
-        yield tree
+    # Jitted once, so that it is not traced in each call.
+    before = ast.Assign([ast.Name("_jitted", ast.Store())], expression("jax.jit(f)", f=jitted), lineno=0)
+    tree.body.insert(tree.body.index(node), before)
+    yield tree
 
 
 @on_answers("transformations", for_alternatives=True)
@@ -182,7 +186,9 @@ def key_taken_for_its_child(node: ast.AST) -> Iterator[Replacement]:
 @on_answers("keys")
 def last_word_of_the_key(tree: ast.Module, name: str) -> Iterator[ast.Module]:
     """Draw from one word of a key, so that keys which share it give the same numbers."""
-    for number in range(_arguments(tree, name)):
+    node = binding_of(tree, name)
+    names = [one.arg for one in node.args.args] if isinstance(node, ast.FunctionDef) else []
+    for number in (place for place, one in enumerate(names) if "key" in one):
         for kept in (0, 1):
             yield wrapped(tree, name, _ONE_WORD.format(number=number, other=1 - kept))
 
