@@ -167,10 +167,15 @@ def _close(left: np.ndarray, right: np.ndarray, rtol: float | None, atol: float 
         np.allclose(
             *wide,
             rtol=tolerance if rtol is None else rtol,
-            atol=tolerance * max(1.0, float(np.max(np.abs(wide[1]), initial=0.0))) if atol is None else atol,
+            atol=tolerance * max(1.0, _largest(wide[1])) if atol is None else atol,
             equal_nan=True,
         )
     )
+
+
+def _largest(array: np.ndarray) -> float:
+    """Return the largest absolute value among the finite elements, and 0 if there are none."""
+    return float(np.max(np.abs(array), initial=0.0, where=np.isfinite(array)))
 
 
 def _widen(array: np.ndarray) -> np.ndarray:

@@ -74,3 +74,13 @@ def test_an_exception_of_a_host_function_is_told_without_the_traceback_around_it
     assert error is not None
     assert error.message.endswith("calling callback: ValueError: no such order")
     assert "File" not in error.message
+
+
+def test_arguments_are_seen_as_the_call_left_them() -> None:
+    def change(x: np.ndarray, names: list[str]) -> None:
+        x[0] = 7
+        names.append("b")
+
+    seen = LocalAnswer("change", change, {}).observe(np.zeros(2), ["a"])
+    assert seen.arguments[0].values.tolist() == [7, 0]
+    assert seen.arguments[1] == ["a", "b"]
