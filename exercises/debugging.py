@@ -45,8 +45,13 @@ def numbers_behind(start, lines):
         try:
             numbers.append(float(line.removeprefix(start)))
         except ValueError:
-            expect_that(False, "The program should print a number; this is a tracer's text.", line)
+            expect_that(False, f"A number should stand behind `{start}`.", line)
     return sorted(numbers)
+
+
+def tracer_in(line):
+    """Write the tracer in a line as today's JAX does: its text is no promise, and neither is whether it is weak."""
+    return re.sub(r"-> \w*Trac\w+\W+~?(?:\w+\W)*?(\w+\[[\d,]*\]).*", r"-> JitTracer(~\1)", line)
 
 
 def as_before_0_4_36(line):
@@ -191,7 +196,9 @@ def x_comes_back(answer):
 def both_lines_are_right(answer):
     """Under jit the first call prints the shape and dtype, and the value."""
     seen = answer.jit.observe(jnp.arange(3.0))
-    expect_documented("S0-01", seen.lines, message="Under jit the first call prints other lines.")
+    expect_documented(
+        "S0-01", seen.lines, message="Under jit the first call should print the two lines of the example."
+    )
 
 
 @visible(
@@ -206,7 +213,7 @@ def python_prints_when_it_traces(answer):
     """The line about the shape is printed when JAX traces, and not at other calls."""
     calls = answer.jit.observe_calls([(2.0,), (3.0,), (jnp.arange(2.0),)])
     counts = [len(beginning(seen.lines, "shape ")) for seen in calls]
-    message = "How often is the shape printed for 2.0, 3.0 and a vector? JAX traces for the first and the third."
+    message = "For 2.0, 3.0 and a vector the shape should be printed once, not at all, and once."
     expect_documented("S0-03", counts, message=message)
 
 
@@ -215,7 +222,7 @@ def each_run_prints_its_value(answer):
     """Each call prints its own value."""
     calls = answer.jit.observe_calls([(jnp.arange(2.0),), (jnp.arange(2.0) + 5,)])
     for seen, wanted in zip(calls, ("value [0. 1.]", "value [5. 6.]"), strict=True):
-        expect_that(wanted in seen.lines, "A call does not print its own value.", seen.lines, wanted)
+        expect_that(wanted in seen.lines, "Each call should print its own value.", seen.lines, wanted)
 
 
 # %% exercise
@@ -328,7 +335,7 @@ def the_sine_comes_back(answer, draw):
 )
 def pythons_prints_show_tracers(answer):
     """Under jit, Python's two prints show tracers."""
-    lines = beginning(answer.jit.observe(2.0).lines, "print(")
+    lines = [tracer_in(line) for line in beginning(answer.jit.observe(2.0).lines, "print(")]
     message = "Python's two prints should show the tracers of x and y, as before."
     expect_documented("S0-02", lines, part="today", message=message)
     expect_documented("S0-02", [as_before_0_4_36(line) for line in lines], part="documented", message=message)
@@ -357,10 +364,10 @@ def under_vmap_each_example_is_printed(answer):
     """Under vmap of three numbers, Python prints two lines, and the program three for x and three for y."""
     lines = answer.vmap().observe(jnp.arange(3.0)).lines
     of_python, of_program = beginning(lines, "print("), beginning(lines, "jax.debug.print(")
-    message = "Under vmap of three numbers: two lines from Python's `print`, six from `jax.debug.print`."
+    message = "Under vmap of three numbers Python's `print` should print two lines, and `jax.debug.print` six."
     expect_documented("S0-05", {"print": len(of_python), "debug.print": len(of_program)}, message=message)
-    tracers = all("Tracer" in line for line in of_python)
-    expect_that(tracers, "Under vmap Python's `print` shows tracers.", of_python)
+    numbers = any(re.search(r"-> -?[\d.]+$", line) for line in of_python)
+    expect_that(not numbers, "Under vmap Python's `print` should show tracers.", of_python, "two tracers")
 
 
 # %% [markdown]
@@ -468,7 +475,9 @@ def vmap_prints_all_x_first(answer):
 def map_prints_step_by_step(answer):
     """Under jax.lax.map x and y are printed step by step; with ordered=True x comes before y."""
     unordered, ordered = (answer.observe("map", jnp.arange(3.0), kept).lines for kept in (False, True))
-    expect_documented("S0-07", ordered, part="documented", message="With ordered=True: x, y, x, y, x, y.")
+    expect_documented(
+        "S0-07", ordered, part="documented", message="With ordered=True the order should be x, y, x, y, x, y."
+    )
     steps = [line for i in range(0, len(unordered), 2) for line in sorted(unordered[i : i + 2], reverse=True)]
     message = "With ordered=False each step should still print its own x and y."
     expect_documented("S0-07", steps, part="today", message=message)
@@ -499,7 +508,7 @@ def the_result_is_the_same_and_the_order_is_not(answer):
 def map_is_a_loop_of_the_program(answer):
     """Under "map" the program has a loop."""
     primitives = answer.program("map", jnp.arange(3.0), True).primitives
-    message = 'For "map" the program has no loop. Use `jax.lax.map`.'
+    message = 'For "map" the program should have a loop.'
     expect_that({"scan", "while"} & {*primitives}, message, sorted(primitives))
 
 
@@ -670,9 +679,7 @@ def only_debug_print_is_consistent(answer):
         "debug.print": [any("1.0" in line for line in lines) for lines in of_program],
         "print": [any("1.0" in line for line in lines) for lines in of_python],
     }
-    message = (
-        "Is the number 1.0 shown under grad, grad of jit, jit of grad? By debug.print always, by print at first only."
-    )
+    message = "Under grad, grad of jit and jit of grad, debug.print should show 1.0 always, and print at first only."
     expect_documented("S0-10", shown, message=message)
 
 
@@ -796,7 +803,7 @@ def the_gradient_is_unchanged(answer):
 def the_forward_pass_is_silent(answer):
     """Without grad nothing is printed."""
     lines = answer.observe(0.5).lines + answer.jit.observe(0.5).lines
-    expect_that(lines == [], "The forward pass prints something.", lines, "no lines")
+    expect_that(lines == [], "The forward pass should print nothing.", lines, "no lines")
 
 
 @visible(
@@ -930,9 +937,9 @@ def debugging_of(answer, name):
 def nothing_runs(answer):
     """The function is not run, and only debugging is listed."""
     seen = answer.observe(given("prints"), 1.0)
-    expect_that(seen.lines == [], "The function was run: it printed.", seen.lines, "no lines")
+    expect_that(seen.lines == [], "Nothing should be printed: f should be traced, and not run.", seen.lines, "no lines")
     got = [texts(part) for part in parts(answer(given("centred"), np.ones(3, np.float32)), 2)]
-    expect_that(got == [[], []], "There is no debugging in `centred`.", got, "[], []")
+    expect_that(got == [[], []], "For `centred`, which has no debugging, both lists should be empty.", got, "[], []")
 
 
 @visible(
@@ -946,9 +953,9 @@ def callbacks_are_found(answer):
     for name in ("prints", "calls_back", "stops"):
         today += debugging_of(answer, name)[0]
         before += debugging_of(answer, name if name != "prints" else "prints_by_hand")[0]
-    message = "These are not the primitives of `prints`, `calls_back` and `stops`."
+    message = "It should be the primitives of `prints`, `calls_back` and `stops`."
     expect_documented("S0-18", today, part="today", message=message)
-    message = "These are not the primitives of `prints_by_hand`, `calls_back` and `stops`."
+    message = "It should be the primitives of `prints_by_hand`, `calls_back` and `stops`."
     expect_documented("S0-18", before, part="documented", message=message)
 
 
@@ -963,7 +970,7 @@ def effects_tell_whether_order_is_promised(answer):
         "ordered=False": debugging_of(answer, "prints")[1],
         "ordered=True": debugging_of(answer, "prints_in_order")[1],
     }
-    expect_documented("S0-11", seen, message="These are not the effects of `prints` and `prints_in_order`.")
+    expect_documented("S0-11", seen, message="It should be the effects of `prints` and `prints_in_order`.")
 
 
 # %% [markdown]
@@ -1032,7 +1039,7 @@ def nothing_is_left_when_it_is_off(answer):
     """With verbose=False the program is one sine."""
     seen = answer.observe(False)
     got = answer.then(False).program(np.float32(0.5)).primitives
-    message = "With verbose=False there is more in the program than a sine."
+    message = "With verbose=False the program should be one sine, and nothing be printed."
     expect_that(dict(got) == {"sin": 1} and seen.lines == [], message, dict(got), "{'sin': 1}")
 
 
@@ -1132,14 +1139,16 @@ def local_values_are_answered(answer):
     """The debugger shows x, y, z and y * z."""
     commands = ["p x", "p y", "p z", "p y * z", "c"]
     got = answers_from(answer(given("sine_times_cosine"), 2.0, commands), 4)
-    expect_documented("S0-13", got, message="These are not the debugger's answers to p x, p y, p z and p y * z.")
+    expect_documented("S0-13", got, message="It should be the debugger's answers to p x, p y, p z and p y * z.")
 
 
 @visible(ask_debugger, idea="`help` lists the commands, and `help p` explains one.", reproduces=["S0-14"])
 def help_lists_the_commands(answer):
     """`help` lists the debugger's commands."""
     text = answers_from(answer(given("sine_times_cosine"), 2.0, ["help", "c"]), 1)[0]
-    expect_documented("S0-14", sorted(text.rpartition("=")[2].split()), message="The list of commands is another one.")
+    expect_documented(
+        "S0-14", sorted(text.rpartition("=")[2].split()), message="It should be the debugger's list of commands."
+    )
 
 
 # %% [markdown]
@@ -1226,7 +1235,7 @@ def without_weak_types(answers):
 def finite_values_do_not_stop(answer):
     """For 2 / 1 it does not stop."""
     quotient, answers = parts(answer(2.0, 1.0), 2)
-    message = "2 / 1 is 2, and nothing should stop."
+    message = "For 2 / 1 the quotient should be 2, and nothing should stop."
     expect_documented("S0-16", [plain(quotient), len(texts(answers))], message=message)
 
 
@@ -1238,7 +1247,7 @@ def finite_values_do_not_stop(answer):
 def an_infinity_stops(answer):
     """For 2 / 0 it stops, and shows the quotient and the divisor."""
     quotient, answers = parts(answer(2.0, 0.0), 2)
-    expect_that(np.isinf(plain(quotient)), "2 / 0 is inf.", quotient, "inf")
+    expect_that(np.isinf(plain(quotient)), "For 2 / 0 the quotient should be inf.", quotient, "inf")
     message = "For 2 / 0 the debugger should show the quotient inf, and the divisor 0."
     expect_documented("S0-17", without_weak_types(answers), message=message)
 
@@ -1251,7 +1260,8 @@ def an_infinity_stops(answer):
 def the_quotient_is_under_jit(answer):
     """The quotient is computed in a function under jit."""
     seen = answer.observe(2.0, 1.0)
-    expect_that(seen.traces > 0, "No function of yours is traced by `jax.jit`.", seen.traces, "1 or more")
+    message = "It should happen in a function under jit; in yours nothing is traced by `jax.jit`."
+    expect_that(seen.traces > 0, message, seen.traces, "1 or more")
 
 
 @visible(divide_under_watch, idea="NaN is not finite either; and negative infinity is not.")
@@ -1367,7 +1377,7 @@ def found_by(answer, program, x, names):
 def the_call_stack_is_searched(answer):
     """k stands where it stopped, and w in the function that called."""
     got = found_by(answer, "times_ten", 2.0, ["k", "w"])
-    expect_documented("S0-15", got, message="k is 21 where `times_ten` stops, and w is 20, one level up.")
+    expect_documented("S0-15", got, message="k should be 21, where `times_ten` stops, and w 20, one level up.")
 
 
 @visible(values_at_stop, idea="Names belong to the function in which they stand; the nearest one counts.")
@@ -1375,7 +1385,9 @@ def the_nearest_function_counts(answer):
     """v is looked up in the function that stopped."""
     got = found_by(answer, "times_ten", 2.0, ["v", "no_such_name"])
     wanted = {"v": "Array(20., dtype=float32)"}
-    expect_that(got == wanted, "v is 20 where it stopped, and `no_such_name` is nowhere.", got, wanted)
+    expect_that(
+        got == wanted, "v should be 20, as where it stopped, and `no_such_name` should not be found.", got, wanted
+    )
 
 
 @visible(values_at_stop, idea="0 / 0 is NaN: the spread of equal numbers is 0.")
@@ -1383,14 +1395,14 @@ def the_cause_of_the_nan_is_found(answer):
     """For equal numbers, the quotient is NaN because the spread is 0."""
     got = found_by(answer, "standardised", np.ones(3, np.float32), ["q", "spread"])
     wanted = {"q": "Array([nan, nan, nan], dtype=float32)", "spread": "Array(0., dtype=float32)"}
-    expect_that(got == wanted, "q is NaN, and the spread 0.", got, wanted)
+    expect_that(got == wanted, "q should be NaN, and the spread 0.", got, wanted)
 
 
 @visible(values_at_stop, idea="Where nothing stops, nobody answers.")
 def nothing_is_found_without_a_stop(answer):
     """Without a stop the dict is empty."""
     got = found_by(answer, "standardised", np.arange(3, dtype=np.float32), ["q", "spread"])
-    expect_that(got == {}, "It does not stop for 0, 1, 2.", got, "{}")
+    expect_that(got == {}, "For 0, 1, 2, where nothing stops, the dict should be empty.", got, "{}")
 
 
 # %% [markdown]
@@ -1505,7 +1517,7 @@ def log_by_sign(x):
 def the_value_comes_back(answer):
     """The result is x."""
     for x in (1.0, -2.5):
-        expect_that(plain(answer(x)) == x, "The result is not x.", answer(x), x)
+        expect_that(plain(answer(x)) == x, "The result should be x.", answer(x), x)
 
 
 @visible(
@@ -1537,7 +1549,7 @@ def vmap_logs_each_example(answer):
     expect_documented("S0-21", sorted(seen.lines), message="Under vmap each of the five values should be logged once.")
     seen = answer.jit.vmap().observe(jnp.array([-1.0, 2.0]))
     wanted = ["ERROR:root:Logged value: -1.0", "WARNING:root:Logged value: 2.0"]
-    message = "Of -1 and 2, one is an error and one a warning."
+    message = "-1 should be logged as an error, and 2 as a warning."
     expect_that(sorted(seen.lines) == wanted, message, seen.lines, wanted)
 
 
@@ -1670,7 +1682,7 @@ def seen_by(answer, program, x):
 def numbers_come_out_of_jit(answer):
     """Under jit the number 2.5 is seen."""
     got = seen_by(answer, "in_jit", 2.5)
-    expect_that(got == [2.5], "The program looks at one value: 2.5.", got, "[2.5]")
+    expect_that(got == [2.5], "It should be the one value that the program looks at: 2.5.", got, "[2.5]")
 
 
 @visible(
@@ -1684,7 +1696,7 @@ def every_transformation_is_seen(answer):
     got = {name.removeprefix("in_"): seen_by(answer, name, 3.0) for name in programs}
     # Of the examples of a vmap no order is asked.
     got["vmap"] = sorted(got["vmap"])
-    expect_documented("S0-19", got, message="With x = 3 the five programs look at other values.")
+    expect_documented("S0-19", got, message="It should be the values that the five programs look at for x = 3.")
 
 
 # %% [markdown]
@@ -1798,7 +1810,7 @@ def bad_elements_are_counted(answer):
     bad, good = (np.array(values, np.float32) for values in ([np.nan, 1, -np.inf, 2], [1, 2, 3, 4]))
     first, second, third = answer.jit.observe_calls([(bad,), (good,), (bad,)])
     for seen in (first, third):
-        message = "Of NaN, 1, -inf, 2, two are not finite."
+        message = "Of NaN, 1, -inf and 2 it should report two."
         expect_that(seen.lines == ["not finite: 2 of 4"], message, seen.lines, "not finite: 2 of 4")
     expect_that(second.lines == [], "For a finite vector nothing should be printed.", second.lines, "no lines")
 
@@ -1816,7 +1828,7 @@ def only_bad_examples_are_reported(answer):
     wanted = ["not finite: 1 of 3", "not finite: 2 of 3"]
     for one in (answer.vmap(), answer.vmap().jit):
         lines = one.observe(xs).lines
-        message = "Two of four examples are bad: there should be one line for each of these two."
+        message = "There should be one line for each of the two bad examples of four."
         expect_that(sorted(lines) == wanted, message, lines, wanted)
 
 
@@ -1897,7 +1909,12 @@ def good_indices_pass(answer):
     """For 0 and 4 of 5 there is no complaint, and the value is right."""
     for i in (0, 4):
         complaint, value = complaint_and_value(answer, 5, i)
-        expect_that(complaint is None, f"{i} is in bounds of a table of 5.", complaint, "None")
+        expect_that(
+            complaint is None,
+            f"For {i}, which is in bounds of a table of 5, the complaint should be None.",
+            complaint,
+            "None",
+        )
         expect_close(value, np.float32(10 + i))
 
 
@@ -1907,7 +1924,9 @@ def bad_indices_are_named(answer):
     for i in (5, 7):
         complaint, _ = complaint_and_value(answer, 5, i)
         named = complaint is not None and str(i) in complaint
-        expect_that(named, f"{i} is out of bounds of a table of 5; the text should name it.", complaint, f"... {i} ...")
+        expect_that(
+            named, f"For {i}, which is out of bounds of a table of 5, a text should name it.", complaint, f"... {i} ..."
+        )
 
 
 @visible(
@@ -1919,7 +1938,8 @@ def bad_indices_are_named(answer):
 def the_check_is_under_jit(answer):
     """The table is read in a function under jit."""
     seen = answer.observe(jnp.arange(3.0), jnp.int32(1))
-    expect_that(seen.traces > 0, "No function of yours is traced by `jax.jit`.", seen.traces, "1 or more")
+    message = "It should happen in a function under jit; in yours nothing is traced by `jax.jit`."
+    expect_that(seen.traces > 0, message, seen.traces, "1 or more")
 
 
 # %% [markdown]

@@ -72,14 +72,21 @@ def expect_standard_normal(sample):
     """
     values = np.asarray(sample, dtype=np.float64).ravel()
     mean, spread = values.mean(), values.std()
-    message = "The numbers are not standard normal: their mean is not 0."
+    message = "The numbers should be standard normal, with a mean near 0."
     expect_that(abs(mean) < 7 / np.sqrt(values.size), message, f"mean {mean:.3f}", "near 0")
-    message = "The numbers are not standard normal: their standard deviation is not 1."
+    message = "The numbers should be standard normal, with a standard deviation near 1."
     expect_that(abs(spread - 1) < 7 / np.sqrt(2 * values.size), message, f"standard deviation {spread:.3f}", "near 1")
 
 
+def keys_that_share_a_word(draw):
+    """Return two keys that differ only in their first word, and two that differ only in their second."""
+    first, second, third = (draw.integer(1, 2**32) for _ in range(3))
+    pairs = (((first, second), (first ^ 1, second)), ((first, third), (first, third ^ 1)))
+    return [[jax.random.wrap_key_data(jnp.array(key, dtype=jnp.uint32)) for key in pair] for pair in pairs]
+
+
 # Said where only the numbers of the old setting are not right.
-BEFORE = "With the setting before JAX 0.5.0 (`jax.threefry_partitionable(False)`) your function gives other numbers."
+BEFORE = "With the setting before JAX 0.5.0 (`jax.threefry_partitionable(False)`) the numbers should be those of then."
 
 
 def shared_places(pairs):
@@ -234,10 +241,10 @@ def seeding_sets_the_state(answer):
     """After seed 0 and no draw, the state is the one that NumPy sets for seed 0."""
     answer(7, 3)
     state, position = parts(answer(0, 0), 2)
-    message = "This is not the state that seed 0 sets."
+    message = "The words should be those that seed 0 sets."
     expect_that(np.array_equal(np.asarray(state), np.random.RandomState(0).get_state()[1]), message, state)
     seen = [np.asarray(state)[:5].tolist(), int(position)]
-    expect_documented("S0-25", seen, message="The words are right; the position after seeding is 624.")
+    expect_documented("S0-25", seen, message="The position should be that after seeding: 624.")
     expect_documented("S0-26", np.asarray(state)[:33].tolist(), message=message)
 
 
@@ -249,9 +256,9 @@ def seeding_sets_the_state(answer):
 def a_draw_changes_the_state(answer):
     """After seed 0 and one draw, the state is another one."""
     state, position = parts(answer(0, 1), 2)
-    message = "The state is still the one that the seed set."
+    message = "After a draw the state should be another one; yours is still that of the seed."
     expect_that(not np.array_equal(np.asarray(state), np.random.RandomState(0).get_state()[1]), message, state)
-    message = "After one draw the state differs from NumPy's."
+    message = "After one draw the state should be that of NumPy's generator."
     expect_documented("S0-28", [np.asarray(state)[:33].tolist(), int(position)], message=message)
 
 
@@ -260,7 +267,7 @@ def seeding_again_restores_the_state(answer):
     """Seed 0 gives the same state again after other draws."""
     answer(0, 1)
     state, _ = parts(answer(0, 0), 2)
-    message = "Seeded with 0 again, the state is another one than NumPy's."
+    message = "Seeded with 0 again, the words should be those that seed 0 sets."
     expect_documented("S0-27", np.asarray(state)[:33].tolist(), message=message)
 
 
@@ -337,13 +344,15 @@ def numpy_draws_are_float64(answer):
 def single_draws_differ(answer):
     """The numbers drawn one by one are all different."""
     one_by_one, _ = parts(answer(0, 4), 2)
-    expect_that(all_rows_differ(one_by_one), "The same number came several times.", one_by_one, "different numbers")
+    expect_that(
+        all_rows_differ(one_by_one), "The single draws should be different numbers.", one_by_one, "different numbers"
+    )
 
 
 @visible(one_by_one_and_at_once, idea="A vector is drawn in one call.", reproduces=["S0-29"])
 def the_vector_is_the_documented_one(answer):
     """For seed 0, the vector holds NumPy's first three numbers: 0.5488, 0.7152, 0.6028."""
-    message = "The vector does not hold the first three numbers after seed 0."
+    message = "The vector should hold the first three numbers after seed 0."
     expect_documented("S0-29", parts(answer(0, 3), 2)[1], message=message)
 
 
@@ -354,7 +363,7 @@ def the_vector_is_the_documented_one(answer):
 )
 def both_ways_agree(answer):
     """For seed 0, both ways give NumPy's first three numbers."""
-    message = "The two ways do not both give the first three numbers after seed 0."
+    message = "Both ways should give the first three numbers after seed 0."
     expect_documented("S0-30", answer(0, 3), message=message)
 
 
@@ -475,7 +484,7 @@ def two_sums(answer):
 @visible(both_orders, idea="`bar` gets the first number, `baz` the second.", reproduces=["S0-32"])
 def bar_first_is_the_documented_sum(answer):
     """With `bar` first and seed 0, the sum is 1.979..."""
-    message = "With `bar` first, the sum `bar() + 2 * baz()` after seed 0 is another one."
+    message = "With `bar` first, this should be the sum `bar() + 2 * baz()` after seed 0."
     expect_documented("S0-32", number(parts(answer(0), 2)[0]), message=message)
 
 
@@ -487,9 +496,9 @@ def bar_first_is_the_documented_sum(answer):
 def baz_first_is_another_sum(answer):
     """With `baz` first and seed 0, the sum is another one."""
     bar_first, baz_first = (number(part) for part in parts(answer(0), 2))
-    message = "Both sums are the same. Call `baz` before `bar`, and still count the number of `baz` twice."
+    message = "With `baz` first, the sum should be another one; yours are equal."
     expect_that(bar_first != baz_first, message, baz_first)
-    message = "With `baz` first, the sum is another one. Seed again before it, and compute the same formula."
+    message = "With `baz` first, this should be the sum `bar() + 2 * baz()` after seed 0."
     expect_documented("S0-33", [bar_first, baz_first], message=message, misconception="seeds_once")
 
 
@@ -594,7 +603,10 @@ def has_the_five_entries(answer):
         expect_shape(got, (), "Return a dict.")
     expect_that(isinstance(got, dict), "Return a dict.", got)
     expect_that(
-        sorted(map(str, got)) == sorted(names), "The dict has other entries.", str(sorted(map(str, got))), names
+        sorted(map(str, got)) == sorted(names),
+        "The dict should have these five entries.",
+        str(sorted(map(str, got))),
+        names,
     )
     expect_shape(got["words"], (2,))
 
@@ -605,7 +617,9 @@ def two_words_stand_behind_a_key(answer):
     got = answer(jax.random.key(42))
     expect_dtype(got["words"], "uint32")
     seen = [words(got["words"]).tolist(), got["words"].dtype.name, got["implementation"]]
-    expect_documented("S0-36", seen, message="The words of key 42 are [0, 42], and its method is threefry2x32.")
+    expect_documented(
+        "S0-36", seen, message="For key 42 the words should be [0, 42], and the implementation threefry2x32."
+    )
 
 
 @visible(
@@ -615,11 +629,11 @@ def two_words_stand_behind_a_key(answer):
 )
 def prints_as_documented(answer):
     """The text is what `print` shows."""
-    message = "This is not the text that `print(key)` shows for the key 42."
+    message = "It should be the text that `print(key)` shows for the key 42."
     expect_documented("S0-34", answer(jax.random.key(42))["printed"], message=message)
     legacy = jax.random.PRNGKey(42)
     printed = answer(legacy)["printed"]
-    message = "This is not the text that `print(key)` shows for the legacy key 42."
+    message = "It should be the text that `print(key)` shows for the legacy key 42."
     expect_that(isinstance(printed, str) and printed.strip() == str(legacy), message, printed, str(legacy))
 
 
@@ -633,7 +647,7 @@ def typed_and_legacy_keys_differ_in_type_only(answer):
     typed, legacy = answer(jax.random.key(42)), answer(jax.random.PRNGKey(42))
     same = np.array_equal(words(typed["words"]), words(legacy["words"]))
     facts = [typed["dtype"], list(typed["shape"]), legacy["dtype"], list(legacy["shape"]), same]
-    message = "The dtypes, the shapes or the words of the two kinds of key are not right."
+    message = "The dtypes and shapes of the two kinds of key should differ, and their words be the same."
     expect_documented("S0-35", facts, message=message)
 
 
@@ -708,10 +722,10 @@ def numpy_float64_jax_float32(answer):
 def the_seed_decides_both_streams(answer):
     """Called again with the same seed, both parts are the same."""
     first, other, again = answer(3, 4), answer(4, 4), answer(3, 4)
-    message = "Another seed gave the same JAX numbers: use the argument `seed`."
+    message = "Another seed should give other JAX numbers; yours are the same."
     expect_different(other[1], first[1], message, misconception="fixed_key")
     same = [np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(first, again, strict=True)]
-    message = "Called again with the same seed, NumPy's numbers or JAX's numbers were others."
+    message = "Called again with the same seed, both parts should be the same; of yours one was not."
     expect_documented("S0-23", same, message=message, misconception="forgets_to_seed_numpy")
 
 
@@ -732,9 +746,11 @@ def both_parts_come_from_the_seed(answer, draw):
     """Each part is what its library draws first from this seed."""
     for seed in (0, draw.integer(1, 10_000)):
         from_numpy, from_jax = parts(answer(seed, 3), 2)
-        expect_close(from_numpy, np.random.RandomState(seed).uniform(size=3), "These are not NumPy's first draws.")
+        expect_close(
+            from_numpy, np.random.RandomState(seed).uniform(size=3), "The first part should be NumPy's first draws."
+        )
         wanted = jax.random.uniform(jax.random.key(seed), (3,))
-        expect_close(from_jax, wanted, "These are not what JAX draws from the key of this seed.")
+        expect_close(from_jax, wanted, "The second part should be what JAX draws from the key of this seed.")
 
 
 # %% [markdown]
@@ -816,6 +832,8 @@ print("today:       ", jax.random.normal(key))
 def use_key_twice(key):
     """Draw one normal number from the key, draw from the same key again, and read the key's words afterwards.
 
+    Draw twice: do not give one number two times.
+
     Args:
         key: key<fry>[] or uint32[2].
 
@@ -854,8 +872,8 @@ def one_key_gives_one_number(answer):
     """From key 42, both draws are -0.0283 today, and -0.1847 with the setting before JAX 0.5.0."""
     key = jax.random.key(42)
     first, second, _ = parts(answer(key), 3)
-    expect_equal(second, first, "The second draw is another number: it came from another key.")
-    message = "This is not the number that `jax.random.normal` gives for the key 42."
+    expect_equal(second, first, "Both draws should be the same number.")
+    message = "Both should be the number that `jax.random.normal` gives for the key 42."
     expect_documented("S0-38", numbers([first, second]), part="today", message=message)
     before = numbers(parts(answer.documented_draws(key), 3)[:2])
     expect_documented("S0-38", before, part="documented", message=BEFORE)
@@ -869,7 +887,7 @@ def one_key_gives_one_number(answer):
 def the_key_is_not_changed(answer):
     """The words of key 42 are 0 and 42, before and after."""
     seen = words(parts(answer(jax.random.key(42)), 3)[2]).tolist()
-    expect_documented("S0-37", seen, message="These are not the words of the key 42.")
+    expect_documented("S0-37", seen, message="The words should be those of the key 42.")
 
 
 # %% [markdown]
@@ -946,7 +964,7 @@ def reused_is_the_correlation_from_one_key(answer, draw):
     key = draw.key()
     reused = number(parts(answer(key, 200), 2)[0])
     wanted = float(np.corrcoef(jax.random.uniform(key, (200,)), jax.random.normal(key, (200,)))[0, 1])
-    message = "This is not the correlation of the two draws from `key`."
+    message = "`reused` should be the correlation of the two draws from `key`."
     expect_that(abs(reused - wanted) < 1e-3, message, reused, wanted)
 
 
@@ -959,9 +977,9 @@ def apart_is_near_zero(answer, draw):
     # The correlation of 2000 independent pairs has standard deviation 0.022: 0.15 is 6.7 of them, chance 2e-11.
     apart = [number(parts(answer(draw.key(), 2000), 2)[1]) for _ in range(3)]
     near = max(map(abs, apart)) < 0.15
-    expect_that(near, "The draws for `apart` still go together.", apart[0], "less than 0.15 from zero")
+    expect_that(near, "`apart` should be near zero.", max(apart, key=abs), "less than 0.15 from zero")
     # Two correlations of float32 are equal by chance 1e-6 at most, three of them 1e-12.
-    message = "`apart` is the same number for three keys: measure it, with keys made from `key`."
+    message = "`apart` should be another number for each key; yours is the same for three."
     expect_that(len(set(apart)) > 1, message, apart[0], "another number for each key")
 
 
@@ -969,8 +987,8 @@ def apart_is_near_zero(answer, draw):
 def reuse_shows_and_splitting_cures(answer):
     """From key 42, the correlation is 98 percent with one key, and near zero with two keys."""
     reused, apart = map(number, parts(answer(jax.random.key(42), 2000), 2))
-    expect_that(bool(np.isfinite(reused)), "`reused` is not a finite number.", reused, "0.98")
-    message = "For the key 42, `reused` is not 0.98, or `apart` is not near zero."
+    expect_that(bool(np.isfinite(reused)), "`reused` should be 0.98.", reused, "0.98")
+    message = "For the key 42, `reused` should be 0.98, and `apart` near zero."
     expect_documented("S0-39", [round(100 * reused), abs(apart) < 0.15], message=message)
 
 
@@ -983,12 +1001,14 @@ def apart_draws_from_two_new_keys(answer, draw):
         given_up = {use.bits for use in use.uses if use.kind in ("split", "fold_in")}
         drawn = dict.fromkeys(use.bits for use in use.uses if use.kind == "draw")
         new = [bits for bits in drawn if bits not in given_up and bits != old]
-        message = "The draws for `apart` do not come from two new keys: `key` itself is used up."
+        message = "The draws for `apart` should come from two new keys."
         expect_that(len(new) >= 2, message, f"{len(new)} new keys drawn from", "2 new keys")
         rows = [jax.random.wrap_key_data(jnp.asarray(bits, dtype=jnp.uint32)) for bits in new]
         u, z = ([np.asarray(sample(row, (50,))) for row in rows] for sample in (jax.random.uniform, jax.random.normal))
         found = [np.corrcoef(u[i], z[j])[0, 1] for i in range(len(new)) for j in range(len(new)) if i != j]
-        message = "`apart` is not the correlation of `jax.random.uniform` from one new key with `normal` from another."
+        message = (
+            "`apart` should be the correlation of `jax.random.uniform` from one new key with `normal` from another."
+        )
         expect_that(min(abs(apart - one) for one in found) < 1e-3, message, apart, round(float(found[0]), 4))
 
 
@@ -1112,7 +1132,7 @@ def says_true_or_false(answer, draw):
 def splitting_first_is_no_reuse(answer, draw):
     """Splitting first and drawing from the two new keys is clean."""
     clean = not caught(answer, "split_then_draw", draw.key())
-    expect_that(clean, "`split_then_draw` uses each key once, and your function says True.", "True", "False")
+    expect_that(clean, "`split_then_draw` uses each key once, so it should be False.", "True", "False")
 
 
 @visible(reuses_a_key, idea="The watcher works inside `with jax.debug_key_reuse(True):` only.", reproduces=["S0-40"])
@@ -1120,7 +1140,7 @@ def drawing_twice_is_reuse(answer, draw):
     """Drawing twice from one key is found, and splitting first is clean."""
     key = jax.random.key(42)
     seen = [caught(answer, name, key) for name in ("draw_twice", "split_then_draw")]
-    message = "`draw_twice` uses its key twice, and `split_then_draw` does not: say True for the first only."
+    message = "For `draw_twice` it should be True, and for `split_then_draw` False."
     expect_documented("S0-40", seen, message=message)
 
 
@@ -1130,10 +1150,10 @@ def other_errors_are_no_reuse(answer, draw):
     for name in ("fail_with_a_value_error", "fail_with_a_type_error"):
         seen = answer.observe_error(given(name), draw.key())
         said_true = seen.error is None and bool(np.asarray(seen.value))
-        message = f"`{name}` uses its key once and fails for another reason, and your function says True."
+        message = f"`{name}` uses its key once and fails for another reason, so it should not be True."
         expect_that(not said_true, message, "True", "False, or the error let through")
     clean = not caught(answer, "fold_then_draw", draw.key())
-    expect_that(clean, "`fold_then_draw` uses each key once, and your function says True.", "True", "False")
+    expect_that(clean, "`fold_then_draw` uses each key once, so it should be False.", "True", "False")
 
 
 # %% [markdown]
@@ -1245,7 +1265,7 @@ def every_draw_is_new(answer, draw):
     """All draws are different."""
     got = answer(draw.key(), 5)
     # Two of 10 pairs are equal by chance 45 * 2**-46.
-    expect_that(len(repeated_places(got)) < 2, "The same number came several times.", got, "different numbers")
+    expect_that(len(repeated_places(got)) < 2, "All draws should be different.", got, "different numbers")
 
 
 @visible(
@@ -1256,7 +1276,7 @@ def every_draw_is_new(answer, draw):
 def three_draws_are_the_documented_ones(answer):
     """From key 42, the three draws are those printed above, today and with the setting before JAX 0.5.0."""
     key = jax.random.key(42)
-    message = "From key 42 these are not the three draws printed above."
+    message = "From key 42 it should be the three draws printed above."
     expect_documented("S0-41", answer(key, 3), part="today", message=message)
     expect_documented("S0-41", answer.documented_draws(key, 3), part="documented", message=BEFORE)
 
@@ -1269,7 +1289,7 @@ def the_long_form_gives_the_same(answer):
     with jax.threefry_partitionable(False):
         wanted = long_form(key, 3)
     before = np.allclose(np.asarray(answer.documented_draws(key, 3)), wanted, rtol=1e-5)
-    message = "The loop with `del`, printed above, gives other draws than your function."
+    message = "It should be the draws of the loop with `del`, printed above."
     expect_documented("S0-42", [bool(today), bool(before)], message=message)
 
 
@@ -1357,8 +1377,8 @@ def one_key_and_n_keys(answer, draw):
     expect_shape(next_key, ())
     if not isinstance(subkeys, tuple | list):
         expect_shape(subkeys, (3,))
-    expect_that(len(subkeys) == 3, f"There are {len(subkeys)} subkeys; expected 3.", subkeys, "3 keys")
-    expect_that(words(subkeys).shape == (3, 2), "The subkeys are not 3 keys.", subkeys, "3 keys")
+    expect_that(len(subkeys) == 3, "There should be 3 subkeys.", subkeys, "3 keys")
+    expect_that(words(subkeys).shape == (3, 2), "The subkeys should be 3 keys.", subkeys, "3 keys")
 
 
 @visible(
@@ -1371,16 +1391,16 @@ def all_keys_are_new_and_different(answer):
     key = jax.random.key(42)
     next_key, subkeys = parts(answer(key, 42), 2)
     made = [tuple(row) for row in [words(next_key).tolist(), *words(subkeys).tolist()]]
-    message = "The old key is among the new ones, but it is used up."
+    message = "The old key, which is used up, should not be among the new ones."
     expect_that((0, 42) not in made, message, "the key [0 42]", "new keys", misconception="keeps_the_old_key")
-    message = f"Of {len(made)} keys only {len(set(made))} are different."
+    message = f"All {len(made)} keys should be different; of yours {len(set(made))} are."
     different = len(set(made)) == len(made)
     expect_that(different, message, len(set(made)), len(made), misconception="the_same_subkey_n_times")
     again = parts(answer(key, 42), 2)
     same = np.array_equal(words(again[0]), words(next_key)) and np.array_equal(words(again[1]), words(subkeys))
-    message = "These are not 42 subkeys and one key to keep, all different."
+    message = "It should be 42 subkeys and one key to keep, all different."
     expect_documented("S0-46", [len(made) - 1, len(set(made)), "key<fry>", list(next_key.shape)], message=message)
-    message = "Called again with the same key, the new keys were others."
+    message = "Called again with the same key, the new keys should be the same."
     expect_documented("S0-43", [bool(same), len(set(made)) == len(made)], message=message)
 
 
@@ -1390,7 +1410,7 @@ def short_form_gives_the_documented_keys(answer):
     key = jax.random.key(42)
     for part, subject in (("today", answer), ("documented", answer.documented_draws)):
         next_key, subkeys = parts(subject(key, 1), 2)
-        message = "These are not the keys of `jax.random.split(key)`." if part == "today" else BEFORE
+        message = "It should be the keys of `jax.random.split(key)`." if part == "today" else BEFORE
         seen = [words(next_key).tolist(), words(subkeys)[0].tolist()]
         expect_documented("S0-45", seen, part=part, message=message)
 
@@ -1404,14 +1424,17 @@ def both_halves_are_equally_good(answer):
     # In tenths: with 20000 draws the correlation and the means have standard deviation 0.007.
     tenths = [round(10 * np.corrcoef(a, b)[0, 1]), [round(10 * x.mean()) for x in (a, b)]]
     seen = [*tenths, [round(10 * x.std()) for x in (a, b)]]
-    message = "Draws from the two new keys of key 42 go together, or are not standard normal."
+    message = "Draws from the two new keys of key 42 should be standard normal, and not go together."
     expect_documented("S0-44", seen, message=message)
 
 
 @visible(keep_one_key, stage="keys", idea="Each key is used once, also by split.")
 def the_old_key_is_split_once(answer, draw):
-    """The old key is used once."""
-    expect_no_key_problem(answer.key_use(draw.key(), 3))
+    """The old key is used once, by one call of split."""
+    use = answer.key_use(draw.key(), 3)
+    expect_no_key_problem(use)
+    splits = sum(one.kind == "split" for one in use.uses)
+    expect_that(splits == 1, "All keys should come from one call of `jax.random.split`.", f"{splits} calls", "1 call")
 
 
 # %% [markdown]
@@ -1498,17 +1521,17 @@ def both_vectors_are_float32(answer, draw):
 def the_two_ways_differ(answer, draw):
     """The two ways give different numbers."""
     individually, at_once = parts(answer(draw.key(), 4), 2)
-    message = "All single draws gave the same number: each needs a subkey of its own."
+    message = "The single draws should be different numbers; yours are all the same."
     same = all_equal(individually) and all_equal(parts(answer(draw.key(), 4), 2)[0])
     expect_that(not same, message, individually, "different numbers", misconception="one_key_for_all_single_draws")
-    expect_different(individually, at_once, "Both ways gave the same numbers: the first needs n subkeys.")
+    expect_different(individually, at_once, "The two ways should give different numbers; yours are the same.")
 
 
 @visible(individually_and_at_once, idea="n subkeys for n draws; one key for one draw.", reproduces=["S0-47"])
 def both_ways_are_the_documented_ones(answer):
     """From key 42, both vectors are those printed above, today and with the setting before JAX 0.5.0."""
     key = jax.random.key(42)
-    message = "From key 42 these are not the two vectors printed above."
+    message = "From key 42 it should be the two vectors printed above."
     expect_documented("S0-47", answer(key, 3), part="today", message=message)
     expect_documented("S0-47", answer.documented_draws(key, 3), part="documented", message=BEFORE)
 
@@ -1618,7 +1641,7 @@ def numbers_are_float32(answer, draw):
 def numbers_are_those_of_the_loop(answer):
     """For the three subkeys of key 42 the numbers are those printed above, today and with the setting before 0.5.0."""
     subkeys = jax.random.split(jax.random.key(42), 3)
-    message = "For the three subkeys of key 42 these are not the numbers printed above."
+    message = "For the three subkeys of key 42 it should be the numbers printed above."
     expect_documented("S0-48", answer(subkeys), part="today", message=message)
     with jax.threefry_partitionable(False):
         subkeys = jax.random.split(jax.random.key(42), 3)
@@ -1633,7 +1656,7 @@ def reproducible_compiled_and_vectorised(answer, draw):
     each = [float(np.asarray(answer(keys[i : i + 1]))[0]) for i in range(4)]
     ways = (answer(keys), answer.jit(keys), each)
     same = [bool(np.allclose(got, np.asarray(way), rtol=1e-5, atol=1e-6)) for way in ways]
-    message = "The numbers were others when called again, under `jax.jit`, or for one key at a time."
+    message = "The numbers should be the same when called again, under `jax.jit`, and for one key at a time."
     expect_documented("S0-31", same, message=message)
 
 
@@ -1646,7 +1669,7 @@ def reproducible_compiled_and_vectorised(answer, draw):
 def the_program_does_not_grow_with_the_keys(answer, draw):
     """The program is as long for 64 keys as for 4."""
     short, long = answer.program(draw.keys(4)).equations, answer.program(draw.keys(64)).equations
-    message = "The program grows with the number of keys: a Python loop was unrolled. Use `jax.vmap`."
+    message = "The program should be as long for 64 keys as for 4; yours grows with the keys."
     # A loop adds several equations for each of the 60 more, a scan in parallel (`associative_scan`) some in all.
     expect_that(long < short + 60, message, f"{long} equations for 64 keys", f"{short}, as for 4 keys")
 
@@ -1729,7 +1752,7 @@ def two_samples(key, n, m):
 
     Args:
         key: key<fry>[] or uint32[2].
-        n, m: ints, the sizes of the two samples.
+        n, m: ints, the sizes of the two samples; 1 or more.
 
     Returns:
         A tuple of two arrays: float32[n] and float32[m].
@@ -1763,9 +1786,7 @@ def samples_are_float32(answer, draw):
 def same_key_same_samples(answer, draw):
     """The same key gives the same samples again."""
     key = draw.key()
-    expect_equal(
-        answer(key, 3, 5), answer(key, 3, 5), "The same key gave other samples: all randomness must come from it."
-    )
+    expect_equal(answer(key, 3, 5), answer(key, 3, 5), "The same key should give the same samples; yours were others.")
 
 
 @visible(
@@ -1778,7 +1799,7 @@ def other_key_other_samples(answer, draw):
     """Another key gives other samples."""
     first, second = answer(draw.key(), 3, 5), answer(draw.key(), 3, 5)
     for a, b in zip(first, second, strict=True):
-        expect_different(a, b, "Two different keys gave the same sample: is there a fixed seed inside?")
+        expect_different(a, b, "Another key should give another sample; yours is the same.")
 
 
 @visible(
@@ -1790,7 +1811,7 @@ def other_key_other_samples(answer, draw):
 def neither_sample_begins_with_the_other(answer, draw):
     """The longer sample does not begin with the shorter one."""
     a, b = parts(answer(draw.key(), 3, 5), 2)
-    expect_different(a, np.asarray(b)[:3], "The second sample begins with the first: both used one key.")
+    expect_different(a, np.asarray(b)[:3], "The samples should differ; your second one begins with the first.")
 
 
 @visible(
@@ -1802,7 +1823,7 @@ def neither_sample_begins_with_the_other(answer, draw):
 def samples_of_equal_size_differ(answer, draw):
     """Two samples of equal size are different."""
     a, b = parts(answer(draw.key(), 4, 4), 2)
-    expect_different(a, b, "The two samples are the same numbers.")
+    expect_different(a, b, "The two samples should differ; yours are the same numbers.")
 
 
 @visible(
@@ -1816,7 +1837,7 @@ def no_number_is_in_both(answer, draw):
     for n, m in ((4, 4), (3, 4), (4, 3), (2, 4), (4, 2), (103, 3), (1003, 3)):
         # At most 3009 places, each the same for two keys by chance 2**-46: 4e-11.
         pairs = [parts(answer(draw.key(), n, m), 2) for _ in range(2)]
-        message = f"With n = {n} and m = {m}, numbers of the first sample are also in the second."
+        message = f"With n = {n} and m = {m}, no number should be in both samples; of yours some are."
         expect_that(not shared_places(pairs), message, pairs[-1][1], "numbers of its own")
 
 
@@ -1944,7 +1965,12 @@ def every_step_is_new(answer, draw):
     noise = noise_behind(answer(draw.key(), jnp.ones(5)))
     # Two of 10 pairs are that near by chance (10 * 6e-7)**2 / 2 = 2e-11.
     different = len(repeated_places(noise, gap=1e-6)) < 2
-    expect_that(different, "Some steps have the same normal number.", noise, "five different numbers")
+    expect_that(
+        different,
+        "Each step should have a normal number of its own; of yours some are equal.",
+        noise,
+        "five different numbers",
+    )
 
 
 @visible(random_walk, idea="Each position is the one before it plus a step.")
@@ -1953,7 +1979,13 @@ def steps_add_up(answer, draw):
     key, sizes = draw.key(), draw.floats(5)
     noise = noise_behind(answer(key, jnp.ones(5)))
     wanted = np.cumsum(np.asarray(sizes) * noise).astype(np.float32)
-    expect_close(answer(key, sizes), wanted, "The positions do not add up.", rtol=1e-4, atol=1e-4)
+    expect_close(
+        answer(key, sizes),
+        wanted,
+        "Each position should be the one before plus the step size times the normal number.",
+        rtol=1e-4,
+        atol=1e-4,
+    )
 
 
 @visible(
@@ -1966,8 +1998,8 @@ def same_key_same_walk_other_key_other_walk(answer, draw):
     """The same key gives the same walk, and another key gives another walk."""
     key, other, sizes = draw.key(), draw.key(), draw.floats(4)
     path = answer(key, sizes)
-    expect_equal(answer(key, sizes), path, "The same key gave another walk.")
-    expect_different(path, answer(other, sizes), "Two different keys gave the same walk.")
+    expect_equal(answer(key, sizes), path, "The same key should give the same walk; yours was another.")
+    expect_different(path, answer(other, sizes), "Another key should give another walk; yours is the same.")
 
 
 @visible(
@@ -2008,7 +2040,7 @@ def the_program_does_not_grow_with_the_steps(answer, draw):
     """The program is as long for 64 steps as for 4."""
     key = draw.key()
     short, long = (answer.program(key, draw.floats(n)).equations for n in (4, 64))
-    message = "The program grows with the number of steps: a Python loop was unrolled. Use `jax.lax.scan`."
+    message = "The program should be as long for 64 steps as for 4; yours grows with the steps."
     # A loop adds several equations for each of the 60 more, a scan in parallel (`associative_scan`) some in all.
     expect_that(long < short + 60, message, f"{long} equations for 64 steps", f"{short}, as for 4 steps")
 
@@ -2089,7 +2121,7 @@ def layers_have_their_names_and_shapes(answer, draw):
         if not isinstance(got, dict):
             expect_shape(got, (), "Return a dict.")
         same_names = isinstance(got, dict) and set(got) == set(shapes)
-        expect_that(same_names, "The names are not those of `shapes`.", got, list(shapes))
+        expect_that(same_names, "The names should be those of `shapes`.", got, list(shapes))
         for name, shape in shapes.items():
             expect_shape(got[name], shape)
 
@@ -2111,7 +2143,7 @@ def layers_of_other_shape_are_unrelated(answer, draw):
     """No layer begins with the numbers of a layer of another shape."""
     layers = unscaled(answer(draw.key(), NETWORK))
     for a, b in (("first", "hidden_12"), ("first", "last"), ("hidden_12", "last"), ("hidden_21", "last")):
-        message = f"The layers `{a}` and `{b}` begin with the same numbers (apart from the scale)."
+        message = f"The layers `{a}` and `{b}` should not begin with the same numbers (apart from the scale)."
         expect_that(not begin_alike(layers[a], layers[b]), message, layers[b][:3], "other numbers")
 
 
@@ -2124,7 +2156,7 @@ def layers_of_other_shape_are_unrelated(answer, draw):
 def layers_of_equal_shape_differ(answer, draw):
     """Two layers of the same shape are different."""
     got = answer(draw.key(), NETWORK)
-    message = "The layers `hidden_12` and `hidden_21` hold the same numbers."
+    message = "The layers `hidden_12` and `hidden_21` should differ; yours hold the same numbers."
     expect_different(got["hidden_12"], got["hidden_21"], message)
 
 
@@ -2138,8 +2170,8 @@ def same_key_same_layers_other_key_other_layers(answer, draw):
     """The same key gives the same layers, and another key gives other layers."""
     key, other = draw.key(), draw.key()
     first, again, second = answer(key, NETWORK), answer(key, NETWORK), answer(other, NETWORK)
-    expect_equal(again, first, "The same key gave other layers.")
-    expect_different(second["first"], first["first"], "Two different keys gave the same layer.")
+    expect_equal(again, first, "The same key should give the same layers; yours were others.")
+    expect_different(second["first"], first["first"], "Another key should give another layer; yours is the same.")
 
 
 @visible(
@@ -2153,8 +2185,10 @@ def values_spread_as_they_should(answer, draw):
     # 1600 numbers: the spread has standard deviation 0.018, the mean 0.025. Both bounds are 7 of them: chance 5e-12.
     got, wanted = f"standard deviation {layer.std() / np.sqrt(rows):.3f}", f"{1 / np.sqrt(rows):.3f}"
     near = "no_scaling" if layer.std() > rows**0.5 / 2 else "scaled_by_the_columns"
-    expect_that(abs(layer.std() - 1) < 0.125, "The spread is not 1 / sqrt(rows).", got, wanted, misconception=near)
-    expect_that(abs(layer.mean()) < 0.175, "The mean is not 0.", f"{layer.mean() / np.sqrt(rows):.3f}", "0")
+    message = "The 1600 values of the layer should have the standard deviation 1 / sqrt(rows)."
+    expect_that(abs(layer.std() - 1) < 0.125, message, got, wanted, misconception=near)
+    message = "The 1600 values of the layer should have a mean near 0."
+    expect_that(abs(layer.mean()) < 0.175, message, f"{layer.mean() / np.sqrt(rows):.3f}", "0")
 
 
 @visible(
@@ -2165,7 +2199,7 @@ def values_are_normal_numbers(answer, draw):
     """Some values are more than 2.35 standard deviations from zero, as normal numbers are."""
     layer = unscaled(answer(draw.key(), WIDE))["wide"]
     # 1.88 percent of normal numbers are: none of 1600 by chance 7e-14. Uniform numbers end at 1.73.
-    message = "No value is far from zero: these are not normal numbers (uniform or truncated ones?)."
+    message = "Of 1600 normal numbers some should be far from zero."
     farthest = float(np.abs(layer).max())
     expect_that(farthest > 2.35, message, f"{farthest:.2f} standard deviations at most", "more than 2.35")
 
@@ -2226,8 +2260,9 @@ print(jax.vmap(drop, in_axes=(None, 0, None))(jax.random.key(0), jnp.ones((3, 8)
 def dropout_rows(key, batch, keep):
     """Repair this: every entry of the batch must be dropped or kept on its own.
 
-    An entry is kept with probability `keep` and is then divided by `keep`; otherwise it is 0. All choices are
-    independent, between rows and within a row. No Python loop over the rows. It must also work under `jax.jit`.
+    An entry is kept with probability `keep` and is then divided by `keep`; otherwise it is 0, even if it was infinite
+    or NaN. All choices are independent, between rows and within a row. No Python loop over the rows. It must also work
+    under `jax.jit`.
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -2261,10 +2296,10 @@ def batch_stays_float32(answer, draw):
 def entries_are_zero_or_scaled(answer, draw):
     """Each entry is 0 or the old entry divided by `keep`."""
     key, batch = draw.key(), draw.floats(3, 5)
-    expect_close(answer(key, batch, 1.0), batch, "With keep = 1 nothing changes.")
+    expect_close(answer(key, batch, 1.0), batch, "With keep = 1 the batch should come back as it is.")
     got = answer(key, batch, 0.25)
     wanted = np.where(np.asarray(got) == 0, np.float32(0), np.asarray(batch) / np.float32(0.25))
-    expect_close(got, wanted, "A kept entry is not the old entry divided by `keep`.")
+    expect_close(got, wanted, "A kept entry should be the old entry divided by `keep`.")
 
 
 @visible(
@@ -2277,7 +2312,12 @@ def entries_of_a_row_are_dropped_apart(answer, draw):
     """Within a row, some entries are dropped and some stay."""
     # 4 rows of 1000 fair choices: one row all alike by chance 8 / 2**1000.
     kept = (np.asarray(answer(draw.key(), jnp.ones((4, 1000)), 0.5)) != 0).mean(axis=1)
-    expect_that(bool(((kept > 0) & (kept < 1)).all()), "A whole row was dropped or kept.", kept, "a mix in each row")
+    expect_that(
+        bool(((kept > 0) & (kept < 1)).all()),
+        "In each row some of 1000 entries should be dropped and some kept.",
+        kept,
+        "a mix in each row",
+    )
 
 
 @visible(
@@ -2290,7 +2330,12 @@ def rows_have_different_masks(answer, draw):
     """No two rows are dropped in the same places."""
     # 4 rows of 1000 fair choices: two equal rows by chance 6 / 2**1000.
     masks = np.asarray(answer(draw.key(), jnp.ones((4, 1000)), 0.5)) != 0
-    expect_that(all_rows_differ(masks), "Rows are dropped in the same places.", "equal masks", "a mask for each row")
+    expect_that(
+        all_rows_differ(masks),
+        "No two rows should be dropped in the same places; of yours some are.",
+        "equal masks",
+        "a mask for each row",
+    )
 
 
 @visible(
@@ -2303,11 +2348,11 @@ def choices_do_not_repeat(answer, draw):
     """No row repeats the choices of another row, not even shifted, and the rows keep different numbers of entries."""
     signs = 2.0 * (np.asarray(answer(draw.key(), jnp.ones((4, 1000)), 0.5)) != 0) - 1
     # 28000 comparisons, each above 8 by chance 3e-14: 7e-10 in all.
-    message = "A row repeats the choices of another row, or its own, at other places."
+    message = "No row should repeat the choices of another row, or its own, at other places; one of yours does."
     expect_that(strongest_echo(signs) < 8, message, "a shifted copy", "choices of its own")
     # 200 rows of 180 fair choices: all equally many by chance 0.06**199.
     kept = (np.asarray(answer(draw.key(), jnp.ones((200, 180)), 0.5)) != 0).sum(axis=1)
-    message = "Every row keeps the same number of entries: the choices in a row depend on each other."
+    message = "Rows should keep different numbers of entries; yours all keep the same number."
     expect_that(len(set(kept.tolist())) > 1, message, kept, "different numbers")
 
 
@@ -2320,8 +2365,12 @@ def choices_do_not_repeat(answer, draw):
 def same_key_same_mask_other_key_other_mask(answer, draw):
     """The same key gives the same result, and another key gives another result."""
     key, other, batch = draw.key(), draw.key(), jnp.ones((4, 1000))
-    expect_equal(answer(key, batch, 0.5), answer(key, batch, 0.5), "The same key gave another result.")
-    expect_different(answer(key, batch, 0.5), answer(other, batch, 0.5), "Two different keys gave the same result.")
+    expect_equal(
+        answer(key, batch, 0.5), answer(key, batch, 0.5), "The same key should give the same result; yours was another."
+    )
+    expect_different(
+        answer(key, batch, 0.5), answer(other, batch, 0.5), "Another key should give another result; yours is the same."
+    )
 
 
 @visible(dropout_rows, stage="jit", idea="A function of keys and arrays can be compiled.")
@@ -2346,7 +2395,7 @@ def the_program_does_not_grow_with_the_rows(answer, draw):
     """The program is as long for 64 rows as for 4."""
     key = draw.key()
     short, long = (answer.program(key, draw.floats(n, 5), 0.5).equations for n in (4, 64))
-    message = "The program grows with the number of rows: a Python loop was unrolled. Use `jax.vmap`."
+    message = "The program should be as long for 64 rows as for 4; yours grows with the rows."
     # A loop adds several equations for each of the 60 more, a scan in parallel (`associative_scan`) some in all.
     expect_that(long < short + 60, message, f"{long} equations for 64 rows", f"{short}, as for 4 rows")
 
@@ -2380,8 +2429,8 @@ print(jax.random.permutation(jax.random.key(0), 5))
 def shuffle_together(key, inputs, labels):
     """Put the rows of `inputs` and the entries of `labels` into one new random order, the same for both.
 
-    All orders are equally likely. The same key gives the same order; another key gives another order. It must also work
-    under `jax.jit`.
+    Rows and labels stay as they are, whatever numbers they hold. All orders are equally likely. The same key gives the
+    same order; another key gives another order. It must also work under `jax.jit`.
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -2423,7 +2472,7 @@ def both_keep_their_dtypes(answer, draw):
 def every_label_comes_once(answer, draw):
     """Every label comes exactly once."""
     _, labels = parts(answer(draw.key(), *numbered(20, 3)), 2)
-    message = "Some labels came twice, and some are missing."
+    message = "Every label should come exactly once."
     expect_that(np.array_equal(np.sort(np.asarray(labels)), np.arange(20)), message, labels, "0 to 19, each once")
 
 
@@ -2436,9 +2485,9 @@ def pairs_stay_together(answer, draw):
     inputs, labels = numbered(20, 3)
     got_inputs, got_labels = parts(answer(draw.key(), inputs, labels), 2)
     rows_are_whole = bool((np.diff(np.asarray(got_inputs)) == 1).all())
-    message = "Rows of the inputs are torn apart: each column has an order of its own."
+    message = "The rows of the inputs should stay whole; yours are torn apart."
     expect_that(rows_are_whole, message, got_inputs, "whole rows", misconception="each_column_on_its_own")
-    message = "Rows of the inputs and their labels do not belong together any more."
+    message = "Each row of the inputs should still have its label."
     expect_close(got_inputs, np.asarray(inputs)[np.asarray(got_labels)], message, misconception="two_orders")
 
 
@@ -2453,11 +2502,13 @@ def the_key_decides_the_order(answer, draw):
     # Two orders of 20 rows are equal by chance 1 / 20! = 4e-19.
     key, data = draw.key(), numbered(20, 3)
     order, again, *others = (parts(answer(k, *data), 2)[1] for k in (key, key, *draw.keys(6)))
-    expect_equal(again, order, "The same key gave another order.", misconception="numpys_hidden_state")
+    expect_equal(
+        again, order, "The same key should give the same order; yours was another.", misconception="numpys_hidden_state"
+    )
     same = all(np.array_equal(np.asarray(other), np.asarray(order)) for other in others)
-    message = "Different keys gave the same order."
+    message = "Different keys should give different orders; yours are all the same."
     expect_that(not same, message, order, "another order", misconception="a_fixed_seed_inside")
-    expect_different(order, data[1], "The order did not change.")
+    expect_different(order, data[1], "The order should be a new one; yours is the old one.")
 
 
 @visible(shuffle_together, stage="jit", idea="A function of keys and arrays can be compiled.")
@@ -2480,10 +2531,10 @@ def all_orders_are_equally_likely(answer, draw):
     _, labels = parts(answer.vmap(in_axes=(0, None, None))(draw.keys(many), *numbered(3, 2)), 2)
     expect_shape(labels, (many, 3))
     orders, counts = np.unique(np.asarray(labels), axis=0, return_counts=True)
-    expect_that(len(orders) == 6, f"Only {len(orders)} of the 6 orders of 3 rows come out.", orders, "all 6 orders")
+    expect_that(len(orders) == 6, "All 6 orders of 3 rows should come out.", orders, "all 6 orders")
     # Each count has standard deviation 91: 640 is 7 of them, chance 2e-11 for all six.
     fair = bool((np.abs(counts - many / 6) < 640).all())
-    expect_that(fair, "Some orders come out more often than others.", counts, "about 10000 each")
+    expect_that(fair, "All orders should be equally likely.", counts, "about 10000 each")
 
 
 # %% [markdown]
@@ -2519,8 +2570,9 @@ print(jax.random.key_data(jax.random.fold_in(key, 1205)))
 def noise_at(key, epoch, step):
     """Draw the noise of one training step, from the key and the two numbers alone.
 
-    The noise is three independent standard normal numbers. The same key, epoch and step give the same noise. Different
-    steps have different noise, for all epochs and steps from 0 to 2**31 - 1.
+    The noise is three independent standard normal numbers. The same key, epoch and step give the same noise. The noises
+    of different steps, in one epoch or in two, are independent of each other, and so are those of different keys. This
+    holds for all epochs and steps from 0 to 2**31 - 1. No key is used twice.
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -2556,8 +2608,10 @@ def a_restart_gives_the_same_noise(answer, draw):
     key = draw.key()
     first = answer(key, 2, 5)
     answer(key, 0, 1)
-    expect_equal(answer(key, 2, 5), first, "After a restart the noise was another one.")
-    expect_different(answer(draw.key(), 2, 5), first, "Two different keys gave the same noise.")
+    expect_equal(
+        answer(key, 2, 5), first, "The same key, epoch and step should give the same noise; yours was another."
+    )
+    expect_different(answer(draw.key(), 2, 5), first, "Another key should give another noise; yours is the same.")
 
 
 @visible(
@@ -2569,8 +2623,14 @@ def a_restart_gives_the_same_noise(answer, draw):
 def each_number_counts(answer, draw):
     """Another step has other noise, and so has another epoch."""
     key = draw.key()
-    expect_different(answer(key, 2, 5), answer(key, 2, 6), "Steps 5 and 6 of one epoch have the same noise.")
-    expect_different(answer(key, 2, 5), answer(key, 3, 5), "Step 5 has the same noise in two epochs.")
+    expect_different(
+        answer(key, 2, 5),
+        answer(key, 2, 6),
+        "Steps 5 and 6 of one epoch should have different noise; yours is the same.",
+    )
+    expect_different(
+        answer(key, 2, 5), answer(key, 3, 5), "Step 5 of two epochs should have different noise; yours is the same."
+    )
 
 
 @visible(
@@ -2582,7 +2642,9 @@ def each_number_counts(answer, draw):
 def swapped_numbers_do_not_meet(answer, draw):
     """Epoch 1, step 2 and epoch 2, step 1 have different noise."""
     key = draw.key()
-    expect_different(answer(key, 1, 2), answer(key, 2, 1), "Swapped numbers give the same noise.")
+    expect_different(
+        answer(key, 1, 2), answer(key, 2, 1), "Swapped numbers should give different noise; yours is the same."
+    )
 
 
 @visible(
@@ -2600,7 +2662,7 @@ def three_independent_normal_numbers(answer, draw):
     # For 60 independent pairs a correlation of 0.75 is 7.3 standard deviations (Fisher): chance 1e-12 for three pairs.
     for i, j in ((0, 1), (0, 2), (1, 2)):
         alike = 1.0 if 0 in (spread[i], spread[j]) else abs(np.corrcoef(noise[:, i], noise[:, j])[0, 1])
-        message = f"Numbers {i} and {j} of the noise go together: they are not independent."
+        message = f"Numbers {i} and {j} of the noise should be independent; yours go together."
         expect_that(alike < 0.75, message, noise[0], "three independent numbers")
 
 
@@ -2635,7 +2697,7 @@ def long_epochs_do_not_meet(answer, draw):
     """Far steps and far epochs have noise of their own."""
     key, noise = draw.key(), answer.jit
     for first, second in FAR_PAIRS:
-        message = "Epoch {}, step {} and epoch {}, step {} have the same noise.".format(*first, *second)
+        message = "Epoch {}, step {} and epoch {}, step {} should have different noise.".format(*first, *second)
         expect_different(noise(key, *first), noise(key, *second), message)
 
 
@@ -2758,7 +2820,7 @@ def workers_differ(answer, draw):
     rows, _ = parts(answer(draw.key(), 5), 2)
     # Two of 10 pairs are equal by chance 45 * 2**-46.
     different = len(repeated_places(rows)) < 2
-    expect_that(different, "Two workers have the same number.", rows, "five different numbers")
+    expect_that(different, "No two workers should have the same number.", rows, "five different numbers")
 
 
 @visible(
@@ -2774,7 +2836,7 @@ def the_shared_number_is_no_workers_number(answer, draw):
         # A worker has the shared number by chance 2**-23, the same worker with two keys by chance 2**-46.
         meets = [set(np.flatnonzero(np.asarray(rows) == np.asarray(shared)).tolist()) for rows, shared in both]
         same = meets[0] & meets[1]
-        message = f"The shared number is that of worker {min(same, default=None)}."
+        message = f"The shared number should be no worker's; yours is that of worker {min(same, default=None)}."
         expect_that(not same, message, tuple(both[-1]), "another number")
 
 
@@ -2788,11 +2850,16 @@ def same_key_same_noise_other_key_other_noise(answer, draw):
     """The same key gives the same numbers, and another key gives other numbers."""
     key = draw.key()
     first, second, third = answer(key, 4), answer(draw.key(), 4), answer(draw.key(), 4)
-    expect_equal(answer(key, 4), first, "The same key gave other numbers.")
+    expect_equal(answer(key, 4), first, "The same key should give the same numbers; yours were others.")
     for a, b, c in zip(first, second, third, strict=True):
         # Three single numbers are all equal by chance 2**-46.
         same = np.array_equal(np.asarray(a), np.asarray(b)) and np.array_equal(np.asarray(a), np.asarray(c))
-        expect_that(not same, "Different keys gave the same numbers.", a, "other numbers for another key")
+        expect_that(
+            not same,
+            "Different keys should give different numbers; yours are the same.",
+            a,
+            "other numbers for another key",
+        )
 
 
 @visible(
@@ -2811,7 +2878,7 @@ def the_shared_number_is_independent(answer, draw):
     # For 120 independent pairs a correlation of 0.6 is 7.5 standard deviations (Fisher): chance 4e-13 for all five.
     for other in (*rows.T, rows.sum(axis=1)):
         together = 0.0 if other.std() == 0 else float(np.corrcoef(other, shared)[0, 1])
-        message = "The shared number goes with the numbers of the workers: it is not independent of them."
+        message = "The shared number should be independent of the workers' numbers; yours goes with them."
         expect_that(abs(together) < 0.6, message, f"correlation {together:.2f}", "near 0")
 
 

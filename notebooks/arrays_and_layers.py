@@ -48,6 +48,7 @@ import tempfile
 import time
 import types
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -170,15 +171,29 @@ def show_type(x):
 
 _ = show_type(jnp.ones(3))
 
+# %% [markdown]
+# Other things may have what arrays have, and are no arrays. This tuple with names has `at`, a shape and a dtype.
+
+# %%
+class Place(NamedTuple):
+    """Where something stands: no array."""
+
+    at: str
+    shape: tuple
+    dtype: str
+
+
+print(Place("by the window", (3,), "float32"))
+
 # %%
 # Exercise: Is it a JAX array? (1 point)
 def is_jax_array(x):
-    """Tell whether a value is a JAX array.
+    """Tell whether a value is a JAX array, and not only something that is like one.
 
     Under `jax.jit`, where x is a tracer, the answer is True as well.
 
     Args:
-        x: anything: a JAX array, a NumPy array, a Python number, a list, a function.
+        x: anything: a JAX array, a NumPy array, a Python number, a list, a function, a `Place`.
 
     Returns:
         True or False.
@@ -219,14 +234,15 @@ except TypeError as error:
 def change_first(x, value):
     """Set element 0 of an array in place, with NumPy's syntax, and return the array.
 
-    Where the array refuses, its error reaches the caller: do not catch it, and do not go around it.
+    "In place" means that the array of the caller is changed, and not a copy of it. Where the array refuses, its error
+    reaches the caller: do not catch it, and do not go around it.
 
     Args:
         x: int[n], a NumPy array or a JAX array.
         value: int.
 
     Returns:
-        The changed NumPy array; for a JAX array the call raises TypeError.
+        The same NumPy array, changed; for a JAX array the call raises TypeError.
     """
     ...
 
@@ -312,8 +328,8 @@ def old_and_new(x, value):
     It must also work under `jax.jit`.
 
     Args:
-        x: a JAX array of shape [n], n at least 1, of any dtype.
-        value: a number.
+        x: a JAX array of shape [n], n at least 1: integers or floats of any size.
+        value: a number that fits: an int if x holds integers, an int or a float if x holds floats.
 
     Returns:
         A tuple `(x, y)` of two JAX arrays of the shape and dtype of x.
@@ -342,9 +358,9 @@ except jax.errors.NonConcreteBooleanIndexError as error:
 # %%
 # Exercise: Repair: cap the peaks (2 points)
 def cap_peaks(x, limit):
-    """Replace every element above the limit by the limit.
+    """Replace every element above the limit by the limit, and leave the others as they are.
 
-    It works for JAX arrays, and under `jax.jit`.
+    A NaN is not above the limit: it stays. It works for JAX arrays, and under `jax.jit`.
 
     Args:
         x: a JAX array, float32[n].
@@ -406,7 +422,7 @@ def add_votes(counts, votes):
 
     Args:
         counts: int32[k], the votes counted so far.
-        votes: int32[m], each vote the number of a place, from 0 to k - 1.
+        votes: int32[m], each vote the number of a place, from 0 to k - 1; at least one vote.
 
     Returns:
         int32[k]: each place of `counts` plus the number of votes for it.
@@ -465,7 +481,7 @@ print((x * 0.5).dtype, (x * np.float32(0.5)).dtype, (x * jnp.ones(())).dtype)
 # %%
 # Exercise: Repair: keep half precision (2 points)
 def half_and_shift(x):
-    """Compute 0.5 x + 0.25 in the type that x has. This version does not keep it.
+    """Compute 0.5 x + 0.25 in the type that x has, without a detour by a wider type. This version does not keep it.
 
     Args:
         x: float16[n], bfloat16[n] or float32[n].
@@ -704,7 +720,8 @@ def xla_operations(function, *args):
         args: its arguments.
 
     Returns:
-        A list of names without `stablehlo.`, each once, such as `["add", "sine"]`.
+        A list of the names that follow `stablehlo.` in the text of `jax.jit(function).lower(*args)`, each once, such as
+        `["add", "sine"]`. It does not matter whether `return`, which ends an inner block, is among them.
     """
     ...
 
@@ -724,47 +741,53 @@ check(xla_operations)
 class Result:
     """A result that may still be in the making."""
 
-    def __init__(self, machine, ready_at):
-        self.machine, self.ready_at = machine, ready_at
+    def __init__(self, wait):
+        self._wait = wait
 
     def block_until_ready(self):
         """Wait until the result is there."""
-        self.machine.now = max(self.machine.now, self.ready_at)
+        self._wait()
         return self
-
-    def __array__(self, dtype=None, copy=None):
-        self.block_until_ready()
-        return np.zeros(2, dtype)
 
 
 class Machine:
     """A make-believe computer: `run()` starts a job and returns at once, `clock()` tells the seconds."""
 
     def __init__(self, compile_s, dispatch_s, work_s):
-        self.compile_s, self.dispatch_s, self.work_s = compile_s, dispatch_s, work_s
-        self.now = self.free_at = 0.0
-        self.is_compiled = False
+        now = free_at = 0.0
+        is_compiled = False
 
-    def clock(self):
-        """Return the time in seconds."""
-        return self.now
+        def clock():
+            return now
 
-    def run(self):
-        """Start the job; the first time, compile it before."""
-        self.now += self.dispatch_s + (0.0 if self.is_compiled else self.compile_s)
-        self.is_compiled = True
-        self.free_at = max(self.now, self.free_at) + self.work_s
-        return Result(self, self.free_at)
+        def wait_until(ready_at):
+            nonlocal now
+            now = max(now, ready_at)
+
+        def run():
+            nonlocal now, free_at, is_compiled
+            now += dispatch_s + (0.0 if is_compiled else compile_s)
+            is_compiled = True
+            free_at = max(now, free_at) + work_s
+            return Result(partial(wait_until, free_at))
+
+        self.clock, self.run = clock, run
+
+
+class Model(NamedTuple):
+    """A model of machines, which starts one when it is called; its times are in quarters of a second."""
+
+    compiling: int
+    starting: int
+    working: int
+
+    def __call__(self):
+        return Machine(*(quarters / 4 for quarters in self))
 
 
 def small_machine():
     """Start a machine: 30 s to compile, 1 s to start a job, 8 s for the job."""
     return Machine(30.0, 1.0, 8.0)
-
-
-def big_machine():
-    """Start a machine: 500 s to compile, 2 s to start a job, 64 s for the job."""
-    return Machine(500.0, 2.0, 64.0)
 
 
 machine = small_machine()
@@ -776,11 +799,12 @@ print("the call came back after", machine.clock(), "s, and its result is not the
 def seconds_per_run(start_machine):
     """Measure how long one run takes: from the call until its result is there, without compiling.
 
-    Use only `run()` and `clock()` of the machine, and `block_until_ready()` of a result. You may run as often as you
+    Use only `run()` and `clock()` of the machine, and wait with `block_until_ready()`. You may run as often as you
     like; if you take the mean of several runs, wait for each.
 
     Args:
-        start_machine: a function without arguments that starts a new machine, such as `small_machine`.
+        start_machine: a function without arguments that starts a new machine, such as `small_machine`. Other machines
+            need other times.
 
     Returns:
         The seconds, a float.

@@ -146,7 +146,7 @@ def normalise_rows(x):
     """Give each row the mean 0 and the standard deviation 1; it also works under `jax.jit`. Repair this.
 
     Args:
-        x: float32[n,m], no row with all numbers equal.
+        x: float32[n,m], no row with all numbers equal; its numbers may be tiny, so nothing is added to the deviation.
 
     Returns:
         float32[n,m], a JAX array.
@@ -224,7 +224,8 @@ def what_jit_saves(plain_s, jitted_s):
 
     Args:
         plain_s: list of seconds of several calls, in order; the first is the very first call.
-        jitted_s: the same for the jitted function: its first call also traces and compiles. Typically it is faster.
+        jitted_s: the same for the jitted function: its first call also traces and compiles. Its typical time is the
+            shorter one.
 
     Returns:
         A tuple `(ratio, calls)`: the typical plain time divided by the typical jitted time, a float; and the smallest
@@ -255,7 +256,7 @@ def negatives(x):
         x: float32[n], a JAX array.
 
     Returns:
-        float32[k], a JAX array: the k numbers that are less than 0.
+        float32[k], a JAX array: the k numbers that are less than 0. Zero is not, of either sign, and NaN is not.
     """
     ...
 
@@ -284,6 +285,8 @@ print(jnp.where(x > 2.5, x, 0.0), "  shape", jnp.where(x > 2.5, x, 0.0).shape)
 # Exercise: Make it jit-safe: the mean of the negatives (3 points)
 def mean_of_negatives(x):
     """Return the mean of the negative numbers; 0 where there are none. Repair this: it must work under `jax.jit`.
+
+    The other numbers do not count, whatever they are: zeros, infinity or NaN. With minus infinity the mean is that.
 
     Args:
         x: float32[n].
@@ -486,11 +489,12 @@ print(amplified(2.0), "although gain is", gain)
 def steps_with_rates(x, rates):
     """Make one step for each rate: x becomes x - rate * x. This uses the wrong rates: repair it.
 
-    The step stays jitted, and is traced once for all rates.
+    The step, or all of them together, stays jitted, so that nothing is computed outside of `jax.jit`. It is traced once
+    for all rates.
 
     Args:
         x: float32[n].
-        rates: a list of floats.
+        rates: a list of floats, one or more.
 
     Returns:
         float32[n]: x after all steps.
@@ -543,7 +547,7 @@ def sum_and_layers(x, weights):
 
     Args:
         x: float32[n].
-        weights: a list of floats, one for each layer.
+        weights: a list of floats, one for each layer; one or more.
 
     Returns:
         A tuple `(total, layers)`: float32[], and a list of one float32[n] for each layer.
@@ -654,7 +658,7 @@ print(traces)
 # %%
 # Exercise: Make it jit-safe: which one is static? (3 points)
 def moving_sum(x, width, scale):
-    """Add `width` neighbours at each place, times a scale. Jit this function: one program for each width.
+    """Add `width` neighbours at each place, times a scale. Jit this function, all of it: one program for each width.
 
     It is called as it is, and not put into another `jax.jit`.
 
@@ -738,7 +742,7 @@ def three_lines(x):
     each, and returns the last one.
 
     Args:
-        x: a JAX array.
+        x: a JAX array with one axis or more.
 
     Returns:
         int32[]: `jnp.array(x.shape).prod()`.
@@ -772,7 +776,7 @@ def flatten_with(product):
             into `reshape` as it is. One of the two fails; let it.
 
     Returns:
-        A jitted function: an array of any shape -> the same numbers in a vector.
+        A jitted function: an array with one axis or more -> the same numbers in a vector.
     """
     ...
 
@@ -836,18 +840,41 @@ def half(x):
     """Divide by two."""
     return x / 2
 
+
+def unchanged(x):
+    """Return x as it is."""
+    return x
+
+
+def shape_of(x):
+    """Return the shape of x, a tuple."""
+    return x.shape
+
+
+def positive_numbers(x):
+    """Select by a mask."""
+    return x[x > 0]
+
+
+def four_columns(x):
+    """Refuse anything that has not four columns."""
+    if x.shape[-1] != 4:
+        raise ValueError("four columns are needed")
+    return x
+
 # %%
 # Exercise: Transfer: static, traced or refused? (3 points)
 def static_or_traced(operation, x):
     """Find out how an operation behaves under `jax.jit`, where x is a tracer.
 
     Args:
-        operation: a function of one array, such as `size_by_numpy`; its result is one value.
+        operation: a function of one array, such as `size_by_numpy`. It may return what it gets, or a tuple of ints, and
+            it may raise any exception.
         x: an array.
 
     Returns:
         A str: "static" if its result is a plain Python or NumPy value, "traced" if it is a tracer, "refused" if it
-        raises an error.
+        raises an exception, of whatever class.
     """
     ...
 

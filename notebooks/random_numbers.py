@@ -347,6 +347,8 @@ print("today:       ", jax.random.normal(key))
 def use_key_twice(key):
     """Draw one normal number from the key, draw from the same key again, and read the key's words afterwards.
 
+    Draw twice: do not give one number two times.
+
     Args:
         key: key<fry>[] or uint32[2].
 
@@ -732,7 +734,7 @@ def two_samples(key, n, m):
 
     Args:
         key: key<fry>[] or uint32[2].
-        n, m: ints, the sizes of the two samples.
+        n, m: ints, the sizes of the two samples; 1 or more.
 
     Returns:
         A tuple of two arrays: float32[n] and float32[m].
@@ -852,8 +854,9 @@ print(jax.vmap(drop, in_axes=(None, 0, None))(jax.random.key(0), jnp.ones((3, 8)
 def dropout_rows(key, batch, keep):
     """Repair this: every entry of the batch must be dropped or kept on its own.
 
-    An entry is kept with probability `keep` and is then divided by `keep`; otherwise it is 0. All choices are
-    independent, between rows and within a row. No Python loop over the rows. It must also work under `jax.jit`.
+    An entry is kept with probability `keep` and is then divided by `keep`; otherwise it is 0, even if it was infinite
+    or NaN. All choices are independent, between rows and within a row. No Python loop over the rows. It must also work
+    under `jax.jit`.
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -882,8 +885,8 @@ print(jax.random.permutation(jax.random.key(0), 5))
 def shuffle_together(key, inputs, labels):
     """Put the rows of `inputs` and the entries of `labels` into one new random order, the same for both.
 
-    All orders are equally likely. The same key gives the same order; another key gives another order. It must also work
-    under `jax.jit`.
+    Rows and labels stay as they are, whatever numbers they hold. All orders are equally likely. The same key gives the
+    same order; another key gives another order. It must also work under `jax.jit`.
 
     Args:
         key: key<fry>[] or uint32[2].
@@ -914,8 +917,9 @@ print(jax.random.key_data(jax.random.fold_in(key, 1205)))
 def noise_at(key, epoch, step):
     """Draw the noise of one training step, from the key and the two numbers alone.
 
-    The noise is three independent standard normal numbers. The same key, epoch and step give the same noise. Different
-    steps have different noise, for all epochs and steps from 0 to 2**31 - 1.
+    The noise is three independent standard normal numbers. The same key, epoch and step give the same noise. The noises
+    of different steps, in one epoch or in two, are independent of each other, and so are those of different keys. This
+    holds for all epochs and steps from 0 to 2**31 - 1. No key is used twice.
 
     Args:
         key: key<fry>[] or uint32[2].

@@ -67,13 +67,31 @@ def f_string_with_debug_print(x):
     return x
 
 
-@hidden(stage="jit", idea="Any shape, any dtype.")
+@wrong(rejected_by="scalars_and_truth_values", says="The length is taken, which a scalar has not.")
+def takes_the_length(x):
+    x = jnp.asarray(x)
+    print(f"shape ({len(x) if x.ndim else 1},) dtype {x.dtype}")
+    jax.debug.print("value {}", x)
+    return x
+
+
+@hidden(stage="jit", idea="A scalar, and truth values.")
+def scalars_and_truth_values(answer):
+    """A scalar and an array of truth values are described."""
+    cases = ((np.float32(1.5), ["shape () dtype float32", "value 1.5"]),)
+    cases += ((np.array([True, False]), ["shape (2,) dtype bool", "value [ True False]"]),)
+    for x, wanted in cases:
+        lines = answer.jit.observe(x).lines
+        expect_that(lines == wanted, "The two lines should be about this x.", lines, wanted)
+
+
+@hidden(stage="jit", idea="Integers, and another length.")
 def any_array_is_described(answer, draw):
     """Any array is described."""
     n = draw.integer(2, 9)
     seen = answer.jit.observe(jnp.full((n,), 7, jnp.int32))
     wanted = [f"shape ({n},) dtype int32", f"value [{' '.join('7' * n)}]"]
-    expect_that(seen.lines == wanted, "Other lines are printed.", seen.lines, wanted)
+    expect_that(seen.lines == wanted, "The two lines should be about this x.", seen.lines, wanted)
 
 
 # %% predict_lines_of_half
@@ -110,6 +128,17 @@ def jitted_and_ordered(x):
     y = jnp.sin(x)
     print("print(y) ->", y)
     jax.debug.print("jax.debug.print(y) -> {}", y, ordered=True)
+    return y
+
+
+@alternative
+def converts_x_first(x):
+    x = jnp.asarray(x, jnp.float32)
+    print("print(x) ->", x)
+    jax.debug.print("jax.debug.print(x) -> {}", x)
+    y = jnp.sin(x)
+    print("print(y) ->", y)
+    jax.debug.print("jax.debug.print(y) -> {}", y)
     return y
 
 
@@ -157,13 +186,13 @@ def writes_the_numbers_down(x):
     return y
 
 
-@hidden(stage="jit", idea="Each run prints its own numbers.")
+@hidden(stage="jit", idea="Other numbers, in two calls.")
 def any_number_is_seen(answer, draw, reference):
     """Any number is printed, at each run."""
     calls = [(draw.integer(1, 99) / 4,) for _ in range(2)]
     for got, wanted in zip(answer.jit.observe_calls(calls), reference.jit.observe_calls(calls), strict=True):
         lines, expected = (sorted(beginning(seen.lines, "jax.debug.print(")) for seen in (got, wanted))
-        expect_that(lines == expected, "Other numbers are printed.", lines, expected)
+        expect_that(lines == expected, "Each run should print its own numbers.", lines, expected)
 
 
 # %% printed_sines
@@ -253,7 +282,7 @@ def python_loop_for_map(how, xs, ordered):
     return jax.vmap(one)(xs) if how == "vmap" else jnp.stack([one(x) for x in xs])
 
 
-@hidden(stage="jit", kind="observed", idea="Each number is printed, and its sine.")
+@hidden(stage="jit", kind="observed", idea="Other numbers, and two of them.")
 def any_numbers_are_printed(answer, draw, reference):
     """Any numbers are printed."""
     xs = draw.floats(2)
@@ -261,7 +290,7 @@ def any_numbers_are_printed(answer, draw, reference):
     one_by_one = [line for pair in zip(at_once[:2], at_once[2:], strict=True) for line in pair]
     for how, wanted in (("vmap", at_once), ("map", one_by_one)):
         lines = answer.observe(how, xs, True).lines
-        expect_that(lines == wanted, "Other lines are printed.", lines, wanted)
+        expect_that(lines == wanted, "Each number should be printed, and its sine.", lines, wanted)
 
 
 # %% add_in_order
@@ -333,14 +362,14 @@ def sums_as_floats(xs, ys):
     return jax.lax.fori_loop(0, len(xs), step, jnp.zeros(len(xs)))
 
 
-@hidden(stage="jit", kind="observed", idea="Any pairs are printed in order.")
+@hidden(stage="jit", kind="observed", idea="Other pairs, and four of them.")
 def any_pairs_come_in_order(answer, draw):
     """Any pairs are printed in order."""
     xs, ys = np.array([[draw.integer(1, 99), draw.integer(1, 99)] for _ in range(4)], np.int32).T
     pairs = zip(xs, ys, strict=True)
     wanted = [f"jax.debug.print({name}) -> {n}" for x, y in pairs for name, n in (("x", x), ("y", y))]
     lines = answer.jit.observe(jnp.asarray(xs), jnp.asarray(ys)).lines
-    expect_that(lines == wanted, "The lines come in another order.", lines, wanted)
+    expect_that(lines == wanted, "The order should be x, y for each pair.", lines, wanted)
 
 
 # %% watched_square
@@ -406,13 +435,28 @@ def debug_print_first(x):
     return x**2
 
 
-@hidden(stage="gradient", kind="observed", idea="The forward value is printed.")
+@wrong(rejected_by="negative_numbers_are_squared", says="Negative numbers keep their sign.")
+def keeps_the_sign(x):
+    print("print(x) ->", x)
+    jax.debug.print("jax.debug.print(x) -> {}", x)
+    return x * jnp.abs(x)
+
+
+@hidden(idea="Negative numbers, and 0.")
+def negative_numbers_are_squared(answer):
+    """Negative numbers and 0 have their square and their slope."""
+    for x in (-1.5, 0.0, 0.25):
+        expect_close(plain(answer(x)), x * x, "It should be the square of x.")
+        expect_close(plain(answer.grad()(x)), 2 * x, "The slope should be 2 x.")
+
+
+@hidden(stage="gradient", kind="observed", idea="Other numbers.")
 def any_forward_value_is_printed(answer, draw):
     """Any value is printed on the way forward."""
     x = draw.integer(2, 99)
     for lines in under_grad(answer, float(x))[1]:
         wanted = [f"jax.debug.print(x) -> {x}.0"]
-        expect_that(lines == wanted, "Other lines are printed.", lines, wanted)
+        expect_that(lines == wanted, "The forward value should be printed, once.", lines, wanted)
 
 
 # %% sine_cubed
@@ -520,7 +564,28 @@ def python_print_on_the_way_back(x):
     return look(jnp.sin(x)) ** 3
 
 
-@hidden(stage="gradient", kind="observed", idea="Under vmap each example has its own cotangent.")
+@wrong(rejected_by="negative_numbers_are_cubed", says="The sine loses its sign.")
+def cubes_the_size(x):
+    @jax.custom_vjp
+    def look(y):
+        return y
+
+    def back(_, cotangent):
+        jax.debug.print("cotangent of y: {}", jnp.abs(cotangent))
+        return (cotangent,)
+
+    look.defvjp(lambda y: (y, None), back)
+    return jnp.abs(look(jnp.sin(x))) ** 3
+
+
+@hidden(idea="Negative numbers, and 0.")
+def negative_numbers_are_cubed(answer):
+    """For negative numbers and 0 the result is the cube of the sine."""
+    for x in (-0.5, -2.0, 0.0):
+        expect_close(plain(answer(x)), float(np.sin(x) ** 3), "It should be the cube of the sine.", atol=1e-6)
+
+
+@hidden(stage="gradient", kind="observed", idea="Three numbers under jit, vmap and grad.")
 def each_example_prints_its_cotangent(answer, draw):
     """Under vmap of grad each cotangent is printed."""
     xs = draw.floats(3)
@@ -529,7 +594,7 @@ def each_example_prints_its_cotangent(answer, draw):
     expect_close(seen.value, (3 * sines**2 * np.cos(np.asarray(xs, np.float64))).astype(np.float32), atol=1e-5)
     got = numbers_behind("cotangent of y: ", seen.lines)
     right = len(got) == 3 and np.allclose(got, sorted(3 * sines**2), atol=1e-5)
-    expect_that(right, "Other cotangents are printed.", got, sorted(3 * sines**2))
+    expect_that(right, "Each example should print its own cotangent.", got, sorted(3 * sines**2))
 
 
 # %% debugging_in
@@ -590,12 +655,12 @@ def each_name_once(f, x):
     return sorted(names), [str(effect) for effect in program.effects]
 
 
-@hidden(idea="Each print is listed, and other primitives are not.")
+@hidden(idea="Functions that compute between their prints, and one that prints twice.")
 def only_debugging_is_listed(answer, reference):
     """Of a longer program the debugging is listed, all of it and nothing else."""
     for name in ("prints_the_sine", "watched_sine"):
         got, wanted = (debugging_of(one, name) for one in (answer, reference))
-        expect_that(got == wanted, "Something else is listed.", got, wanted)
+        expect_that(got == wanted, "All of the debugging should be listed, and nothing else.", got, wanted)
 
 
 # %% make_sine
@@ -674,7 +739,7 @@ def python_print_when_verbose(verbose):
     return sine
 
 
-@hidden(stage="jit", idea="Each run prints its own sine; off, none does.")
+@hidden(stage="jit", idea="Other numbers, on and off.")
 def any_sine_is_printed(answer, draw):
     """Any sine is printed when it is on, and none when it is off."""
     x = np.float32(draw.integer(1, 99) / 16)
@@ -683,7 +748,7 @@ def any_sine_is_printed(answer, draw):
     right = len(got) == 1 and abs(got[0] - np.sin(x)) < 1e-5
     expect_that(right, "The line should show `y ` and the sine.", lines, f"y {np.sin(x)}")
     off = answer.then(False).jit.observe(x).lines
-    expect_that(off == [], "Off, it prints something.", off, "no lines")
+    expect_that(off == [], "With verbose=False nothing should be printed.", off, "no lines")
 
 
 # %% ask_debugger
@@ -752,17 +817,17 @@ def one_run_for_each_command(program, x, commands):
     return result, answers
 
 
-@hidden(idea="Any expression may be asked for, and commands build on each other.")
+@hidden(idea="Other expressions, another x, and commands that build on each other.")
 def any_expression_is_answered(answer, draw, reference):
     """Any expression at any x is answered."""
     x = draw.integer(1, 99) / 8
     commands = ["p z - y", "pp x * 2", "c"]
     got, wanted = (answers_from(one(given("sine_times_cosine"), x, commands), 2) for one in (answer, reference))
-    expect_that(got == wanted, "Other answers.", got, wanted)
+    expect_that(got == wanted, "It should be the debugger's answers.", got, wanted)
     # One stop for all commands: `u` changes what is meant by the next.
     commands = ["u", "p w", "c"]
     got, wanted = (answers_from(one(given("times_ten"), x, commands), 2)[1] for one in (answer, reference))
-    expect_that(got == wanted, "After `u` another answer.", got, wanted)
+    expect_that(got == wanted, "After `u` it should be the answer one function up.", got, wanted)
 
 
 # %% divide_under_watch
@@ -904,9 +969,7 @@ def positive_infinity_only(x, y):
     return z, answers_of(transcript)[:2]
 
 
-@wrong(
-    rejected_by="any_numbers_are_divided", says="Only a divisor of 0 is looked for; a quotient can be too large, too."
-)
+@wrong(rejected_by="infinite_arguments", says="Only a divisor of 0 is looked for; a quotient can be too large, too.")
 def looks_at_the_divisor(x, y):
     @jax.jit
     def divide(x, y):
@@ -934,13 +997,43 @@ def without_jit(x, y):
     return z, answers_of(transcript)[:2]
 
 
-@hidden(idea="Any numbers.")
+@wrong(rejected_by="infinite_arguments", says="The arguments are looked at, and not the quotient.")
+def looks_at_the_arguments(x, y):
+    @jax.jit
+    def divide(x, y):
+        z = x / y
+
+        def stop(z, y):
+            jax.debug.breakpoint()
+
+        fine = jnp.isfinite(x) & jnp.isfinite(y) & jnp.isfinite(z)
+        jax.lax.cond(fine, lambda z, y: None, stop, z, y)
+        return z
+
+    with scripted_breakpoints(["p z", "p y", "c"]) as transcript:
+        z = divide(x, y)
+    return z, answers_of(transcript)[:2]
+
+
+@hidden(idea="Infinite x or y, and a quotient of 0.")
+def infinite_arguments(answer):
+    """1 / inf and 0 / 5 are finite, and inf / 2 is not."""
+    for x, y in ((1.0, float("inf")), (0.0, 5.0)):
+        quotient, answers = parts(answer(x, y), 2)
+        expect_that(plain(quotient) == 0.0, f"For {x} / {y} the quotient should be 0.", quotient, "0")
+        expect_that(texts(answers) == [], f"For {x} / {y} nothing should stop.", answers, "[]")
+    answers = without_weak_types(parts(answer(float("inf"), 2.0), 2)[1])
+    wanted = ["Array(inf, dtype=float32)", "Array(2., dtype=float32)"]
+    expect_that(answers == wanted, "For inf / 2 it should stop.", answers, wanted)
+
+
+@hidden(idea="Other numbers, and a quotient that is too large for float32.")
 def any_numbers_are_divided(answer, draw):
     """Any two numbers are divided, and stop only if the quotient is not finite."""
     x, y = float(draw.integer(1, 99)), float(draw.integer(1, 99))
     quotient, answers = parts(answer(x, y), 2)
     expect_close(plain(quotient), x / y, atol=1e-5)
-    expect_that(texts(answers) == [], "A finite quotient stopped.", answers, "[]")
+    expect_that(texts(answers) == [], "For a finite quotient nothing should stop.", answers, "[]")
     answers = without_weak_types(parts(answer(x, 0.0), 2)[1])
     wanted = ["Array(inf, dtype=float32)", "Array(0., dtype=float32)"]
     expect_that(answers == wanted, "An infinite quotient should stop.", answers, wanted)
@@ -1040,13 +1133,13 @@ def goes_up_once(program, x, names):
     return found
 
 
-@hidden(idea="Any value, any name.")
+@hidden(idea="Other names and another x.")
 def any_name_is_found(answer, draw):
     """Any names at any x are found."""
     t = draw.integer(1, 99)
     got = found_by(answer, "times_ten", float(t), ["w", "v", "k", "nothing"])
     wanted = {name: f"Array({n}., dtype=float32)" for name, n in (("w", 10 * t), ("v", 10 * t), ("k", 10 * t + 1))}
-    expect_that(got == wanted, "Other values are found.", got, wanted)
+    expect_that(got == wanted, "It should be the values of these names at the stop.", got, wanted)
 
 
 # %% log_by_sign
@@ -1135,13 +1228,18 @@ def not_a_number_is_an_error(x):
     return x
 
 
-@hidden(stage="gradient", kind="observed", idea="Transformations can be combined. NaN and -0.0 are not negative.")
+@hidden(stage="gradient", kind="observed", idea="NaN, -0.0 and infinities, under jit, vmap and grad.")
 def combined_transformations_log(answer, draw):
     """Under jit of vmap of grad each value is logged by its sign."""
-    xs = np.array([draw.integer(1, 99), -draw.integer(1, 99), np.nan, -0.0], np.float32)
+    xs = np.array([draw.integer(1, 99), -draw.integer(1, 99), np.nan, -0.0, np.inf, -np.inf], np.float32)
     seen = answer.grad().vmap().jit.observe(xs)
     wanted = sorted(f"{'ERROR' if x < 0 else 'WARNING'}:root:Logged value: {x}" for x in xs)
-    expect_that(sorted(seen.lines) == wanted, "Other lines are logged.", seen.lines, wanted)
+    expect_that(
+        sorted(seen.lines) == wanted,
+        "Each value should be logged by its sign; NaN and -0.0 are not negative.",
+        seen.lines,
+        wanted,
+    )
 
 
 # %% values_seen
@@ -1221,13 +1319,31 @@ def returns_the_result(program, x):
     return [float(program(lambda value: None, x))]
 
 
-@hidden(idea="The running program decides how many values there are.")
+@wrong(rejected_by="the_program_runs", says="The values are worked out from the name of the program, which is not run.")
+def works_them_out_from_the_name(program, x):
+    name = program.__name__
+    if name in ("in_jit", "in_grad"):
+        return [x]
+    if name == "in_while":
+        return [x - i for i in range(int(np.ceil(x)))]
+    return [x, x - 1, x - 2]
+
+
+@hidden(stage="traces", idea="The program is run, with a function that it calls.")
+def the_program_runs(answer):
+    """The program that looks under jit is traced by `jax.jit`."""
+    seen = answer.observe(given("in_jit"), 2.5)
+    message = "The program should be run; in your call nothing is traced by `jax.jit`."
+    expect_that(seen.traces > 0, message, seen.traces, "1 or more")
+
+
+@hidden(idea="A while loop of other lengths.")
 def any_number_of_steps_is_seen(answer, draw):
     """Any number of steps of a while loop is seen, in order."""
     n = draw.integer(4, 9)
     got = seen_by(answer, "in_while", float(n))
     wanted = [float(i) for i in range(n, 0, -1)]
-    expect_that(got == wanted, "Other values are seen.", got, wanted)
+    expect_that(got == wanted, "It should be the values of all steps, in order.", got, wanted)
 
 
 # %% report_nonfinite
@@ -1322,7 +1438,7 @@ def looks_at_the_sum(x):
     return x
 
 
-@hidden(stage="jit", idea="Any place, any number of examples.")
+@hidden(stage="jit", idea="Infinities in another example, and large numbers whose sum is infinite.")
 def any_bad_example_is_reported(answer, draw):
     """Any example that is not finite is reported, and no other."""
     xs = draw.numpy(6, 4)
@@ -1331,7 +1447,7 @@ def any_bad_example_is_reported(answer, draw):
     count = int(np.isinf(xs).sum())
     wanted = [f"not finite: {count} of 4"]
     lines = answer.vmap().observe(xs).lines
-    expect_that(lines == wanted, "Other lines are printed.", lines, wanted)
+    expect_that(lines == wanted, "Of six examples the one that is not finite should be reported.", lines, wanted)
 
 
 # %% checked_pick
@@ -1444,13 +1560,30 @@ def checked_by_python(table, i):
     return None, table[i]
 
 
-@hidden(idea="Any table, any index.")
+@wrong(rejected_by="a_nan_in_the_table_is_no_fault", says="All automatic checks are switched on, also that for NaN.")
+def all_automatic_checks(table, i):
+    pick = jax.jit(lambda table, i: 1.0 * table[i])
+    error, value = checkify.checkify(pick, errors=checkify.all_checks)(table, i)
+    return error.get(), value
+
+
+@hidden(idea="A table with NaN in it.")
+def a_nan_in_the_table_is_no_fault(answer):
+    """NaN in the table is no reason to complain."""
+    complaint, value = parts(answer(jnp.array([1.0, jnp.nan]), jnp.int32(1)), 2)
+    expect_that(complaint is None, "For an index in bounds the complaint should be None.", complaint, "None")
+    expect_that(bool(np.isnan(plain(value))), "The value should be the NaN of the table.", value, "nan")
+
+
+@hidden(idea="Other tables: the last index, the one behind it, and larger ones.")
 def any_index_is_judged(answer, draw):
     """Any index is judged by the length of its table."""
     n = draw.integer(2, 9)
     for i in (n - 1, n, n + draw.integer(1, 99)):
         complaint, value = complaint_and_value(answer, n, i)
         right = (complaint is None) == (i < n) and (complaint is None or str(i) in complaint)
-        expect_that(right, "The index is judged wrongly.", complaint)
+        expect_that(
+            right, f"For {i} of a table of {n} it should be {'no complaint' if i < n else 'a text with it'}.", complaint
+        )
         if i < n:
             expect_close(value, np.float32(10 + i))

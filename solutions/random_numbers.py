@@ -23,7 +23,35 @@ def expect_uncorrelated(first, second):
     """Expect two equally long samples without correlation; the bound is 7 standard deviations, chance 3e-12."""
     first, second = (np.asarray(sample, dtype=np.float64).ravel() for sample in (first, second))
     seen = float(np.corrcoef(first, second)[0, 1])
-    expect_that(abs(seen) < 7 / np.sqrt(first.size), "They go together.", f"correlation {seen:.3f}", "near 0")
+    expect_that(
+        abs(seen) < 7 / np.sqrt(first.size), "They should not go together.", f"correlation {seen:.3f}", "near 0"
+    )
+
+
+def expect_normal_distribution(sample):
+    """Expect 20000 numbers to be spread as normal numbers are, as finely as float32 can tell them apart."""
+    sample = np.asarray(sample, dtype=np.float64).ravel()
+    for bound, part in ((0.5, 0.38292), (1.0, 0.68269), (2.0, 0.95450)):
+        seen = float((np.abs(sample) < bound).mean())
+        # 7 standard deviations: chance 3e-12.
+        near = abs(seen - part) < 7 * (part * (1 - part) / sample.size) ** 0.5
+        expect_that(near, "The numbers should be normal.", f"{seen:.3f} within {bound}", f"{part:.3f}")
+    # 54 of 20000 normal numbers are beyond 3: none by chance exp(-54).
+    farthest = float(np.abs(sample).max())
+    message = "Of 20000 normal numbers some should be beyond 3."
+    expect_that(farthest > 3, message, f"{farthest:.2f} at most", "more than 3")
+    # Of float32 numbers about 25 pairs are equal; numbers of 16 bits take a few thousand values in all.
+    message = "The numbers should have the precision of float32; many of yours are equal."
+    expect_that(
+        len(np.unique(sample)) > 0.98 * sample.size, message, f"{len(np.unique(sample))} of 20000", "nearly all"
+    )
+
+
+def expect_different_for_near_keys(answer, draw, *args):
+    """Expect other results for two keys that differ in one of their two words only."""
+    for (first, second), word in zip(keys_that_share_a_word(draw), ("first", "second"), strict=True):
+        message = f"Two keys that differ in their {word} word should give different results; yours are the same."
+        expect_different(answer(first, *args), answer(second, *args), message)
 
 
 # %% numpy_state_after
@@ -79,7 +107,7 @@ def always_seeds_with_zero(seed, draws):
     return state[1], state[2]
 
 
-@hidden(idea="The seed and the number of draws decide the state.")
+@hidden(idea="Other seeds, and none, one or 700 draws: then the words are renewed.")
 def any_seed_and_count(answer, draw, reference):
     """For any seed and number of draws the state is the one that NumPy has."""
     for draws in (0, 1, 5, 700):
@@ -133,7 +161,7 @@ def goes_on_after_the_vector(seed, n):
     return np.array([np.random.uniform() for _ in range(n)]), at_once
 
 
-@hidden(idea="Sequential equivalence holds for any seed and size.")
+@hidden(idea="Other seeds, and vectors of one number or more.")
 def any_seed_and_size(answer, draw, reference):
     """For any seed and size both ways give NumPy's numbers."""
     for n in (1, 2, 7):
@@ -210,13 +238,13 @@ def turns_the_formula_round(seed):
     return bar_first, baz() + 2 * bar()
 
 
-@hidden(idea="The order of the calls decides, for any seed.")
+@hidden(idea="Other seeds.")
 def any_seed(answer, draw, reference):
     """For any seed both sums are the right ones."""
     for _ in range(3):
         seed = draw.integer(1, 10_000)
         got, wanted = (tuple(map(number, parts(one(seed), 2))) for one in (answer, reference))
-        expect_that(np.allclose(got, wanted), "These are other sums.", got, wanted)
+        expect_that(np.allclose(got, wanted), "The two sums should be those of the seed.", got, wanted)
 
 
 # %% describe_key
@@ -309,14 +337,14 @@ def words_of_key_42(key):
     }
 
 
-@hidden(idea="The description is that of the key which was given.")
+@hidden(idea="Other keys, typed and legacy.")
 def any_key_of_either_kind(answer, draw, reference):
     """Any key, typed or legacy, is described."""
     for key in (draw.key(), draw.legacy_key()):
         got, wanted = answer(key), reference(key)
         printed = got.pop("printed")
-        expect_that(isinstance(printed, str), "The text is no str.", printed, "a str")
-        expect_equal(printed.strip(), wanted.pop("printed").strip(), "This is not the text that `print(key)` shows.")
+        expect_that(isinstance(printed, str), "The text should be a str.", printed, "a str")
+        expect_equal(printed.strip(), wanted.pop("printed").strip(), "It should be the text that `print(key)` shows.")
         expect_equal(got, wanted)
 
 
@@ -361,10 +389,10 @@ def one_key_for_each_number(seed, n):
     return np.random.uniform(size=n), jax.vmap(jax.random.uniform)(keys)
 
 
-@hidden(idea="Any seed and any size.")
+@hidden(idea="Other seeds and sizes, a size of one included.")
 def any_seed_and_size(answer, draw, reference):
     """For any seed and size both parts are the right ones."""
-    for n in (2, 6):
+    for n in (1, 2, 6):
         seed = draw.integer(1, 10_000)
         expect_close(parts(answer(seed, n), 2), parts(reference(seed, n), 2))
 
@@ -413,7 +441,22 @@ def makes_its_own_key(key):
     return jax.random.normal(key), jax.random.normal(key), jax.random.key_data(key)
 
 
-@hidden(idea="The draws come from the key that was given.")
+@wrong(rejected_by="both_numbers_are_drawn", says="One draw is given two times.")
+def one_draw_given_twice(key):
+    first = jax.random.normal(key)
+    return first, first, jax.random.key_data(key)
+
+
+@hidden(stage="keys", idea="Two draws from one key: both read it.")
+def both_numbers_are_drawn(answer, draw):
+    """There are two draws from the key."""
+    key = draw.key()
+    bits = tuple(np.asarray(jax.random.key_data(key)).tolist())
+    draws = sum(use.kind == "draw" and use.bits == bits for use in answer.key_use(key).uses)
+    expect_that(draws == 2, "There should be two draws from the key.", f"{draws} draws", "2 draws")
+
+
+@hidden(idea="Other keys, typed and legacy.")
 def any_key_of_either_kind(answer, draw, reference):
     """Any key, typed or legacy, gives its own number twice and stays as it was."""
     for key in (draw.key(), draw.legacy_key()):
@@ -527,21 +570,33 @@ def covariance_for_apart(key, n):
 def apart_has_the_spread_of_chance(answer, draw):
     """Over 80 keys, `apart` is another number each time, and as far from zero as chance alone makes it."""
     apart = np.asarray([number(parts(answer(draw.key(), 50), 2)[1]) for _ in range(80)])
-    expect_that(len(set(apart.tolist())) > 70, "`apart` is the same for several keys.", apart[:3], "different numbers")
+    expect_that(
+        len(set(apart.tolist())) > 70, "`apart` should be another number for each key.", apart[:3], "different numbers"
+    )
     # 49 * sum(apart**2) is chi-squared with 80 degrees: below 24 by chance 2e-10, above 190 by chance 6e-11.
     spread = 49 * float((apart**2).sum())
-    expect_that(24 < spread < 190, "`apart` is not a correlation of 50 draws.", f"{spread / 80:.3f}", "near 1")
+    expect_that(
+        24 < spread < 190,
+        "`apart` should be as far from zero as a correlation of 50 draws is.",
+        f"{spread / 80:.3f}",
+        "near 1",
+    )
 
 
-@hidden(idea="Legacy keys are keys like all others.")
+@hidden(idea="Other keys, typed and legacy, and more draws.")
 def any_key_of_either_kind(answer, draw, reference):
     """For any key, typed or legacy, `reused` is right and `apart` is near zero."""
     for key in (draw.key(), draw.legacy_key()):
         reused, apart = map(number, parts(answer(key, 3000), 2))
         expected = number(reference(key, 3000)[0])
-        expect_that(abs(reused - expected) < 1e-3, "`reused` is not right.", reused, expected)
+        expect_that(
+            abs(reused - expected) < 1e-3,
+            "`reused` should be the correlation of the two draws from the key.",
+            reused,
+            expected,
+        )
         # 3000 independent pairs: standard deviation 0.018, so 0.13 is 7 of them.
-        expect_that(abs(apart) < 0.13, "`apart` is not near zero.", apart, "near 0")
+        expect_that(abs(apart) < 0.13, "`apart` should be near zero.", apart, "near 0")
 
 
 # %% reuses_a_key
@@ -636,14 +691,16 @@ def counts_the_draws_only(function, key):
 def drawing_from_a_split_key_is_reuse(answer, draw):
     """Splitting a key and then drawing from it is found."""
     got = answer(given("split_and_draw_from_parent"), draw.key())
-    expect_that(bool(got), "`split_and_draw_from_parent` draws from a key that was split.", got, "True")
+    expect_that(
+        bool(got), "`split_and_draw_from_parent` draws from a key that was split, so it should be True.", got, "True"
+    )
 
 
 @hidden(idea="Not only the samplers of numbers use up a key.")
 def shuffling_uses_up_a_key(answer, draw):
     """Shuffling with a key and then drawing from it is found."""
     got = answer(given("shuffle_then_draw"), draw.key())
-    expect_that(bool(got), "`shuffle_then_draw` uses its key twice.", got, "True")
+    expect_that(bool(got), "`shuffle_then_draw` uses its key twice, so it should be True.", got, "True")
 
 
 # %% draws_in_a_row
@@ -721,7 +778,7 @@ def draws_from_the_key_that_goes_on(key, n):
     return jnp.stack(draws)
 
 
-@hidden(idea="Any key, any number of draws.")
+@hidden(idea="Other keys, typed and legacy, and one draw or more.")
 def any_key_and_count(answer, draw, reference):
     """For any key, typed or legacy, and any n the draws are the right ones."""
     for key in (draw.key(), draw.legacy_key()):
@@ -769,12 +826,17 @@ def the_same_subkey_n_times(key, n):
     return next_key, [subkey] * n
 
 
+@wrong(rejected_by="the_old_key_is_split_once", says="The key is split once for each part.")
+def splits_for_each_part(key, n):
+    return jax.random.split(key, n + 1)[0], jax.random.split(key, n + 1)[1:]
+
+
 @wrong(rejected_by="short_form_gives_the_documented_keys", says="fold_in and split agree under today's default only.")
 def folds_instead_of_splitting(key, n):
     return jax.random.fold_in(key, 0), jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(1, n + 1))
 
 
-@hidden(idea="Legacy keys are keys like all others.")
+@hidden(idea="Other keys, typed and legacy, with one subkey or more.")
 def any_key_of_either_kind(answer, draw, reference):
     """For any key, typed or legacy, the new keys are those of one split."""
     for key in (draw.key(), draw.legacy_key()):
@@ -782,7 +844,7 @@ def any_key_of_either_kind(answer, draw, reference):
             (next_key, subkeys), (wanted_key, wanted) = parts(answer(key, n), 2), reference(key, n)
             expect_equal(next_key, wanted_key)
             same = np.array_equal(words(subkeys), words(wanted))
-            expect_that(same, "These are other subkeys.", subkeys, wanted)
+            expect_that(same, "It should be the other keys of one split.", subkeys, wanted)
 
 
 # %% individually_and_at_once
@@ -825,7 +887,7 @@ def a_chain_of_splits(key, n):
     return jnp.stack(draws), jax.random.normal(key, (n,))
 
 
-@hidden(idea="Any key, any size.")
+@hidden(idea="Other keys, typed and legacy, and one number or more.")
 def any_key_and_size(answer, draw, reference):
     """For any key, typed or legacy, and any n both vectors are the right ones."""
     for key in (draw.key(), draw.legacy_key()):
@@ -875,7 +937,7 @@ def a_python_loop(keys):
     return jnp.stack([jax.random.normal(keys[i]) for i in range(len(keys))])
 
 
-@hidden(idea="Any number of keys of either kind.")
+@hidden(idea="One key or more, typed and legacy.")
 def any_keys_of_either_kind(answer, draw, reference):
     """For any keys, typed or legacy, the numbers are the right ones."""
     for keys in (draw.keys(1), draw.keys(6), jax.random.key_data(draw.keys(5))):
@@ -984,7 +1046,54 @@ def uniform_for_normal(key, n, m):
     return jax.random.uniform(key_a, (n,)), jax.random.uniform(key_b, (m,))
 
 
-@hidden(kind="relation", idea="The samples are standard normal and independent.")
+@alternative
+def two_halves_of_two_splits(key, n, m):
+    return jax.random.normal(jax.random.split(key)[0], (n,)), jax.random.normal(jax.random.split(key)[1], (m,))
+
+
+@wrong(rejected_by="both_are_spread_as_normal_numbers", says="Uniform numbers with mean 0 and standard deviation 1.")
+def uniform_of_unit_spread(key, n, m):
+    key_a, key_b = jax.random.split(key)
+    edge = 3**0.5
+    sizes = ((key_a, n), (key_b, m))
+    return tuple(jax.random.uniform(k, (size,), minval=-edge, maxval=edge) for k, size in sizes)
+
+
+@wrong(rejected_by="both_are_spread_as_normal_numbers", says="The numbers are drawn with 16 bits.")
+def drawn_in_half_precision(key, n, m):
+    key_a, key_b = jax.random.split(key)
+    draws = (jax.random.normal(k, (size,), jnp.float16) for k, size in ((key_a, n), (key_b, m)))
+    return tuple(one.astype(jnp.float32) for one in draws)
+
+
+@wrong(rejected_by="near_keys_have_other_samples", says="Only the second word of the key is used.")
+def uses_one_word_of_the_key(key, n, m):
+    words = jax.random.key_data(key)
+    key_a, key_b = jax.random.split(jax.random.key(words[1]))
+    return jax.random.normal(key_a, (n,)), jax.random.normal(key_b, (m,))
+
+
+@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+def near_keys_have_other_samples(answer, draw):
+    """Two keys that share a word give different samples."""
+    expect_different_for_near_keys(answer, draw, 3, 5)
+
+
+@hidden(kind="relation", idea="Large samples: their numbers are spread as normal numbers are.")
+def both_are_spread_as_normal_numbers(answer, draw):
+    """In samples of 20000 numbers the right parts are near zero and far from it."""
+    for part in parts(answer(draw.key(), 20_000, 20_000), 2):
+        expect_normal_distribution(part)
+
+
+@hidden(idea="Samples of one number.")
+def samples_of_one_number(answer, draw):
+    """Samples of one number have the shape (1,)."""
+    for part in parts(answer(draw.key(), 1, 1), 2):
+        expect_that(part.shape == (1,), "The shape should be (1,).", str(part.shape), "(1,)")
+
+
+@hidden(kind="relation", idea="Large samples of one size, from typed and legacy keys.")
 def both_look_standard_normal(answer, draw):
     """Large samples have mean 0 and standard deviation 1, and do not go together."""
     for key in (draw.key(), draw.legacy_key()):
@@ -1090,7 +1199,33 @@ def a_python_loop(key, step_sizes):
     return jnp.stack(path)
 
 
-@hidden(kind="relation", idea="The normal numbers of the steps are independent.")
+@wrong(rejected_by="near_keys_have_other_walks", says="Only the first word of the key is used.")
+def uses_one_word_of_the_key(key, step_sizes):
+    seed = jax.random.key_data(key)[0]
+    return jnp.cumsum(step_sizes * jax.random.normal(jax.random.key(seed), step_sizes.shape))
+
+
+@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+def near_keys_have_other_walks(answer, draw):
+    """Two keys that share a word give different walks."""
+    expect_different_for_near_keys(answer, draw, jnp.ones(4))
+
+
+@wrong(rejected_by="steps_of_size_zero", says="The sizes are divided by their sum, and multiplied again.")
+def divides_by_the_sum(key, step_sizes):
+    total = step_sizes.sum()
+    return jnp.cumsum(step_sizes / total * jax.random.normal(key, step_sizes.shape)) * total
+
+
+@hidden(idea="Steps of size 0, and a walk of one step.")
+def steps_of_size_zero(answer, draw):
+    """Steps of size 0 leave the position, and a walk may have one step."""
+    expect_close(answer(draw.key(), jnp.zeros(3)), jnp.zeros(3), "With steps of size 0 the walk should stay at 0.")
+    got = answer(draw.key(), jnp.ones(1))
+    expect_that(got.shape == (1,), "A walk of one step should have one position.", str(got.shape), "(1,)")
+
+
+@hidden(kind="relation", idea="A walk of 2000 steps, from a typed and a legacy key.")
 def noise_is_standard_normal(answer, draw):
     """The normal numbers have mean 0 and standard deviation 1, and a step says nothing of the next."""
     for key in (draw.key(), draw.legacy_key()):
@@ -1099,10 +1234,10 @@ def noise_is_standard_normal(answer, draw):
         noise = np.diff(path, prepend=0.0)
         expect_standard_normal(noise)
         # 2000 distances, each above 8.5 standard deviations by chance 2e-17 (somewhat more for products of normals).
-        message = "The normal numbers repeat themselves, perhaps with the other sign."
+        message = "The normal numbers should be independent; yours repeat themselves, perhaps with the other sign."
         expect_that(strongest_echo(noise[None]) < 8.5, message, "an echo", "independent numbers")
         # None of 2000 normal numbers is farther than 2.5 from zero: chance 0.98758**2000 = 1.4e-11.
-        message = "No number is far from zero: these are not normal numbers (uniform ones?)."
+        message = "Of 2000 normal numbers some should be far from zero."
         expect_that(bool((np.abs(noise) > 2.5).any()), message, f"at most {np.abs(noise).max():.2f}", "some above 2.5")
 
 
@@ -1256,6 +1391,55 @@ def folds_in_all_letters(key, shapes):
     }
 
 
+@alternative
+def folds_in_the_name_letter_by_letter(key, shapes):
+    layers = {}
+    for name, shape in shapes.items():
+        layer_key, data = key, name.encode()
+        for number in (len(data), *data):
+            layer_key = jax.random.fold_in(layer_key, number)
+        layers[name] = jax.random.normal(layer_key, shape) / jnp.sqrt(shape[0])
+    return layers
+
+
+@wrong(rejected_by="many_names_do_not_meet", says="A short hash of the name is folded in: many names meet.")
+def a_short_hash_of_the_name(key, shapes):
+    import zlib
+
+    return {
+        name: jax.random.normal(jax.random.fold_in(key, zlib.crc32(name.encode()) % 1000), shape) / jnp.sqrt(shape[0])
+        for name, shape in shapes.items()
+    }
+
+
+@wrong(rejected_by="rows_and_columns_are_independent", says="The second half of the rows is minus the first half.")
+def mirrored_rows(key, shapes):
+    layers = {}
+    keys = jax.random.split(key, len(shapes))
+    for layer_key, (name, (rows, columns)) in zip(keys, shapes.items(), strict=True):
+        half = jax.random.normal(layer_key, ((rows + 1) // 2, columns)) / jnp.sqrt(rows)
+        layers[name] = jnp.concatenate([half, -half])[:rows]
+    return layers
+
+
+@wrong(rejected_by="near_keys_have_other_layers", says="Only the second word of the key is used.")
+def uses_one_word_of_the_key(key, shapes):
+    keys = jax.random.split(jax.random.key(jax.random.key_data(key)[1]), len(shapes))
+    return {
+        name: jax.random.normal(k, shape) / jnp.sqrt(shape[0])
+        for k, (name, shape) in zip(keys, shapes.items(), strict=True)
+    }
+
+
+@wrong(rejected_by="the_numbers_have_the_right_distribution", says="The numbers are drawn with 16 bits.")
+def drawn_in_half_precision(key, shapes):
+    keys = jax.random.split(key, len(shapes))
+    return {
+        name: jax.random.normal(k, shape, jnp.bfloat16).astype(jnp.float32) / jnp.sqrt(shape[0])
+        for k, (name, shape) in zip(keys, shapes.items(), strict=True)
+    }
+
+
 @wrong(rejected_by="values_are_normal_numbers", says="Uniform numbers with the right spread are drawn.")
 def uniform_with_the_right_spread(key, shapes):
     keys = jax.random.split(key, len(shapes))
@@ -1283,7 +1467,7 @@ def truncated_far_out(key, shapes):
     }
 
 
-@wrong(rejected_by="every_key_has_its_own_layers", says="Only one of 256 seeds is made from the key.")
+@wrong(rejected_by="near_keys_have_other_layers", says="Only one of 256 seeds is made from the key.")
 def few_seeds(key, shapes):
     data = jax.random.key_data(key)
     keys = jax.random.split(jax.random.key(int(data[-1]) % 256), len(shapes))
@@ -1293,27 +1477,51 @@ def few_seeds(key, shapes):
     }
 
 
-@hidden(kind="relation", required=True, idea="`jax.random.normal` draws normal numbers.")
+@hidden(kind="relation", required=True, idea="A layer of 20000 numbers: they are spread as normal numbers are.")
 def the_numbers_have_the_right_distribution(answer, draw):
     """Of 20000 numbers the right parts are near zero and far from it."""
-    sample = np.abs(unscaled(answer(draw.key(), {"big": (200, 100)}))["big"])
-    for bound, part in ((0.5, 0.38292), (1.0, 0.68269), (2.0, 0.95450)):
-        seen = float((sample < bound).mean())
-        # 7 standard deviations: chance 3e-12.
-        near = abs(seen - part) < 7 * (part * (1 - part) / sample.size) ** 0.5
-        expect_that(near, "The numbers are not normal.", f"{seen:.3f} within {bound}", f"{part:.3f}")
-    # 54 of 20000 normal numbers are beyond 3: none by chance exp(-54).
-    expect_that(sample.max() > 3, "No number is beyond 3 standard deviations.", float(sample.max()), "more than 3")
+    expect_normal_distribution(unscaled(answer(draw.key(), {"big": (200, 100)}))["big"])
 
 
-@hidden(kind="relation", required=True, idea="Every key has layers of its own.")
+@hidden(kind="relation", required=True, idea="A large layer: its rows and columns are independent of each other.")
+def rows_and_columns_are_independent(answer, draw):
+    """The means of rows and of columns vary as chance makes it."""
+    layer = unscaled(answer(draw.key(), {"big": (200, 200)}))["big"].reshape(200, 200)
+    for axis, what in ((0, "columns"), (1, "rows")):
+        # The squares of 200 standard normal numbers: below 90 by chance 2e-12, above 380 by chance 3e-13.
+        seen = float((layer.mean(axis=axis) ** 2).sum() * 200)
+        message = f"The {what} of a layer should be independent of each other."
+        expect_that(90 < seen < 380, message, f"the means vary by {seen / 200:.2f}", "near 1")
+
+
+@hidden(kind="relation", required=True, idea="300 layers of one shape, some with names that begin alike.")
+def many_names_do_not_meet(answer, draw):
+    """300 layers of one shape are all different."""
+    names = ["a", "ab", "abc", "ba", "b" * 70, *(f"layer_{i}" for i in range(295))]
+    layers = answer(draw.key(), dict.fromkeys(names, (2, 3)))
+    different = all_rows_differ([np.asarray(layers[name]) for name in names])
+    expect_that(different, "All of 300 layers should be different; of yours some are equal.", "equal", "300 layers")
+
+
+@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+def near_keys_have_other_layers(answer, draw):
+    """Two keys that share a word give different layers."""
+    expect_different_for_near_keys(answer, draw, {"a": (2, 3)})
+
+
+@hidden(kind="relation", required=True, idea="64 keys.")
 def every_key_has_its_own_layers(answer, draw):
     """64 keys give 64 different layers."""
     layers = [np.asarray(answer(draw.key(), {"a": (7, 3)})["a"]) for _ in range(64)]
-    expect_that(all_rows_differ(layers), "Two keys of 64 gave the same layer.", "equal", "64 different layers")
+    expect_that(
+        all_rows_differ(layers),
+        "64 keys should give 64 different layers; of yours some are equal.",
+        "equal",
+        "64 different layers",
+    )
 
 
-@hidden(kind="relation", idea="Any network, and keys of either kind.")
+@hidden(kind="relation", idea="Two large layers of one shape, from typed and legacy keys.")
 def any_network(answer, draw):
     """Two big layers of one shape are normal with the right spread, and do not go together."""
     for key in (draw.key(), draw.legacy_key()):
@@ -1402,13 +1610,52 @@ def a_python_loop(key, batch, keep):
     return jnp.stack([drop(keys[i], batch[i], keep) for i in range(len(batch))])
 
 
-@hidden(kind="relation", idea="`keep` is the chance to stay.")
+@wrong(rejected_by="dropped_infinities_are_0", says="The batch is multiplied by the mask: 0 * inf is NaN.")
+def multiplies_by_the_mask(key, batch, keep):
+    return batch * jax.random.bernoulli(key, keep, batch.shape).astype(batch.dtype) / keep
+
+
+@wrong(rejected_by="near_keys_have_other_masks", says="Only the second word of the key is used.")
+def uses_one_word_of_the_key(key, batch, keep):
+    return drop(jax.random.key(jax.random.key_data(key)[1]), batch, keep)
+
+
+@hidden(idea="A batch with infinities and NaN in it.")
+def dropped_infinities_are_0(answer, draw):
+    """Dropped entries are 0, also where the batch is infinite or NaN."""
+    for value in (np.inf, np.nan):
+        got = np.asarray(answer(draw.key(), jnp.full((4, 100), value), 0.5))
+        # None of 400 fair choices drops by chance 2**-400.
+        message = f"In a batch of {value} the dropped entries should be 0, and the others stay."
+        expect_that(
+            bool((got == 0).any() and (np.isnan(got) == (got != 0) & np.isnan(value)).all()), message, got[0, :4]
+        )
+
+
+@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+def near_keys_have_other_masks(answer, draw):
+    """Two keys that share a word give different masks."""
+    expect_different_for_near_keys(answer, draw, jnp.ones((4, 100)), 0.5)
+
+
+@hidden(idea="A batch of one row, and of one entry.")
+def one_row_keeps_its_shape(answer, draw):
+    """A batch of one row keeps its shape, and its entries are 0 or divided by `keep`."""
+    for shape in ((1, 6), (1, 1), (5, 1)):
+        batch = draw.floats(*shape)
+        got = answer(draw.key(), batch, 0.5)
+        wanted = np.where(np.asarray(got) == 0, np.float32(0), 2 * np.asarray(batch))
+        expect_close(got, wanted, "Each entry should be 0 or the old entry divided by `keep`.")
+
+
+@hidden(kind="relation", idea="A `keep` of 0.75 and of 0.1, with typed and legacy keys.")
 def about_keep_of_the_entries_stay(answer, draw):
     """Of many entries, the part that stays is near `keep`."""
-    for key in (draw.key(), draw.legacy_key()):
-        kept = (np.asarray(answer(key, jnp.ones((4, 1000)), 0.75)) != 0).mean()
-        # 4000 choices: standard deviation 0.0068; 0.048 is 7 of them, chance 3e-12.
-        expect_that(abs(kept - 0.75) < 0.048, "The part that stays is not near keep = 0.75.", f"{kept:.3f}", "0.75")
+    for key, keep in ((draw.key(), 0.75), (draw.legacy_key(), 0.75), (draw.key(), 0.1)):
+        kept = (np.asarray(answer(key, jnp.ones((4, 1000)), keep)) != 0).mean()
+        # 4000 choices: standard deviation 0.0068 and less; 0.048 is 7 of them, chance 3e-12.
+        message = f"The part that stays should be near keep = {keep}."
+        expect_that(abs(kept - keep) < 0.048, message, f"{kept:.3f}", f"{keep}")
 
 
 @wrong(rejected_by="about_keep_of_the_entries_stay", says="keep is taken for the chance that an entry goes.")
@@ -1445,7 +1692,7 @@ def a_fixed_count_in_each_row(key, batch, keep):
     return jnp.where(order < keep * d, batch / keep, 0.0)
 
 
-@hidden(kind="relation", idea="The choices in a row and in a column are independent.")
+@hidden(kind="relation", idea="A large batch: the choices in a row and in a column are independent.")
 def rows_and_columns_vary_by_chance(answer, draw):
     """The number of entries that stay varies from row to row, and from column to column, as chance makes it."""
     kept = np.asarray(answer(draw.key(), jnp.ones((200, 180)), 0.5)) != 0
@@ -1454,10 +1701,10 @@ def rows_and_columns_vary_by_chance(answer, draw):
         # A variance of about 200 counts over its expected value: standard deviation 0.1, so 0.4 to 1.8 is 6 and more.
         seen = float(counts.var(ddof=1) / (kept.shape[axis] / 4))
         # Chi-squared tails: below 0.4 by chance 4e-14, above 1.8 by chance 3e-10.
-        expect_that(0.4 < seen < 1.8, "The choices depend on each other.", f"variance {seen:.2f}", "near 1")
+        expect_that(0.4 < seen < 1.8, "The choices should be independent.", f"variance {seen:.2f}", "near 1")
     counts = {int((np.asarray(answer(draw.key(), jnp.ones((4, 1000)), 0.5)) != 0).sum()) for _ in range(6)}
     # 4000 fair choices: six times equally many by chance 0.013**5 = 4e-10.
-    expect_that(len(counts) > 1, "Each time equally many entries stay: the choices depend on each other.", counts)
+    expect_that(len(counts) > 1, "The number of entries that stay should vary; yours is always the same.", counts)
 
 
 @wrong(rejected_by="rows_and_columns_vary_by_chance", says="The same number of entries stays in every batch.")
@@ -1549,6 +1796,8 @@ def rolls_by_a_random_distance(key, inputs, labels):
 
 @wrong(rejected_by="all_orders_are_equally_likely", says="Only two rows change places.")
 def swaps_two_rows(key, inputs, labels):
+    if len(labels) == 1:
+        return inputs, labels
     i, j = jax.random.choice(key, len(labels), (2,), replace=False)
     order = jnp.arange(len(labels)).at[i].set(j).at[j].set(i)
     return inputs[order], labels[order]
@@ -1566,15 +1815,94 @@ def a_fixed_seed_inside(key, inputs, labels):
     return inputs[order], labels[order]
 
 
-@hidden(idea="Any data, and keys of either kind.")
+@wrong(
+    rejected_by="rows_and_labels_stay_as_they_are",
+    says="The labels become a column of floats, which have no room for large ones.",
+)
+def labels_as_a_column(key, inputs, labels):
+    table = jax.random.permutation(key, jnp.column_stack([inputs, labels.astype(jnp.float32)]))
+    return table[:, :-1], table[:, -1].astype(jnp.int32)
+
+
+@wrong(
+    rejected_by="rows_and_labels_stay_as_they_are",
+    says="A product with a matrix of 0 and 1 moves the rows: 0 * inf is NaN.",
+)
+def moves_by_a_product(key, inputs, labels):
+    order = jax.random.permutation(key, len(labels))
+    return jnp.eye(len(labels))[order] @ inputs, labels[order]
+
+
+@wrong(rejected_by="near_keys_have_other_orders", says="Only the second word of the key is used.")
+def uses_one_word_of_the_key(key, inputs, labels):
+    order = jax.random.permutation(jax.random.key(jax.random.key_data(key)[1]), len(labels))
+    return inputs[order], labels[order]
+
+
+@wrong(rejected_by="every_place_is_equally_likely", says="As many random swaps as there are rows: too few.")
+@jax.jit
+def too_few_swaps(key, inputs, labels):
+    n = len(labels)
+
+    def swap(i, order):
+        j, k = jax.random.randint(jax.random.fold_in(key, i), (2,), 0, n)
+        return order.at[j].set(order[k]).at[k].set(order[j])
+
+    order = jax.random.permutation(key, n) if n < 5 else jax.lax.fori_loop(0, n, swap, jnp.arange(n))
+    return inputs[order], labels[order]
+
+
+@hidden(idea="Labels above 2**24, which float32 cannot tell apart, and inputs that are infinite or NaN.")
+def rows_and_labels_stay_as_they_are(answer, draw):
+    """Large labels, infinities and NaN are moved as they are."""
+    inputs = draw.numpy(6, 2)
+    inputs[1], inputs[4] = np.inf, np.nan
+    labels = np.array([2**24 + 1, 2**24, -7, 2**31 - 1, 0, 2**31 - 2], np.int32)
+    got_inputs, got_labels = parts(answer(draw.key(), jnp.asarray(inputs), jnp.asarray(labels)), 2)
+    where = [np.flatnonzero(labels == label) for label in np.asarray(got_labels)]
+    message = "Every label should come once, as it was."
+    expect_that(sorted(map(tuple, where)) == [(i,) for i in range(6)], message, got_labels, labels)
+    expect_equal(
+        got_inputs, jnp.asarray(inputs[np.concatenate(where)]), "Each row should come as it was, with its label."
+    )
+
+
+@hidden(idea="One row.")
+def one_row_stays(answer, draw):
+    """One row and its label stay as they are."""
+    inputs, labels = draw.floats(1, 3), jnp.array([7], dtype=jnp.int32)
+    expect_equal(list(parts(answer(draw.key(), inputs, labels), 2)), [inputs, labels])
+
+
+@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+def near_keys_have_other_orders(answer, draw):
+    """Two keys that share a word give different orders."""
+    # Two orders of 20 rows are equal by chance 1 / 20! = 4e-19.
+    expect_different_for_near_keys(answer, draw, *numbered(20, 1))
+
+
+@hidden(stage="jit", kind="relation", required=True, idea="20 rows: each comes to each place equally often.")
+def every_place_is_equally_likely(answer, draw):
+    """Over 20000 keys, each of 20 rows comes about 1000 times to each place."""
+    many = 20_000
+    _, labels = parts(answer.vmap(in_axes=(0, None, None))(draw.keys(many), *numbered(20, 1)), 2)
+    labels = np.asarray(labels)
+    counts = np.array([(labels == row).sum(axis=0) for row in range(20)])
+    # Each count has standard deviation 31: 230 is 7.4 of them, chance 6e-11 for all 400.
+    farthest = int(np.abs(counts - many / 20).max())
+    message = "Each row should come to each place equally often."
+    expect_that(farthest < 230, message, f"a count {farthest} away from 1000", "about 1000 each")
+
+
+@hidden(idea="Other inputs, with typed and legacy keys.")
 def any_data(answer, draw):
     """For any inputs and labels, the pairs stay together and none is lost."""
     for key in (draw.key(), draw.legacy_key()):
         inputs, labels = draw.floats(20, 3), jnp.arange(20, dtype=jnp.int32)
         got_inputs, got_labels = parts(answer(key, inputs, labels), 2)
         order = np.asarray(got_labels)
-        expect_that(sorted(order.tolist()) == list(range(20)), "Some labels are missing.", got_labels, "0 to 19")
-        expect_close(got_inputs, np.asarray(inputs)[order], "The pairs do not belong together any more.")
+        expect_that(sorted(order.tolist()) == list(range(20)), "Every label should come once.", got_labels, "0 to 19")
+        expect_close(got_inputs, np.asarray(inputs)[order], "Each row should still have its label.")
 
 
 # %% noise_at
@@ -1680,7 +2008,12 @@ def splits_step_by_step(key, epoch, step):
     return jax.random.normal(subkey, (3,))
 
 
-@hidden(stage="keys", kind="relation", required=True, idea="Epoch and step have 62 bits together: one number has 32.")
+@hidden(
+    stage="keys",
+    kind="relation",
+    required=True,
+    idea="300000 steps: epoch and step have 62 bits together, one number has 32.",
+)
 def any_formula_for_one_number_meets(answer, draw):
     """Of 300000 random steps of random epochs, no three pairs have the same noise."""
     many = 300_000
@@ -1688,7 +2021,71 @@ def any_formula_for_one_number_meets(answer, draw):
     table = np.ascontiguousarray(np.asarray(answer.vmap(in_axes=(None, 0, 0))(draw.key(), epochs, steps)))
     same = many - len(np.unique(table.view("V12")))
     # With keys of 32 bits 10 pairs are expected; with keys of 64 bits one by chance 2e-9, three by chance 1e-26.
-    expect_that(same < 3, "Some steps of some epochs have the same noise.", f"{same} pairs", "none")
+    expect_that(
+        same < 3, "Different steps should have different noise; of yours some have the same.", f"{same} pairs", "none"
+    )
+
+
+@wrong(
+    rejected_by="steps_are_independent", says="The noise of a step is made from one of its epoch and one of its number."
+)
+def adds_two_noises(key, epoch, step):
+    of_epoch = jax.random.normal(jax.random.fold_in(jax.random.fold_in(key, 0), epoch), (3,))
+    return (of_epoch + jax.random.normal(jax.random.fold_in(jax.random.fold_in(key, 1), step), (3,))) / 2**0.5
+
+
+@wrong(rejected_by="steps_are_independent", says="One number of the three is the epoch's: all its steps have it.")
+def one_number_for_the_epoch(key, epoch, step):
+    epoch_key = jax.random.fold_in(key, epoch)
+    rest = jax.random.normal(jax.random.fold_in(jax.random.fold_in(epoch_key, 1), step), (2,))
+    return jnp.append(rest, jax.random.normal(jax.random.fold_in(epoch_key, 0)))
+
+
+@wrong(rejected_by="near_keys_have_other_noise", says="Only the second word of the key is used.")
+def uses_one_word_of_the_key(key, epoch, step):
+    key = jax.random.key(jax.random.key_data(key)[1])
+    return jax.random.normal(jax.random.fold_in(jax.random.fold_in(key, epoch), step), (3,))
+
+
+@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+def near_keys_have_other_noise(answer, draw):
+    """Two keys that share a word give different noise."""
+    expect_different_for_near_keys(answer, draw, 2, 5)
+
+
+@hidden(
+    stage="jit",
+    kind="relation",
+    required=True,
+    idea="All steps of some epochs: the noise of one tells nothing of others.",
+)
+def steps_are_independent(answer, draw):
+    """The noises of 24 epochs of 30 steps share no number, and their means vary as chance makes it."""
+    epochs, steps = np.meshgrid(np.arange(24, dtype=np.int32), np.arange(30, dtype=np.int32), indexing="ij")
+    table = np.asarray(answer.vmap(in_axes=(None, 0, 0))(draw.key(), epochs.ravel(), steps.ravel()), dtype=np.float64)
+    # Of 2160 numbers of float32 0.3 pairs are equal by chance; 12 pairs by chance 1e-15.
+    message = "Different steps should share no number; yours do."
+    expect_that(
+        len(np.unique(table)) > 2160 - 12, message, f"{len(np.unique(table))} different of 2160", "all different"
+    )
+    table = table.reshape(24, 30, 3)
+    # The squares of 24 (30) standard normal numbers: above 110 (125) by chance 2e-12.
+    for axes, what, limit in (((1, 2), "epochs", 110), ((0, 2), "steps", 125)):
+        means = table.mean(axis=axes)
+        means *= np.sqrt(table.size / means.size)
+        message = f"The noises of different {what} should be independent; yours go together."
+        expect_that(float((means**2).sum()) < limit, message, f"the means vary by {(means**2).mean():.1f}", "near 1")
+    expect_uncorrelated(table[:, 1:], table[:, :-1])
+    expect_uncorrelated(table[1:], table[:-1])
+
+
+@hidden(idea="Epoch and step as arrays of JAX's and integers of NumPy's.")
+def arrays_for_epoch_and_step(answer, draw):
+    """As arrays, epoch and step give the noise that they give as ints."""
+    key = draw.key()
+    for kind in (jnp.int32, np.int32):
+        message = "As arrays, epoch and step should give the same noise as ints do."
+        expect_close(answer(key, kind(2), kind(5)), answer(key, 2, 5), message)
 
 
 @wrong(rejected_by="same_noise_under_jit", says="A split as long as the epoch needs to know the step while tracing.")
@@ -1704,22 +2101,33 @@ def draws_from_the_steps_key_and_splits_it(key, epoch, step):
     return jnp.append(jax.random.normal(step_key, (2,)), jax.random.normal(child))
 
 
-@hidden(stage="jit", kind="relation", idea="All steps of all epochs are apart, and `vmap` over them works.")
+@hidden(stage="jit", kind="relation", idea="All steps of some epochs under `vmap`, with typed and legacy keys.")
 def a_whole_table_of_steps_differs(answer, draw):
     """For 24 epochs of 30 steps all 720 noises are different and together standard normal."""
     epochs, steps = np.meshgrid(np.arange(24, dtype=np.int32), np.arange(30, dtype=np.int32))
     for key in (draw.key(), draw.legacy_key()):
         table = np.asarray(answer.vmap(in_axes=(None, 0, 0))(key, epochs.ravel(), steps.ravel()))
-        expect_that(len(np.unique(table, axis=0)) == 720, "Some steps have the same noise.", "equal", "720 noises")
+        expect_that(
+            len(np.unique(table, axis=0)) == 720,
+            "All 720 noises should be different; of yours some are equal.",
+            "equal",
+            "720 noises",
+        )
         expect_standard_normal(table)
 
 
-@hidden(stage="jit", kind="relation", idea="Numbers up to 2**31 - 1 are allowed.")
+@hidden(stage="jit", kind="relation", idea="The largest numbers, 2**31 - 1.")
 def big_numbers_work(answer, draw):
     """The last step of the last epoch has its own noise."""
     key, last, noise = draw.key(), 2**31 - 1, answer.jit
-    expect_different(noise(key, last, 0), noise(key, 0, last), "Swapped numbers give the same noise.")
-    expect_different(noise(key, last, last), noise(key, last, last - 1), "The last two steps have the same noise.")
+    expect_different(
+        noise(key, last, 0), noise(key, 0, last), "Swapped numbers should give different noise; yours is the same."
+    )
+    expect_different(
+        noise(key, last, last),
+        noise(key, last, last - 1),
+        "The last two steps should have different noise; yours is the same.",
+    )
 
 
 # %% predict_fold_in
@@ -1815,7 +2223,58 @@ def folds_in_a_number_far_away(key, n):
     return rows, jax.random.normal(jax.random.fold_in(key, 1000))
 
 
-@hidden(kind="relation", idea="There may be many workers.")
+@wrong(rejected_by="workers_are_independent", says="All workers share a part of their noise.")
+def a_part_for_all_workers(key, n):
+    keys = jax.random.split(key, n + 2)
+    rows = jax.vmap(jax.random.normal)(keys[2:]) + jax.random.normal(keys[1])
+    return rows / 2**0.5, jax.random.normal(keys[0])
+
+
+@wrong(
+    rejected_by="workers_are_independent",
+    says="Every second worker has the number of the one before, with the other sign.",
+)
+def mirrored_workers(key, n):
+    keys = jax.random.split(key, n + 1)
+    rows = jax.vmap(jax.random.normal)(keys[1:])
+    return rows.at[1::2].set(-rows[: n // 2 * 2 : 2]), jax.random.normal(keys[0])
+
+
+@wrong(rejected_by="near_keys_have_other_numbers", says="Only the second word of the key is used.")
+def uses_one_word_of_the_key(key, n):
+    keys = jax.random.split(jax.random.key(jax.random.key_data(key)[1]), n + 1)
+    return jax.vmap(jax.random.normal)(keys[1:]), jax.random.normal(keys[0])
+
+
+@hidden(kind="relation", required=True, idea="Two keys that differ in one of their two words only.")
+def near_keys_have_other_numbers(answer, draw):
+    """Two keys that share a word give different numbers."""
+    expect_different_for_near_keys(answer, draw, 4)
+
+
+@hidden(kind="relation", required=True, idea="16 workers: the number of one tells nothing of the others'.")
+def workers_are_independent(answer, draw):
+    """Over 120 keys, the sum of the workers' numbers varies as chance makes it, and so does their alternating sum."""
+    rows = np.asarray([np.asarray(parts(answer(draw.key(), 16), 2)[0]) for _ in range(120)], dtype=np.float64)
+    for signs in (np.ones(16), np.tile([1.0, -1.0], 8)):
+        # The squares of 120 standard normal numbers: below 45 by chance 8e-11, above 260 by chance 3e-12.
+        seen = float(((rows @ signs / 4) ** 2).sum())
+        message = "The numbers of the workers should be independent; yours go together."
+        expect_that(45 < seen < 260, message, f"their sum varies by {seen / 120:.2f}", "near 1")
+
+
+@hidden(idea="One worker.")
+def one_worker_is_enough(answer, draw):
+    """With one worker there is one number for it, and another one for all."""
+    got = [parts(answer(draw.key(), 1), 2) for _ in range(2)]
+    for rows, shared in got:
+        expect_that(rows.shape == (1,) and np.shape(shared) == (), "There should be one number for the worker.", rows)
+    # Two numbers are equal by chance 2**-23, twice in a row by chance 2**-46.
+    same = all(float(rows[0]) == float(np.asarray(shared)) for rows, shared in got)
+    expect_that(not same, "The shared number should not be the worker's.", got[0][1], "another number")
+
+
+@hidden(kind="relation", idea="1100 workers, with typed and legacy keys.")
 def many_workers_are_safe_too(answer, draw):
     """Also with 1100 workers the shared number is no worker's, and the numbers are standard normal."""
     same = []
@@ -1825,5 +2284,5 @@ def many_workers_are_safe_too(answer, draw):
         expect_standard_normal(rows)
     # Two independent numbers of float32 are equal by chance 2**-23; the same worker twice 1100 * 2**-46 = 2e-11.
     both = same[0] & same[1]
-    message = f"The shared number is that of worker {min(both, default=None)}."
+    message = f"The shared number should be no worker's; yours is that of worker {min(both, default=None)}."
     expect_that(not both, message, "equal", "another number")

@@ -13,7 +13,7 @@ from jaxguide import compat
 from jaxguide.base.render.prose import lines_html
 from jaxguide.base.text import _, plural
 from jaxguide.code.lines import Line, function_name, innermost_frame, place_name
-from jaxguide.compat.primitives import COND, CONVOLUTION, MATMUL, SCAN, WHILE
+from jaxguide.compat.primitives import COND, CONVOLUTION, MATMUL, SCAN, WHILE, call_kind
 from jaxguide.jaxpr.arguments import require_call
 from jaxguide.jaxpr.interpret import called_jaxpr, inner_jaxprs
 from jaxguide.jaxpr.value_words import array_type
@@ -64,6 +64,10 @@ class Program:
             advance, so the flops count one iteration of each.
         constants: the program's array constants.
         lines: the user's lines, in program order, each with the primitives that come from it.
+        results: how often a result of each type is computed, such as `{"float32[3]": 2}`.
+        unused: the primitives among `primitives` whose results the function does not use.
+        unjitted: the primitives that are in no jitted function of the user's; none if the function itself is jitted.
+        direct: the primitives that the user's code calls itself, and not in a jitted function of a library.
         needs_values: whether Python needs the value of an argument, so that the function cannot be traced: the program
             is the one for the given values, and `jax.jit` of the function fails.
         name: the function's name.
@@ -79,6 +83,10 @@ class Program:
     constants: list[Constant] = field(default_factory=list)
     # Not compared: functions with the same program are equal, wherever they are defined.
     lines: list[LineUse] = field(default_factory=list, compare=False)
+    results: dict[str, int] = field(default_factory=dict, compare=False)
+    unused: dict[str, int] = field(default_factory=dict, compare=False)
+    unjitted: dict[str, int] = field(default_factory=dict, compare=False)
+    direct: dict[str, int] = field(default_factory=dict, compare=False)
     needs_values: bool = field(default=False, compare=False)
     name: str = field(default="", compare=False)
 
@@ -250,8 +258,17 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
     jaxpr = found.jaxpr
     plain, _consts = compat.jaxpr_parts(jaxpr)
     lines: dict[_Place, Counter[str]] = {}
-    for eqn, place in _equations(jaxpr, (None, "")):
-        lines.setdefault(place, Counter())[eqn.primitive.name] += 1
+    results: Counter[str] = Counter()
+    unjitted: Counter[str] = Counter()
+    direct: Counter[str] = Counter()
+    for eqn, place, jitted_by in _equations(jaxpr, (None, "")):
+        name = eqn.primitive.name
+        lines.setdefault(place, Counter())[name] += 1
+        results.update(
+            array_type(_output(variable.aval)) for variable in eqn.outvars if hasattr(variable.aval, "dtype")
+        )
+        unjitted[name] += "user" not in jitted_by
+        direct[name] += "library" not in jitted_by
     primitives = sum(lines.values(), Counter())
     given = {id(leaf) for leaf in jax.tree.leaves((args, kwargs))}  # never constants of `fn`
     constants = [_constant(value) for value in _constants(jaxpr) if id(value) not in given]
@@ -265,6 +282,10 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
         open_loops=_open_loops(jaxpr),
         constants=constants,
         lines=[LineUse(line, dict(uses), function) for (line, function), uses in lines.items()],
+        results=dict(results),
+        unused=dict(Counter(_unused(jaxpr, [True] * len(plain.outvars)))),
+        unjitted=dict(+unjitted),
+        direct=dict(+direct),
         needs_values=found.needs_values,
         name=function_name(fn),
     )
@@ -273,18 +294,45 @@ def program(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Program:
 _Place = tuple[Line | None, str]  # a line, and the function that it is in
 
 
-def _equations(jaxpr: Any, outer: _Place) -> Iterator[tuple[Any, _Place]]:
-    """Yield each equation, with calls inlined, and the user's line that it comes from."""
+def _equations(
+    jaxpr: Any, outer: _Place, jitted_by: frozenset[str] = frozenset()
+) -> Iterator[tuple[Any, _Place, frozenset[str]]]:
+    """Yield each equation, with calls inlined, the user's line that it comes from, and whose `jit` it is in."""
     for eqn in compat.jaxpr_parts(jaxpr)[0].eqns:
         found = innermost_frame(eqn.source_info)
         place = outer if found is None else (found[1], found[0].co_qualname.rpartition("<locals>.")[2])
         called = called_jaxpr(eqn)
         if called is not None:
-            yield from _equations(called, place)
+            owner = {_owner(called, found)} if call_kind(eqn.primitive.name) == "jit" else set()
+            yield from _equations(called, place, jitted_by | owner)
             continue
-        yield eqn, place
+        yield eqn, place, jitted_by
         for inner in inner_jaxprs(eqn):
-            yield from _equations(inner, place)
+            yield from _equations(inner, place, jitted_by)
+
+
+def _owner(called: Any, caller: Any) -> str:
+    """Return who wrote a jitted function. Of a library's, the innermost frame of the user's is that of the call."""
+    frames = (innermost_frame(eqn.source_info) for eqn, _place, _by in _equations(called, (None, "")))
+    code = caller and caller[0]
+    return "user" if any(frame is not None and frame[0] != code for frame in frames) else "library"
+
+
+def _unused(jaxpr: Any, wanted: Sequence[bool]) -> Iterator[str]:
+    """Yield the primitives, with calls inlined, of which no wanted output needs the results."""
+    plain, _consts = compat.jaxpr_parts(jaxpr)
+    used = {id(variable) for variable, is_wanted in zip(plain.outvars, wanted, strict=True) if is_wanted}
+    for eqn in reversed(plain.eqns):
+        needed, called = [id(variable) in used for variable in eqn.outvars], called_jaxpr(eqn)
+        if not any(needed) and not eqn.effects:
+            inside: Iterable[tuple[Any, Any, Any]] = [(eqn, None, None)]
+            if called is not None:
+                inside = _equations(called, (None, ""))
+            yield from (one.primitive.name for one, _place, _by in inside)
+            continue
+        if called is not None and len(compat.jaxpr_parts(called)[0].outvars) == len(needed):
+            yield from _unused(called, needed)
+        used.update(map(id, eqn.invars))
 
 
 def _constants(jaxpr: Any) -> Iterator[Any]:

@@ -380,3 +380,38 @@ def test_a_line_with_several_functions_is_listed_once():
     text = str(program(fn, 1.0))
     assert text.count("test_program.py, line") == 1
     assert "sin, mul" in text
+
+
+def test_results_are_counted_by_their_type() -> None:
+    half = jnp.ones(3, jnp.bfloat16)
+    assert program(lambda x: 0.5 * x + 1, half).results == {"bfloat16[3]": 2}
+    assert "float32[3]" in program(lambda x: (np.float32(0.5) * x).astype(x.dtype), half).results
+
+
+def test_what_is_computed_and_thrown_away_is_unused() -> None:
+    def wasteful(x: jax.Array) -> jax.Array:
+        jnp.cos(x) + 1
+        jax.jit(lambda v: jnp.tan(v))(x)
+        return jnp.sin(x)
+
+    assert program(wasteful, 1.0).unused == {"cos": 1, "add": 1, "tan": 1}
+    assert program(jax.jit(wasteful), 1.0).unused == {"cos": 1, "add": 1, "tan": 1}
+    assert program(lambda x: jax.debug.print("{}", x), 1.0).unused == {}
+
+
+def test_primitives_outside_of_the_users_jitted_functions() -> None:
+    product = jax.jit(lambda x: 2 * x)
+    assert program(lambda x: product(x) + 1, 1.0).unjitted == {"add": 1}
+    assert program(jax.jit(lambda x: product(x) + 1), 1.0).unjitted == {}
+    # A function of JAX's that is jitted itself is not the user's.
+    assert "conv_general_dilated" in program(lambda x: jnp.convolve(x, x), jnp.ones(3)).unjitted
+
+
+def test_primitives_that_the_user_calls_directly() -> None:
+    def by_hand(x: jax.Array) -> jax.Array:
+        return jax.lax.conv_general_dilated(x[None, None], x[None, None], (1,), [(2, 2)])[0, 0]
+
+    one = jnp.ones(3)
+    assert program(by_hand, one).direct["conv_general_dilated"] == 1
+    assert program(jax.jit(by_hand), one).direct["conv_general_dilated"] == 1
+    assert "conv_general_dilated" not in program(lambda x: jnp.convolve(x, x), one).direct

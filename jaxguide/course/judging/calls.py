@@ -26,9 +26,19 @@ _T = TypeVar("_T")
 
 @dataclasses.dataclass(frozen=True)
 class Observation:
-    """Everything observed in one call: value, exception, printed lines in order, warnings, traces and compiles."""
+    """Everything observed in one call.
+
+    Args:
+        value: what it returned.
+        arguments: the arguments as the call left them.
+        error: the exception that it raised.
+        lines: the printed lines, in order.
+        warnings: the warnings.
+        traces, compiles: how often it was traced and compiled.
+    """
 
     value: Data
+    arguments: tuple[Data, ...]
     error: ErrorInfo | None
     lines: list[str]
     warnings: list[str]

@@ -182,12 +182,11 @@ def _are_close(
         return same | (np.isnan(left) & np.isnan(right)) if is_nan else same
     wide = _widen(left), _widen(right)
     tolerance = max(_RTOL.get(left.dtype.name, 0.0), _RTOL.get(right.dtype.name, 0.0))
-    # With the size infinity, the tolerance would be infinite too.
-    size = max(1.0, float(np.max(np.abs(wide[1]), initial=0.0, where=np.isfinite(wide[1]))))
+    # Infinities are compared by themselves; they would make the tolerance of the others infinite.
     close: np.ndarray = np.isclose(
         *wide,
         rtol=tolerance if rtol is None else rtol,
-        atol=tolerance * size if atol is None else atol,
+        atol=tolerance * max(1.0, _largest(wide[1])) if atol is None else atol,
         equal_nan=True,
     )
     return close
@@ -203,6 +202,11 @@ def _first_difference(
     if isinstance(close, bool) or close.all():
         return None
     return tuple(int(place) for place in np.argwhere(~close)[0])
+
+
+def _largest(array: np.ndarray) -> float:
+    """Return the largest absolute value among the finite elements, and 0 if there are none."""
+    return float(np.max(np.abs(array), initial=0.0, where=np.isfinite(array)))
 
 
 def _widen(array: np.ndarray) -> np.ndarray:

@@ -179,6 +179,7 @@ def _watch(subject: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         jax.effects_barrier()
     return {
         "value": value,
+        "arguments": to_data(args),
         "error": error,
         "lines": out.getvalue().splitlines(),
         "warnings": [f"{w.category.__name__}: {w.message}"[:500] for w in caught[:20]],

@@ -241,11 +241,34 @@ def expect_that(condition: bool, message: str, got: Any = "", expected: Any = ""
 
 @_expectation
 def expect_no_key_problem(use: KeyUse, allow: Collection[str] = (), **remarks: Unpack[Remarks]) -> None:
-    """Expect no problems in key use other than the allowed kinds; the first problem is shown."""
+    """Expect no problems in key use other than the allowed kinds; the first problem is shown.
+
+    To make a key again, by the same split, `fold_in` or seed, is no use of it: what counts is whether a key is drawn
+    from twice, or used in two ways of draw, split and fold.
+    """
+    clashes: bool | None = None
     for problem in use.problems:
-        if problem.kind not in allow:
+        if problem.kind in _MADE_AGAIN:
+            clashes = _has_clash(use) if clashes is None else clashes
+        if problem.kind not in allow and (problem.kind not in _MADE_AGAIN or clashes):
             seen, wanted = _in_words(problem.kind), _("each key used once")
             raise _failure(problem.message, use, seen, wanted, {"label": _("Keys"), **remarks})
+
+
+# The problems of keys that are made again.
+_MADE_AGAIN = ("split_twice", "fold_twice_same_data", "seed_built_twice")
+
+
+def _has_clash(use: KeyUse) -> bool:
+    """Return whether a key is drawn from twice, or used in two ways of draw, split and fold."""
+    ways: dict[tuple[int, ...], set[str]] = {}
+    for one in use.uses:
+        known = ways.setdefault(one.bits, set())
+        if one.kind == "draw" and "draw" in known:
+            return True
+        if one.kind in ("draw", "split", "fold_in"):
+            known.add(one.kind)
+    return any(len(known) > 1 for known in ways.values())
 
 
 def _in_words(kind: str) -> str:

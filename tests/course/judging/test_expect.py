@@ -10,6 +10,7 @@ import pytest
 from jaxguide.course.judging import expect
 from jaxguide.course.judging.values import to_data
 from jaxguide.course.verdict import CheckFailed
+from jaxguide.keys import key_use
 
 X = jnp.arange(6.0).reshape(2, 3) + 1
 
@@ -113,3 +114,46 @@ def ledger_value(example: str) -> Any:
 def test_a_list_where_one_array_should_be_is_called_a_list() -> None:
     with pytest.raises(CheckFailed, match="a list of 3; one array of shape"):
         expect.expect_shape(to_data([1.0, 2.0, 3.0]), (3,))
+
+
+def _halves_of_two_splits(key: jax.Array) -> jax.Array:
+    return jax.random.normal(jax.random.split(key)[0]) + jax.random.normal(jax.random.split(key)[1])
+
+
+def _one_half_of_two_splits(key: jax.Array) -> jax.Array:
+    return jax.random.normal(jax.random.split(key)[0]) + jax.random.normal(jax.random.split(key)[0])
+
+
+def _a_step_made_again(key: jax.Array) -> jax.Array:
+    first, second = jax.random.fold_in(key, 1), jax.random.fold_in(key, 1)
+    return jax.random.normal(jax.random.fold_in(first, 2)) + jax.random.normal(jax.random.fold_in(second, 3))
+
+
+def _one_number_folded_in_twice(key: jax.Array) -> jax.Array:
+    return jax.random.normal(jax.random.fold_in(key, 1)) + jax.random.uniform(jax.random.fold_in(key, 1))
+
+
+def _one_child_drawn_from_and_split(key: jax.Array) -> jax.Array:
+    child, again = jax.random.split(key)[0], jax.random.split(key)[0]
+    return jax.random.normal(child) + jax.random.normal(jax.random.split(again)[0])
+
+
+@pytest.mark.parametrize("right", [_halves_of_two_splits, _a_step_made_again])
+def test_to_make_a_key_again_is_no_use_of_it(right: Any) -> None:
+    expect.expect_no_key_problem(key_use(right, jax.random.key(0)))
+
+
+@pytest.mark.parametrize(
+    "wrong", [_one_half_of_two_splits, _one_number_folded_in_twice, _one_child_drawn_from_and_split]
+)
+def test_a_key_that_is_made_again_is_used_once(wrong: Any) -> None:
+    with pytest.raises(CheckFailed):
+        expect.expect_no_key_problem(key_use(wrong, jax.random.key(0)))
+
+
+@pytest.mark.parametrize("far", [np.inf, np.nan])
+def test_an_infinity_or_nan_does_not_widen_the_tolerance_of_the_other_values(far: float) -> None:
+    wanted = jnp.array([far, 1.0])
+    expect.expect_close(to_data(wanted), wanted)
+    with pytest.raises(CheckFailed):
+        expect.expect_close(to_data(jnp.array([far, 2.0])), wanted)
