@@ -1222,10 +1222,13 @@ def python_negates(static):
 
 @hidden(stage="traces", idea="Both flags: another static flag is traced anew.")
 def each_flag_has_a_program(answer):
-    """With a static flag each flag has a trace of its own."""
+    """With a static flag each flag has a trace of its own, and an array, which cannot be hashed, is refused."""
     counts = [seen.traces for seen in answer.then(True).observe_calls([(1.5, True), (2.5, False)])]
     message = "With a static flag the first call with each flag should be traced."
     expect_that(all(counts), message, f"traces: {counts}", "traces: [1, 1]")
+    refused = answer.then(True).observe_error(1.5, jnp.array(True))
+    message = "A static flag should be hashed, so an array as the flag should be refused; yours is taken."
+    expect_that(refused.error is not None, message, refused.value, "an error")
 
 
 @hidden(idea="Other numbers and a matrix, with both flags.")

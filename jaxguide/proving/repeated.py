@@ -1,5 +1,6 @@
 """Run an exercise's checks again on recorded replies, to find checks that ask for other inputs with the same seed."""
 
+import copy
 import dataclasses
 from typing import Any
 
@@ -32,7 +33,8 @@ class Recorded(Answer):
     def _ask(self, request: Request) -> dict[str, Any]:
         asked = _written(request)
         reply = self._inner._ask(request)
-        self._tape.calls.append((asked, reply))
+        # Checks may change what they get.
+        self._tape.calls.append((asked, copy.deepcopy(reply)))
         return reply
 
 

@@ -114,7 +114,7 @@ def test_verify_lists_what_it_left_out_and_proves_the_rest(tiny: Path) -> None:
     assert runner.invoke(main, ["print", "--course", str(tiny)]).exit_code == 0
     done = runner.invoke(main, ["verify", "--no-workers", "--course", str(tiny), "--jobs", "1"])
     line = len(book.read_text().splitlines()) - 1
-    said = [one for one in done.stdout.splitlines() if one.startswith("note: ")]
+    said = [one for one in done.stdout.splitlines() if one.startswith(f"note: {book}")]
     assert [one.split("` ")[0] for one in said] == [
         f'note: {book}:{line}: `jax.config.update("jax_debug_nans", True)',
         f'note: {book}:{line + 1}: `FACTORS["six"] = double(3.0)',

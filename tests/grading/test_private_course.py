@@ -60,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_holds_no_more_than_a_course_needs() -> None:
     files = sorted(path.relative_to(EXAMPLE).as_posix() for path in EXAMPLE.rglob("*.*") if path.suffix != ".pyc")
-    assert files == ["exercises/rows.py", "roster.csv", "solutions/rows.py"]
+    assert files == ["course.toml", "exercises/rows.py", "roster.csv", "solutions/rows.py"]
 
 
 @ON_THE_NEWEST

@@ -60,7 +60,7 @@ def test_a_lesson_named_is_proven_alone(tiny: Path) -> None:
     done = CliRunner().invoke(main, ["verify", "other", "--no-workers", "--course", str(tiny), "--json"])
     found = json.loads(done.stdout)
     assert found["exercises"] == 2
-    assert {Path(problem["path"]).stem for problem in found["problems"]} == {"other"}
+    assert {Path(problem["path"]).stem for problem in found["problems"]} == {"course", "other"}
     assert all("jaxguide print" in problem["message"] for problem in found["problems"])
 
 

@@ -280,5 +280,5 @@ def test_where_nothing_can_be_kept_an_outline_is_read_each_time(
 
 
 def test_every_mark_of_authors_is_known_without_running_it() -> None:
-    values = {"alternative_value", "wrong_value", "given", "StudentError"}
+    values = {"alternative_value", "wrong_value", "equivalent", "given", "StudentError"}
     assert {name for name in author.__all__ if not name.startswith("expect_")} - values == parse.DECORATORS

@@ -15,7 +15,7 @@ from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.workers.wire import WireError, decode, encode
-from jaxguide.proving.proof import prove_exercise
+from jaxguide.proving.proof import ProofSettings, prove_exercise
 
 BOOK = '''
 # %% exercise
@@ -48,7 +48,7 @@ def twice(f, x):
     return f(f(x))
 
 
-@wrong(rejected_by="squares_twice", says="The function is called once.")
+@wrong(rejected_by="squares_twice", says="The function is called once.", misses_the_point=True)
 def once(f, x):
     return f(x)
 
@@ -98,7 +98,7 @@ def test_a_hidden_check_can_use_a_function_that_is_not_in_the_book(course: Path)
 
 def test_verify_proves_it(course: Path) -> None:
     loaded = load_course(course)
-    proof = prove_exercise(loaded.books["tiny"], loaded.exercise("twice"), 2)
+    proof = prove_exercise(loaded.books["tiny"], loaded.exercise("twice"), ProofSettings.of_course(loaded))
     assert proof.problems == []
 
 

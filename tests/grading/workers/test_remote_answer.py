@@ -15,7 +15,7 @@ def answering(reply: dict[str, Any]) -> Answer:
     return RemoteAnswer("f", lambda name, request: reply)
 
 
-SEEN = {"value": 1, "error": None, "lines": ["a"], "warnings": [], "traces": 1, "compiles": 1}
+SEEN = {"value": 1, "arguments": (1,), "error": None, "lines": ["a"], "warnings": [], "traces": 1, "compiles": 1}
 PROGRAM = Program({"add": 2}, 2, [Output((3,), "float32", False)], 0, 0).to_plain()
 KEY_USE = KeyUse([Use("draw", (0, 1), "fry", 3)], [KeyProblem("drawn_twice", "twice")]).to_plain()
 QUESTIONS = {"observe": [SEEN], "program": PROGRAM, "key_use": KEY_USE}
