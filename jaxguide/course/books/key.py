@@ -16,7 +16,7 @@ from jaxguide.course.books.declarations import add_check, function_line, make_ch
 from jaxguide.course.books.parse import function_source, key_cells, planted_in, without_a_title
 from jaxguide.course.books.percent import PercentCell, run_cell
 from jaxguide.course.exercise import AuthorError, Check, Exercise, ExerciseKey, Planted
-from jaxguide.course.judging.values import InputFunction
+from jaxguide.course.judging.values import SOURCE_LIMIT, InputFunction
 
 
 def load_key(path: Path, book: Book) -> None:
@@ -62,6 +62,10 @@ def _add_input(path: Path, cell: PercentCell, function: Any, book: Book) -> None
         message = _("`@input` belongs on a function that is defined in a cell")
         raise AuthorError(path, cell.line + 1, message)
     source = function_source(cell, nodes[-1], name)
+    if len(source) > SOURCE_LIMIT:
+        message = _("the input `{name}` has {count} characters of source, but at most {most} go to a submission")
+        words = message.format(name=name, count=len(source), most=SOURCE_LIMIT)
+        raise AuthorError(path, cell.line + nodes[-1].lineno, words)
     reads = global_names(source) - {name} - vars(builtins).keys()
     unknown = sorted(reads - {bound for statement in book.given for bound in statement.binds})
     if unknown:

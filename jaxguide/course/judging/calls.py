@@ -3,7 +3,9 @@
 import contextlib
 import contextvars
 import dataclasses
+import functools
 import itertools
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,6 +19,7 @@ from jaxguide.course.verdict import ErrorInfo
 
 _ARGUMENT_LIMIT = 240  # characters
 _KEPT = 64  # calls
+_KEPT_BYTES = 2**27  # of what they returned
 _SHOWN = 3  # calls
 _NODES = 10_000  # parts of a value that are searched
 _SCALARS = (bool, int, float, complex, str)
@@ -73,6 +76,13 @@ class MadeCall:
         if isinstance(self.reply, Observation):
             return self.reply.value if self.reply.error is None else _NOT_GIVEN
         return self.reply if self.request.question == "value" else _NOT_GIVEN
+
+    @functools.cached_property
+    def size_bytes(self) -> int:
+        """About how much memory its value takes."""
+        if self.value is _NOT_GIVEN:
+            return 0
+        return sum(_size_bytes(one) for _path, one in _parts(self.value))
 
     def returned(self) -> str:
         """Write what the function returned, or the exception that was observed; '' if neither was asked for."""
@@ -150,6 +160,8 @@ class CallLog:
         self.calls.append(MadeCall(request, number, reply, self._made))
         self._made += 1
         del self.calls[:-_KEPT]
+        while len(self.calls) > 1 and sum(call.size_bytes for call in self.calls) > _KEPT_BYTES:
+            del self.calls[0]
 
     def settle(self) -> None:
         """Note that an expectation held: calls made until now are not what a later one fails on, unless it says so."""
@@ -258,11 +270,16 @@ def _parts(data: Data) -> Iterator[tuple[str, Data]]:
         path, one = waiting.pop()
         seen += 1
         yield path, one
-        waiting += [(path + name, child) for name, child in itertools.islice(children_of(one), _NODES)]
+        base = shortened(path)  # a long one, once for each of its parts, would fill the memory
+        waiting += [(base + name, child) for name, child in itertools.islice(children_of(one), _NODES)]
 
 
 def _arrays(data: Data) -> Iterator[np.ndarray]:
     return (one.values for _path, one in _parts(data) if isinstance(one, ArrayData))
+
+
+def _size_bytes(part: Data) -> int:
+    return part.values.nbytes if isinstance(part, ArrayData) else sys.getsizeof(part)
 
 
 def write_call(name: str, request: Request, number: int = 0) -> str:
@@ -275,7 +292,7 @@ def write_call(name: str, request: Request, number: int = 0) -> str:
         elif step.name == "documented_draws":
             text = f"[jax.threefry_partitionable(False)] {text}"
         elif step.name == "sum":
-            text = f"(lambda *args: {text}(*args).sum())"
+            text = f"(lambda *args: sum(jnp.sum(x) for x in jax.tree.leaves({text}(*args))))"
         else:
             given = {k: v for k, v in options.items() if v != 0}
             text = f"jax.{step.name}({', '.join([text, *(f'{k}={v!r}' for k, v in given.items())])})"

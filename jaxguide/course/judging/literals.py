@@ -77,8 +77,10 @@ def show(data: Data, limit: int = LIMIT, at: Sequence[int] | None = None) -> str
         text = f'jnp.dtype("{data.name}")'
     elif isinstance(data, str):
         text = repr(data[: limit + 1])
-    else:
+    elif data is None or isinstance(data, bool | int | float | complex):
         text = _number(data)
+    else:
+        text = type(data).__name__
     return text if len(text) <= limit else text[: limit - 1] + CUT
 
 

@@ -120,6 +120,8 @@ class NotData(TypeError):
     """An argument in a check is not data, so it cannot be passed to a student's function."""
 
 
+SOURCE_LIMIT = 20_000
+"""The most characters of a function that is passed by its source."""
 _SCALARS = (bool, int, float, complex, str)
 _CLASSES = (ArrayData, KeyData, NodeData, FunctionName, InputFunction, Unsupported)
 
@@ -159,6 +161,8 @@ def to_data(value: Any, depth: int = 0) -> Data:
 
 
 def _array_to_data(value: jax.Array) -> Data:
+    if value.is_deleted():  # such as a donated argument
+        return Unsupported("deleted array")
     if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         return KeyData(np.array(jax.random.key_data(value)), str(jax.random.key_impl(value)))
     return ArrayData(np.array(value), weak_type=bool(getattr(value, "weak_type", False)))

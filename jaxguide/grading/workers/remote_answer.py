@@ -39,6 +39,8 @@ class RemoteAnswer(Answer):
         if "value" in reply and not _is_small_as_array(reply["value"]):
             raise too_much_text()
         reply = {**reply, "printed": reply["printed"][:PRINTED_LIMIT]}
+        if request.question == "observe" and isinstance(reply.get("value"), list):
+            reply["value"] = [_with_short_error(one) for one in reply["value"]]
         return {**reply, "error": error_of(reply["error"]).to_plain()} if "error" in reply else reply
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
@@ -68,6 +70,13 @@ def _is_small_as_array(value: Any) -> bool:
         else:
             count, longest = count + 1, max(longest, len(part)) if isinstance(part, str) else longest
     return count * longest <= _TEXT_LIMIT
+
+
+def _with_short_error(observed: Any) -> Any:
+    """Return an observation with the texts of its error cut to a length that can be shown."""
+    if type(observed) is not dict or not observed.get("error"):
+        return observed
+    return {**observed, "error": error_of(observed["error"]).to_plain()}
 
 
 class BrokenAnswer(Answer):

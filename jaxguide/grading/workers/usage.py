@@ -71,6 +71,16 @@ class ProcessTree:
         self._idle_s = 0.0
         self._wall_start = self._wall_last = time.monotonic()
 
+    def leave_out_since(self, moment: float) -> None:
+        """Leave the time since `moment` out of idle and elapsed time, because the processes were not asked anything.
+
+        Args:
+            moment: a time of `time.monotonic`.
+        """
+        now = time.monotonic()
+        self._wall_start += now - max(moment, self._wall_start)
+        self._wall_last = now
+
     def sample(self) -> Usage:
         """Return the resources used since `start`.
 

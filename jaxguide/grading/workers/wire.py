@@ -19,7 +19,16 @@ import ml_dtypes
 import numpy as np
 
 from jaxguide.course.judging.evaluate import Request, Step
-from jaxguide.course.judging.values import ArrayData, Data, FunctionName, InputFunction, KeyData, NodeData, Unsupported
+from jaxguide.course.judging.values import (
+    SOURCE_LIMIT,
+    ArrayData,
+    Data,
+    FunctionName,
+    InputFunction,
+    KeyData,
+    NodeData,
+    Unsupported,
+)
 
 PREFIX = struct.Struct("<4sIQ")
 MAGIC = b"JGW1"
@@ -28,8 +37,6 @@ PAYLOAD_LIMIT_BYTES = 32 * 2**20
 DEPTH_LIMIT = 100
 LEAF_LIMIT = 200_000
 INT_LIMIT_BITS = 14_000  # Python does not convert integers of more than 4300 digits to text
-SOURCE_LIMIT = 20_000
-"""The most characters of a function that is passed by its source."""
 _NAME_LIMIT = 200
 _AXES_LIMIT = 32
 _EMPTY_LIMIT = 2**28  # on the product of the nonzero axes of an empty array
@@ -97,12 +104,12 @@ def frame_size(prefix: bytes) -> int:
     return size
 
 
-def decode(frame: bytes, takes_code: bool = False) -> Data:
+def decode(frame: bytes, takes_requests: bool = False) -> Data:
     """Decode the data of one complete frame.
 
     Args:
         frame: the frame.
-        takes_code: whether arguments of a request may be functions by their source. Only workers take them.
+        takes_requests: whether it may contain requests, and these functions by their source. Only workers take them.
 
     Raises:
         WireError: the frame is not valid.
@@ -116,7 +123,7 @@ def decode(frame: bytes, takes_code: bool = False) -> Data:
         tree = json.loads(frame[PREFIX.size : start].decode("ascii"), parse_constant=_refuse, parse_int=_refuse)
     except (ValueError, RecursionError) as error:
         raise WireError(f"a frame's header is not valid JSON: {type(error).__name__}") from None
-    reader = _Reader(memoryview(frame)[start:], takes_code)
+    reader = _Reader(memoryview(frame)[start:], takes_requests)
     data = reader.read(tree, 0)
     if reader.rest:
         raise WireError(f"{len(reader.rest)} bytes of the payload do not belong to any array")
@@ -204,10 +211,10 @@ def _is_key(bits: np.ndarray, impl: str) -> bool:
 
 
 class _Reader:
-    def __init__(self, payload: memoryview, takes_code: bool):
+    def __init__(self, payload: memoryview, takes_requests: bool):
         self.rest = payload
         self.leaves = 0
-        self._takes_code, self._is_in_request = takes_code, False
+        self._takes_requests, self._is_in_request = takes_requests, False
 
     def read(self, tree: Any, depth: int) -> Data:
         self.leaves += 1
@@ -287,15 +294,19 @@ class _Reader:
         return NodeData(_text(name), named, self.read(static, depth))
 
     def step(self, parts: list[Any], depth: int) -> Step:
+        if not self._is_in_request:
+            raise WireError("a message contains a step where none belongs")
         name, *options = parts
         return Step(_text(name), tuple((_text(key), self.read(value, depth)) for key, value in _pairs(options)))
 
     def function_source(self, parts: list[Any], depth: int) -> InputFunction:
-        if not (self._takes_code and self._is_in_request):
+        if not self._is_in_request:
             raise WireError("a message contains code where none belongs")
         return InputFunction(_text(parts[0]), _text(parts[1], SOURCE_LIMIT))
 
     def request(self, parts: list[Any], depth: int) -> Request:
+        if not self._takes_requests:
+            raise WireError("a message contains a request where none belongs")
         self._is_in_request = True
         steps, question, calls = self.read(parts[0], depth), _text(parts[1]), self.read(parts[2], depth)
         self._is_in_request = False

@@ -173,7 +173,7 @@ def _serve(incoming: int, outgoing: int, served: "StudentNamespace | FileReader"
 def _decoded(frame: bytes) -> dict[str, Any]:
     from jaxguide.grading.workers.wire import decode
 
-    request: dict[str, Any] = decode(frame, takes_code=True)
+    request: dict[str, Any] = decode(frame, takes_requests=True)
     return request
 
 

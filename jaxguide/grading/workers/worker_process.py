@@ -128,6 +128,7 @@ class WorkerProcess:
             ready = self._wait(_START_LIMIT_S)
             self._count_from_here()
             self._first_threads = self._tree.threads()
+            self._replied_at = time.monotonic()
             self.versions = {str(name): str(version) for name, version in ready["versions"].items()}
         except GraderError:
             self.kill()
@@ -208,12 +209,15 @@ class WorkerProcess:
         if not self.is_alive:
             raise AnswerGone(Verdict.DIED, _("The process that ran your code has ended."))
         self._count += 1
+        # What the grader does between requests, such as asking planted answers, is not this submission's time.
+        self._tree.leave_out_since(self._replied_at)
         self._line.send(wire.encode({"id": self._count, "op": operation, **fields}))
         try:
             reply = self._wait(None)
             if reply.get("id") != self._count:
                 raise wire.WireError("the reply is to another request")
             self._check_written(at_once=True)
+            self._replied_at = time.monotonic()
         except wire.WireError as error:
             try:
                 if isinstance(error, wire.CutOff):

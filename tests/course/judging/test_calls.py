@@ -1,5 +1,6 @@
 """Test that a failed check shows the call that gave the value, what it returned, and what was derived from it."""
 
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 
 from jaxguide.course.exercise import Check
 from jaxguide.course.judging.answer import Answer, LocalAnswer
+from jaxguide.course.judging.calls import CallLog
 from jaxguide.course.judging.draw import Draw
+from jaxguide.course.judging.evaluate import Request
 from jaxguide.course.judging.expect import (
     expect_close,
     expect_different,
@@ -25,6 +28,7 @@ from jaxguide.course.judging.expect import (
 )
 from jaxguide.course.judging.judge import not_checked
 from jaxguide.course.judging.run_check import run_check
+from jaxguide.course.judging.values import to_data
 from jaxguide.course.verdict import CheckFailed, CheckResult, Kind, Verdict
 
 ONE, TWO = np.float32(1), np.float32(2)
@@ -241,3 +245,21 @@ def test_the_kind_of_input_is_the_expectations_or_else_the_checks(of_check: str)
         expect_close(answer(ONE), np.float32(5), on=f"a row of {ONE}")
 
     assert failed(tells, lambda x: x, of_check).on == of_check
+
+
+def test_finding_where_a_value_came_from_takes_little_memory_however_long_a_name_is() -> None:
+    log = CallLog("f")
+    log.add(Request((), "value", (((), {}),)), 0, {"x" * 1_000_000: [[] for _number in range(1_000)]})
+    tracemalloc.start()
+    log.origin(object())
+    _now, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20_000_000
+
+
+def test_large_values_of_earlier_calls_are_not_kept() -> None:
+    log, request = CallLog("f"), Request((), "value", (((), {}),))
+    for number in range(20):
+        log.add(request, number, to_data(np.zeros(2**22, np.float32)))
+    assert 1 < len(log.calls) < 10
+    assert log.calls[-1].number == 19

@@ -9,6 +9,7 @@ import pytest
 
 from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.expect import expect_raises
+from jaxguide.course.judging.values import Unsupported
 from jaxguide.course.verdict import CheckFailed, StudentError
 
 X = jnp.ones(3)
@@ -80,7 +81,8 @@ def test_everything_in_a_result_is_added_up_so_that_it_has_a_gradient() -> None:
     answer = LocalAnswer("both", lambda x: (x**2, {"last": 3 * x[-1]}), {})
     assert float(np.asarray(answer.sum(X))) == 6
     assert np.array_equal(np.asarray(answer.sum.grad()(X)), [2, 2, 5])
-    assert answer.log.last == "jax.grad((lambda *args: both(*args).sum()))(jnp.array([1., 1., 1.], dtype=jnp.float32))"
+    called = "jax.grad((lambda *args: sum(jnp.sum(x) for x in jax.tree.leaves(both(*args)))))"
+    assert answer.log.last == f"{called}(jnp.array([1., 1., 1.], dtype=jnp.float32))"
 
 
 def test_arguments_are_seen_as_the_call_left_them() -> None:
@@ -91,3 +93,9 @@ def test_arguments_are_seen_as_the_call_left_them() -> None:
     seen = LocalAnswer("change", change, {}).observe(np.zeros(2), ["a"])
     assert seen.arguments[0].values.tolist() == [7, 0]
     assert seen.arguments[1] == ["a", "b"]
+
+
+def test_an_argument_that_a_call_donates_is_gone_and_no_error() -> None:
+    seen = LocalAnswer("step", jax.jit(lambda x: x + 1, donate_argnums=0), {}).observe(X)
+    assert np.array_equal(np.asarray(seen.value), [2, 2, 2])
+    assert seen.arguments == (Unsupported("deleted array"),)

@@ -158,3 +158,13 @@ def test_processor_time_of_forked_workers_is_the_graders_childrens() -> None:
     own = zygote.cpu_times()
     close()
     assert children_cpu_s() - before > own.user + own.system + 2.5
+
+
+def test_what_the_grader_does_between_requests_is_not_the_submissions_time(worker: WorkerProcess) -> None:
+    worker.start_exercise()
+    for one, name in ((worker, "_replied_at"), (worker._tree, "_wall_start"), (worker._tree, "_wall_last")):
+        setattr(one, name, getattr(one, name) - 100)  # as if the grader had done something else for 100 s
+    ask(worker, "1 + 1")
+    used = worker._tree.sample()
+    assert used.idle_s < 50
+    assert used.wall_s < 50

@@ -152,20 +152,31 @@ def test_no_other_name_of_the_key_can_be_reached(course: Path) -> None:
 def test_the_wire_takes_code_only_in_requests_to_workers() -> None:
     source = InputFunction("shift", "def shift(x):\n    return x")
     request = Request((), "value", (((source, 1), {}),))
-    assert decode(encode(request), takes_code=True).args == (source, 1)
-    with pytest.raises(WireError, match="code"):
+    assert decode(encode(request), takes_requests=True).args == (source, 1)
+    with pytest.raises(WireError, match="a request where none belongs"):
         decode(encode(request))
     for message in (source, {"value": source}, {"op": "define", "source": source}, [request, source]):
         with pytest.raises(WireError, match="code"):
-            decode(encode(message), takes_code=True)
+            decode(encode(message), takes_requests=True)
     with pytest.raises(WireError, match="short"):
-        decode(encode(Request((), "value", (((InputFunction("f", "x" * 30_000),), {}),))), takes_code=True)
+        decode(encode(Request((), "value", (((InputFunction("f", "x" * 30_000),), {}),))), takes_requests=True)
 
 
 def test_a_submission_that_answers_with_code_has_a_broken_reply(course: Path) -> None:
     source = "from jaxguide.course.judging.values import InputFunction\n\n"
     (result,) = grade(course, source + "def twice(f, x):\n    return InputFunction('f', '1 / 0')").results
     assert result.verdict is Verdict.BROKEN_REPLY
+
+
+def test_an_input_that_is_too_long_is_told_with_its_line(course: Path) -> None:
+    edit(
+        course,
+        "solutions/tiny.py",
+        "    return square(x) + FACTOR",
+        f"    # {'x' * 20_000}\n    return square(x) + FACTOR",
+    )
+    with pytest.raises(AuthorError, match=r"the input `shift` has 20[0-9]+ characters of source, but at most 20000 go"):
+        load_course(course)
 
 
 def test_one_request_defines_an_input_once() -> None:

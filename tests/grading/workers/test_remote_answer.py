@@ -78,3 +78,10 @@ def test_a_broken_definition_answers_every_question_with_its_failure() -> None:
     for ask in (answer, answer.jit, answer.vmap(), answer.observe, answer.grad().program, answer.key_use):
         with pytest.raises(StudentError, match="NameError"):
             ask(1.0)
+
+
+def test_the_message_of_an_observed_error_is_cut() -> None:
+    error = {"type_name": "ValueError", "message": "m" * 10**5, "line": 1, "source": ""}
+    seen = answering({"value": [{**SEEN, "error": error}], "printed": ""}).observe_error(1)
+    assert seen.error is not None
+    assert len(seen.error.message) < 30_000
