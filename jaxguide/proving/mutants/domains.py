@@ -157,7 +157,7 @@ def read_domain(contract: str, signature: str) -> list[DeclaredArgument]:
         UndeclaredDomain: an argument is missing, or its line is not understood.
 
     >>> read_domain("Add.\\n\\nArgs:\\n    x: float32[n], n at least 1.", "(x)")[0].ranges
-    (ValueRange(of='n', low='1', high='', above_low=False),)
+    (ValueRange(of='n', low='1', high='', above_low=False, of_length=False),)
     """
     entries = _entries(contract)
     node = ast.parse(f"def f{signature}: ...").body[0]
