@@ -25,7 +25,7 @@ class _Session:
     Args:
         topic: the lesson.
         folder: the folder of its course, None for the course that comes with jaxguide.
-        missing: why the course that was asked for cannot be used; then nothing is checked.
+        missing: why the lesson that was asked for cannot be started; then nothing is checked.
     """
 
     topic: str = ""
@@ -53,13 +53,16 @@ def start(topic: str, course: str = "") -> None:
     # A script may run in another folder than its own.
     script = _callers_names().get("__file__")
     places = [*([Path(script).parent] if isinstance(script, str) else []), Path(), *usual_places()]
+    folder = None
     try:
         folder = course_of_lesson(topic, course, places)
+        missing = _why_no_lesson(topic, folder)
     except WhichCourse as error:
-        _session = _Session(missing=str(error))
-        _say(str(error))
-        return
-    if not _is_lesson(topic, folder):
+        missing = str(error)
+    if missing:
+        # Another course, such as the one started before, may have exercises of the same names.
+        _session = _Session(missing=missing)
+        _say(missing)
         return
     _session = _Session(topic, folder)
     with _mistakes_said():
@@ -76,7 +79,10 @@ def progress(lesson: str | None = None) -> None:
     Args:
         lesson: its name, such as 'random_numbers'; by default the one that you have started.
     """
-    if not _is_there() or (lesson is not None and not _is_lesson(lesson, _session.folder)):
+    if not _is_there():
+        return
+    if lesson is not None and (missing := _why_no_lesson(lesson, _session.folder)):
+        _say(missing)
         return
     with _mistakes_said():
         from jaxguide.student.standing import Standing
@@ -154,15 +160,14 @@ def _is_there() -> bool:
     return not _session.missing
 
 
-def _is_lesson(topic: Any, folder: Path | None) -> bool:
-    """Return whether a course has this lesson, and print a message if it does not."""
+def _why_no_lesson(topic: Any, folder: Path | None) -> str:
+    """Return a message if a course does not have this lesson, '' if it has."""
     from jaxguide.course.books.folders import topics
 
     there = topics(folder)
     if topic in there:
-        return True
-    _say(_("There is no lesson `{topic}`.").format(topic=topic) + did_you_mean(topic, there, most=1))
-    return False
+        return ""
+    return _("There is no lesson `{topic}`.").format(topic=topic) + did_you_mean(topic, there, most=1)
 
 
 @contextlib.contextmanager

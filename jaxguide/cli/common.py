@@ -194,7 +194,9 @@ def print_json(plain: Any) -> None:
     click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
 
 
-def course_meant(folder: Path | None, *, file: Path | None = None, workspace: Path | None = None) -> Path | None:
+def course_meant(
+    folder: Path | None, *, file: Path | None = None, workspace: Path | None = None, unpacks: bool = True
+) -> Path | None:
     """Return the folder of the course that a student means, or None for the course that comes with jaxguide.
 
     Exit with a usage error if that cannot be told, or if the course is not here.
@@ -203,14 +205,18 @@ def course_meant(folder: Path | None, *, file: Path | None = None, workspace: Pa
         folder: the folder given with `--course`, which decides.
         file: the file that they give, which may name its course.
         workspace: the workspace that they give, in which the course may lie.
+        unpacks: whether the zip of a course may be unpacked.
     """
     from jaxguide.student.which_course import WhichCourse, course_here, course_of_file, usual_places
+    from jaxguide.student.workspace import holds_lessons
 
     try:
         if folder is not None:
             return folder if (folder / "exercises").is_dir() else course_here([folder]) or folder
-        places = [workspace] if workspace is not None and workspace.exists() else usual_places()
-        return course_here(places) if file is None else course_of_file(file, places)
+        places = usual_places()
+        if workspace is not None:
+            places = [workspace] if holds_lessons(workspace) else [workspace, *places]
+        return course_here(places) if file is None else course_of_file(file, places, unpacks=unpacks)
     except WhichCourse as error:
         raise click.UsageError(str(error)) from None
 
@@ -273,19 +279,20 @@ def complete_lesson(context: click.Context, parameter: click.Parameter, begun: s
 
     from jaxguide.course.books.folders import books_as_far_as_readable, course_folders
 
-    topics = [path.stem for path in books_as_far_as_readable(course_folders(_course_of(context)))]
+    topics = [path.stem for path in books_as_far_as_readable(course_folders(_course_of(context)[0]))]
     return [CompletionItem(topic) for topic in topics if topic.startswith(begun)]
 
 
 def _lessons(context: click.Context) -> "list[Lesson]":
-    """Return a course's lessons; if a mistake makes it unreadable, return those whose books can be read."""
+    """Return a course's lessons; those whose books can be read without running them, unless their author asks."""
     from jaxguide.course.books.folders import books_as_far_as_readable, course_folders
     from jaxguide.course.books.library import read_outline
     from jaxguide.course.exercise import AuthorError
 
-    folder = _course_of(context)
+    folder, may_run = _course_of(context)
     with contextlib.suppress(AuthorError):
-        return list(read_outline(folder).books.values())
+        if may_run:
+            return list(read_outline(folder).books.values())
     from jaxguide.course.books.parse import lesson_as_written
 
     found = []
@@ -295,13 +302,15 @@ def _lessons(context: click.Context) -> "list[Lesson]":
     return [lesson for lesson in found if lesson is not None]
 
 
-def _course_of(context: click.Context) -> Path | None:
+def _course_of(context: click.Context) -> tuple[Path | None, bool]:
+    """Return a course's folder, and whether its books may be run: not those that only happen to lie here."""
     given = context.params.get("folder")
     if given:
-        return Path(given)
+        return Path(given), True
     if context.command.name not in _FOR_STUDENTS:
-        return None
+        return None, True
     file = context.params.get("file")
     with contextlib.suppress(click.UsageError):
-        return course_meant(None, file=Path(file) if file else None)
-    return None
+        found = course_meant(None, file=Path(file) if file else None, unpacks=False)
+        return found, found is None
+    return None, True

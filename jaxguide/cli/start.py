@@ -74,6 +74,7 @@ def _opened(given: Path | None) -> "Iterator[Path | None]":
     import zipfile
 
     from jaxguide.course.books.folders import LAID_OUT_NAME
+    from jaxguide.grading.intake.untrusted_zip import BROKEN_ZIP
 
     if given is None or given.is_dir():
         yield given
@@ -83,7 +84,7 @@ def _opened(given: Path | None) -> "Iterator[Path | None]":
         try:
             with zipfile.ZipFile(given) as archive:
                 archive.extractall(folder)
-        except (OSError, zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError if it has a password
+        except BROKEN_ZIP as error:
             words = _("{file} cannot be unpacked: {error}.")
             raise click.UsageError(words.format(file=given, error=error)) from None
         # A zip has the files in a folder, or as they are.

@@ -178,7 +178,7 @@ def prove_course(course: Course, seeds: int = 2, only: str | None = None) -> Ite
     Yields:
         Each exercise and the proof so far; the same `Proof` each time.
     """
-    proof, settings = Proof(seeds=seeds), ProofSettings(seeds, course.settings.limits)
+    proof, settings = Proof(seeds=seeds), ProofSettings.of_course(course, seeds)
     for book in course.books.values():
         for exercise in book.exercises:
             if only is None or exercise.name == only:

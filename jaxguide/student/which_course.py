@@ -4,14 +4,15 @@ import contextlib
 import os
 import zipfile
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PureWindowsPath
 
 from jaxguide.base.files import write_whole
 from jaxguide.base.text import _
 from jaxguide.course.books.folders import LAID_OUT_NAME, course_folders, laid_out_in, topics
 from jaxguide.course.books.outline import Outline
-from jaxguide.course.settings import BUNDLED, is_identity
+from jaxguide.course.settings import BUNDLED, SETTINGS_NAME, is_identity
 from jaxguide.grading.intake.submission import Submission, UnreadableSubmission, read_submission
+from jaxguide.grading.intake.untrusted_zip import BROKEN_ZIP
 from jaxguide.student.workspace import DEFAULT_FOLDER
 
 
@@ -25,8 +26,13 @@ def usual_places() -> list[Path]:
     return [Path(opened)] if opened else [Path(), Path(DEFAULT_FOLDER)]
 
 
-def course_named(identity: str, places: Iterable[Path]) -> Path | None:
+def course_named(identity: str, places: Iterable[Path], *, unpacks: bool = True) -> Path | None:
     """Return the folder of the course of this identity, or None for the one that comes with jaxguide.
+
+    Args:
+        identity: the course's identity.
+        places: where to look for it.
+        unpacks: whether a zip that lies there may be unpacked.
 
     Raises:
         WhichCourse: it is in none of these places.
@@ -35,27 +41,59 @@ def course_named(identity: str, places: Iterable[Path]) -> Path | None:
         return None
     for place in places if is_identity(identity) else ():
         folder = place / LAID_OUT_NAME / identity
-        if folder in laid_out_in(place) or _unpack(identity, place):
+        if unpacks:
+            _unpack(identity, place)
+        if folder in laid_out_in(place):
             return folder.absolute()
     message = _("The course of this file is not here: put `{folder}`, which you got with it, into the same folder.")
     raise WhichCourse(message.format(folder=f"{LAID_OUT_NAME}/{identity}"))
 
 
-def _unpack(identity: str, place: Path) -> bool:
-    """Unpack a course from a zip for students that lies in this folder; return whether there is one.
+def _unpack(identity: str, place: Path) -> None:
+    """Unpack a course from the newest zip for students in this folder, unless the course here is as new.
 
-    In Colab and the like, one file is easier to upload than a folder.
+    In Colab and the like, one file is easier to upload than a folder. Answers do not lie in the course's folder.
     """
-    for path in sorted(place.glob("*.zip")):
-        with contextlib.suppress(OSError, zipfile.BadZipFile, RuntimeError), zipfile.ZipFile(path) as archive:
-            found = [name.partition(f"{LAID_OUT_NAME}/{identity}/") for name in archive.namelist()]
-            wanted = {inner: "".join((top, middle, inner)) for top, middle, inner in found if inner.rstrip("/")}
-            for inner, name in wanted.items():
-                if not inner.startswith("/") and not inner.endswith("/") and ".." not in PurePosixPath(inner).parts:
-                    write_whole(place / LAID_OUT_NAME / identity / inner, archive.read(name))
-            if wanted:
-                return True
-    return False
+    target = place / LAID_OUT_NAME / identity
+    with contextlib.suppress(OSError):
+        zips = [(path.stat().st_mtime_ns, path) for path in place.glob("*.zip")]
+        laid_at = max((path.stat().st_mtime_ns for path in target.rglob("*")), default=0)
+        has_course = (target / SETTINGS_NAME).is_file()
+        for zipped_at, path in sorted(zips, reverse=True):
+            if has_course and zipped_at <= laid_at:
+                return
+            if files := _course_in_zip(identity, path):
+                _replace(target, files, zipped_at)
+                return
+
+
+def _course_in_zip(identity: str, path: Path) -> dict[str, bytes]:
+    """Return the files of a course in a zip; none if it is damaged or has no such course."""
+    files: dict[str, bytes] = {}
+    with contextlib.suppress(*BROKEN_ZIP), zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            _top, _middle, inner = name.partition(f"{LAID_OUT_NAME}/{identity}/")
+            # Windows knows all separators, and drives.
+            parts = PureWindowsPath(inner)
+            if inner and not inner.endswith("/") and not parts.anchor and ".." not in parts.parts:
+                files[inner] = archive.read(name)
+        return files if SETTINGS_NAME in files else {}
+    return {}
+
+
+def _replace(target: Path, files: dict[str, bytes], zipped_at: int) -> None:
+    """Write a course's folder; until it is complete, it lacks the file that makes it one."""
+    settings = target / SETTINGS_NAME
+    settings.unlink(missing_ok=True)
+    for old in [path for path in target.rglob("*") if path.is_file()]:
+        if old.relative_to(target).as_posix() not in files:
+            old.unlink()
+    for inner, content in files.items():
+        if inner != SETTINGS_NAME:
+            write_whole(target / inner, content)
+    write_whole(settings, files[SETTINGS_NAME])
+    if settings.stat().st_mtime_ns < zipped_at:  # the zip comes from a computer whose clock is ahead
+        os.utime(settings, ns=(zipped_at, zipped_at))
 
 
 def course_here(places: Iterable[Path]) -> Path | None:
@@ -97,8 +135,13 @@ def course_of_lesson(topic: str, identity: str, places: Iterable[Path]) -> Path 
     return next((folder.absolute() for folder in having.values()), None)
 
 
-def course_of_file(path: Path, places: Iterable[Path]) -> Path | None:
+def course_of_file(path: Path, places: Iterable[Path], *, unpacks: bool = True) -> Path | None:
     """Return the folder of the course that a student's file names, or else of the one in these places.
+
+    Args:
+        path: the file.
+        places: where to look for the course, besides the file's folder.
+        unpacks: whether a zip that lies there may be unpacked.
 
     Raises:
         WhichCourse: the course is not here, or it cannot be told which one is meant.
@@ -111,7 +154,7 @@ def course_of_file(path: Path, places: Iterable[Path]) -> Path | None:
     if len(named) > 1:
         message = _("{file} has lessons of several courses: {names}. Choose one with --course.")
         raise WhichCourse(message.format(file=path, names=", ".join(sorted(named))))
-    return course_named(named.pop(), places) if named else course_here(places)
+    return course_named(named.pop(), places, unpacks=unpacks) if named else course_here(places)
 
 
 def identities_in(submission: Submission) -> set[str]:

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from jaxguide.base.catalogues import languages
 from jaxguide.base.files import write_whole
-from jaxguide.course.books.folders import LAID_OUT_NAME, CourseFolders
+from jaxguide.course.books.folders import LAID_OUT_NAME, CourseFolders, laid_out_in, topics
 from jaxguide.course.progress import progress_file_name
 from jaxguide.course.settings import BUNDLED
 
 DEFAULT_FOLDER = "workspace"
+_LESSON_SUFFIXES = (".ipynb", ".py")
 _PART = ".jaxguide-*.part"
 _ABANDONED_AFTER_S = 60.0
 
@@ -97,27 +98,35 @@ def _lay_course(folder: Path, notebooks_folder: Path, identity: str) -> None:
 
 
 def _printed_in(folder: Path) -> list[Path]:
-    return [path for path in folder.iterdir() if path.suffix in (".ipynb", ".py")]
+    return [path for path in folder.iterdir() if path.suffix in _LESSON_SUFFIXES]
 
 
-def find_workspace(topics: Iterable[str], identity: str = BUNDLED, where: CourseFolders | None = None) -> Path:
+def find_workspace(lessons: Iterable[str], identity: str = BUNDLED, where: CourseFolders | None = None) -> Path:
     """Return the student's workspace: the one that `jaxguide start` opened, the current folder, or `workspace` in it.
 
     A folder is a workspace if it contains a progress file or a lesson. If neither is one, return the folder with
     the notebooks of a course that students got, or else the current folder.
 
     Args:
-        topics: the names of the lessons.
+        lessons: the names of the lessons.
         identity: the course's identity.
         where: the course's folders.
     """
     opened = os.environ.get("JAXGUIDE_WORKSPACE")
     if opened:
         return Path(opened)
-    names = [progress_file_name(identity), *(f"{topic}{suffix}" for topic in topics for suffix in (".ipynb", ".py"))]
+    names = [progress_file_name(identity), *(f"{topic}{suffix}" for topic in lessons for suffix in _LESSON_SUFFIXES)]
     here, below = Path(), Path(DEFAULT_FOLDER)
     found = (folder for folder in (here, below) if any((folder / name).is_file() for name in names))
     return next(found, where.notebooks if where is not None and where.is_laid_out else here)
+
+
+def holds_lessons(folder: Path) -> bool:
+    """Return whether a folder has lessons or progress, of whatever course."""
+    if laid_out_in(folder) or any(folder.glob(progress_file_name("*"))):
+        return True
+    names = [progress_file_name(BUNDLED), *(f"{topic}{suffix}" for topic in topics() for suffix in _LESSON_SUFFIXES)]
+    return any((folder / name).is_file() for name in names)
 
 
 def _lay(source: Path, target: Path) -> LaidFile:

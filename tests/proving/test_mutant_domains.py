@@ -72,6 +72,9 @@ def test_a_clause_narrows_a_range(clause: str, narrowed: ValueRange) -> None:
         ("anything that is in a list.", "names no known type"),
         ("float32[n], each far from its neighbours, none above 3.", "“each far from its neighbours” leaves out"),
         ("a pytree of float32 arrays.", "names no known type"),
+        ("a list of two arrays float32[n].", "names no known type"),
+        ('a list of two dicts, each with "w" float32[n].', "names no known type"),
+        ("a list of floats, at least 2.", "“at least 2” leaves out"),
     ],
 )
 def test_what_is_not_understood_is_not_guessed(line: str, words: str) -> None:
@@ -120,6 +123,19 @@ def test_inputs_stay_in_their_domain() -> None:
     assert all(np.ptp(case.args[0].values, axis=1).all() for case in varied)
     depths = cases("    depths: int32[b], each from 0 to MAX.", "(depths)", MAX=4)
     assert {int(v) for case in depths for v in case.args[0].values} == {0, 1, 2, 3, 4}
+
+
+def test_the_elements_of_a_list_and_its_length_stay_in_their_ranges() -> None:
+    found = [case.args[0] for case in cases("    rates: a list of floats, one or more, each more than 0.", "(rates)")]
+    assert {len(one) for one in found} >= {1, 3}
+    assert all(one and min(one) > 0 for one in found)
+    assert len({number for one in found for number in one}) > 3
+    rows = [case.args[1] for case in cases("    x: int[b].\n    rows: a list of int, each from 1 to b.", "(x, rows)")]
+    assert {number for one in rows for number in one} >= {1, 3}
+    assert min(number for one in rows for number in one) == 1
+    assert all(case.args[0] > 0 for case in cases("    x: float, positive.", "(x)"))
+    with pytest.raises(UndeclaredDomain, match="not clear which numbers"):
+        cases("    rates: a list of floats, all different.", "(rates)")
 
 
 def test_a_range_of_an_unknown_name_is_not_declared() -> None:

@@ -1,5 +1,6 @@
 """Test the survey of mutants on a small course with a hole in its checks: survivors, limits, records, marks."""
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ from click.testing import CliRunner
 from tiny_course import edit
 
 from jaxguide.cli import main
+from jaxguide.course import requirements
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.exercise import AuthorError
 from jaxguide.proving.mutants import making
@@ -63,9 +65,20 @@ def test_mutants_differ_from_right_answers_and_each_other(declared: Path) -> Non
     mutants = make_mutants(load_course(declared).exercise("double"))
     assert len({one.source for one in mutants}) == len({one.id for one in mutants}) == len(mutants) > 20
     assert {one.origin for one in mutants} == {"double", "jitted", "a_lambda"}
-    assert all(one.source.splitlines()[-1].strip() != "x + x\n" for one in mutants)
     assert [one.id for one in make_mutants(load_course(declared).exercise("double"))] == [one.id for one in mutants]
     assert any(one.change == "-    return 2 * x\n+    return 0 * x" for one in mutants)
+
+
+def test_no_mutant_is_a_right_answer(declared: Path) -> None:
+    edit(declared, "solutions/tiny.py", "    return 2 * x", "    y = 2 * x  # twice\n    return y")
+    edit(declared, "solutions/tiny.py", "@jax.jit\n", "")
+    edit(declared, "solutions/tiny.py", "    return x + x", "    y=(0 * x)\n    return y")
+    exercise = load_course(declared).exercise("double")
+    assert exercise.key is not None
+    right = {ast.unparse(ast.parse(one.source)) for one in (exercise.key.answer, *exercise.key.alternatives)}
+    assert "def double(x):\n    y = 0 * x\n    return y" in right
+    made = [ast.unparse(ast.parse(one.source)) for one in make_mutants(exercise)]
+    assert right.isdisjoint(made)
 
 
 def test_a_prediction_has_no_mutants(declared: Path) -> None:
@@ -131,6 +144,22 @@ def test_records_are_valid_until_what_decides_changes(declared: Path, tmp_path: 
     assert deciding_digest(load_course(declared), exercise) != digest
     file.write_text("{")
     assert records.read(exercise, digest) == {}
+
+
+def test_files_and_required_versions_decide_too(declared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (declared / "exercises" / "table.txt").write_text("1")
+    (declared / "course.toml").write_text('files = ["table.txt"]\nrequirements = ["numpy"]\n')
+
+    def digest() -> str:
+        course = load_course(declared)
+        return deciding_digest(course, course.exercise("double"))
+
+    first = digest()
+    (declared / "exercises" / "table.txt").write_text("2")
+    second = digest()
+    monkeypatch.setattr(requirements, "installed_version", lambda name: "0.0.1")
+    monkeypatch.setattr(requirements, "need_requirements", lambda *unused: None)
+    assert len({first, second, digest()}) == 3
 
 
 def test_a_mark_needs_a_reason(tiny: Path) -> None:
@@ -226,3 +255,37 @@ def test_what_a_busy_machine_stalls_is_neither_rejected_nor_kept(
     course = load_course(declared)
     kept = records.read(course.exercise("double"), deciding_digest(course, course.exercise("double")))
     assert kept.keys() == {one.mutant.id for one in found.outcomes if one not in stalled} | {"prepared"}
+
+
+@pytest.mark.usefixtures("few")
+def test_a_key_that_is_rejected_is_a_problem_and_marks_wait_for_what_was_not_judged(
+    declared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first, *_others) = make_mutants(load_course(declared).exercise("double"))
+    edit(declared, "solutions/tiny.py", "import alternative,", "import alternative, equivalent,")
+    mark = f'equivalent("{first.id}", because="It is.")\n\n# %% guess_shape'
+    edit(declared, "solutions/tiny.py", "# %% guess_shape", mark)
+
+    def ask(self: MutantProcess, request: dict[str, str], limit_s: float) -> dict[str, object]:
+        if request["source"] == first.source:
+            raise ProcessEnded("stalled")
+        return {"check": "", "why": "", "cpu_s": 0.1, "difference": None}
+
+    monkeypatch.setattr(MutantProcess, "ask", ask)
+    found = surveyed(declared)
+    assert ([one.outcome for one in found.outcomes].count(survey_module.NOT_JUDGED), found.problems) == (1, [])
+
+    monkeypatch.setattr(MutantProcess, "ask", lambda *unused: {"check": "twice_the_input", "why": "No.", "cpu_s": 1.0})
+    found = surveyed(declared)
+    (problem,) = found.problems
+    assert (found.outcomes, problem.path.name) == ([], "tiny.py")
+    assert "the key's answer to `double` is rejected (twice_the_input), so no mutant was judged: No." in str(problem)
+
+
+@pytest.mark.long
+def test_a_lesson_that_does_not_load_in_the_process_is_a_problem(declared: Path) -> None:
+    only_here = "import multiprocessing\n\nassert multiprocessing.parent_process() is None\nfrom jaxguide.course.author"
+    edit(declared, "exercises/tiny.py", "from jaxguide.course.author", only_here)
+    done = CliRunner().invoke(main, ["verify", "tiny", "--mutants", "--course", str(declared)])
+    assert (done.exit_code, done.exception.__class__) == (1, SystemExit), done.output
+    assert "answer to `double` ended (died), so no mutant was judged" in " ".join(done.output.split())

@@ -11,8 +11,10 @@ from click.testing import CliRunner
 from tiny_course import edit
 
 from jaxguide.cli import main
+from jaxguide.course.books.digest import course_digest
 from jaxguide.course.books.library import load_course
-from jaxguide.proving.proof import Proof
+from jaxguide.proving import proof
+from jaxguide.proving.proof import Proof, ProofSettings
 from jaxguide.proving.prove_in_parallel import ProverDied, prove
 
 
@@ -43,6 +45,21 @@ def test_what_an_answer_sets_in_numpy_is_gone_after_its_exercise(tiny: Path) -> 
     assert names == ["double", "guess_shape"]
     assert proof.problems == []
     assert np.get_printoptions() == before
+
+
+def test_a_course_is_proven_with_the_hidden_inputs_that_graders_use(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: list[ProofSettings] = []
+
+    def prove_exercise(_book: object, _exercise: object, used: ProofSettings) -> Proof:
+        settings.append(used)
+        return Proof()
+
+    monkeypatch.setattr(proof, "prove_exercise", prove_exercise)
+    course = load_course(tiny)
+    assert len(list(proof.prove_course(course))) == 2
+    assert {one.course_digest for one in settings} == {course_digest(course)}
 
 
 @pytest.mark.long

@@ -148,7 +148,10 @@ def test_progress_of_another_form_breaks_nothing(
     assert "Hint 1 of 4" in capsys.readouterr().out
 
 
-def test_calls_without_a_name_and_unknown_lessons_are_answered(capsys: pytest.CaptureFixture[str]) -> None:
+def test_calls_without_a_name_and_unknown_lessons_are_answered(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lesson, "_session", lesson._Session())
     for call in (lesson.check, lesson.hint, lesson.solution):
         call()
         assert "Which exercise?" in capsys.readouterr().out

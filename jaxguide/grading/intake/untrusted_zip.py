@@ -26,7 +26,7 @@ _PART_BYTES = 2**20
 _DRIVE = re.compile("[A-Za-z]:")
 _NAME_LIMIT, _PART_LIMIT = 1_000, 255
 _END, _END_64, _LOCATOR_64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
-_BROKEN = (
+BROKEN_ZIP = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -36,6 +36,7 @@ _BROKEN = (
     ValueError,
     struct.error,
 )
+"""What reading a damaged archive, or one with a password, may raise."""
 
 
 @contextlib.contextmanager
@@ -90,7 +91,7 @@ def _refused_if_broken() -> Iterator[None]:
     except PermissionError as error:
         message = _("The archive cannot be read: {error}.").format(error=error.strerror)
         raise UnreadableSubmission(message) from None
-    except _BROKEN:
+    except BROKEN_ZIP:
         raise UnreadableSubmission(_("The archive is damaged, or not a zip archive.")) from None
 
 
@@ -181,7 +182,7 @@ def read_member(archive: zipfile.ZipFile, number: int, limit_bytes: int) -> byte
         raise UnreadableSubmission(_("The archive has changed since its files were listed."))
     check_member(members[number], limit_bytes)
     found, is_whole = io.BytesIO(), False
-    with contextlib.suppress(*_BROKEN), archive.open(members[number]) as file:
+    with contextlib.suppress(*BROKEN_ZIP), archive.open(members[number]) as file:
         # Part by part, because at once it would need three times the memory.
         while found.tell() <= limit_bytes and (part := file.read(_PART_BYTES)):
             found.write(part)

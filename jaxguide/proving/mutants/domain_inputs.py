@@ -295,6 +295,8 @@ class _Builder:
         high: Any = None
         for argument in self.arguments:
             for one in argument.ranges:
+                if one.of_length:
+                    continue
                 if one.of == name or (not one.of and not of_size and argument.name == name):
                     if one.low:
                         low = size_of(one.low, self.known)
@@ -306,6 +308,14 @@ class _Builder:
     def _scalar(self, argument: DeclaredArgument, kind: ScalarType) -> Any:
         if kind.kind == "bool":
             return self.wish.turn % 2 == 0
+        values = self._scalars(argument, kind)
+        is_chosen = self.wish.scalar in ("", argument.name)
+        if self.wish.scalar == argument.name and self.wish.turn >= len(values):
+            raise _Impossible
+        return values[self.wish.turn % len(values) if is_chosen else 0]
+
+    def _scalars(self, argument: DeclaredArgument, kind: ScalarType) -> list[Any]:
+        """Return numbers that an argument, or an element of a list, may be."""
         low, high = self._range(argument.name, kind.kind)
         values: list[Any] = list(_INTS if kind.kind == "int" else _FLOATS)
         if low is not None:
@@ -313,13 +323,15 @@ class _Builder:
         if high is not None:
             values += [high, (high + (low or 0)) // 2 if kind.kind == "int" else (high + (low or 0)) / 2]
         values = [v for v in values if (low is None or v >= low) and (high is None or v <= high)]
+        for relation, _names_in_it in argument.relations:
+            if relation not in ("positive", "finite"):
+                message = _("`{name}`: it is not clear which numbers its line leaves out")
+                raise UndeclaredDomain(message.format(name=argument.name))
+            values = [v for v in values if relation == "finite" or v > 0]
         values = [int(v) if kind.kind == "int" else float(v) for v in dict.fromkeys(values)]
         if not values:
             raise _Impossible
-        is_chosen = self.wish.scalar in ("", argument.name)
-        if self.wish.scalar == argument.name and self.wish.turn >= len(values):
-            raise _Impossible
-        return values[self.wish.turn % len(values) if is_chosen else 0]
+        return values
 
     def _function(self, argument: DeclaredArgument, kind: FunctionType) -> str:
         named = [name for name in kind.named if callable(self.known.get(name))]
@@ -337,17 +349,24 @@ class _Builder:
 
     def _value(self, argument: DeclaredArgument, kind: ArgumentType) -> Data:
         if isinstance(kind, ScalarType):  # in a list
-            values = _INTS if kind.kind == "int" else _FLOATS
-            return bool(self.rng.integers(2)) if kind.kind == "bool" else values[int(self.rng.integers(len(values)))]
+            if kind.kind == "bool":
+                return bool(self.rng.integers(2))
+            values = self._scalars(argument, kind)
+            return values[int(self.rng.integers(len(values)))]
         if isinstance(kind, NothingType):
             return None
         if isinstance(kind, DictType):
             return {name: self._value(argument, one) for name, one in kind.entries}
         if isinstance(kind, ListType):
-            length = self.known[kind.count] if kind.count else (3, 1, 0, 4)[self.wish.turn % 4]
+            length = self.known[kind.count] if kind.count else self._length(argument)
             return [self._value(argument, kind.elements[n % len(kind.elements)]) for n in range(length)]
         assert isinstance(kind, ArrayType)
         return self._array(argument, kind)
+
+    def _length(self, argument: DeclaredArgument) -> int:
+        least = max((int(size_of(one.low, self.known)) for one in argument.ranges if one.of_length), default=0)
+        lengths = list(dict.fromkeys(max(least, length) for length in (3, 1, 0, 4)))
+        return lengths[self.wish.turn % len(lengths)]
 
     def _array(self, argument: DeclaredArgument, kind: ArrayType) -> Data:
         shape = self._shape(kind)

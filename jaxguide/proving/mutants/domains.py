@@ -7,7 +7,7 @@ its type; clauses after it, set off by commas or semicolons, may narrow it:
     width: int, from 1 to n.
     values: a NumPy array float32[n], n at least 1.
     key: key<fry>[] or uint32[2].
-    weights: a list of floats, each more than 0.
+    weights: a list of floats, one or more, each more than 0.
     params: a dict of "w" float32[d] and "b" float32[].
     function: a function of one array.
 
@@ -19,7 +19,7 @@ guessed.
 import ast
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxguide.base.text import _
@@ -35,6 +35,9 @@ _ENTRIES = re.compile(r'"(\w+)" ([\w<>]+\[[^\]]*\])')
 _FUNCTION = re.compile(r"function (?:of|from)\b(.*)")
 _VALUE = r"(`?-?[\w.]+`?(?: [-+] \d+)?)"
 _ABOUT = r"^(?:(?:with|and) )?(?:(?P<of>each(?: \w+)*|\w+) (?:is )?)?"
+# How many elements a list has; a range of their values says `each`.
+_LENGTH = re.compile(r"(one|two|three|\d+) or more$")
+_NUMBERS = {"one": "1", "two": "2", "three": "3"}
 _RANGES = (
     (re.compile(_ABOUT + rf"from {_VALUE} to {_VALUE}$"), "[]"),
     (re.compile(_ABOUT + rf"{_VALUE} or more$"), "["),
@@ -116,12 +119,16 @@ ArgumentType = ArrayType | ScalarType | ListType | DictType | FunctionType | Sui
 
 @dataclasses.dataclass(frozen=True)
 class ValueRange:
-    """A range of values, or of a size that `of` names. Its ends are expressions of sizes, arguments and constants."""
+    """A range of values, of a size that `of` names, or of a list's length.
+
+    Its ends are expressions of sizes, arguments and constants.
+    """
 
     of: str
     low: str = ""
     high: str = ""
     above_low: bool = False
+    of_length: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,7 +157,7 @@ def read_domain(contract: str, signature: str) -> list[DeclaredArgument]:
         UndeclaredDomain: an argument is missing, or its line is not understood.
 
     >>> read_domain("Add.\\n\\nArgs:\\n    x: float32[n], n at least 1.", "(x)")[0].ranges
-    (ValueRange(of='n', low='1', high='', above_low=False),)
+    (ValueRange(of='n', low='1', high='', above_low=False, of_length=False),)
     """
     entries = _entries(contract)
     node = ast.parse(f"def f{signature}: ...").body[0]
@@ -205,11 +212,13 @@ def read_argument(name: str, text: str) -> DeclaredArgument:
             origins = origins or of
         elif of:
             origins = of
-        elif narrowed := _range(clause):
+        elif any(isinstance(one, ListType) for one in types) and (length := _LENGTH.match(clause)):
+            ranges.append(ValueRange("", _NUMBERS.get(length[1], length[1]), of_length=True))
+        elif (narrowed := _range(clause)) and _is_clear(narrowed, clause, types):
             ranges.append(narrowed)
         elif relation := _relation(clause):
             relations.append(relation)
-        elif _NARROWS.search(clause) and not _HARMLESS.search(clause):
+        elif narrowed or (_NARROWS.search(clause) and not _HARMLESS.search(clause)):
             message = _("`{name}`: it is not clear which values “{clause}” leaves out")
             raise UndeclaredDomain(message.format(name=name, clause=clause))
     if origins and not any(isinstance(one, ArrayType) for one in types):
@@ -219,6 +228,11 @@ def read_argument(name: str, text: str) -> DeclaredArgument:
     if origins:
         types = [dataclasses.replace(one, origins=origins) if isinstance(one, ArrayType) else one for one in types]
     return DeclaredArgument(name, tuple(dict.fromkeys(types)), tuple(ranges), tuple(relations))
+
+
+def _is_clear(narrowed: ValueRange, clause: str, types: Sequence[ArgumentType]) -> bool:
+    """Return whether a range is one of values; without `each`, that of a list may be one of its length."""
+    return bool(narrowed.of) or "each" in clause or not any(isinstance(one, ListType) for one in types)
 
 
 def _clauses(text: str) -> list[str]:
@@ -302,9 +316,10 @@ def _list(found: re.Match[str]) -> list[ArgumentType]:
     words = found[1]
     counted = re.match(r"([a-z]) (.+)", words)
     count, words = (counted[1], counted[2]) if counted else ("", words)
-    if entries := _ENTRIES.findall(words):
+    # Other words, such as "two", would be left out.
+    if re.match(r"(?:parameter )?dicts\b", words) and (entries := _ENTRIES.findall(words)):
         return [ListType(count, (_dict(entries),))]
-    if array := re.search(r"arrays ([\w<>]*\[[^\]]*\])", words):
+    if array := re.fullmatch(r"arrays ([\w<>]*\[[^\]]*\])", words):
         return [ListType(count, tuple(_one_type(array[1])))]
     if words == "arrays with one axis":
         return [ListType("", (ArrayType("float32", ("_length",)),))]

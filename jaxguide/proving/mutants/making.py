@@ -44,10 +44,10 @@ def make_mutants(exercise: Exercise) -> list[Mutant]:
     if exercise.is_prediction:
         return []
     right = [key.answer, *key.alternatives]
-    seen = {ast.unparse(ast.parse(one.source)) for one in right}
+    seen = {_plain(one.source) for one in right}
     found = []
     for planted in right:
-        before = ast.unparse(ast.parse(planted.source))
+        before = _plain(planted.source)
         imported = _imported(ast.parse(planted.source)) | global_names(planted.source)
         for operator in OPERATORS.values():
             if planted is key.answer or operator.for_alternatives:
@@ -63,6 +63,11 @@ def make_mutants(exercise: Exercise) -> list[Mutant]:
 def mutant_id(source: str) -> str:
     """Return the id of a mutant: a digest of its source."""
     return hashlib.sha256(source.encode("utf-8", "backslashreplace")).hexdigest()[:_ID_LENGTH]
+
+
+def _plain(source: str) -> str:
+    """Return source in the form in which mutants are written."""
+    return ast.unparse(ast.parse(source)) + "\n"
 
 
 def _sources(trees: Iterator[ast.Module]) -> Iterator[str]:
@@ -89,6 +94,5 @@ def _with_imports(source: str, known: set[str] | frozenset[str]) -> str:
 
 
 def _change(before: str, after: str) -> str:
-    old, new = before.splitlines(), after.replace("_answer", "").splitlines()
-    lines = difflib.unified_diff(old, after.splitlines(), lineterm="", n=0) if new else []
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
     return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))

@@ -16,6 +16,7 @@ from jaxguide.code.sameness import canonical
 from jaxguide.course.books.library import Course
 from jaxguide.course.books.percent import decorators, split_cells
 from jaxguide.course.exercise import Exercise
+from jaxguide.course.requirements import pinned
 from jaxguide.course.set_up import process_settings
 
 _PACKAGE = Path(__file__).parents[2]
@@ -60,9 +61,12 @@ class MutantRecords:
 
 
 def deciding_digest(course: Course, exercise: Exercise) -> str:
-    """Return a digest of all that decides on the mutants of an exercise: its book and key, modules and versions."""
+    """Return a digest of all that decides on the mutants of an exercise: book, key, files, modules and versions."""
     digest = hashlib.sha256(_of_package().encode())
     digest.update(json.dumps(process_settings(course.settings), sort_keys=True).encode())
+    digest.update(json.dumps(pinned(course.settings), sort_keys=True).encode())
+    for name, file in sorted(course.files.items()):
+        digest.update(f"\n{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
     assert exercise.key is not None
     for path in (exercise.path, exercise.key.answer.path):
         for node in _statements(path.read_text("utf-8"), exercise.name):

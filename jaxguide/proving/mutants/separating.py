@@ -30,7 +30,6 @@ from jaxguide.course.judging.values import (
     KeyData,
     NodeData,
     Unsupported,
-    describe_type,
     from_data,
     to_data,
 )
@@ -331,13 +330,6 @@ def _see(observing: Observing, answer: LocalAnswer, args: Args) -> _Seen:
             return _Seen(raised=error.info.type_name)
         except Exception as error:  # for example, a vmap over an array without axes
             return _Seen(raised=type(error).__name__)
-
-
-def _types_in(seen: _Seen) -> str:
-    """Return the types of the parts of a result, and the libraries of arrays."""
-    leaves = [leaf for _path, leaf in _leaves(seen.data)][:4]
-    libraries = [f"{leaf.origin} " if isinstance(leaf, ArrayData) else "" for leaf in leaves]
-    return ", ".join(f"{library}{describe_type(leaf)}" for library, leaf in zip(libraries, leaves, strict=True))
 
 
 def _leaves(data: Data, path: str = "") -> Iterator[tuple[str, Data]]:

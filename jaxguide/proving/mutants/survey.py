@@ -57,7 +57,7 @@ class ExerciseSurvey:
         undeclared: why its domain is not declared, '' if it is.
         disputes: on what inputs the key's alternatives differ from its answer.
         inputs: the number of inputs that passing mutants are compared on.
-        problems: marks of the author that are refused or name no mutant.
+        problems: why the key cannot be judged, and marks of the author that are refused or name no mutant.
         judged: how many were judged now; the others were on record.
     """
 
@@ -189,7 +189,9 @@ class _Surveyor:
         if not mutants:
             return self.found
         kept = self.records.read(self.exercise, self.digest) if self.records is not None else {}
-        self._prepare(kept)
+        if problem := self._prepare(kept):
+            self._problem(problem)
+            return self.found
         prepared = kept.pop("prepared")
         outcomes = kept
         try:
@@ -229,13 +231,19 @@ class _Surveyor:
             judged = {name: one for name, one in outcomes.items() if one["outcome"] != NOT_JUDGED}
             self.records.write(self.exercise, self.digest, {**judged, "prepared": prepared})
 
-    def _prepare(self, kept: dict[str, dict[str, Any]]) -> None:
-        """Judge the key, which gives the limits, and compute what it gives on the inputs of its domain."""
+    def _prepare(self, kept: dict[str, dict[str, Any]]) -> str:
+        """Judge the key, which gives the limits, and compute what it gives on its domain; return what is wrong."""
         if "prepared" not in kept:
             request = {"exercise": self.exercise.name, "source": self.key.answer.source}
-            judged = self.process.ask({"do": "judge", **request}, _PREPARE_LIMIT_S)
+            name = self.exercise.name
+            try:
+                judged = self.process.ask({"do": "judge", **request}, _PREPARE_LIMIT_S)
+            except ProcessEnded as ended:
+                words = _("the process that judges the key's answer to `{name}` ended ({why}), so no mutant was judged")
+                return words.format(name=name, why=ended)
             if judged["check"]:
-                raise RuntimeError(_("the key's answer to `{name}` is rejected").format(name=self.exercise.name))
+                words = _("the key's answer to `{name}` is rejected ({check}), so no mutant was judged: {why}")
+                return words.format(name=name, check=judged["check"], why=judged["why"])
             try:
                 found = self.process.ask({"do": "prepare", **request}, _PREPARE_LIMIT_S)
             except ProcessEnded as ended:
@@ -249,6 +257,7 @@ class _Surveyor:
         self.found.inputs, self.found.disputes = prepared.get("inputs", 0), prepared.get("disputes", [])
         self.limit_s = max(_LEAST_LIMIT_S, _LIMIT_FACTOR * prepared["judge_s"])
         self.compare_limit_s = max(_LEAST_LIMIT_S, _LIMIT_FACTOR * prepared["compare_s"])
+        return ""
 
     def _judge(self, mutant: Mutant) -> dict[str, Any]:
         request = {"exercise": self.exercise.name, "source": mutant.source}
@@ -277,7 +286,7 @@ class _Surveyor:
     def _marked(self, outcome: MutantOutcome) -> MutantOutcome:
         """Apply the author's mark to a mutant, unless an input refutes it."""
         reason = self.key.equivalent.get(outcome.mutant.id)
-        if reason is None:
+        if reason is None or outcome.outcome == NOT_JUDGED:
             return outcome
         if outcome.outcome in (UNDECIDED, UNDECLARED, DISPUTED):
             return dataclasses.replace(outcome, outcome=EQUIVALENT, why=reason)
