@@ -14,9 +14,9 @@ if importlib.util.find_spec("jaxguide") is None:
     importlib.invalidate_caches()
 
 # %%
-from jaxguide.lesson import check, hint, progress, solution, start
+from jaxguide.lesson import check, hint, progress, start
 
-start("arrays")
+start("arrays", course="benchmark-arrays")
 
 # %%
 import jax
