@@ -1,6 +1,7 @@
 """Test what `jaxguide drift` reports about the documented examples on the installed JAX."""
 
 import dataclasses
+import importlib
 import json
 
 import pytest
@@ -61,6 +62,8 @@ def test_what_comes_out_otherwise_is_newly_changed_and_nothing_else_is(course: C
 def test_the_command_counts_and_its_status_says_whether_anything_is_new(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Imported while `read_course` is replaced, the module would keep the replacement.
+    importlib.import_module("jaxguide.cli.for_authors")
     monkeypatch.setattr("jaxguide.cli.common.read_course", lambda *unused, **options: course)
     done = CliRunner().invoke(main, ["drift", "--json"])
     said = json.loads(done.stdout)
