@@ -95,8 +95,9 @@ def test_the_cases_of_a_check_can_be_translated(course: Course, progress: Progre
 
 
 def test_hints_and_what_is_said_of_a_solution_can_be_translated(
-    progress: Progress, capsys: pytest.CaptureFixture[str]
+    progress: Progress, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(lesson, "_session", lesson._session)  # a lesson that is not found stays the session's
     lesson.show_hint("two_samples")
     lesson.show_solution("two_samples", sure=False, how="`sure`")
     lesson.start("random_number")
