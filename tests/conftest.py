@@ -15,9 +15,13 @@ import numpy as np
 import psutil
 import pytest
 
+from jaxguide import compat
 from jaxguide.course.books.library import Course, load_course
 
 pytest_plugins = ["kept_programs", "proof_records", "set_up_course", "tiny_course"]
+
+# As each of jaxguide's commands does: workers find what a grader compiled only if both have the same flags.
+compat.set_print_flag()
 
 _PRINT_OPTIONS = np.get_printoptions()
 # Clear caches above this much memory, and again after it has grown by this much more.

@@ -10,10 +10,14 @@ from babel.messages.catalog import Catalog
 
 from jaxguide.base.catalogues import COURSE, PACKAGE
 from jaxguide.course.books.folders import CourseFolders
+from jaxguide.course.cards.content import Content, content_of
+from jaxguide.course.verdict import ExerciseResult
 from jaxguide.translation.extract import course_messages, package_messages
 from jaxguide.translation.update import compiled, template
 
 NAME = "xx"
+# How a part of what a function returned, or a check compared, is written, which is Python.
+_PART = re.compile(r"(result|compared)[\[.].*")
 _INNERMOST = re.compile(r"⟦[^⟦⟧]*⟧")
 
 
@@ -39,6 +43,24 @@ def words_outside(text: str, known: Iterable[str] = ()) -> list[str]:
     """Return the untranslated words of two or more letters, except `known` ones and code in backticks."""
     left = re.sub(r"`[^`]*`", "", outside(text))
     return [word for word in re.findall(r"[^\W\d_]{2,}", left) if word not in set(known)]
+
+
+def left_on_card(result: ExerciseResult) -> list[str]:
+    """Return the untranslated texts of a result's card, for students and for instructors."""
+    left = []
+    for reveal in (False, True):
+        texts = [text for text in _texts_of(content_of(result, reveal)) if not _PART.fullmatch(text)]
+        left += [text for text in texts if words_outside(text, {result.name})]
+    return left
+
+
+def _texts_of(content: Content) -> list[str]:
+    """Return the text of a card, without calls and values."""
+    rows = [row.label for row in (content.call, *content.pair, content.error, content.hint, content.printed) if row]
+    checks = [text for state, fact, _cases in content.checks for text in (state.word, fact)]
+    behind = [content.misconceptions.text] if content.misconceptions else []
+    said = [content.badge.word, content.title, content.failed, content.message, content.idea, content.counts]
+    return [*said, *rows, *checks, *behind]
 
 
 def write_package(folder: Path) -> None:

@@ -26,6 +26,8 @@ from jaxguide.course.books.library import read_outline
 
 PARTS = 8
 TEST = "test_the_exercise_is_proven"
+# It proves all exercises of its lesson, too.
+LESSON_TEST = "test_the_lesson_is_proven_and_graded_the_same"
 ALL, BY_RECORDS = "all", "due"
 # The course and the helpers import none of these (see `test_imports.py`), and no verdict depends on what `proving` uses
 # of them.
@@ -230,34 +232,49 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["digests"] = dataclasses.asdict(_digests_of(node.config))
 
 
+@pytest.hookimpl(trylast=True)  # after tests were deselected by their marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the proofs that are not due, unless the command line names the test, and spread the others."""
-    proofs = [item for item in items if getattr(item, "originalname", "") == TEST]
-    if not proofs:
-        return
-    if not any(f"::{TEST}" in argument for argument in config.args):
+    lessons = {_parameter(item, "topic") for item in _named(items, LESSON_TEST)}
+    if lessons:
+        proven = {one.name for one in read_outline().exercises.values() if one.lesson in lessons}
+        twice = [item for item in _named(items, TEST) if _parameter(item, "name") in proven]
+        config.hook.pytest_deselected(items=twice)
+        items[:] = [item for item in items if item not in twice]
+    proofs = _named(items, TEST)
+    if proofs and not any(f"::{TEST}" in argument for argument in config.args):
         config.stash[_SEEN] = True
         chosen = set(_plan_of(config).chosen)
-        left_out = [item for item in proofs if item.callspec.params["name"] not in chosen]  # type: ignore[attr-defined]
+        left_out = [item for item in proofs if _parameter(item, "name") not in chosen]
         config.hook.pytest_deselected(items=left_out)
         proofs = [item for item in proofs if item not in left_out]
-    items[:] = _spread(proofs, [item for item in items if getattr(item, "originalname", "") != TEST])
+    long = [*proofs, *_named(items, LESSON_TEST)]
+    others = [item for item in items if getattr(item, "originalname", "") not in (TEST, LESSON_TEST)]
+    items[:] = _spread(long, others) if others else long
 
 
-def _spread(proofs: list[pytest.Item], others: list[pytest.Item]) -> list[pytest.Item]:
-    """Spread the proofs evenly between the test modules.
+def _named(items: list[pytest.Item], name: str) -> list[pytest.Item]:
+    return [item for item in items if getattr(item, "originalname", "") == name]
 
-    pytest-xdist gives neighbouring tests to one worker: side by side, the proofs would keep it busy for minutes after
+
+def _parameter(item: pytest.Item, name: str) -> str:
+    return str(item.callspec.params[name])  # type: ignore[attr-defined]
+
+
+def _spread(long: list[pytest.Item], others: list[pytest.Item]) -> list[pytest.Item]:
+    """Spread long tests evenly between the test modules.
+
+    pytest-xdist gives neighbouring tests to one worker: side by side, these would keep it busy for minutes after
     the others are done.
     """
     spread: list[pytest.Item] = []
     placed = 0
     for _module, tests in itertools.groupby(others, key=lambda item: item.nodeid.split("::")[0]):
         spread += tests
-        due = len(proofs) * len(spread) // len(others)
-        spread += proofs[placed:due]
+        due = len(long) * len(spread) // len(others)
+        spread += long[placed:due]
         placed = max(placed, due)
-    return spread + proofs[placed:]
+    return spread + long[placed:]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

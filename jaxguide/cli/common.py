@@ -133,12 +133,18 @@ def author_errors_told(as_json: bool = False) -> "Iterator[None]":
 
 
 @contextlib.contextmanager
-def judged_course(folder: Path | None, *, as_json: bool) -> "Iterator[Course]":
-    """Load a course with its keys; inside the block, each program that its answers use is compiled once."""
+def judged_course(folder: Path | None, *, as_json: bool, programs: Path | None = None) -> "Iterator[Course]":
+    """Load a course with its keys; inside the block, each program that its answers use is compiled once.
+
+    Args:
+        folder: the course's folder; by default, the course that comes with the package.
+        as_json: whether mistakes in it are reported as JSON.
+        programs: see `compiled_once`.
+    """
     from jaxguide.course.judging.compilation_cache import compiled_once
     from jaxguide.course.set_up import beside_files
 
-    with compiled_once():
+    with compiled_once(programs):
         course = read_course(folder, keys=True, as_json=as_json)
         with beside_files(course.files):
             yield course

@@ -29,6 +29,7 @@ from jaxguide.cli.common import (
 if TYPE_CHECKING:
     from jaxguide.course.books.library import Course
     from jaxguide.course.exercise import Exercise
+    from jaxguide.course.judging.compilation_cache import KeptPrograms
     from jaxguide.proving.mutants.survey import ExerciseSurvey
     from jaxguide.proving.proof import Problem, Proof
     from jaxguide.proving.through_workers import WorkerProof
@@ -78,14 +79,14 @@ def verify(
     started = time.monotonic()
     if workers:
         begin_with_zygote(files_of(folder))
-    with judged_course(folder, as_json=as_json) as course:
+    with _kept_programs().lent() as programs, judged_course(folder, as_json=as_json, programs=programs) as course:
         from jaxguide.proving.proof import left_out_of_set_ups, unnamed_inputs
 
-        proof = _prove(course, lessons, only, seeds, jobs, as_json)
+        proof = _prove(course, lessons, only, seeds, jobs, as_json, programs)
         asked = list(lessons or course.books) if only is None else []
         left_out, unnamed = left_out_of_set_ups(course, asked), unnamed_inputs(course, asked)
         seconds = round(time.monotonic() - started, 1)
-        by_workers = _prove_through_workers(course, lessons, only, proof, jobs, as_json) if workers else None
+        by_workers = _prove_through_workers(course, lessons, only, proof, jobs, as_json, programs) if workers else None
     worker_seconds = round(time.monotonic() - started - seconds, 1)
     if as_json:
         graded = by_workers and {
@@ -130,6 +131,16 @@ def verify(
     sys.exit(1 if proof.problems else 0)
 
 
+def _kept_programs() -> "KeptPrograms":
+    """Return the cache of the programs that proofs compile, so that a later proof compiles only what changed."""
+    from jaxguide.course.judging.compilation_cache import KeptPrograms
+    from jaxguide.grading.workers.shared_programs import OWN, folder_of, prune
+
+    folder = folder_of("proofs")
+    prune(folder)
+    return KeptPrograms(folder / OWN)
+
+
 def _chosen(course: "Course", lessons: tuple[str, ...], only: str | None) -> "list[Exercise]":
     if only is not None:
         return [course.exercise(only)]
@@ -170,7 +181,13 @@ class _Progress:
 
 
 def _prove(
-    course: "Course", lessons: tuple[str, ...], only: str | None, seeds: int, jobs: int | None, as_json: bool
+    course: "Course",
+    lessons: tuple[str, ...],
+    only: str | None,
+    seeds: int,
+    jobs: int | None,
+    as_json: bool,
+    programs: Path,
 ) -> "Proof":
     """Prove the requested exercises, and show the progress and the problems."""
     from jaxguide.grading.batch.pools import cores
@@ -197,7 +214,7 @@ def _prove(
     progress = _Progress(len(exercises), as_json)
     try:
         with progress:
-            found = prove(course, exercises, seeds=seeds, jobs=jobs, stuck=stuck)
+            found = prove(course, exercises, seeds=seeds, jobs=jobs, programs=programs, stuck=stuck)
             for number, (exercise, proof) in enumerate(found, start=1):
                 progress.show(number, len(exercises), exercise.name)
                 progress.tell(proof.problems[shown:])
@@ -213,7 +230,13 @@ def _prove(
 
 
 def _prove_through_workers(
-    course: "Course", lessons: tuple[str, ...], only: str | None, proof: "Proof", jobs: int | None, as_json: bool
+    course: "Course",
+    lessons: tuple[str, ...],
+    only: str | None,
+    proof: "Proof",
+    jobs: int | None,
+    as_json: bool,
+    programs: Path,
 ) -> "WorkerProof":
     """Grade what was proven, and add what is graded differently to the problems."""
     from jaxguide.grading.workers.worker_process import GraderError
@@ -226,6 +249,7 @@ def _prove_through_workers(
                 _chosen(course, lessons, only),
                 proof.verdicts,
                 jobs=jobs,
+                programs=programs,
                 tell=lambda done, total: progress.show(done, total, _("through workers")),
             )
         except GraderError as error:

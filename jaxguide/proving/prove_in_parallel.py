@@ -1,10 +1,11 @@
-"""Prove exercises of a course in parallel, each process with its own compiled programs."""
+"""Prove exercises of a course in parallel, each process with its own folder of compiled programs."""
 
 import contextlib
 import functools
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import tempfile
 import threading
@@ -20,7 +21,7 @@ from jaxguide.course.books.book import Book, load_book
 from jaxguide.course.books.key import load_key
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise
-from jaxguide.course.judging.compilation_cache import compiled_once
+from jaxguide.course.judging.compilation_cache import PROGRAMS, compiled_once
 from jaxguide.proving.proof import Problem, Proof, ProofSettings, prove_exercise
 
 _STUCK = ".stuck.json"
@@ -36,6 +37,7 @@ def prove(
     *,
     seeds: int = 2,
     jobs: int = 1,
+    programs: Path | None = None,
     stuck: Callable[[Problem], None] | None = None,
 ) -> Iterator[tuple[Exercise, Proof]]:
     """Prove exercises in parallel processes.
@@ -45,6 +47,8 @@ def prove(
         exercises: the exercises of the course to prove.
         seeds: the number of seeds to judge each planted answer with; the verdict must not depend on the seed.
         jobs: the number of processes; 1 means this one.
+        programs: a folder of compiled programs that the processes use and add to, in the layout of JAX's compilation
+            cache; by default, a temporary one. If there is only this process, the caller sets it up.
         stuck: called in another thread if an answer in this process can only be stopped by ending the process. With
             several processes, the answer's process ends, and the others go on.
 
@@ -62,13 +66,17 @@ def prove(
         return
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxguide-programs-")))
+        if programs is None:
+            programs = folder / "programs"
+            programs.mkdir()
+        stack.callback(_gather, programs)
         proven: dict[str, Proof] = {}
         begun: dict[str, Future[Proof]] = {}
         for number, exercise in enumerate(exercises):
             while exercise.name not in proven:
                 if not begun:
                     waiting = [one for one in exercises[number:] if one.name not in proven]
-                    begun = _begin_all(stack, course, waiting, settings, min(jobs, len(waiting)), folder)
+                    begun = _begin_all(stack, course, waiting, settings, min(jobs, len(waiting)), folder, programs)
                 try:
                     proven[exercise.name] = begun[exercise.name].result()
                 except BrokenProcessPool:
@@ -89,6 +97,7 @@ def _begin_all(
     settings: ProofSettings,
     jobs: int,
     folder: Path,
+    programs: Path,
 ) -> "dict[str, Future[Proof]]":
     # A process forked after JAX has started would hang. Each process needs its own folder of programs.
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin)
@@ -97,7 +106,7 @@ def _begin_all(
     for exercise in exercises:
         path = course.book_of(exercise).path
         key = course.folders.solutions / path.name
-        begun[exercise.name] = pool.submit(_prove_here, path, key, exercise.name, settings, folder)
+        begun[exercise.name] = pool.submit(_prove_here, path, key, exercise.name, settings, folder, programs)
     return begun
 
 
@@ -124,15 +133,34 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _prove_here(path: Path, key: Path, name: str, settings: ProofSettings, folder: Path) -> Proof:
+def _prove_here(path: Path, key: Path, name: str, settings: ProofSettings, folder: Path, programs: Path) -> Proof:
     def end(problem: Problem) -> None:
         # The main thread will never return a result, so leave it in a file and end.
         write_whole(folder / f"{name}{_STUCK}", json.dumps(problem.to_plain()))
         os._exit(1)
 
-    with compiled_once(folder / str(os.getpid())):
+    with compiled_once(_own(programs)):
         book = _book(path, key)
         return prove_exercise(book, next(e for e in book.exercises if e.name == name), settings, end)
+
+
+@functools.cache
+def _own(programs: Path) -> Path:
+    """Return this process's folder of programs, with links to those that there are."""
+    own = programs / f"process-{os.getpid()}"
+    own.mkdir()
+    for path in programs.glob(PROGRAMS):
+        os.link(path, own / path.name)
+    return own
+
+
+def _gather(programs: Path) -> None:
+    """Move the new programs of all processes into the folder."""
+    for own in programs.glob("process-*"):
+        for path in own.glob(PROGRAMS):
+            with contextlib.suppress(OSError):  # another process compiled it, too
+                os.link(path, programs / path.name)
+        shutil.rmtree(own, ignore_errors=True)
 
 
 def _ended_by_themselves(folder: Path) -> dict[str, Proof]:

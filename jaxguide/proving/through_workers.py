@@ -4,15 +4,21 @@
 """
 
 import collections
+import contextlib
 import dataclasses
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 
 from jaxguide.base.text import _
 from jaxguide.course.books.book import Book
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise, Planted
-from jaxguide.course.verdict import Verdict
+from jaxguide.course.judging.compilation_cache import PROGRAMS
+from jaxguide.course.verdict import ExerciseResult, Verdict
 from jaxguide.grading.batch.control import submission_of
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.pools import Graded, ThreadPool
@@ -37,11 +43,19 @@ class HandedIn:
 
 @dataclasses.dataclass
 class WorkerProof:
-    """What was graded through workers: the differences, the number of answers, and the processor time of workers."""
+    """What was graded through workers.
+
+    Args:
+        problems: the differences.
+        answers: the number of answers.
+        cpu_s: the processor time of workers.
+        results: what was graded, by the names of exercise and answer.
+    """
 
     problems: list[Problem] = dataclasses.field(default_factory=list)
     answers: int = 0
     cpu_s: float = 0.0
+    results: dict[tuple[str, str], ExerciseResult] = dataclasses.field(default_factory=dict)
 
 
 def prove_through_workers(
@@ -51,6 +65,7 @@ def prove_through_workers(
     *,
     jobs: int | None = None,
     most: int | None = None,
+    programs: Path | None = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> WorkerProof:
     """Grade the planted answers of exercises, and return how the verdicts differ from those of this process.
@@ -64,6 +79,8 @@ def prove_through_workers(
         verdicts: those of this process; answers without any are left out.
         jobs: the number of submissions to grade at a time; by default one per core.
         most: the number of submissions for each lesson; by default, as many as it takes. The first has the keys.
+        programs: a folder with programs that the same answers were compiled into, in the layout of JAX's compilation
+            cache. Workers load these; by default, only those that all submissions may read.
         tell: called with how many submissions are graded, and of how many.
 
     Raises:
@@ -77,7 +94,7 @@ def prove_through_workers(
         only=None if names == course.exercises.keys() else names,
         trust_submissions=True,
     )
-    with open_grader(course, settings) as grader:
+    with _lent(programs) as lent, open_grader(course, settings, lent=lent) as grader:
         pool = ThreadPool(grader, jobs, is_controlled=False)
         try:
             waiting = [
@@ -89,14 +106,37 @@ def prove_through_workers(
                 proof.answers += len(answers)
                 proof.cpu_s += result.cpu_s
                 for answer in answers:
+                    graded = result
                     if _differences(answer, result):
                         alone, *_unused = _submit(pool, grader, book, [answer]).result()
                         proof.cpu_s += alone.cpu_s
                         proof.problems += _differences(answer, alone)
+                        graded = alone
+                    found = next((one for one in graded.results if one.name == answer.exercise.name), None)
+                    if found is not None:
+                        proof.results[found.name, answer.planted.name] = found
                 tell(number, len(waiting))
         finally:
             pool.close()
     return proof
+
+
+@contextlib.contextmanager
+def _lent(programs: Path | None) -> Iterator[Path | None]:
+    """Provide a copy of a folder of programs that workers can read, since they may run as a user of their own."""
+    if programs is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="jaxguide-programs-") as folder:
+        lent = Path(folder)
+        for path in programs.glob(PROGRAMS):
+            try:
+                os.link(path, lent / path.name)
+            except OSError:  # it is on another disk
+                shutil.copyfile(path, lent / path.name)
+            (lent / path.name).chmod(0o644)
+        lent.chmod(0o755)
+        yield lent
 
 
 def submissions(

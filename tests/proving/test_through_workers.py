@@ -1,16 +1,21 @@
 """Test that planted answers get the same verdicts through workers as in this process, and that differences are told."""
 
-import dataclasses
+import contextlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import jax
+import made_up_language
 import pytest
+from made_up_language import left_on_card
 from needs import ON_THE_NEWEST
+from proof_records import Digests, Records
 from tiny_course import edit
 
-from jaxguide.course.books.folders import topics
+from jaxguide.course.books.folders import course_folders, topics
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.verdict import Verdict
 from jaxguide.proving.proof import Proof, ProofSettings, prove_exercise
@@ -132,12 +137,45 @@ def test_settings_of_the_course_hold_for_both(set_up_course: Path) -> None:
     )
 
 
+@pytest.fixture(scope="module")
+def translated_course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Course]:
+    """Load the course in the made-up language, which puts each text between ⟦ and ⟧."""
+    with made_up_language.spoken(tmp_path_factory.mktemp("catalogues"), course_folders()):
+        yield load_course()
+
+
 @ON_THE_NEWEST
 @pytest.mark.parametrize("topic", topics())
-def test_the_lessons_are_graded_as_they_are_proven(whole_course: Course, topic: str) -> None:
-    proof = proven_here(whole_course, topic)
-    found = prove_through_workers(whole_course, whole_course.books[topic].exercises, proof.verdicts)
+def test_the_lesson_is_proven_and_graded_the_same(
+    translated_course: Course, topic: str, compiled: Path, proof_records: Records, digests: Digests
+) -> None:
+    """All planted answers get the same verdicts through workers, with the lesson's proof; their cards are translated.
+
+    It stands for the proof of the lesson's exercises: `proof_records.py` deselects these.
+    """
+    exercises = translated_course.books[topic].exercises
+    jax.clear_caches()  # workers could not load the programs in memory
+    with optimized():
+        proof = proven_here(translated_course, topic)
+        for exercise in exercises:
+            proof_records.write(exercise.name, digests)
+        found = prove_through_workers(translated_course, exercises, proof.verdicts, programs=compiled)
+    assert proof.reproduced == {example for exercise in exercises for example in exercise.reproduces}
     assert [(str(problem), *problem.details) for problem in found.problems] == []
-    key_points = {exercise.name: exercise.points for exercise in whole_course.books[topic].exercises}
-    assert {name: proof.verdicts[name, name].score for name in key_points} == key_points
-    assert dataclasses.asdict(proof)["exercises"] == len(key_points)
+    assert {name: proof.verdicts[name, name].score for name in (one.name for one in exercises)} == {
+        one.name: one.points for one in exercises
+    }
+    assert {names: left for names, result in found.results.items() if (left := left_on_card(result))} == {}
+    assert found.results.keys() >= proof.verdicts.keys()
+
+
+@contextlib.contextmanager
+def optimized() -> Iterator[None]:
+    """Compile as workers do within the block."""
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", False)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_disable_most_optimizations", before)
+        jax.clear_caches()

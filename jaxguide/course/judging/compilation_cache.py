@@ -12,7 +12,8 @@ import filelock
 
 from jaxguide import compat
 
-_SUFFIX = "-cache"
+PROGRAMS = "*-cache"
+"""How the files of JAX's compilation cache are called that contain programs."""
 
 
 @contextlib.contextmanager
@@ -109,7 +110,7 @@ class KeptPrograms:
 
     def _keep(self, own: Path) -> None:
         with contextlib.suppress(OSError):  # for example, the disk is full
-            for path in own.glob(f"*{_SUFFIX}"):
+            for path in own.glob(PROGRAMS):
                 if path.stat().st_nlink == 1 and _is_whole(content := path.read_bytes()):
                     with contextlib.suppress(FileExistsError):
                         os.link(path, self.folder / f"{path.name}.{_checksum(content)}")

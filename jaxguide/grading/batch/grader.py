@@ -119,21 +119,25 @@ def grade_files(
 
 @contextlib.contextmanager
 def open_grader(
-    course: Course, settings: GradeSettings, tell: Tell | None = None, after_hidden: bool = False
+    course: Course,
+    settings: GradeSettings,
+    tell: Tell | None = None,
+    after_hidden: bool = False,
+    lent: Path | None = None,
 ) -> "Iterator[Grader]":
     """Open a grader that reuses the programs and values of earlier batches, and saves new ones for later batches.
 
     Args:
         course: the course, with its keys.
         settings: how submissions are graded; `compile_cache` defaults to a folder in this user's cache.
-        tell, after_hidden: see `Grader`.
+        tell, after_hidden, lent: see `Grader`.
 
     Raises:
         GraderError: see `Grader`.
     """
     if settings.compile_cache is None:
         settings = dataclasses.replace(settings, compile_cache=folder_of(course_state_digest(course)))
-    grader = Grader(course, settings, tell, after_hidden=after_hidden)
+    grader = Grader(course, settings, tell, after_hidden=after_hidden, lent=lent)
     with contextlib.ExitStack() as stack:
         own = None if grader.kept is None else stack.enter_context(KeptPrograms(grader.kept / OWN).lent())
         grader.programs = stack.enter_context(compiled_once(own))
@@ -203,6 +207,7 @@ class Grader:
         fill: a folder to which workers save what they compile. Use it for trusted code only: it runs without isolation.
         programs: the folder to which this process saves what it compiles, for this course only. If given, programs of
             a lesson that are missing from the `compile_cache` are compiled first, for all workers.
+        lent: a folder of programs that workers load instead of the public ones of a lesson, for trusted code only.
         after_hidden: whether hidden checks, if there are any, may have run before other submissions did. Students see
             no details of what ran after a hidden check, because submissions could pass on hidden inputs.
 
@@ -218,6 +223,7 @@ class Grader:
         fill: Path | None = None,
         programs: Path | None = None,
         after_hidden: bool = False,
+        lent: Path | None = None,
     ):
         self.course, self.settings, self._tell = course, settings, tell
         self.programs = programs
@@ -233,7 +239,7 @@ class Grader:
         self._inputs_digest = digest.course_digest(course) if settings.hidden else ""
         concealed = (course.folders.solutions, *(path for path in settings.conceal if not holds_python(path)))
         tier = usable_tier(settings) if fill is None else Tier(PROCESS, ())
-        self._fill = fill
+        self._fill, self._lent = fill, lent
         hidden = tuple(path.absolute() for path in concealed)
         self._surroundings = Surroundings(hidden, settings.limits, tier, set_up=WorkerSetUp.of(course))
         # Without hidden checks, users check their own files.
@@ -322,7 +328,7 @@ class Grader:
     def prepare(self, topic: str) -> None:
         """Compile the programs and compute the values that a lesson's checks need, unless they are in the cache."""
         cache = self.settings.compile_cache
-        if topic in self._prepared or self.programs is None or cache is None:
+        if topic in self._prepared or self._lent is not None or self.programs is None or cache is None:
             return
         if not (cache / topic).exists():
             public_programs.listen()
@@ -361,6 +367,8 @@ class Grader:
     def _programs(self, topic: str) -> ProgramFolder | None:
         if self._fill is not None:
             return ProgramFolder(self._fill, is_filled=True)
+        if self._lent is not None:
+            return ProgramFolder(self._lent)
         cache = self.settings.compile_cache
         return ProgramFolder(cache / topic) if cache is not None and is_safe(cache / topic) else None
 
