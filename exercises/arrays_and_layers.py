@@ -435,7 +435,7 @@ def numbers_and_functions_are_not(answer):
     """A Python number, a list, or a compiled function such as `show_type` is no JAX array."""
     for value in (1.0, 2, [1.0, 2.0], given(show_type.__name__)):
         got = answer(value)
-        expect_that(not number(got), "For what is no array it should be False.", got, "False")
+        expect_that(not number(got), "It should be False for a number, a list and a function, which are not JAX arrays.", got, "False")
 
 
 @visible(is_jax_array, stage="jit", idea="Under `jax.jit` the argument is a tracer, and a tracer is a `jax.Array`.")
@@ -1743,8 +1743,10 @@ def expect_honest(answer, start_machine, compile_s, dispatch_s, work_s):
         compile_s + wanted: "as long as a first run, which compiles",
         2 * work_s: "as long as two jobs, one waiting for the other",
     }
-    said = [f": {words}" for time, words in alike.items() if abs(seconds - time) < 1e-6]
-    message = f"One run should take {wanted:g} s; yours takes {seconds:g} s{said[0] if said else ''}."
+    said = [words for time, words in alike.items() if abs(seconds - time) < 1e-6]
+    message = f"One run should take {wanted:g} s; yours takes {seconds:g} s."
+    if said:
+        message = f"One run should take {wanted:g} s; yours takes {seconds:g} s, {said[0]}."
     expect_that(abs(seconds - wanted) < 1e-6, message, got, f"{wanted:g} s")
 
 

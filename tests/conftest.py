@@ -6,8 +6,8 @@ import signal
 import sys
 from collections.abc import Iterator
 
-# Most of what the tests compile runs once, so optimizing it would cost more than it saves. The grader's workers and the
-# solved lessons compile as students do.
+# Most of what the tests compile runs once, so optimizing it would cost more than it saves. The solved lessons and the
+# planted answers of a whole lesson compile as students do.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 import jax

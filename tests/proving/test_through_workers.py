@@ -18,6 +18,7 @@ from tiny_course import edit
 from jaxguide.course.books.folders import course_folders, topics
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.verdict import Verdict
+from jaxguide.grading.workers import spawning
 from jaxguide.proving.proof import Proof, ProofSettings, prove_exercise
 from jaxguide.proving.through_workers import STARTER, prove_through_workers, submissions
 
@@ -171,11 +172,15 @@ def test_the_lesson_is_proven_and_graded_the_same(
 
 @contextlib.contextmanager
 def optimized() -> Iterator[None]:
-    """Compile as workers do within the block."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", False)
-    try:
-        yield
-    finally:
-        jax.config.update("jax_disable_most_optimizations", before)
-        jax.clear_caches()
+    """Compile as students do within the block, in this process and in workers, which are forked from a new one."""
+    name = "jax_disable_most_optimizations"
+    before = jax.config.read(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(name.upper(), "0")
+        jax.config.update(name, False)
+        spawning.close()
+        try:
+            yield
+        finally:
+            jax.config.update(name, before)
+            spawning.close()

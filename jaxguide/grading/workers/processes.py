@@ -78,7 +78,11 @@ def import_folders() -> list[str]:
 
 
 def environment(scratch: Path, token: str) -> dict[str, str]:
-    """Return a worker's environment, which inherits only variables that the system needs and the catalogue folders."""
+    """Return a worker's environment.
+
+    It inherits only the variables that the system needs, the catalogue folders, and how JAX compiles: a worker finds
+    the grader's programs only if it would compile them alike.
+    """
     folder = str(scratch)
     variables = {
         "PATH": os.defpath,
@@ -99,7 +103,8 @@ def environment(scratch: Path, token: str) -> dict[str, str]:
         # Students read messages from the worker about their keys and programs.
         "JAXGUIDE_LANG": ":".join(languages()) or "en",
     }
-    for name in ("JAXGUIDE_CATALOGUES", "SYSTEMROOT", "SYSTEMDRIVE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
+    system = ("SYSTEMROOT", "SYSTEMDRIVE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+    for name in (*system, "JAXGUIDE_CATALOGUES", "JAX_DISABLE_MOST_OPTIMIZATIONS"):
         if name in os.environ:
             variables[name] = os.environ[name]
     return variables

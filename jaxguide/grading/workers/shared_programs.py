@@ -75,7 +75,10 @@ def folder_of(course_digest: str) -> Path:
     machine = f"{platform.system()} {platform.machine()} {platform.processor()} {flags}"
     versions = (sys.version, *(importlib.metadata.version(name) for name in ("jaxlib", "numpy", "scipy")))
     # Part of each program's key in JAX's cache: programs compiled with other flags would never be found.
-    settings = [f"{name}={os.environ.get(name, '')}" for name in ("XLA_FLAGS", "JAX_PLATFORMS")]
+    settings = [
+        f"{name}={os.environ.get(name, '')}"
+        for name in ("XLA_FLAGS", "JAX_PLATFORMS", "JAX_DISABLE_MOST_OPTIMIZATIONS")
+    ]
     state = "\n".join((course_digest, machine, *versions, *settings, *_state_of_package()))
     digest = hashlib.sha256(state.encode("utf-8", "backslashreplace")).hexdigest()
     return _all_programs() / digest[:32]

@@ -168,7 +168,7 @@ ENDS = {
         ("import resource\nresource.setrlimit(resource.RLIMIT_AS, (10, 10))\nbytes(10**8)", "out of memory", ""),
         ("raise type('Odd\\x1b[31m', (BaseException,), {})('\\x1b]0;title\\x07' * 3)", "error", ""),
         ("raise type('Bad', (Exception,), {'__str__': lambda self: 1 / 0})()", "error", ""),
-        ("return [0] * 10**6", "error", "too large"),
+        ("return [0] * 250_000", "error", "too large"),
     ],
     "values": [
         ("return lambda: 3", "failed", ""),

@@ -26,7 +26,7 @@ def divides_by_zero(x):
     return (x - x.mean(axis=0)) / x.std(axis=0)
 
 
-@hidden(idea="0 / 0 is NaN: a deviation of 0 needs a case of its own.")
+@hidden(idea="0 / 0 is NaN: a deviation of 0 needs a case of its own.", on="a constant column")
 def constant_columns_become_zero(answer, draw, reference):
     """A constant column becomes 0."""
     x = draw.floats(5, 3).at[:, 1].set(2.0)
@@ -55,7 +55,7 @@ def overflows(scores):
     return jnp.exp(scores) / jnp.exp(scores).sum()
 
 
-@hidden(idea="Subtracting a constant from all scores changes no probability.")
+@hidden(idea="Subtracting a constant from all scores changes no probability.", on="large scores")
 def large_scores_stay_finite(answer, draw, reference):
     """Large scores give finite probabilities."""
     scores = 500 + draw.floats(6)
@@ -82,7 +82,7 @@ def knows_the_size(w, x, y):
     return 2 * x.T @ (x @ w - y) / 4
 
 
-@hidden(idea="The mean is over as many examples as there are.")
+@hidden(idea="The mean is over as many examples as there are.", on="another number of examples")
 def other_sizes_work(answer, draw, reference):
     """Other numbers of examples work."""
     w, x, y = draw.floats(2), draw.floats(7, 2), draw.floats(7)
@@ -112,7 +112,7 @@ def two_columns_only(a, b):
     return jnp.sqrt((a[:, None, 0] - b[None, :, 0]) ** 2 + (a[:, None, 1] - b[None, :, 1]) ** 2)
 
 
-@hidden(idea="The sum runs over all columns.")
+@hidden(idea="The sum runs over all columns.", on="rows of another length")
 def more_columns_work(answer, draw, reference):
     """Rows of any length work."""
     a, b = draw.floats(2, 5), draw.floats(3, 5)
@@ -151,7 +151,7 @@ def knows_the_decay(values, decay):
     return jax.lax.scan(step, values[0], values)[1]
 
 
-@hidden(idea="An argument is there to be used.")
+@hidden(idea="An argument is there to be used.", on="another decay and more values")
 def other_decays_work(answer, draw, reference):
     """Another decay and more values work."""
     values, decay = draw.floats(9), jnp.float32(0.25)
