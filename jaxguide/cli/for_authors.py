@@ -80,7 +80,7 @@ def verify(
     if workers:
         begin_with_zygote(files_of(folder))
     with _kept_programs().lent() as programs, judged_course(folder, as_json=as_json, programs=programs) as course:
-        from jaxguide.proving.proof import left_out_of_set_ups, unnamed_inputs
+        from jaxguide.proving.course_problems import left_out_of_set_ups, unnamed_inputs
 
         proof = _prove(course, lessons, only, seeds, jobs, as_json, programs)
         asked = list(lessons or course.books) if only is None else []
@@ -191,7 +191,8 @@ def _prove(
 ) -> "Proof":
     """Prove the requested exercises, and show the progress and the problems."""
     from jaxguide.grading.batch.pools import cores
-    from jaxguide.proving.proof import Proof, kept_problems, stale_problems
+    from jaxguide.proving.course_problems import kept_problems, stale_problems
+    from jaxguide.proving.proof import Proof
     from jaxguide.proving.prove_in_parallel import ProverDied, prove
 
     exercises = _chosen(course, lessons, only)

@@ -12,7 +12,7 @@ from jaxguide.course.judging.answer import LocalAnswer
 from jaxguide.course.judging.draw import DEFAULT_SEED, Draw
 from jaxguide.course.judging.judge import not_checked
 from jaxguide.course.judging.run_check import run_check
-from jaxguide.proving.proof import reproduced
+from jaxguide.proving.prover import reproduced
 
 AS_DOCUMENTED, WITH_SETTING, CHANGED = "as documented", "with setting", "changed"
 NEWLY_CHANGED, NOT_COMPARED = "newly changed", "not compared"

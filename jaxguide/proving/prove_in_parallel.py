@@ -22,7 +22,8 @@ from jaxguide.course.books.key import load_key
 from jaxguide.course.books.library import Course
 from jaxguide.course.exercise import Exercise
 from jaxguide.course.judging.compilation_cache import PROGRAMS, compiled_once
-from jaxguide.proving.proof import Problem, Proof, ProofSettings, prove_exercise
+from jaxguide.proving.proof import Problem, Proof, ProofSettings
+from jaxguide.proving.prover import prove_exercise
 
 _STUCK = ".stuck.json"
 

@@ -23,7 +23,8 @@ from jaxguide.grading.batch.control import submission_of
 from jaxguide.grading.batch.grader import Grader, GradeSettings, open_grader
 from jaxguide.grading.batch.pools import Graded, ThreadPool
 from jaxguide.grading.batch.submission_result import SubmissionResult
-from jaxguide.proving.proof import Problem, Verdicts, call_and_values, what_is
+from jaxguide.proving.proof import Problem, Verdicts
+from jaxguide.proving.prover import call_and_values, what_is
 from jaxguide.proving.rewording import reworded_starter
 
 STARTER = "starter"

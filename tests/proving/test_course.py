@@ -15,7 +15,8 @@ from jaxguide.course.books.folders import topics
 from jaxguide.course.books.library import Course, load_course, read_outline
 from jaxguide.course.books.printer import notebook_text, print_book, printed_cells, script_text, stale_files
 from jaxguide.proving.documented_examples import Coverage
-from jaxguide.proving.proof import Proof, prove_course
+from jaxguide.proving.proof import Proof
+from jaxguide.proving.prover import prove_course
 
 NAMES = tuple(read_outline().exercises)
 TOPICS = topics()

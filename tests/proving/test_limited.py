@@ -11,8 +11,9 @@ from tiny_course import edit
 from jaxguide.course.books.library import load_course
 from jaxguide.course.limits import Limits
 from jaxguide.proving import limited
-from jaxguide.proving.proof import Problem, Proof, ProofSettings, prove_exercise
+from jaxguide.proving.proof import Problem, Proof, ProofSettings
 from jaxguide.proving.prove_in_parallel import prove
+from jaxguide.proving.prover import prove_exercise
 
 KEY = "solutions/tiny.py"
 SQUARES = "    return x * x\n"

@@ -8,7 +8,9 @@ from tiny_course import edit
 
 from jaxguide.code.sameness import is_starter
 from jaxguide.course.books.library import load_course
-from jaxguide.proving.proof import Proof, ProofSettings, kept_problems, prove_exercise
+from jaxguide.proving.course_problems import kept_problems
+from jaxguide.proving.proof import Proof, ProofSettings
+from jaxguide.proving.prover import prove_exercise
 from jaxguide.proving.rewording import reworded, reworded_starter
 
 BOOK, KEY = "exercises/tiny.py", "solutions/tiny.py"

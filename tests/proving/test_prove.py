@@ -13,7 +13,7 @@ from tiny_course import edit
 from jaxguide.cli import main
 from jaxguide.course.books.digest import course_digest
 from jaxguide.course.books.library import load_course
-from jaxguide.proving import proof
+from jaxguide.proving import prover
 from jaxguide.proving.proof import Proof, ProofSettings
 from jaxguide.proving.prove_in_parallel import ProverDied, prove
 
@@ -56,9 +56,9 @@ def test_a_course_is_proven_with_the_hidden_inputs_that_graders_use(
         settings.append(used)
         return Proof()
 
-    monkeypatch.setattr(proof, "prove_exercise", prove_exercise)
+    monkeypatch.setattr(prover, "prove_exercise", prove_exercise)
     course = load_course(tiny)
-    assert len(list(proof.prove_course(course))) == 2
+    assert len(list(prover.prove_course(course))) == 2
     assert {one.course_digest for one in settings} == {course_digest(course)}
 
 

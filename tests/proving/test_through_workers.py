@@ -19,7 +19,8 @@ from jaxguide.course.books.folders import course_folders, topics
 from jaxguide.course.books.library import Course, load_course
 from jaxguide.course.verdict import Verdict
 from jaxguide.grading.workers import spawning
-from jaxguide.proving.proof import Proof, ProofSettings, prove_exercise
+from jaxguide.proving.proof import Proof, ProofSettings
+from jaxguide.proving.prover import prove_exercise
 from jaxguide.proving.through_workers import STARTER, prove_through_workers, submissions
 
 KEY = "solutions/tiny.py"

@@ -364,7 +364,8 @@ def test_verify_shows_the_call_what_it_gave_and_what_was_expected(tiny: Path) ->
 def _verify(course: Path) -> list[str]:
     from jaxguide.course.books.library import load_course
     from jaxguide.course.exercise import AuthorError
-    from jaxguide.proving.proof import Proof, prove_course
+    from jaxguide.proving.proof import Proof
+    from jaxguide.proving.prover import prove_course
 
     try:
         loaded = load_course(course)

@@ -15,7 +15,8 @@ from jaxguide.grading.batch.grader import Grader, GradeSettings
 from jaxguide.grading.batch.submission_result import SubmissionResult
 from jaxguide.grading.intake.file_to_grade import ReadEntry
 from jaxguide.grading.workers.wire import WireError, decode, encode
-from jaxguide.proving.proof import ProofSettings, prove_exercise
+from jaxguide.proving.proof import ProofSettings
+from jaxguide.proving.prover import prove_exercise
 
 BOOK = '''
 # %% exercise

@@ -1,0 +1,76 @@
+"""What is missing or wrong in a whole course: files not printed, points kept, and what students do not see."""
+
+from collections.abc import Iterable
+
+from jaxguide.base.text import _
+from jaxguide.course.books.handout import beside_lessons, stale_beside
+from jaxguide.course.books.library import Course
+from jaxguide.course.books.printer import stale_files
+from jaxguide.course.judging.run_check import says_its_input
+from jaxguide.proving.proof import Problem, Proof
+
+MOST_KEPT = 0.1
+"""The largest share of the points that all answers which miss the point may keep together."""
+
+_MOST_SHOWN = 80
+
+
+def stale_problems(course: Course, lessons: Iterable[str]) -> list[Problem]:
+    """Return a problem for each file of these lessons that is not printed, or differs from what is printed now."""
+    differs = _("differs from what the book prints now; run `jaxguide print`")
+    missing = _("is not printed yet; run `jaxguide print`")
+    stale = [path for name in lessons for path in stale_files(course.books[name], course.folders.notebooks)]
+    stale += stale_beside(beside_lessons(course), course.folders.notebooks)
+    found = [Problem(path, 1, differs if path.exists() else missing) for path in stale]
+    if not (course.settings.identity or course.folders.is_bundled):
+        found.append(Problem(course.folders.settings_file, 1, _("there is no `identity` yet; run `jaxguide print`")))
+    return found
+
+
+def kept_problems(course: Course, proof: Proof) -> list[Problem]:
+    """Return a problem if answers that miss the point keep too many of a whole course's points."""
+    if proof.share_kept <= MOST_KEPT:
+        return []
+    message = _(
+        "planted wrong answers that miss the point keep {share:.0%} of the points of the whole course; at most "
+        "{most:.0%} is allowed. Lower the `keeps` of some exercises"
+    )
+    return [Problem(course.folders.exercises, 1, message.format(share=proof.share_kept, most=MOST_KEPT))]
+
+
+def left_out_of_set_ups(course: Course, lessons: Iterable[str]) -> list[Problem]:
+    """Return a note for each statement of these lessons that changes what exercises need but does not run with answers.
+
+    Submissions run with what they need of a lesson, not with the whole lesson.
+    """
+    notes = []
+    for book in (course.books[name] for name in lessons):
+        for statement, unknown in book.left_out:
+            message = _(
+                "`{source}` does not run with answers, because it would change all code in the process; if exercises "
+                "need it, use a setting in course.toml"
+            )
+            if unknown:
+                message = _(
+                    "`{source}` does not run with answers, because it reads {names}, which no given statement defines"
+                )
+            names = ", ".join(f"`{name}`" for name in sorted(unknown))
+            source = " ".join(statement.source.split())
+            shown = source if len(source) <= _MOST_SHOWN else f"{source[: _MOST_SHOWN - 1]}…"
+            notes.append(Problem(book.path, statement.line, message.format(source=shown, names=names)))
+    return notes
+
+
+def unnamed_inputs(course: Course, lessons: Iterable[str]) -> list[Problem]:
+    """Return a note for each exercise whose hidden checks do not say what kind of input they use.
+
+    Of a hidden check that fails, students see no values, so that kind is all that they have to go by.
+    """
+    notes = []
+    for exercise in (exercise for name in lessons for exercise in course.books[name].exercises):
+        hidden = [] if exercise.key is None else [c for c in exercise.key.hidden if not says_its_input(c)]
+        if hidden:
+            message = _('`{name}`: say on what kind of input {checks} can fail, such as `on="a row with a zero in it"`')
+            checks = ", ".join(f"`{check.name}`" for check in hidden)
+            notes.append(Problem(hidden[0].path, hidden[0].line, message.format(name=exercise.name, checks=checks)))
+    return notes

@@ -1,0 +1,440 @@
+"""Prove every exercise of a course: right answers pass, wrong ones fail the check that they name and keep no points."""
+
+import ast
+import contextlib
+import dataclasses
+import inspect
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from jaxguide.base.did_you_mean import did_you_mean
+from jaxguide.base.text import _
+from jaxguide.code.sameness import is_starter
+from jaxguide.code.slices import returns_value
+from jaxguide.course import ledger
+from jaxguide.course.books.book import Book, run_answer
+from jaxguide.course.books.library import Course
+from jaxguide.course.exercise import Check, Exercise, Planted
+from jaxguide.course.judging.answer import Answer, LocalAnswer
+from jaxguide.course.judging.judge import deciding, guessed_right, judge
+from jaxguide.course.verdict import AnswerGone, CheckResult, ExerciseResult, Verdict
+from jaxguide.proving.hint_ladder import ladder_problems
+from jaxguide.proving.limited import LimitedAnswer, TimeLimit
+from jaxguide.proving.proof import Kept, Problem, Proof, ProofSettings, Verdicts
+from jaxguide.proving.repeated import Recorded, Repeated, Tape
+from jaxguide.proving.rewording import REWORDED_STARTER, reworded_starter
+
+MIN_WRONG = 2
+MANY_EXAMPLES = 4
+
+# JAX raises NameError, too, if an axis has no name.
+_UNDEFINED = re.compile(r"name '\w+' is not defined")
+
+
+def prove_course(course: Course, seeds: int = 2, only: str | None = None) -> Iterator[tuple[Exercise, Proof]]:
+    """Prove the exercises of a course one by one.
+
+    Args:
+        course: the course, with its keys loaded.
+        seeds: the number of seeds to judge each planted answer with; the verdict must not depend on the seed.
+        only: the name of the only exercise to prove; by default all.
+
+    Yields:
+        Each exercise and the proof so far; the same `Proof` each time.
+    """
+    proof, settings = Proof(seeds=seeds), ProofSettings.of_course(course, seeds)
+    for book in course.books.values():
+        for exercise in book.exercises:
+            if only is None or exercise.name == only:
+                proof.add(prove_exercise(book, exercise, settings))
+                yield exercise, proof
+
+
+def prove_exercise(
+    book: Book, exercise: Exercise, settings: ProofSettings, stuck: Callable[[Problem], None] | None = None
+) -> Proof:
+    """Return the proof of one exercise of a book, whose key must be loaded.
+
+    Args:
+        book: the book.
+        exercise: the exercise.
+        settings: how answers are judged.
+        stuck: see `TimeLimit`.
+    """
+    proof = Proof(seeds=settings.seeds)
+    began_s = time.process_time()
+    # If an answer changed NumPy's print options, checks of the next exercise would read other text.
+    with np.printoptions():
+        _Prover(book, exercise, settings, proof, stuck).prove()
+    proof.cpu_s = time.process_time() - began_s
+    return proof
+
+
+def reproduced(book: Book, exercise: Exercise) -> set[str]:
+    """Return the documented examples that an exercise's checks compare with the ledger and notice changes in."""
+    prover = _Prover(book, exercise, ProofSettings(seeds=1), Proof())
+    prover.prove_documented()
+    return prover.proof.reproduced
+
+
+def what_is(planted: Planted, exercise: Exercise) -> str:
+    """Return how messages call one of an exercise's planted answers."""
+    assert exercise.key is not None
+    if planted.name == REWORDED_STARTER:
+        return _("the starter of `{name}`, reworded,").format(name=exercise.name)
+    if planted is exercise.key.answer:
+        return _("the key's answer")
+    message = _("the wrong answer `{name}`") if planted.rejected_by else _("the right answer `{name}`")
+    return message.format(name=planted.name)
+
+
+def call_and_values(failure: CheckResult | None) -> tuple[str, ...]:
+    """Return lines that show the call behind a failure, what it gave and what was expected."""
+    if failure is None:
+        return ()
+    rows = (
+        (_("Call: {value}"), failure.call),
+        (_("Got: {value}"), failure.got),
+        (_("Expected: {value}"), failure.expected),
+        (_("Line: {value}"), failure.error.source if failure.error else ""),
+    )
+    return tuple(words.format(value=value) for words, value in rows if value)
+
+
+class _Prover:
+    def __init__(
+        self,
+        book: Book,
+        exercise: Exercise,
+        settings: ProofSettings,
+        proof: Proof,
+        stuck: Callable[[Problem], None] | None = None,
+    ):
+        assert exercise.key is not None
+        self.book, self.exercise, self.key = book, exercise, exercise.key
+        self.settings, self.proof, self.stuck = settings, proof, stuck
+        self.answers: dict[str, LimitedAnswer] = {}
+        self.tapes = Tape(), Tape()
+        self.at = self.key.answer
+        self.watch = TimeLimit(settings.limits, self._tell_stuck if stuck else None)
+
+    def prove(self) -> None:
+        with self.watch:
+            self._prove()
+
+    def _prove(self) -> None:
+        self._count()
+        for message in ladder_problems(self.exercise, self._run, self._limited):
+            self._problem(message)
+        self._prove_signature()
+        self._prove_misconceptions()
+        if self.exercise.is_prediction:
+            self._prove_prediction()
+            return
+        if returns_value(self.key.answer.source, self.exercise.name) and not deciding(self.exercise):
+            message = _(
+                "`{name}` returns a value, but no required check decides on it, and observations in the process that "
+                "runs an answer can be forged. Add a check of stage `value` and kind `value`, or of kind `relation` "
+                "if several values are right"
+            )
+            self._problem(message.format(name=self.exercise.name))
+        if not self._prove_right(self.key.answer):
+            return
+        self._prove_repeatable()
+        for planted in self.key.alternatives:
+            self._prove_right(planted)
+        self._prove_starter()
+        self._prove_wrong()
+        self.prove_documented()
+
+    def _problem(self, message: str, where: Planted | Check | None = None, details: tuple[str, ...] = ()) -> None:
+        path, line = (where.path, where.line) if where else (self.exercise.path, self.exercise.line)
+        self.proof.problems.append(Problem(path, line, message, details))
+
+    def _count(self) -> None:
+        proof, exercise = self.proof, self.exercise
+        proof.exercises += 1
+        proof.predictions += exercise.is_prediction
+        proof.checks += len(exercise.checks)
+        proof.hidden_checks += len(self.key.hidden)
+        proof.wrong += len(self.key.wrong)
+        proof.alternatives += len(self.key.alternatives)
+
+    def _prove_signature(self) -> None:
+        body = ast.parse(self.key.answer.source).body
+        node = next(n for n in body if isinstance(n, ast.FunctionDef) and n.name == self.exercise.name)
+        signature = f"({ast.unparse(node.args)})"
+        if signature != self.exercise.signature:
+            message = _("the signature of the key's `{name}{key}` differs from that of the book's `{name}{book}`")
+            self._problem(
+                message.format(name=self.exercise.name, key=signature, book=self.exercise.signature), self.key.answer
+            )
+
+    def _prove_misconceptions(self) -> None:
+        planted = [one.name for one in self.key.wrong]
+        for check in self.exercise.all_checks():
+            if check.misconception and check.misconception not in planted:
+                message = _("the check `{check}` names the misconception `{name}`, but no wrong answer is named so.")
+                said = message.format(check=check.name, name=check.misconception)
+                self._problem(said + did_you_mean(check.misconception, planted), check)
+
+    # Judging
+
+    def _result(self, planted: Planted, seed: int) -> ExerciseResult | None:
+        """Judge a planted answer; return None if it could not be judged, which is then a problem."""
+        what = what_is(planted, self.exercise)
+        try:
+            result = self._judge(planted, seed)
+        except AnswerGone as gone:
+            self._problem(_("{what} cannot be run: {error}").format(what=what, error=gone.note), planted)
+            return None
+        except Exception as error:
+            self._problem(_("{what} cannot be judged: {error}").format(what=what, error=_one_line(error)), planted)
+            return None
+        late = next((check for check in result.checks if check.verdict is Verdict.OUT_OF_TIME), None)
+        if late is not None:
+            message = _("{what} ran too long at the check `{check}`: {why}")
+            details = (_("Call: {call}").format(call=late.call),) if late.call else ()
+            self._problem(message.format(what=what, check=late.name, why=late.message), planted, details)
+            return None
+        if seed == 0:
+            self.proof.verdicts[self.exercise.name, planted.name] = Verdicts.of(result)
+        return result
+
+    def _judge(self, planted: Planted, seed: int, exercise: Exercise | None = None) -> ExerciseResult:
+        answer: Answer = self._answer(planted)
+        reference: Answer = self._reference(planted)
+        if planted is self.key.answer and seed == 0 and exercise is None:
+            self.tapes = Tape(), Tape()
+            answer, reference = Recorded(answer, self.tapes[0]), Recorded(reference, self.tapes[1])
+        self.proof.judged += 1
+        self.at = planted
+        self.watch.begin()
+        # With the first seed, run all checks, since each must cope with every answer. With the others, it is enough to
+        # see that the same check is the first to reject it.
+        return self._run_checks(exercise or self.exercise, answer, reference, seed, until_failure=seed > 0)
+
+    def _run_checks(
+        self, exercise: Exercise, answer: Answer, reference: Answer, seed: int, until_failure: bool
+    ) -> ExerciseResult:
+        return judge(
+            exercise,
+            answer,
+            seed=seed,
+            reference=reference,
+            course_digest=self.settings.course_digest,
+            until_failure=until_failure,
+        )
+
+    def _answer(self, planted: Planted) -> LimitedAnswer:
+        """Return a planted answer, run only once so that its compiled programs serve every seed."""
+        if planted.name not in self.answers:
+            self.at = planted
+            namespace = self._run(planted.source)
+            self.answers[planted.name] = self._limited(namespace[self.exercise.name], namespace)
+        return self.answers[planted.name]
+
+    def _reference(self, planted: Planted) -> LocalAnswer:
+        """Return the key's answer, limited only until it is proven."""
+        answer = self._answer(self.key.answer)
+        return answer.apart() if planted is self.key.answer else LocalAnswer(answer.name, answer.function, answer.names)
+
+    def _run(self, source: str) -> dict[str, Any]:
+        self.watch.begin()
+        return self.watch.call(lambda: run_answer(self.book, source))
+
+    def _limited(self, function: Callable[..., Any], names: dict[str, Any]) -> LimitedAnswer:
+        return LimitedAnswer(self.exercise.name, function, names, self.watch)
+
+    def _tell_stuck(self, note: str) -> None:
+        assert self.stuck is not None
+        message = _("{what} does not end: {why}, but could not be interrupted")
+        words = message.format(what=what_is(self.at, self.exercise), why=note)
+        self.stuck(Problem(self.at.path, self.at.line, words))
+
+    # Right answers
+
+    def _prove_right(self, planted: Planted) -> bool:
+        for seed in range(self.settings.seeds):
+            began_s = time.process_time()
+            result = self._result(planted, seed)
+            if planted is self.key.answer and seed == 0:
+                self.proof.key_cpu_s += time.process_time() - began_s
+            if result is None:
+                return False
+            failure = result.first_failure
+            if result.verdict is not Verdict.PASSED or failure:
+                message = _("{what} is rejected by the check `{check}` (seed {seed}): {why}")
+                name, why = (failure.name, failure.trouble or failure.message) if failure else ("-", result.verdict)
+                what = what_is(planted, self.exercise)
+                self._problem(
+                    message.format(what=what, check=name, seed=seed, why=why), planted, call_and_values(failure)
+                )
+                return False
+        return True
+
+    def _prove_repeatable(self) -> None:
+        """Run the checks of the key's answer again with the first seed: they must do the same with the same replies."""
+        answer, reference = (Repeated(self.exercise.name, tape) for tape in self.tapes)
+        failure = None
+        with contextlib.suppress(Exception):  # of a check that copes with some inputs only
+            failure = self._run_checks(self.exercise, answer, reference, 0, until_failure=True).first_failure
+        if failure is not None:
+            message = _("the check `{check}` differs between two runs with the same seed; take inputs from `draw`")
+            check = next(one for one in self.exercise.all_checks() if one.name == failure.name)
+            self._problem(message.format(check=check.name), check)
+
+    # Starters and wrong answers
+
+    def _prove_starter(self) -> None:
+        """Judge the starter in other words: unchanged, it counts as not attempted."""
+        result = self._result(reworded_starter(self.exercise), 0)
+        if result is None:
+            return
+        if result.verdict is Verdict.PASSED:
+            self._problem(_("the starter of `{name}` passes all checks").format(name=self.exercise.name))
+        elif result.score:
+            message = _(
+                "the starter of `{name}`, reworded, keeps {score:g} of {points:g} points by {checks}; mark the check "
+                "that it must not fail `required=True`"
+            )
+            self._problem(message.format(name=self.exercise.name, **_kept_words(result)))
+
+    def _prove_wrong(self) -> None:
+        name, checks = self.exercise.name, {check.name for check in self.exercise.all_checks()}
+        if len(self.key.wrong) < MIN_WRONG:
+            message = _("`{name}` has {count} planted wrong answers; it needs at least {least}")
+            self._problem(message.format(name=name, count=len(self.key.wrong), least=MIN_WRONG), self.key.answer)
+        if not any(planted.misses_the_point for planted in self.key.wrong):
+            message = _(
+                "`{name}` has no planted wrong answer that misses the point; mark at least one with "
+                "`misses_the_point=True`"
+            )
+            self._problem(message.format(name=name), self.key.answer)
+        if self.exercise.keeps:
+            message = _("an answer that misses the point of `{name}` may keep {share:.0%} of the points: {why}")
+            why = self.exercise.why_keeps
+            words = message.format(name=name, share=self.exercise.keeps, why=why)
+            self.proof.notes.append(Problem(self.exercise.path, self.exercise.line, words))
+        for planted in self.key.wrong:
+            if planted.rejected_by not in checks:
+                message = _("the wrong answer `{wrong}` names the check `{check}`, which `{name}` does not have")
+                self._problem(message.format(wrong=planted.name, check=planted.rejected_by, name=name), planted)
+                continue
+            for seed in range(self.settings.seeds):
+                if not self._rejected_as_named(planted, seed):
+                    break
+
+    def _rejected_as_named(self, planted: Planted, seed: int) -> bool:
+        result = self._result(planted, seed)
+        if result is None:
+            return False
+        if seed == 0 and planted.misses_the_point:
+            self._prove_kept(planted, result)
+        failure = result.first_failure
+        error = failure.error if failure else None
+        details = call_and_values(failure)
+        if is_starter(planted.source, self.exercise):
+            message = _("the wrong answer `{wrong}` is the starter, which counts as not attempted: write another")
+            self._problem(message.format(wrong=planted.name), planted)
+        elif failure is None:
+            message = _("the wrong answer `{wrong}` passes all checks (seed {seed})")
+            self._problem(message.format(wrong=planted.name, seed=seed), planted)
+        elif failure.trouble:
+            message = _("the wrong answer `{wrong}` breaks the check `{check}`: {trouble}")
+            self._problem(
+                message.format(wrong=planted.name, check=failure.name, trouble=failure.trouble), planted, details
+            )
+        elif error is not None and error.type_name == "NameError" and _UNDEFINED.match(error.message):
+            message = _("the wrong answer `{wrong}` proves nothing, because it raises NameError: {error}")
+            self._problem(message.format(wrong=planted.name, error=error.message), planted, details)
+        elif failure.name != planted.rejected_by:
+            message = _("the wrong answer `{wrong}` is rejected by `{got}`, not by `{named}` (seed {seed}): {why}")
+            words = {"wrong": planted.name, "got": failure.name, "named": planted.rejected_by, "seed": seed}
+            self._problem(message.format(**words, why=failure.message), planted, details)
+        elif failure.misconceptions and planted.name not in failure.misconceptions:
+            message = _("the check `{check}` rejects `{wrong}` but names the misconception {names}")
+            names = ", ".join(failure.misconceptions) or "-"
+            self._problem(message.format(check=failure.name, wrong=planted.name, names=names), planted)
+        else:
+            return True
+        return False
+
+    def _prove_kept(self, planted: Planted, result: ExerciseResult) -> None:
+        exercise = self.exercise
+        self.proof.kept.append(Kept(exercise.name, planted.name, result.score, exercise.points))
+        # Scores are rounded to 4 decimals.
+        if result.first_failure and result.score > exercise.keeps * exercise.points + 1e-4:
+            message = _(
+                "the wrong answer `{wrong}` misses the point, but keeps {score:g} of {points:g} points by {checks}; "
+                "mark the check of the point `required=True`, or declare `keeps` on the exercise, with the reason"
+            )
+            self._problem(message.format(wrong=planted.name, **_kept_words(result)), planted)
+
+    def _prove_prediction(self) -> None:
+        result = self._result(self.key.answer, 0)
+        if result is not None and (result.verdict is not Verdict.PASSED or not guessed_right(result)):
+            message = _("the key predicts {guess}, but JAX gives {live}")
+            self._problem(message.format(guess=result.note, live=result.reveal), self.key.answer)
+
+    # Documented examples
+
+    def prove_documented(self) -> None:
+        exercise, entries = self.exercise, ledger.entries()
+        named = [example for check in exercise.all_checks() for example in check.reproduces]
+        for example in {*exercise.reproduces, *named}:
+            if example not in entries:
+                self._problem(_("the ledger has no documented example {example}").format(example=example))
+        for example in sorted({*exercise.reproduces} ^ {*named}):
+            message = _("{example} must be listed on both the exercise and one of its checks")
+            self._problem(message.format(example=example))
+        if len(exercise.reproduces) > MANY_EXAMPLES and not exercise.why_so_many:
+            message = _("`{name}` reproduces more than {most} documented examples; explain it in `why_so_many`")
+            self._problem(message.format(name=exercise.name, most=MANY_EXAMPLES))
+        for example in exercise.reproduces:
+            if example in named and example in entries and self._is_reproduced(example):
+                self.proof.reproduced.add(example)
+
+    def _is_reproduced(self, example: str) -> bool:
+        """Return whether the checks that name an example compare each part of its record and notice changes."""
+        parts = ledger.parts(example)
+        if not parts:
+            self._problem(_("the ledger's entry {example} has no record to compare with").format(example=example))
+            return False
+        exercise = self._naming(example)
+        with ledger.noting_comparisons() as noted:
+            self._judge(self.key.answer, 0, exercise)
+        for part in parts:
+            if (example, part) not in noted:
+                message = _("no check compares the {part} of {example} with the ledger")
+                self._problem(message.format(part=part, example=example))
+                return False
+            with ledger.corrupted(example, part):
+                is_noticed = self._judge(self.key.answer, 0, exercise).first_failure is not None
+            if not is_noticed:
+                message = _("if the {part} of {example} changes in the ledger, no check that names it fails")
+                self._problem(message.format(part=part, example=example))
+                return False
+        return True
+
+    def _naming(self, example: str) -> Exercise:
+        """Return the exercise with only the checks that name a documented example."""
+        checks, hidden = (
+            [check for check in checks if example in check.reproduces]
+            for checks in (self.exercise.checks, self.key.hidden)
+        )
+        return dataclasses.replace(self.exercise, checks=checks, key=dataclasses.replace(self.key, hidden=hidden))
+
+
+def _one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {inspect.cleandoc(str(error)).splitlines()[0] if str(error) else ''}"
+
+
+def _kept_words(result: ExerciseResult) -> dict[str, Any]:
+    """Return the words of a message about points that an answer keeps."""
+    names = ", ".join(f"`{check.name}`" for check in result.checks if check.passed)
+    return {"score": result.score, "points": result.points, "checks": names}
