@@ -110,6 +110,15 @@ def test_nothing_tells_a_right_answer_from_the_key(declared: Path, body: str) ->
     assert comparison(declared)[1].difference(f"def double(x):\n    return {body}\n") is None
 
 
+@pytest.mark.parametrize("contract", ["Return twice x without a loop.", "Return twice x; see `jax.make_jaxpr`, not jit."])
+def test_an_answer_that_cannot_be_traced_is_told_only_where_the_contract_has_it_traced(
+    tiny: Path, contract: str
+) -> None:
+    edit(tiny, "exercises/tiny.py", CONTRACT, DECLARED.replace("Return twice x, also under `jax.jit`.", contract))
+    edit(tiny, "solutions/tiny.py", "@answer\ndef", "@answer\n@jax.jit\ndef")
+    assert comparison(tiny)[1].difference("def double(x):\n    return 2 * jnp.asarray(np.asarray(x))\n") is None
+
+
 def test_where_right_answers_disagree_a_difference_is_disputed(declared: Path) -> None:
     edit(declared, "solutions/tiny.py", "return x + x", "return jnp.nan_to_num(x + x)")
     found = comparison(declared)[1].difference("def double(x):\n    return jnp.nan_to_num(2 * x)\n")
